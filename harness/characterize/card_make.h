@@ -5,7 +5,7 @@
 #define CBANK_CARD_MAKE_H
 
 #include "card.h"
-#include "characterize.h"
+#include "characterization.h"
 
 struct card_request {
     const struct characterization *found;

@@ -3,7 +3,7 @@
 #ifndef CBANK_CARD_PARTS_H
 #define CBANK_CARD_PARTS_H
 
-#include "characterize.h"
+#include "characterization.h"
 
 /* -- card_find.c --------------------------------------------------------------------------------------- */
 

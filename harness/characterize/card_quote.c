@@ -65,12 +65,12 @@ static void quote_number(const struct quotation *to, struct number number)
     number.high = card_rounded(number.high);
     number.warps = number.distinct = 0; /* which the experiment says */
     number.before = NULL;
-    quote(to, to->numbers, (struct fields){number_field_rows, NUMBER_ROWS}, &number);
+    quote(to, to->numbers, (struct fields){number_rows, NUMBER_ROWS}, &number);
 }
 
 static void quote_verdict(const struct quotation *to, const struct verdict *verdict)
 {
-    quote(to, to->verdicts, (struct fields){verdict_field_rows, CARD_VERDICT_ROWS}, verdict);
+    quote(to, to->verdicts, (struct fields){found_verdict_rows, 5}, verdict);
 }
 
 /* A level, and unless it is what answers behind all caches that were seen, its geometry. */
@@ -78,7 +78,10 @@ static void quote_level(const struct quotation *to, size_t index)
 {
     const struct geometry *geometry = to->outcome->geometry;
     const struct geometry_level *level = &geometry->level[index];
-    struct number number = number_of_latency(&level->latency);
+    struct number number = {.value = level->latency.value,
+                            .low = level->latency.ci_low,
+                            .high = level->latency.ci_high,
+                            .samples = level->latency.count};
 
     number.name = "latency";
     number.unit = "cycles";
@@ -142,7 +145,7 @@ void card_quote(const struct characterization *all, const char *id, cJSON *card)
     for (to.outcome = all->outcomes; to.outcome < all->outcomes + all->count; to.outcome++)
         if (to.outcome->status == OUTCOME_OK) {
             quote_outcome(&to);
-        } else if (!to.outcome->newer) {
+        } else {
             cJSON *object = json_append(skipped, cJSON_CreateObject());
 
             json_add_text(object, "experiment", to.outcome->experiment.name);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "card_make.h"
+#include "characterize.h"
 #include "command.h"
 #include "cuda_probe.h"
 #include "file_lock.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What the experiments of `cbank characterize` have in common, and the experiments: rows of the table in
- * characterize.c name them. */
+ * The experiments, which rows of the table in characterize.c name, and what they have in common. */
 #ifndef CBANK_EXPERIMENT_H
 #define CBANK_EXPERIMENT_H
 
-#include "characterize.h"
+#include "characterization.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -17,48 +16,47 @@ struct experiment_run {
     const struct path *path;         /* the experiment's */
     const struct geometry *geometry; /* behind that path; NULL unless its row asks for levels */
     struct outcome *outcome;
-    enum status status; /* not OK after the first error: the run goes on to no effect, and its outcome means nothing */
+    enum status
+        status; /* not OK after the first error: the run goes on without effect, and its outcome means nothing */
 };
 
 /* Asks about the path of the run. False, and no answer, after an error. */
 bool experiment_ask(struct experiment_run *run, struct probe_request *request, uint32_t *answer);
 
-/* Adds a copy of a number to what the run found. Its texts are not copied. */
+/* Adds a copy of a number. Its texts are not copied. */
 void experiment_number(struct experiment_run *run, struct number number);
 
-/* Sets value, interval and samples of a number: median of count samples, at most 256, with its distribution-free
+/* Sets value, interval and samples of a number: the median of count samples, at most 256, with its distribution-free
  * interval. */
 void experiment_median(struct number *number, const double *samples, size_t count);
 
-/* Adds a verdict on a level, 0 on none, with the reason; what else it is of is the caller's to add. The last of too
- * many stands for those before it. */
+/* Adds a verdict on a level (0: on none) with the reason. The caller sets its other members. Beyond VERDICTS_MAX the
+ * last one is replaced. */
 __attribute__((format(printf, 5, 6))) struct verdict *experiment_verdict(struct experiment_run *run, const char *name,
                                                                          uint32_t level, const char *value,
                                                                          const char *reason, ...);
 
-/* Notes why the experiment cannot be. */
+/* Notes why the experiment cannot run. */
 void experiment_skip(struct experiment_run *run, const char *reason);
 
-/* What the experiment PREFIX_PATH found; NULL where it was skipped or comes later. */
+/* The outcome of experiment PREFIX_PATH; NULL where it was skipped or comes later. */
 const struct outcome *experiment_outcome(const struct experiment_run *run, const char *prefix, const char *path);
 
-/* The experiments, on a path. */
-
 /* experiment_warps.c: loads of warps that do nothing else. */
-experiment_function experiment_latency;
-experiment_function experiment_serialization;
-experiment_function experiment_crossover;
-experiment_function experiment_throughput;
-experiment_function experiment_activity;
+void experiment_latency(struct experiment_run *run);
+void experiment_serialization(struct experiment_run *run);
+void experiment_crossover(struct experiment_run *run);
+void experiment_throughput(struct experiment_run *run);
+void experiment_activity(struct experiment_run *run);
 
 /* experiment_levels.c: caches. */
-experiment_function experiment_geometry;
-experiment_function experiment_invalidation;
-experiment_function experiment_cold;
-experiment_function experiment_code;
-experiment_function experiment_counts;
+void experiment_geometry(struct experiment_run *run);
+void experiment_invalidation(struct experiment_run *run);
+void experiment_cold(struct experiment_run *run);
+void experiment_code(struct experiment_run *run);
+void experiment_counts(struct experiment_run *run);
 
-/* experiment_sharing.c */
-experiment_function experiment_sharing;
+/* experiment_sharing.c: SMs that share a level. */
+void experiment_sharing(struct experiment_run *run);
 
 #endif

@@ -12,56 +12,31 @@ enum {
     STATE_REPEATS = 9,
     LEVELS_MAX = 4,
     KEPT_BYTES_MIN = 256,
-    CODE_STEP = 4,
+    CODE_STEP = 4, /* chunks of straight code */
     COUNTED_WALKS_MAX = 48,
 };
 
-/* Student's t, 97.5 %, for more than 20 degrees of freedom: no larger. */
-static const double t_many = 2.086;
-
-static const char state_method[] =
-    "each access of a walk in a launch of its own by the nearest latency of a level: median share of 9 walks, "
-    "distribution-free interval";
-static const char held_method[] =
-    "a walk in the launch that brought the region by two walks before; evicted: with a walk over twice what the level holds "
-    "between: median share of 9 walks, distribution-free interval";
-static const char code_method[] =
-    "accesses of a walk, after straight code of so many bytes, that level 2 held before and does not answer: median "
-    "share of 9 walks, distribution-free interval";
-static const char lines_method[] = "accesses of three walks in one launch that the level did not answer, by time";
-static const char counted_method[] =
-    "the same by counter, of another launch, less what launches count beside: the median of what is more than by time";
-static const char unit_method[] =
-    "least squares of the cycles that the unit was active against requests and lines, Student's t";
-
 /* -- geometry ------------------------------------------------------------------------------------------ */
 
-/* A walk without a warm-up follows another of the same list in the launch before it: else L2 would have to bring from
- * memory what the host has just written, and two things that are slow look alike. */
-static struct probe_request walk_request(const struct experiment_run *run, const struct probe_walk *list)
+/* A walk without a warm-up follows a launch that walks the same list. Otherwise L2 would first bring from memory what the
+ * host wrote, and two slow levels would look alike. */
+static enum status walk(void *context, const struct probe_walk *list, uint32_t *cycles)
 {
-    return (struct probe_request){
+    struct experiment_run *run = context;
+    struct probe_request request = {
         .kind = run->outcome->experiment.probes >> PROBE_RELAY ? PROBE_RELAY : PROBE_WALK,
-        .path = run->path,
         .address = list->address,
         .count = list->count,
         .warm_up = list->warm_up,
         .timed = list->timed,
         .before = list->warm_up ? PROBE_BEFORE_NOTHING : PROBE_BEFORE_LAUNCH,
     };
-}
-
-static enum status walk(void *context, const struct probe_walk *list, uint32_t *cycles)
-{
-    struct experiment_run *run = context;
-    struct probe_request request = walk_request(run, list);
 
     experiment_ask(run, &request, cycles);
     return run->status;
 }
 
-/* What the swaps are: the address of the bank, or the place of its kernel in the order of launches, which is that of
- * the banks. */
+/* Judges what swaps the sets of banks: the address of the bank, or the order in which kernels start. */
 static void judge_banks(struct experiment_run *run)
 {
     const struct geometry_level *level = &run->outcome->geometry->level[0];
@@ -105,16 +80,16 @@ void experiment_geometry(struct experiment_run *run)
     judge_banks(run);
 }
 
-/* -- who answers --------------------------------------------------------------------------------------- */
+/* -- regions ------------------------------------------------------------------------------------------- */
 
-/* A walk of a region, and how many of its accesses each level answered: the one whose latency is nearest. */
+/* A walk of a region, and how many of its accesses each level answered: the level with the nearest latency. */
 struct region_walk {
     struct probe_request request;
     uint32_t address[BANK_BYTES / 4], answered[GEOMETRY_LEVELS_MAX];
     size_t judged; /* of the first accesses alone; 0: of all */
 };
 
-/* Takes every `step` bytes of the first `bytes`. */
+/* Lists every `step` bytes of the first `bytes`. */
 static void list_region(struct region_walk *walk, uint32_t bytes, uint32_t step)
 {
     walk->request.address = walk->address;
@@ -149,25 +124,9 @@ static double answered_behind(const struct region_walk *walk, size_t level)
     return count;
 }
 
-/* -- state --------------------------------------------------------------------------------------------- */
+/* -- what launches and copies leave -------------------------------------------------------------------- */
 
-/* Takes a region that `level` holds and the levels before it do not; false where the geometry does not say. */
-static bool list_level(const struct geometry *geometry, uint32_t level, struct region_walk *walk)
-{
-    const struct geometry_level *of = &geometry->level[level];
-    const uint32_t fits = of->fits_bytes.value, first = geometry->level[0].fetch_bytes.value;
-    const uint32_t before = level ? of[-1].fits_bytes.value : 0;
-    uint32_t bytes = level ? 4 * before : fits / 2;
-
-    if (fits && bytes > fits / 2)
-        bytes = fits / 2;
-    if (!first || (level && !before) || bytes < KEPT_BYTES_MIN || bytes <= before || bytes > BANK_BYTES)
-        return false;
-    list_region(walk, bytes, of->fetch_bytes.known ? of->fetch_bytes.value : first);
-    return true;
-}
-
-/* Adds the shares of a walk that the levels answer. Returns the share of `level` and those before it. */
+/* Adds the shares of a walk that each level answers. Returns the share of `level` and those before it. */
 static double walk_after(struct experiment_run *run, struct region_walk *walk, uint32_t level, enum probe_before before)
 {
     static const char *const names[] = {"share_answered_by_level_1", "share_answered_by_level_2",
@@ -181,8 +140,13 @@ static double walk_after(struct experiment_run *run, struct region_walk *walk, u
             shares[k][r] = (double)walk->answered[k] / (double)walk->request.count;
     }
     for (size_t k = 0; k < run->geometry->level_count; k++) {
-        struct number number = {names[k],           "of the accesses",          state_method,
-                                .level = level + 1, .stride = walk->address[1], .before = probe_before_names[before]};
+        struct number number = {.name = names[k],
+                                .unit = "of the accesses",
+                                .method = "each access of a walk in a launch of its own, by the nearest latency of a "
+                                          "level: median share of 9 walks, distribution-free interval",
+                                .level = level + 1,
+                                .stride = walk->address[1],
+                                .before = probe_before_names[before]};
 
         experiment_median(&number, shares[k], STATE_REPEATS);
         number.samples = STATE_REPEATS * walk->request.count;
@@ -192,17 +156,17 @@ static double walk_after(struct experiment_run *run, struct region_walk *walk, u
     return kept;
 }
 
-/* The share of a walk that `level` or one before it answers: of `held` while they hold it, of `empty` when they do not. */
-struct states {
-    double held, empty;
-    const char *emptied_by;
-    bool walked; /* it was emptied within a launch: then what a flush does can be judged, too */
-};
-
-/* Asks for the walk in one launch, and adds the share of it that `level` and those before it answer. */
+/* Adds the share of a walk that `level` and those before it answer in the launch that brought the region. */
 static double walk_in_launch(struct experiment_run *run, struct region_walk *walk, uint32_t level, const char *name)
 {
-    struct number number = {name, "of the accesses", held_method, .level = level + 1, .stride = walk->address[1]};
+    struct number number = {.name = name,
+                            .unit = "of the accesses",
+                            .method =
+                                "a walk in the launch that brought the region by two walks before; evicted: with a "
+                                "walk over twice what the level holds between: median share of 9 walks, "
+                                "distribution-free interval",
+                            .level = level + 1,
+                            .stride = walk->address[1]};
     const size_t judged = walk->judged ? walk->judged : walk->request.count;
     double shares[STATE_REPEATS] = {0};
 
@@ -226,94 +190,88 @@ static bool walk_evicted(struct experiment_run *run, const struct region_walk *w
     const struct outcome *modules = experiment_outcome(run, "geometry", "constant_modules");
     const struct geometry *geometry = run->geometry, *larger = modules ? modules->geometry : NULL;
     const uint32_t step = walk->address[1], bytes = (uint32_t)walk->request.count * step;
-    const bool here = geometry->level[level].capacity_bytes.known;
-    struct geometry_number capacity = geometry->level[level].capacity_bytes;
+    const struct geometry_number *capacity = &geometry->level[level].capacity_bytes;
     struct region_walk both = {.request = {.kind = PROBE_WALK, .timed = 1}, .judged = walk->request.count};
 
-    if (!here && larger && larger->level_count > level)
-        capacity = larger->level[level].capacity_bytes;
-    if (!capacity.known || step * BANK_BYTES / 4 < bytes + 2 * capacity.value)
+    if (!capacity->known && larger && larger->level_count > level)
+        capacity = &larger->level[level].capacity_bytes;
+    if (!capacity->known || step * BANK_BYTES / 4 < bytes + 2 * capacity->value)
         return false;
-    if (bytes + 2 * capacity.value > BANK_BYTES) {
-        if (!larger || larger->level_count <= level + 1 || bytes + 2 * capacity.value > PROBE_MEMBERS * BANK_BYTES)
+    if (bytes + 2 * capacity->value > BANK_BYTES) {
+        if (!larger || larger->level_count <= level + 1 || bytes + 2 * capacity->value > PROBE_MEMBERS * BANK_BYTES)
             return false;
         both.request.kind = PROBE_RELAY;
         run->geometry = larger;
     }
-    list_region(&both, bytes + 2 * capacity.value, step);
+    list_region(&both, bytes + 2 * capacity->value, step);
     *share = walk_in_launch(run, &both, level, "share_answered_when_evicted");
     run->geometry = geometry;
     return true;
 }
 
-/* A walk over an empty level is answered by it, too, where one miss brings what several accesses ask for: a level that
- * answers as many as when it is empty is empty, if it answers more when it is not. */
-static void judge_kept(struct experiment_run *run, uint32_t level, enum probe_before before, double share,
-                       const struct states *states)
-{
-    const bool differ = states->held - states->empty >= 0.5;
-    const char *value = fabs(share - states->empty) <= 0.02  ? "lost"
-                        : fabs(share - states->held) <= 0.02 ? "kept"
-                                                             : "partly kept";
-    struct verdict *verdict;
-    char beside[96] = "";
-
-    if (states->walked || !differ)
-        snprintf(beside, sizeof(beside), ", %.3f while it holds them%s", states->held,
-                 differ ? "" : ": too near to tell what was lost");
-    verdict = experiment_verdict(run, "what_it_held_is", level, differ ? value : NULL,
-                                 "level %u or one before it answers %.3f of the accesses after it, %.3f %s%s", level,
-                                 share, states->empty, states->emptied_by, beside);
-    verdict->before = probe_before_names[before];
-    verdict->share = share;
-}
-
+/* Fills each level with a region that the levels before it do not hold, and walks it after a launch, a copy, a launch of
+ * another module, and a flush. A level that answers as many accesses as when it is empty has lost the region, if it
+ * answers more when it holds it: one miss may bring what several accesses ask for. */
 void experiment_invalidation(struct experiment_run *run)
 {
-    struct region_walk walk = {.request = {.kind = PROBE_WALK, .timed = 1}}, held;
+    const struct geometry_level *levels = run->geometry->level;
+    const uint32_t first = levels[0].fetch_bytes.value;
+    struct region_walk walk = {.request = {.kind = PROBE_WALK, .timed = 1}}, again;
 
     for (uint32_t level = 0; level + 1 < run->geometry->level_count; level++) {
-        double shares[PROBE_BEFORE_COUNT] = {0};
-        struct states states;
+        const uint32_t fits = levels[level].fits_bytes.value, before = level ? levels[level - 1].fits_bytes.value : 0;
+        double shares[PROBE_BEFORE_COUNT] = {0}, held, empty;
+        uint32_t bytes = level ? 4 * before : fits / 2;
+        bool walked, differ;
 
-        if (!list_level(run->geometry, level, &walk))
+        if (fits && bytes > fits / 2)
+            bytes = fits / 2;
+        if (!first || (level && !before) || bytes < KEPT_BYTES_MIN || bytes <= before || bytes > BANK_BYTES)
             continue;
-        for (size_t before = PROBE_BEFORE_LAUNCH; before < PROBE_BEFORE_COUNT; before++)
-            shares[before] = walk_after(run, &walk, level, (enum probe_before)before);
-        held = walk;
-        states = (struct states){walk_in_launch(run, &held, level, "share_answered_when_held"),
-                                 shares[PROBE_BEFORE_FLUSH], "after a flush", false};
-        if (walk_evicted(run, &walk, level, &states.empty)) {
-            states.emptied_by = "after a walk over twice what it holds";
-            states.walked = true;
+        list_region(&walk, bytes, levels[level].fetch_bytes.known ? levels[level].fetch_bytes.value : first);
+        for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_COUNT; after++)
+            shares[after] = walk_after(run, &walk, level, (enum probe_before)after);
+        again = walk;
+        held = walk_in_launch(run, &again, level, "share_answered_when_held");
+        walked = walk_evicted(run, &walk, level, &empty);
+        empty = walked ? empty : shares[PROBE_BEFORE_FLUSH]; /* which then cannot be judged itself */
+        differ = held - empty >= 0.5;
+        for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_FLUSH + (size_t)walked; after++) {
+            const double share = shares[after];
+            const char *value = fabs(share - empty) <= 0.02  ? "lost"
+                                : fabs(share - held) <= 0.02 ? "kept"
+                                                             : "partly kept";
+            struct verdict *verdict = experiment_verdict(
+                run, "what_it_held_is", level + 1, differ ? value : NULL,
+                "level %u or one before it answers %.3f of the accesses after it, %.3f %s, %.3f while it holds them%s",
+                level + 1, share, empty, walked ? "after a walk over twice what it holds" : "after a flush", held,
+                differ ? "" : ": too near to tell what was lost");
+
+            verdict->before = probe_before_names[after];
+            verdict->share = share;
         }
-        for (size_t before = PROBE_BEFORE_LAUNCH; before < PROBE_BEFORE_FLUSH + (size_t)states.walked; before++)
-            judge_kept(run, level + 1, (enum probe_before)before, shares[before], &states);
     }
     if (!run->outcome->number_count)
         experiment_skip(run, "the geometry of no level is known well enough to fill it");
 }
 
-/* -- cold ---------------------------------------------------------------------------------------------- */
+/* -- the cold state ------------------------------------------------------------------------------------ */
 
-/* Of a walk over the whole table, after a walk of it and what comes between: what the levels answer. The regime cold is
- * what is there then: no line of the table, wherever else the second level may keep something. */
+/* Walks the whole table after a walk of it and a launch or a flush. The table is cold where every line comes again. */
 void experiment_cold(struct experiment_run *run)
 {
     const struct geometry_number *fetch = &run->geometry->level[1].fetch_bytes;
-    const size_t before_of[] = {PROBE_BEFORE_LAUNCH, PROBE_BEFORE_FLUSH};
-    struct region_walk walk = {.request = {.kind = PROBE_WALK, .timed = 1, .counted = PROBE_WALK}};
+    struct region_walk walk = {.request = {.timed = 1, .counted = PROBE_WALK}};
 
     if (!fetch->known) {
         experiment_skip(run, run->outcome->experiment.unknown);
         return;
     }
     list_region(&walk, BANK_BYTES, fetch->value);
-    for (size_t i = 0; i < COUNT(before_of); i++) {
-        const enum probe_before before = (enum probe_before)before_of[i];
+    for (size_t i = 0; i < 2; i++) {
+        const enum probe_before before = i ? PROBE_BEFORE_FLUSH : PROBE_BEFORE_LAUNCH;
         const size_t lines = walk.request.count;
         uint32_t counted[PROBE_COUNTED_COUNT] = {0};
-        struct verdict *verdict;
         bool cold;
 
         walk.request.kind = PROBE_WALK;
@@ -321,23 +279,29 @@ void experiment_cold(struct experiment_run *run)
         walk.request.kind = PROBE_COUNT;
         experiment_ask(run, &walk.request, counted);
         cold = counted[PROBE_COUNTED_LINES] >= lines && counted[PROBE_COUNTED_GCC_MISSES] >= lines;
-        verdict = experiment_verdict(
+        experiment_verdict(
             run, "table_is", 0, cold ? "cold" : "not cold",
-            "%u lines came into level 1 and %u into level 2, by counters, of a walk over the %zu lines of the whole "
+            "%u lines came into level 1 and %u into level 2, by counters, in a walk over the %zu lines of the whole "
             "table, which the launch before had walked",
-            counted[PROBE_COUNTED_LINES], counted[PROBE_COUNTED_GCC_MISSES], lines);
-        verdict->before = probe_before_names[before];
+            counted[PROBE_COUNTED_LINES], counted[PROBE_COUNTED_GCC_MISSES], lines)
+            ->before = probe_before_names[before];
     }
 }
 
 /* -- code ---------------------------------------------------------------------------------------------- */
 
-/* What is lost of a walk after so much code. Code that pushes constants out of the level is in it. */
+/* Measures how much of a walk is lost after so much straight code. Code that pushes constants out of a level is in it. */
 void experiment_code(struct experiment_run *run)
 {
     const struct geometry_level *level = &run->geometry->level[1];
     struct region_walk walk = {.request = {.kind = PROBE_CODE, .warm_up = 2, .timed = 1}};
-    struct number number = {"share_lost", "of the accesses", code_method, .level = 2}, none = number, first = number;
+    struct number number = {.name = "share_lost",
+                            .unit = "of the accesses",
+                            .method =
+                                "accesses of a walk, after straight code of so many bytes, that level 2 held before "
+                                "and does not answer: median share of 9 walks, distribution-free interval",
+                            .level = 2};
+    struct number none = number, first = number;
     double shares[STATE_REPEATS];
     bool pushed;
 
@@ -363,33 +327,23 @@ void experiment_code(struct experiment_run *run)
             first = number;
     }
     pushed = number.low > 0.5 && none.high < 0.02;
-    experiment_verdict(
-        run, "instructions_and_constants_share", 2,
-        pushed               ? "yes"
-        : number.high < 0.02 ? "not seen"
-                             : NULL,
-        "of %u bytes of constants that level 2 held, %.3f are lost with no code between, %.3f after %u bytes of "
-        "it; the first after %u bytes",
-        number.region_bytes, none.value, number.value, number.code_bytes, first.code_bytes);
+    experiment_verdict(run, "instructions_and_constants_share", 2,
+                       pushed               ? "yes"
+                       : number.high < 0.02 ? "not seen"
+                                            : NULL,
+                       "of %u bytes of constants that level 2 held, %.3f are lost with no code between, %.3f after %u "
+                       "bytes of it; the first after %u bytes",
+                       number.region_bytes, none.value, number.value, number.code_bytes, first.code_bytes);
 }
 
 /* -- counts -------------------------------------------------------------------------------------------- */
 
-/* What a walk of a region was seen to do. */
+/* A walk of a region. */
 struct walked {
     uint32_t bytes;
     size_t accesses;
     double slower[2]; /* accesses that level 1, and level 2, did not answer */
     uint32_t counted[PROBE_COUNTED_COUNT]; /* of another launch of it */
-};
-
-/* A level's misses, by time and by counter. */
-static const struct counted_level {
-    uint32_t level, counter;
-    const char *by_time, *by_counter;
-} counted_levels[] = {
-    {0, PROBE_COUNTED_LINES, "lines_by_time", "lines_counted"},
-    {1, PROBE_COUNTED_GCC_MISSES, "second_level_lines_by_time", "second_level_lines_counted"},
 };
 
 static void add_lines(struct experiment_run *run, const char *name, const char *method, const struct walked *walked,
@@ -399,46 +353,58 @@ static void add_lines(struct experiment_run *run, const char *name, const char *
                                            .region_bytes = walked->bytes});
 }
 
-static void compare_counts(struct experiment_run *run, const struct walked *walked, size_t count,
-                           const struct counted_level *of)
+/* Compares the misses of level 1 or 2 by time and by counter. A launch counts more than its walk: kernel parameters above
+ * all. Its own share is the median difference, the lower one of an even count. */
+static void compare_counts(struct experiment_run *run, const struct walked *walked, size_t count, uint32_t level)
 {
+    static const struct {
+        uint32_t counter;
+        const char *by_time, *by_counter;
+    } of[] = {
+        {PROBE_COUNTED_LINES, "lines_by_time", "lines_counted"},
+        {PROBE_COUNTED_GCC_MISSES, "second_level_lines_by_time", "second_level_lines_counted"},
+    };
+    const uint32_t counter = of[level].counter;
     double more[COUNTED_WALKS_MAX], beside, most = 0;
 
-    /* What launches count beside their walks, kernel parameters above all: by how much they count more than time says,
-     * in the median, the lower one of an even count. */
     for (size_t i = 0; i < count; i++)
-        more[i] = walked[i].counted[of->counter] - walked[i].slower[of->level];
+        more[i] = walked[i].counted[counter] - walked[i].slower[level];
     stats_sort(more, count);
     beside = more[(count - 1) / 2];
     for (size_t i = 0; i < count; i++) {
-        const double by_time = walked[i].slower[of->level], lines = walked[i].counted[of->counter] - beside;
+        const double by_time = walked[i].slower[level], lines = walked[i].counted[counter] - beside;
 
         most = fmax(most, fabs(lines - by_time));
-        add_lines(run, of->by_time, lines_method, &walked[i], by_time);
-        add_lines(run, of->by_counter, counted_method, &walked[i], lines);
+        add_lines(run, of[level].by_time,
+                  "accesses of three walks in one launch that the level did not answer, by time", &walked[i], by_time);
+        add_lines(run, of[level].by_counter,
+                  "the same by counter, of another launch, less what launches count beside their walks: the median "
+                  "difference from the count by time",
+                  &walked[i], lines);
     }
     experiment_verdict(
-        run, "counters_and_time", of->level + 1, most == 0 ? "agree" : "differ",
+        run, "counters_and_time", level + 1, most == 0 ? "agree" : "differ",
         "%s of %zu walks over %u to %u bytes: largest difference %.0f lines; launches count %.0f beside their walks",
-        probe_counters[of->counter], count, walked[0].bytes, walked[count - 1].bytes, most, beside);
+        probe_counters[counter], count, walked[0].bytes, walked[count - 1].bytes, most, beside);
 }
 
-/* Cycles of the unit = a x requests + b x lines, least squares over the walks; with 95 % intervals. */
+/* Fits the unit's active cycles = a x requests + b x lines, least squares over the walks, with 95 % intervals. */
 static void add_unit_costs(struct experiment_run *run, const struct walked *walked, size_t count)
 {
     static const char *const names[] = {"active_cycles_per_request", "active_cycles_per_line"};
+    const double t = 2.086; /* Student's, 97.5 %, for 20 degrees of freedom: no larger for more */
     double rr = 0, rl = 0, ll = 0, ry = 0, ly = 0, rest = 0, cost[2], half[2], determinant;
     size_t samples = 0;
 
-    for (size_t i = 0; i < count; samples += walked[i++].accesses) {
-        const uint32_t *counted = walked[i].counted;
-        const double requests = counted[PROBE_COUNTED_REQUESTS], lines = counted[PROBE_COUNTED_LINES];
+    for (const struct walked *one = walked; one < walked + count; one++) {
+        const double requests = one->counted[PROBE_COUNTED_REQUESTS], lines = one->counted[PROBE_COUNTED_LINES];
 
         rr += requests * requests;
         rl += requests * lines;
         ll += lines * lines;
-        ry += requests * counted[PROBE_COUNTED_ACTIVE_CYCLES];
-        ly += lines * counted[PROBE_COUNTED_ACTIVE_CYCLES];
+        ry += requests * one->counted[PROBE_COUNTED_ACTIVE_CYCLES];
+        ly += lines * one->counted[PROBE_COUNTED_ACTIVE_CYCLES];
+        samples += one->accesses;
     }
     determinant = rr * ll - rl * rl;
     cost[0] = (ll * ry - rl * ly) / determinant;
@@ -449,44 +415,52 @@ static void add_unit_costs(struct experiment_run *run, const struct walked *walk
 
         rest += off * off / (double)(count - 2);
     }
-    half[0] = t_many * sqrt(rest * ll / determinant);
-    half[1] = t_many * sqrt(rest * rr / determinant);
+    half[0] = t * sqrt(rest * ll / determinant);
+    half[1] = t * sqrt(rest * rr / determinant);
     for (size_t k = 0; k < COUNT(names); k++)
-        experiment_number(run, (struct number){names[k], "cycles", unit_method, cost[k], cost[k] - half[k],
-                                               cost[k] + half[k], samples, .level = 1});
+        experiment_number(run, (struct number){.name = names[k],
+                                               .unit = "cycles",
+                                               .method = "least squares of the cycles that the unit was active against "
+                                                         "requests and lines, Student's t",
+                                               .value = cost[k],
+                                               .low = cost[k] - half[k],
+                                               .high = cost[k] + half[k],
+                                               .samples = samples,
+                                               .level = 1});
 }
 
-/* Regions that the first level holds, and more, up to four times as large. */
+/* Walks regions that the first level holds, and larger ones up to four times its size. */
 void experiment_counts(struct experiment_run *run)
 {
     const uint32_t fits = run->geometry->level[0].fits_bytes.value, step = run->geometry->level[0].fetch_bytes.value;
     struct region_walk walk = {.request = {.timed = 3, .counted = PROBE_WALK}};
-    struct walked walked[COUNTED_WALKS_MAX] = {0}, *end = walked;
-    size_t count;
+    struct walked walked[COUNTED_WALKS_MAX] = {0};
+    size_t count = 0;
 
     if (!fits) {
         experiment_skip(run, run->outcome->experiment.unknown);
         return;
     }
     for (uint32_t lines = 1;
-         end < walked + COUNT(walked) && lines * step <= 4 * fits && lines * step * walk.request.timed <= BANK_BYTES;
-         lines += 1 + lines / 8, end++) {
+         count < COUNT(walked) && lines * step <= 4 * fits && lines * step * walk.request.timed <= BANK_BYTES;
+         lines += 1 + lines / 8) {
+        struct walked *one = &walked[count++];
+
         list_region(&walk, lines * step, step);
         walk.request.kind = PROBE_WALK;
         ask_region(run, &walk);
-        end->bytes = lines * step;
-        end->accesses = walk.request.count * walk.request.timed;
-        end->slower[0] = answered_behind(&walk, 0);
-        end->slower[1] = answered_behind(&walk, 1);
+        one->bytes = lines * step;
+        one->accesses = walk.request.count * walk.request.timed;
+        one->slower[0] = answered_behind(&walk, 0);
+        one->slower[1] = answered_behind(&walk, 1);
         walk.request.kind = PROBE_COUNT;
-        experiment_ask(run, &walk.request, end->counted);
+        experiment_ask(run, &walk.request, one->counted);
     }
-    count = (size_t)(end - walked);
     if (count < 8) {
         experiment_skip(run, "the first level is too small, or too large, for walks around its size");
         return;
     }
-    for (size_t i = 0; i < COUNT(counted_levels) && i + 1 < run->geometry->level_count; i++)
-        compare_counts(run, walked, count, &counted_levels[i]);
+    for (uint32_t level = 0; level < 2 && level + 1 < run->geometry->level_count; level++)
+        compare_counts(run, walked, count, level);
     add_unit_costs(run, walked, count);
 }

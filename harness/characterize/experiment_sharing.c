@@ -9,19 +9,18 @@
 
 enum { GRAIN_BYTES = 256 };
 
+static const char unit[] = "cycles, the clock's own included";
 static const char sharing_method[] =
     "one SM loads every line, then each of the others, one after the other, times its first load of a line of its own; "
     "shared: nearer to the latency of the second level than to that of the third";
-
 static const char spread_method[] =
     "median of an SM's first loads of lines that the others brought, one line each; least, middle and greatest over the SMs";
 
-/* Cycles of pairs of SMs that are sorted: their median, the lower one of an even count. */
+/* Adds the median of pairs of SMs, sorted by cycles: the lower one of an even count. */
 static void add_median(struct experiment_run *run, const char *name, const uint32_t *sorted, size_t count)
 {
     const size_t rank = stats_median_rank(count, STATS_CONFIDENCE);
-    struct number number = {name,        "cycles, the clock's own included", sharing_method, NAN, NAN, NAN, count,
-                            .reason = ""};
+    struct number number = {name, unit, sharing_method, NAN, NAN, NAN, count, .reason = ""};
 
     if (count)
         number.value = sorted[(count - 1) / 2];
@@ -34,11 +33,15 @@ static void add_median(struct experiment_run *run, const char *name, const uint3
     experiment_number(run, number);
 }
 
-/* The medians of the SMs, each over what the others brought, every pair a line of its own: the least, the one in the middle
- * and the greatest of them. `room` is for the cycles of an SM, and behind them a median of each. */
-static void add_spread(struct experiment_run *run, const char *const names[3], const uint32_t *cycles, uint32_t *room,
-                       bool shared)
+/* Adds the least, the middle and the greatest of the SMs' medians, each over what the other SMs brought. `room` is for two
+ * numbers of each SM. */
+static void add_spread(struct experiment_run *run, const uint32_t *cycles, uint32_t *room, bool shared)
 {
+    static const char *const names[2][3] = {{"cycles_not_shared_of_the_fastest_sm",
+                                             "cycles_not_shared_of_the_middle_sm",
+                                             "cycles_not_shared_of_the_slowest_sm"},
+                                            {"cycles_shared_of_the_fastest_sm", "cycles_shared_of_the_middle_sm",
+                                             "cycles_shared_of_the_slowest_sm"}};
     const double threshold = geometry_behind(run->geometry, 1);
     const uint32_t sms = run->outcome->sm_count;
     uint32_t *const medians = room + sms;
@@ -56,8 +59,7 @@ static void add_spread(struct experiment_run *run, const char *const names[3], c
     }
     stats_sort_uint32(medians, count);
     for (size_t i = 0; i < 3; i++) {
-        struct number number = {names[i],    "cycles, the clock's own included", spread_method, NAN, NAN, NAN, samples,
-                                .reason = ""};
+        struct number number = {names[shared][i], unit, spread_method, NAN, NAN, NAN, samples, .reason = ""};
 
         if (count)
             number.value = number.low = number.high = medians[i * (count - 1) / 2];
@@ -67,23 +69,8 @@ static void add_spread(struct experiment_run *run, const char *const names[3], c
     }
 }
 
-/* cycles[of * sms + to]: those of the first load of `to` of what `of` brought; 0: not known. `answer` is room for two
- * numbers of each SM. */
-static void ask_sharing(struct experiment_run *run, struct probe_request request, uint32_t *answer, uint32_t *cycles)
-{
-    const uint32_t sms = request.blocks;
-
-    for (; request.first < sms && experiment_ask(run, &request, answer); request.first++)
-        for (uint32_t i = 0; i < sms; i++) {
-            const uint32_t of = answer[2 * request.first], to = answer[2 * i];
-
-            if (of < sms && to < sms && i != request.first)
-                cycles[of * sms + to] = answer[2 * i + 1];
-        }
-}
-
-/* Groups: SMs that hit what each other brought, and all that such lead to, by the least of them and then numbered in
- * their order. Returns the pairs that do not agree with them. */
+/* Groups SMs that hit what each other brought, and all that such pairs connect. A group is known by its least SM, and
+ * numbered in that order. Returns the pairs that do not agree with the groups. */
 static size_t group_sms(const uint32_t *cycles, double threshold, struct outcome *outcome)
 {
     const uint32_t sms = outcome->sm_count;
@@ -110,36 +97,28 @@ static size_t group_sms(const uint32_t *cycles, double threshold, struct outcome
     return wrong;
 }
 
-static void add_exact(struct experiment_run *run, const char *name, const char *unit, double value, size_t samples)
+/* Adds numbers and groups. `room` is for as many cycles. */
+static void add_sharing(struct experiment_run *run, const uint32_t *cycles, uint32_t *room)
 {
-    experiment_number(run, (struct number){name, unit, sharing_method, value, value, value, samples, .reason = ""});
-}
-
-/* Numbers and groups of what was asked. `sorted` is room for as many cycles. */
-static void add_sharing(struct experiment_run *run, const uint32_t *cycles, uint32_t *sorted)
-{
-    static const char *const shared_names[] = {"cycles_shared_of_the_fastest_sm", "cycles_shared_of_the_middle_sm",
-                                               "cycles_shared_of_the_slowest_sm"};
-    static const char *const other_names[] = {"cycles_not_shared_of_the_fastest_sm",
-                                              "cycles_not_shared_of_the_middle_sm",
-                                              "cycles_not_shared_of_the_slowest_sm"};
     struct outcome *outcome = run->outcome;
     const double threshold = geometry_behind(run->geometry, 1);
-    const size_t wrong = group_sms(cycles, threshold, outcome);
+    const double wrong = (double)group_sms(cycles, threshold, outcome), groups = outcome->group_count;
     size_t count = 0, shared = 0;
 
     for (size_t i = 0; i < (size_t)outcome->sm_count * outcome->sm_count; i++)
         if (cycles[i])
-            sorted[count++] = cycles[i];
-    stats_sort_uint32(sorted, count);
-    while (shared < count && sorted[shared] < threshold)
+            room[count++] = cycles[i];
+    stats_sort_uint32(room, count);
+    while (shared < count && room[shared] < threshold)
         shared++;
-    add_median(run, "cycles_shared", sorted, shared);
-    add_median(run, "cycles_not_shared", sorted + shared, count - shared);
-    add_spread(run, shared_names, cycles, sorted, true);
-    add_spread(run, other_names, cycles, sorted, false);
-    add_exact(run, "groups", "groups", outcome->group_count, count);
-    add_exact(run, "pairs_that_disagree", "of the pairs", (double)wrong / (double)count, count);
+    add_median(run, "cycles_shared", room, shared);
+    add_median(run, "cycles_not_shared", room + shared, count - shared);
+    add_spread(run, cycles, room, true);
+    add_spread(run, cycles, room, false);
+    experiment_number(run,
+                      (struct number){"groups", "groups", sharing_method, groups, groups, groups, count, .reason = ""});
+    experiment_number(run, (struct number){"pairs_that_disagree", "of the pairs", sharing_method, wrong / (double)count,
+                                           wrong / (double)count, wrong / (double)count, count, .reason = ""});
 }
 
 void experiment_sharing(struct experiment_run *run)
@@ -148,7 +127,7 @@ void experiment_sharing(struct experiment_run *run)
     const uint32_t sms = run->out->device.sm_count, fits = levels[1].fits_bytes.value;
     const size_t pairs = (size_t)sms * sms;
     struct probe_request request = {.kind = PROBE_SHARING, .blocks = sms, .step = 4};
-    uint32_t *cycles;
+    uint32_t *cycles, *answer;
 
     request.bytes = GRAIN_BYTES * sms < BANK_BYTES ? GRAIN_BYTES * sms : BANK_BYTES;
     if (fits && fits < request.bytes)
@@ -160,13 +139,19 @@ void experiment_sharing(struct experiment_run *run)
     request.grain = request.bytes / sms / 4 * 4;
     if (levels[0].fetch_bytes.known)
         request.step = levels[0].fetch_bytes.value;
-    cycles = calloc(2 * pairs + 2 * sms, sizeof(*cycles));
+    cycles = calloc(2 * pairs + 2 * sms, sizeof(*cycles)); /* [of][to], 0 where not known; room; an answer */
+    answer = cycles + 2 * pairs;
     run->outcome->group = calloc(sms, sizeof(*run->outcome->group));
     run->outcome->sm_count = sms;
-    if (cycles && run->outcome->group)
-        ask_sharing(run, request, cycles + 2 * pairs, cycles);
-    else
+    if (!cycles || !run->outcome->group)
         run->status = log_memory("pairs of SMs");
+    for (; request.first < sms && run->status == STATUS_OK && experiment_ask(run, &request, answer); request.first++)
+        for (uint32_t i = 0; i < sms; i++) {
+            const uint32_t of = answer[2 * request.first], to = answer[2 * i];
+
+            if (of < sms && to < sms && i != request.first)
+                cycles[of * sms + to] = answer[2 * i + 1];
+        }
     if (run->status == STATUS_OK)
         add_sharing(run, cycles, cycles + pairs);
     free(cycles);

@@ -16,22 +16,15 @@ enum {
 
 static const uint32_t distinct_counts[] = {1, 2, 4, 8, 16, 32};
 static const uint32_t strides[] = {4, 64, 128};
-static const uint32_t warp_counts[] = {1, 2, 4, 8, 16, 32}; /* of one block; and as many as an SM holds */
+static const uint32_t warp_counts[] = {1, 2, 4, 8, 16, 32}; /* of one block */
 
 static const char slope_method[] =
     "cycles of 69 iterations of 16 loads less those of 5, over the 1024 loads between: median of 21 launches of each, "
     "distribution-free interval";
-static const char fit_method[] = "least squares of the medians against distinct addresses - 1, Student's t";
-static const char crossover_method[] =
-    "first of 1, 2, 4 ... 32 distinct addresses at which the other path's interval is below";
-static const char share_method[] =
-    "cycles that the unit was active over cycles of the SMs, of 69 iterations of 16 loads less those of 5: median of 9 "
-    "launches of each, distribution-free interval";
-static const char bandwidth_method[] = "most warp loads per cycle over the counts of warps, x 32 lanes x 4 bytes";
 
 /* -- slopes -------------------------------------------------------------------------------------------- */
 
-/* Answers to a request of few iterations and of many. */
+/* Asks with few iterations and with many. */
 static bool ask_twice(struct experiment_run *run, struct probe_request *request, uint32_t *few, uint32_t *many)
 {
     request->iterations = FEW_ITERATIONS;
@@ -40,8 +33,7 @@ static bool ask_twice(struct experiment_run *run, struct probe_request *request,
     return experiment_ask(run, request, many);
 }
 
-/* Cycles of a load of such warps, by one of them: the median and interval of (many - few) over launches of two trip
- * counts, a slope, which nothing fixed is in. */
+/* Measures the cycles of a load, for one of these warps. The difference of two trip counts has nothing fixed in it. */
 static struct number slope(struct experiment_run *run, const char *name, struct probe_request load)
 {
     struct number number = {.name = name, .unit = "cycles", .method = slope_method};
@@ -53,14 +45,14 @@ static struct number slope(struct experiment_run *run, const char *name, struct 
     number.distinct = load.distinct;
     number.stride = load.distinct > 1 ? load.stride : 0;
     number.warps = load.warps;
-    for (size_t i = 0; i < REPEATS; i++)
+    for (size_t i = 0; i < REPEATS; i++) {
         if (few[i] == PROBE_NOT_AT_ONCE || many[i] == PROBE_NOT_AT_ONCE) {
             number.value = number.low = number.high = NAN;
             snprintf(number.reason, sizeof(number.reason), "no SM loaded by %u warps at once", load.warps);
             return number;
         }
-    for (size_t i = 0; i < REPEATS; i++)
         samples[i] = ((double)many[i] - few[i]) / (PROBE_LOADS * (MANY_ITERATIONS - FEW_ITERATIONS)) / load.warps;
+    }
     experiment_median(&number, samples, REPEATS);
     return number;
 }
@@ -78,7 +70,7 @@ void experiment_latency(struct experiment_run *run)
 
 /* -- serialization ------------------------------------------------------------------------------------- */
 
-/* What is fitted: a line, cycles = base + cost x extra addresses, and the largest deviation from it. */
+/* What is fitted: cycles = base + cost x further addresses, and the largest deviation from that line. */
 enum { BASE, COST, LARGEST, FITTED };
 
 /* What is measured of distinct addresses, and what follows. */
@@ -87,20 +79,26 @@ static const struct curve {
     uint32_t warps;
     const char *name, *verdict, *crossover, *fitted[FITTED];
 } curves[] = {
-               /* clang-format off */
-    {PROBE_CHAIN, 1, "latency", "latency_grows_per", "latency_crossover",
-     {"latency_base", "latency_per_extra_address", "latency_largest_deviation"}},
-    {PROBE_STREAM, LOADED_WARPS, "cycles_per_load", "throughput_falls_per", "throughput_crossover",
-     {"cycles_per_load_base", "cycles_per_load_per_extra_address", "cycles_per_load_largest_deviation"}},
+    {.kind = PROBE_CHAIN,
+     .warps = 1,
+     .name = "latency",
+     .verdict = "latency_grows_per",
+     .crossover = "latency_crossover",
+     .fitted = {"latency_base", "latency_per_extra_address", "latency_largest_deviation"}},
+    {.kind = PROBE_STREAM,
+     .warps = LOADED_WARPS,
+     .name = "cycles_per_load",
+     .verdict = "throughput_falls_per",
+     .crossover = "throughput_crossover",
+     .fitted = {"cycles_per_load_base", "cycles_per_load_per_extra_address", "cycles_per_load_largest_deviation"}},
 };
-/* clang-format on */
 
 struct line {
     double value[FITTED], half[FITTED]; /* half widths of the intervals */
     size_t samples;
 };
 
-/* The line through the points that nothing speaks against. */
+/* Fits a line through the points that have no reason against them. */
 static struct line fit(const struct number points[COUNT(distinct_counts)])
 {
     /* Student's t, 97.5 %, for so many degrees of freedom. */
@@ -141,9 +139,9 @@ static struct line fit(const struct number points[COUNT(distinct_counts)])
     return line;
 }
 
-/* Addresses cost: as much at 4 bytes, where 16 neighbours share 64 bytes, as at 64. Costs within 5 % of each other are
- * taken to be equal: an interval of points on a line can be narrower than any difference. Points that are on no line, by
- * an interval wider than a quarter of the larger cost, say nothing. */
+/* Addresses cost if they cost as much 4 bytes apart, where 16 share a line, as 64 bytes apart. Costs within 5 % are
+ * taken to be equal: an interval of points on a line can be narrower than any difference. An interval wider than a
+ * quarter of the larger cost says nothing. */
 static const char *costs_by(const struct line *near, const struct line *far)
 {
     const double share = near->value[COST] / far->value[COST], larger = fmax(near->value[COST], far->value[COST]);
@@ -160,24 +158,25 @@ static const char *costs_by(const struct line *near, const struct line *far)
     return share < 0.5 ? "line" : NULL;
 }
 
-/* `fits`: bytes that a walk of the path's first level hits throughout, 0 where that is not known. */
+/* `fits`: bytes that a walk of the path's first level hits throughout; 0: not known. */
 static void add_curve(struct experiment_run *run, const struct curve *curve, uint32_t fits)
 {
     struct number points[COUNT(strides)][COUNT(distinct_counts)];
-    struct probe_request load = {.kind = curve->kind, .warps = curve->warps};
     struct line lines[COUNT(strides)];
 
     for (size_t s = 0; s < COUNT(strides); s++)
         for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts); d++) {
+            const uint32_t bytes = distinct_counts[d] * strides[s];
             struct number *point = &points[s][d];
 
-            load.distinct = distinct_counts[d];
-            load.stride = strides[s];
-            *point = slope(run, curve->name, load);
-            if (fits && load.distinct * load.stride > fits)
+            *point = slope(run, curve->name,
+                           (struct probe_request){.kind = curve->kind,
+                                                  .warps = curve->warps,
+                                                  .distinct = distinct_counts[d],
+                                                  .stride = strides[s]});
+            if (fits && bytes > fits)
                 snprintf(point->reason, sizeof(point->reason),
-                         "%u bytes are more than the %u that hit in the first level: left out of the fit",
-                         load.distinct * load.stride, fits);
+                         "%u bytes are more than the %u that hit in the first level: left out of the fit", bytes, fits);
             experiment_number(run, *point);
             points[s][0] = points[0][0];
         }
@@ -185,8 +184,15 @@ static void add_curve(struct experiment_run *run, const struct curve *curve, uin
         lines[s] = fit(points[s]);
         for (size_t i = 0; i < FITTED; i++) {
             const double value = lines[s].value[i], half = lines[s].half[i];
-            struct number number = {curve->fitted[i], "cycles",     fit_method,       value,
-                                    value - half,     value + half, lines[s].samples, .stride = strides[s]};
+            struct number number = {.name = curve->fitted[i],
+                                    .unit = "cycles",
+                                    .method =
+                                        "least squares of the medians against distinct addresses - 1, Student's t",
+                                    .value = value,
+                                    .low = value - half,
+                                    .high = value + half,
+                                    .samples = lines[s].samples,
+                                    .stride = strides[s]};
 
             if (isnan(value))
                 snprintf(number.reason, sizeof(number.reason), "fewer than three sizes lie inside the first level");
@@ -215,27 +221,6 @@ static const struct number *number_of(const struct outcome *of, const char *name
     return one;
 }
 
-/* From which count of addresses so far apart on the other path is faster. */
-static struct number crossover(const struct outcome *one, const struct outcome *other, const struct curve *curve,
-                               uint32_t stride)
-{
-    struct number number = {curve->crossover, "distinct addresses", crossover_method, NAN, NAN, NAN, .stride = stride};
-
-    for (size_t d = 0; d < COUNT(distinct_counts) && isnan(number.value); d++) {
-        const struct number *a = number_of(one, curve->name, distinct_counts[d], stride);
-        const struct number *b = number_of(other, curve->name, distinct_counts[d], stride);
-
-        number.samples += a->samples + b->samples;
-        if (b->high < a->low) {
-            number.value = number.high = distinct_counts[d];
-            number.low = d ? distinct_counts[d - 1] : 1;
-        }
-    }
-    if (isnan(number.value))
-        snprintf(number.reason, sizeof(number.reason), "not up to 32");
-    return number;
-}
-
 void experiment_crossover(struct experiment_run *run)
 {
     const struct outcome *one = experiment_outcome(run, "serialization", run->path->name);
@@ -243,9 +228,33 @@ void experiment_crossover(struct experiment_run *run)
 
     if (!one || !other)
         experiment_skip(run, "the serialization of one of the paths is not known");
-    for (size_t i = 0; one && other && i < COUNT(curves); i++)
-        for (size_t s = 0; s < COUNT(strides); s++)
-            experiment_number(run, crossover(one, other, &curves[i], strides[s]));
+    for (size_t i = 0; one && other && i < COUNT(curves) * COUNT(strides); i++) {
+        const struct curve *curve = &curves[i / COUNT(strides)];
+        const uint32_t stride = strides[i % COUNT(strides)];
+        struct number number = {.name = curve->crossover,
+                                .unit = "distinct addresses",
+                                .method =
+                                    "first of 1, 2, 4 ... 32 distinct addresses at which the other path's interval "
+                                    "is below",
+                                .value = NAN,
+                                .low = NAN,
+                                .high = NAN,
+                                .stride = stride};
+
+        for (size_t d = 0; d < COUNT(distinct_counts) && isnan(number.value); d++) {
+            const struct number *a = number_of(one, curve->name, distinct_counts[d], stride);
+            const struct number *b = number_of(other, curve->name, distinct_counts[d], stride);
+
+            number.samples += a->samples + b->samples;
+            if (b->high < a->low) {
+                number.value = number.high = distinct_counts[d];
+                number.low = d ? distinct_counts[d - 1] : 1;
+            }
+        }
+        if (isnan(number.value))
+            snprintf(number.reason, sizeof(number.reason), "not up to 32");
+        experiment_number(run, number);
+    }
 }
 
 /* -- throughput ---------------------------------------------------------------------------------------- */
@@ -258,30 +267,11 @@ static uint32_t most_warps(const struct experiment_run *run)
     return held > block ? held : block;
 }
 
-/* Cycles as a rate. There is none where they may be 0: it would have no upper limit. */
-static struct number rate_of(const struct number *cycles)
-{
-    const bool some = cycles->low > 0;
-    struct number rate = {.name = "loads_per_cycle",
-                          .unit = "warp loads per cycle and SM",
-                          .method = slope_method,
-                          .value = some ? 1 / cycles->value : NAN,
-                          .low = some ? 1 / cycles->high : NAN,
-                          .high = some ? 1 / cycles->low : NAN,
-                          .samples = cycles->samples,
-                          .warps = cycles->warps};
-
-    snprintf(rate.reason, sizeof(rate.reason), "%s",
-             some || cycles->reason[0] ? cycles->reason : "the interval of its cycles holds 0");
-    return rate;
-}
-
-/* Cycles of loads, what they are as rates, and the most of those in bytes. */
+/* Adds cycles of a load, the rates that follow, and the highest rate in bytes. */
 void experiment_throughput(struct experiment_run *run)
 {
     struct number cycles[COUNT(warp_counts) + 1],
         most = {.value = NAN, .low = NAN, .high = NAN, .reason = "no rate is known"};
-    struct number bandwidth;
     size_t count = 0;
 
     for (; count < COUNT(warp_counts); count++)
@@ -291,25 +281,43 @@ void experiment_throughput(struct experiment_run *run)
     for (size_t i = 0; i < count; i++)
         experiment_number(run, cycles[i]);
     for (const struct number *of = cycles; of < cycles + count; of++) {
-        const struct number rate = rate_of(of);
+        struct number rate = *of;
 
+        /* The rate of cycles that may be 0 would have no upper limit. */
+        rate.name = "loads_per_cycle";
+        rate.unit = "warp loads per cycle and SM";
+        rate.distinct = 0;
+        rate.value = of->low > 0 ? 1 / of->value : NAN;
+        rate.low = of->low > 0 ? 1 / of->high : NAN;
+        rate.high = of->low > 0 ? 1 / of->low : NAN;
+        if (!(of->low > 0) && !of->reason[0])
+            snprintf(rate.reason, sizeof(rate.reason), "the interval of its cycles holds 0");
         experiment_number(run, rate);
         if (rate.value > 0 && !(rate.value <= most.value))
             most = rate;
     }
-    bandwidth = (struct number){"broadcast_bandwidth", "bytes per cycle and SM", bandwidth_method, 128 * most.value,
-                                128 * most.low,        128 * most.high,          most.samples,     .reason = ""};
-    memcpy(bandwidth.reason, most.reason, sizeof(bandwidth.reason));
-    experiment_number(run, bandwidth);
+    most.name = "broadcast_bandwidth";
+    most.unit = "bytes per cycle and SM";
+    most.method = "most warp loads per cycle over the counts of warps, x 32 lanes x 4 bytes";
+    most.value *= 128;
+    most.low *= 128;
+    most.high *= 128;
+    most.warps = 0;
+    experiment_number(run, most);
 }
 
-/* -- activity ----------------------------------------------------------------------------------------- */
+/* -- activity ------------------------------------------------------------------------------------------ */
 
-/* The cycles that the indexed constant caches are active, of those that pass, where every SM is full. */
+/* Adds the share of the cycles in which the indexed constant caches are active while every SM is full. */
 void experiment_activity(struct experiment_run *run)
 {
     struct probe_request request = one_word(PROBE_COUNT, most_warps(run));
-    struct number number = {"unit_active_share", "of the cycles", share_method, .warps = request.warps};
+    struct number number = {.name = "unit_active_share",
+                            .unit = "of the cycles",
+                            .method =
+                                "cycles that the unit was active over cycles of the SMs, of 69 iterations of 16 loads "
+                                "less those of 5: median of 9 launches of each, distribution-free interval",
+                            .warps = request.warps};
     double shares[ACTIVITY_REPEATS];
 
     request.counted = PROBE_STREAM;

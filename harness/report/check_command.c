@@ -10,7 +10,7 @@
 #include "analysis.h"
 #include "calibration.h"
 #include "card.h"
-#include "characterize.h"
+#include "characterization.h"
 #include "command.h"
 #include "log.h"
 #include "result.h"
@@ -55,8 +55,8 @@ static enum status check_result(struct checked *out)
             snprintf(out->what, sizeof(out->what), "is of a run that did not end");
             out->remedy = "cbank run --resume FILE goes on with it";
         } else if (exact.differing) {
-            snprintf(out->what, sizeof(out->what),
-                     "has %zu exact counters that differ from what the kernels ask for", (size_t)exact.differing);
+            snprintf(out->what, sizeof(out->what), "has %zu exact counters that differ from what the kernels ask for",
+                     (size_t)exact.differing);
             out->remedy = "cbank counters FILE names them; the driver or the compiler changed the kernels: report it";
         }
     }
@@ -114,7 +114,8 @@ static enum status check_document(const char *file, struct checked *out)
         return json_read_file(file, &json); /* which says why not */
     status = json_read_file(file, &json);
     json_get_text(json_get(json, "schema"), "name", &schema);
-    for (const struct kind *kind = kinds; status == STATUS_OK && kind < kinds + sizeof(kinds) / sizeof(kinds[0]); kind++)
+    for (const struct kind *kind = kinds; status == STATUS_OK && kind < kinds + sizeof(kinds) / sizeof(kinds[0]);
+         kind++)
         if (strcmp(kind->schema, schema) == 0) {
             out->kind = kind->name;
             status = kind->check(out);

@@ -159,7 +159,7 @@ class Characterize(Scratch):
             done = self.cbank("--replay", RECORDED, environment={"COLUMNS": str(width)})
             self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-1])), width)
             words = done.stdout.split()
-            for word in ("pseudo-LRU", "stride_bytes", "skipped:", "lines_counted,"):
+            for word in ("pseudo-LRU", "skipped:", "lines_counted:"):
                 self.assertIn(word, words)
 
     def test_the_committed_record_is_of_a_clean_tree(self):

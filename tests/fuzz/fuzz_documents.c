@@ -7,6 +7,7 @@
 
 #include "calibration.h"
 #include "card_make.h"
+#include "characterize.h"
 #include "cells.h"
 #include "fuzz.h"
 #include "grid.h"

@@ -1,23 +1,95 @@
-/* SPDX-License-Identifier: MIT
- * Characterizations as documents, schema results/characterization.schema.json. */
+/* SPDX-License-Identifier: MIT */
+#include "characterization.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "characterize.h"
 #include "log.h"
+#include "table.h"
+#include "text.h"
 #include "version.h"
 
 enum { RECORDED_MAX = 1 << 20 };
 
+#define COUNT(array)                    (sizeof(array) / sizeof((array)[0]))
 #define OBJECTS(element, outer, count_) .element_bytes = sizeof(struct element), .count = offsetof(struct outer, count_)
 
-/* -- numbers and verdicts ------------------------------------------------------------------------------ */
+/* -- verdicts ------------------------------------------------------------------------------------------ */
+
+/* What a verdict means. value "": unclear. # stands for the level, @ for what came before, % for the share. */
+/* clang-format off */
+static const struct {
+    const char *name, *value, *text;
+} sentences[] = {
+    {"latency_grows_per", "address", "Each further distinct address of a warp delays a load, also in the same line."},
+    {"latency_grows_per", "line", "Each further line that a warp touches delays a load; an address in it does not."},
+    {"latency_grows_per", "neither", "Further distinct addresses of a warp do not delay a load."},
+    {"latency_grows_per", "", "Whether addresses or lines delay a load is unclear."},
+    {"throughput_falls_per", "address", "Each further distinct address of a warp takes cycles, also in the same line."},
+    {"throughput_falls_per", "line", "Each further line that a warp touches takes cycles; an address in it does not."},
+    {"throughput_falls_per", "neither", "Further distinct addresses of a warp take no cycles of their own."},
+    {"throughput_falls_per", "", "Whether addresses or lines take cycles is unclear."},
+    {"what_it_held_is", "lost", "Level # is emptied by @: % of later accesses hit."},
+    {"what_it_held_is", "kept", "Level # keeps what it holds over @: % of later accesses hit."},
+    {"what_it_held_is", "partly kept", "Level # keeps part of what it holds over @: % of later accesses hit."},
+    {"what_it_held_is", "", "Whether level # keeps anything over @ is unclear."},
+    {"table_is", "cold", "After @ no level has a line of the table."},
+    {"table_is", "not cold", "After @ some lines of the table are still there."},
+    {"sets_swapped_by", "nothing", "Every bank has the same sets of level #."},
+    {"sets_swapped_by", "order of launches", "The sets of level # are swapped by the order in which kernels start."},
+    {"sets_swapped_by", "address", "The sets of level # are swapped by the address of the bank."},
+    {"sets_swapped_by", "", "The sets of level # are swapped, and by what is unclear."},
+    {"instructions_and_constants_share", "yes", "Level # holds instructions, too."},
+    {"instructions_and_constants_share", "not seen", "No instructions were seen in level #."},
+    {"instructions_and_constants_share", "", "Whether level # holds instructions, too, is unclear."},
+    {"counters_and_time", "agree", "Misses of level #, counted and timed, are equal."},
+    {"counters_and_time", "differ", "Misses of level #, counted and timed, differ."},
+};
+
+static const struct {
+    const char *name, *text;
+} befores[] = {
+    {"launch", "a kernel launch"},
+    {"copy", "a copy of the table"},
+    {"module", "a launch of another module's kernel"},
+    {"flush", "a flush"},
+};
+/* clang-format on */
+
+const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BYTES])
+{
+    const char *text = NULL, *before = verdict->before;
+
+    for (size_t i = 0; i < COUNT(sentences); i++)
+        if (strcmp(sentences[i].name, verdict->name) == 0 &&
+            strcmp(sentences[i].value, verdict->value ? verdict->value : "") == 0)
+            text = sentences[i].text;
+    for (size_t i = 0; before && i < COUNT(befores); i++)
+        if (strcmp(befores[i].name, verdict->before) == 0)
+            before = befores[i].text;
+    out[0] = '\0';
+    if (!text)
+        text_join(out, SENTENCE_BYTES, "", "%s: %s.", verdict->name, verdict->value ? verdict->value : "unclear");
+    for (; text && *text; text++)
+        if (*text == '#')
+            text_join(out, SENTENCE_BYTES, "", "%u", verdict->level);
+        else if (*text == '@')
+            text_join(out, SENTENCE_BYTES, "", "%s", before ? before : "nothing");
+        else if (*text == '%')
+            text_join(out, SENTENCE_BYTES, "", "%.0f %%", 100 * verdict->share);
+        else
+            text_join(out, SENTENCE_BYTES, "", "%c", *text);
+    return out;
+}
+
+/* -- numbers and verdicts as fields -------------------------------------------------------------------- */
 
 #define NUMBER(kind, key, member, presence)  FIELD(kind, struct number, key, member, presence)
 #define VERDICT(kind, key, member, presence) FIELD(kind, struct verdict, key, member, presence)
 
-const struct field number_field_rows[NUMBER_ROWS] = {
+const struct field number_rows[NUMBER_ROWS] = {
     {NUMBER(field_reference, "name", name, REQUIRED)},
     {NUMBER(field_uint32, "level", level, OMITTED)},
     {NUMBER(field_uint32, "distinct", distinct, OMITTED)},
@@ -44,7 +116,7 @@ static void write_sentence(cJSON *object, const struct field *field, const void 
 
 static const struct field_kind field_sentence = {write_sentence, NULL};
 
-const struct field verdict_field_rows[VERDICT_ROWS] = {
+const struct field found_verdict_rows[7] = {
     {VERDICT(field_reference, "name", name, REQUIRED)},    {VERDICT(field_uint32, "level", level, OMITTED)},
     {VERDICT(field_reference, "before", before, OMITTED)}, {VERDICT(field_reference, "value", value, NULLABLE)},
     {VERDICT(field_text, "reason", reason, REQUIRED)},     {VERDICT(field_number, "share", share, OMITTED)},
@@ -52,18 +124,6 @@ const struct field verdict_field_rows[VERDICT_ROWS] = {
 };
 
 /* -- geometry ------------------------------------------------------------------------------------------ */
-
-struct number number_of_latency(const struct summary *latency)
-{
-    return (struct number){NULL,
-                           "cycles, the clock's own included",
-                           "median of single accesses, distribution-free interval",
-                           latency->value,
-                           latency->ci_low,
-                           latency->ci_high,
-                           latency->count,
-                           .level = 0};
-}
 
 struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding)
 {
@@ -76,21 +136,23 @@ struct number number_of_finding(const struct geometry_level *level, const struct
     return number;
 }
 
-static void add_number(cJSON *object, const char *key, struct number number)
-{
-    const struct fields fields = {number_field_rows + NUMBER_ROWS - VALUE_ROWS, VALUE_ROWS};
-
-    fields_write(json_add(object, key, cJSON_CreateObject()), &fields, &number);
-}
-
 static void write_level_numbers(cJSON *object, const struct field *field, const void *base)
 {
+    const struct fields values = {number_rows + NUMBER_ROWS - VALUE_ROWS, VALUE_ROWS};
     const struct geometry_level *level = base;
+    const struct summary *latency = &level->latency;
+    struct number number = {.unit = "cycles, the clock's own included",
+                            .method = "median of single accesses, distribution-free interval",
+                            .value = latency->value,
+                            .low = latency->ci_low,
+                            .high = latency->ci_high,
+                            .samples = latency->count};
 
-    (void)field;
-    add_number(object, "latency", number_of_latency(&level->latency));
-    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
-        add_number(object, geometry_findings[i].key, number_of_finding(level, &geometry_findings[i]));
+    fields_write(json_add(object, field->key, cJSON_CreateObject()), &values, &number);
+    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
+        number = number_of_finding(level, &geometry_findings[i]);
+        fields_write(json_add(object, number.name, cJSON_CreateObject()), &values, &number);
+    }
     json_add_text(object, "replacement_name", level->replacement.known ? level->replacement_name : NULL);
 }
 
@@ -112,15 +174,13 @@ static const struct field level_rows[] = {
     {FIELD(field_swaps, struct geometry_level, "bank_swaps", bank_swap, NULLABLE)},
     {FIELD(field_text, struct geometry_level, "contradiction", contradiction, NULLABLE)},
 };
-static const struct objects levels = {OBJECTS(geometry_level, geometry, level_count), .fields = FIELDS(level_rows)};
-
 static const struct field plateau_rows[] = {
     {FIELD(field_uint32, struct plateau, "first_bytes", first_bytes, REQUIRED)},
     {FIELD(field_uint32, struct plateau, "last_bytes", last_bytes, REQUIRED)},
     {FIELD(field_number, struct plateau, "cycles", cycles, REQUIRED)},
 };
+static const struct objects levels = {OBJECTS(geometry_level, geometry, level_count), .fields = FIELDS(level_rows)};
 static const struct objects plateaus = {OBJECTS(plateau, geometry, plateau_count), .fields = FIELDS(plateau_rows)};
-
 static const struct field geometry_rows[] = {
     {GEOMETRY(field_uint32, "searched_bytes", searched_bytes)},
     {GEOMETRY(field_reference, "shared_carve_out", shared_carve_out)},
@@ -129,15 +189,17 @@ static const struct field geometry_rows[] = {
     {GEOMETRY(field_array, "levels", level), .of = &levels},
     {GEOMETRY(field_array, "plateaus", plateau), .of = &plateaus},
 };
-static const struct fields geometry_fields = FIELDS(geometry_rows);
 
 static void write_geometry(cJSON *object, const struct field *field, const void *base)
 {
+    const struct fields fields = FIELDS(geometry_rows);
     const struct outcome *outcome = base;
 
     if (outcome->geometry)
-        fields_write(json_add(object, field->key, cJSON_CreateObject()), &geometry_fields, outcome->geometry);
+        fields_write(json_add(object, field->key, cJSON_CreateObject()), &fields, outcome->geometry);
 }
+
+/* -- experiments --------------------------------------------------------------------------------------- */
 
 /* The SMs of each group. */
 static void write_groups(cJSON *object, const struct field *field, const void *base)
@@ -156,20 +218,16 @@ static void write_groups(cJSON *object, const struct field *field, const void *b
 
 static const struct field_kind field_geometry = {write_geometry, NULL}, field_groups = {write_groups, NULL};
 
-/* -- experiments --------------------------------------------------------------------------------------- */
-
-static const struct objects numbers = {OBJECTS(number, outcome, number_count),
-                                       .fields = {number_field_rows, NUMBER_ROWS}, .max = RECORDED_MAX};
-static const struct objects verdicts = {OBJECTS(verdict, outcome, verdict_count),
-                                        .fields = {verdict_field_rows, VERDICT_ROWS}, .max = VERDICTS_MAX};
-
 static const struct field exchange_rows[] = {
     {FIELD(field_reference, struct probe_exchange, "asked", asked, REQUIRED)},
     {FIELD(field_reference, struct probe_exchange, "answer", answer, REQUIRED)},
 };
+static const struct objects numbers = {OBJECTS(number, outcome, number_count), .fields = FIELDS(number_rows),
+                                       .max = RECORDED_MAX};
+static const struct objects verdicts = {OBJECTS(verdict, outcome, verdict_count), .fields = FIELDS(found_verdict_rows),
+                                        .max = VERDICTS_MAX};
 static const struct objects exchanges = {OBJECTS(probe_exchange, outcome, evidence_count),
                                          .fields = FIELDS(exchange_rows), .max = RECORDED_MAX, .line = true};
-
 static const char *const status_names[] = {[OUTCOME_OK] = "ok", [OUTCOME_SKIPPED] = "skipped"};
 static const struct names statuses = NAMES(status_names, 2, "ok or skipped");
 
@@ -275,7 +333,7 @@ const struct document characterization_document = {
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX, .check = check_characterization},
 };
 
-/* The answers of all experiments in one array. */
+/* Puts the answers of all experiments into one array. */
 static enum status gather_evidence(struct characterization *out)
 {
     size_t total = 0;
@@ -321,4 +379,20 @@ void characterization_close(struct characterization *characterization)
     free(characterization->exchanges);
     cJSON_Delete(characterization->tree);
     *characterization = (struct characterization){0};
+}
+
+const struct outcome *characterization_outcome(const struct characterization *characterization, const char *name)
+{
+    const struct table table = TABLE("experiment", characterization->outcomes, characterization->count);
+
+    return table_find(&table, name);
+}
+
+uint32_t outcome_group_size(const struct outcome *outcome, uint32_t group)
+{
+    uint32_t size = 0;
+
+    for (uint32_t sm = 0; sm < outcome->sm_count; sm++)
+        size += outcome->group[sm] == group;
+    return size;
 }

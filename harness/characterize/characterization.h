@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * What experiments found out about one chip, with every answer of the probes that it rests on. */
+#ifndef CBANK_CHARACTERIZATION_H
+#define CBANK_CHARACTERIZATION_H
+
+#include "clock.h"
+#include "device.h"
+#include "document.h"
+#include "geometry.h"
+#include "probe_record.h"
+
+struct experiment_run; /* experiment.h */
+
+/* A row of the table of experiments (characterize.c). */
+struct experiment {
+    const char *name, *what, *path;
+    void (*run)(struct experiment_run *run); /* finds numbers and verdicts */
+    uint32_t probes;     /* bits of enum probe_kind: without a kernel of each the experiment is skipped */
+    uint32_t bytes;      /* experiment_geometry: of the memory that is walked */
+    const char *other;   /* experiment_crossover: the path that `path` is compared with */
+    uint32_t levels;     /* of the path's geometry that have to be known before; 0: none */
+    const char *unknown; /* the reason to skip where they are not */
+};
+
+enum { NUMBER_REASON_BYTES = 256, VERDICTS_MAX = 24, SENTENCE_BYTES = 256, CHARACTERIZATION_ARGV_BYTES = 1024 };
+
+/* A number with its interval and its method. NaN where there is none. */
+struct number {
+    const char *name, *unit, *method;
+    double value, low, high; /* 95 % */
+    uint64_t samples;
+    uint32_t distinct, stride, warps, level; /* what it is of; 0 where that does not apply; levels from 1 */
+    uint32_t region_bytes, code_bytes;       /* what is walked, and straight code that runs; 0 likewise */
+    const char *before;                      /* what came before; NULL likewise */
+    char reason[NUMBER_REASON_BYTES];        /* why there is none, or why later steps leave it out; "" */
+};
+
+/* An answer in words. */
+struct verdict {
+    const char *name, *value, *before; /* value NULL: unclear; before and level as of a number */
+    uint32_t level;
+    double share; /* of the accesses that hit, for the sentence; NaN where that does not apply */
+    char reason[NUMBER_REASON_BYTES];
+};
+
+enum outcome_status { OUTCOME_OK, OUTCOME_SKIPPED };
+
+/* What an experiment found, or why it was skipped. */
+struct outcome {
+    struct experiment experiment; /* first: its row; of a file that was read, the texts alone */
+    enum outcome_status status;
+    char reason[PROBE_TEXT_BYTES];
+    struct number *numbers; /* owned */
+    struct verdict verdicts[VERDICTS_MAX];
+    size_t number_count, verdict_count, evidence_count;
+    struct geometry *geometry; /* owned; NULL unless an experiment of that kind */
+    uint32_t *group; /* owned: the group of each SM; UINT32_MAX where none; NULL unless an experiment of that kind */
+    uint32_t group_count, sm_count;
+    struct probe_exchange *evidence; /* within the exchanges of a record; owned where it was read from a file */
+    double seconds;
+};
+
+/* What cbank characterize writes. */
+struct characterization {
+    char argv[CHARACTERIZATION_ARGV_BYTES];
+    char started_utc[CLOCK_UTC_BYTES], finished_utc[CLOCK_UTC_BYTES];
+    const char *replayed; /* file that the answers are from; NULL: a GPU answered */
+    double seconds;
+    struct device_info device;
+    struct probes probes;
+    struct outcome *outcomes;             /* owned */
+    cJSON *tree;                          /* owned: of a file that was read; NULL */
+    struct probe_exchange *exchanges;     /* owned: all evidence of that file, in its order */
+    size_t count, exchange_count;         /* of outcomes; of exchanges */
+};
+
+/* results/characterization.schema.json. Geometry and groups follow from the answers, and are not read. */
+extern const struct document characterization_document;
+
+/* Reads a file, or text in memory that messages call `name`. STATUS_USAGE, logged, where it is not a characterization.
+ * The caller closes *out in either case. */
+enum status characterization_read(const char *path, struct characterization *out);
+enum status characterization_parse(const char *name, const char *text, size_t bytes, struct characterization *out);
+
+/* Releases; accepts a zeroed struct. */
+void characterization_close(struct characterization *characterization);
+
+/* What the experiment of that name found, or that it was skipped; NULL where there is no such experiment. */
+const struct outcome *characterization_outcome(const struct characterization *characterization, const char *name);
+
+/* SMs of a group. */
+uint32_t outcome_group_size(const struct outcome *outcome, uint32_t group);
+
+/* Writes what a verdict means, in a sentence. Returns out. */
+const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BYTES]);
+
+/* Fields of struct number: its name, what it is of, the value with its interval, unit, samples, method and reason. */
+enum { NUMBER_ROWS = 15, VALUE_ROWS = 7 };
+extern const struct field number_rows[NUMBER_ROWS];
+extern const struct field found_verdict_rows[7];
+
+/* A level's finding as a number. An integer that was found has no interval. */
+struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding);
+
+/* Prints what was found on stdout, in short, for its width: verdicts, single numbers, ranges of the others, levels. See
+ * characterization_text.c. */
+enum status characterization_print(const struct characterization *characterization);
+
+#endif
