@@ -1,154 +1,92 @@
 /* SPDX-License-Identifier: MIT
- * The phase `prepare` of the CUDA engine: kernels, memory, and what is expected of each cell. */
+ * The phase `prepare` of the CUDA engine: kernels, memory, and exact counts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_access.h"
+#include "engine_cuda.h"
 #include "log.h"
 
 static const double load_seconds = 6; /* of a module that the driver compiles, or of memory */
 
-/* The grid of a cell that strides: as many blocks as the device has room for, or as the cell says. */
-static void prepare_grid(struct cuda_device *device, struct cell_result *cell, const struct cuda_launch *launch)
-{
-    const uint32_t sm_count = device->info->sm_count, crowd = cell_crowd(&cell->cell);
-    char reason[CELL_REASON_BYTES];
-    int room = 0; /* blocks that an SM runs at a time; 0 when the call fails */
+/* -- exact counts -------------------------------------------------------------------------------------- */
 
-    DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, launch->code[0][0].function,
-               (int)cell->cell.block_size, cell_shared_bytes(&cell->cell));
-    if (cell_crowd_obstacle(&cell->cell, sm_count, (uint32_t)room, reason))
-        engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
-    else
-        cell_set_grid(&cell->cell, (uint64_t)sm_count * (crowd ? crowd : (uint32_t)room));
+/* Counts of accesses, made on a thread of its own while memory is prepared. Until it ends, nobody writes to a member
+ * `cell` of a result's cells. */
+struct access_task {
+    struct parallel_task task;
+    const struct result *result;
+    struct access_counts *access; /* owned, as is: one for each cell of the result */
+    bool *wanted;                 /* owned: the cells that are not skipped */
+    enum status status;
+};
+
+static void *count_accesses(void *argument)
+{
+    struct access_task *counting = argument;
+
+    for (size_t i = 0; counting->status == STATUS_OK && i < counting->result->cell_count; i++)
+        if (counting->wanted[i])
+            counting->status = access_count_next(result_cell, counting->result, i, counting->access);
+    return NULL;
 }
 
-/* The kernel of a cell, and what its code says. It must be what the path names: where the compiler may choose, the cell
- * is skipped if not, elsewhere it fails. */
+/* Waits for the counts, gives them to the cells, and releases. */
+static enum status take_accesses(struct engine_session *session, struct result *result, struct access_task *counting)
+{
+    watch_begin(session->options->watchdog, "counting accesses", INFINITY);
+    parallel_end(&counting->task);
+    watch_end(session->options->watchdog);
+    for (size_t i = 0; counting->status == STATUS_OK && i < result->cell_count; i++)
+        if (counting->wanted[i]) {
+            session->cells[i].access = counting->access[i];
+            result_set_counts(&result->cells[i], &counting->access[i]);
+        }
+    free(counting->access);
+    free(counting->wanted);
+    return counting->status;
+}
+
+/* -- kernels ------------------------------------------------------------------------------------------- */
+
+/* Opens the kernel of a cell, and reads its code. It must be the one that the path names: else the cell is skipped where
+ * the compiler may choose, and fails elsewhere. A cell that strides gets its grid: as many blocks as the device has room
+ * for, or as the cell names. */
 static enum status prepare_kernel(struct engine_session *session, struct cell_result *cell, struct cuda_cell *cuda)
 {
     struct cuda_device *device = &session->device;
+    const uint32_t sm_count = device->info->sm_count, crowd = cell_crowd(&cell->cell);
     struct kernel_sass sass;
     char reason[CELL_REASON_BYTES];
     const char *image;
+    CUfunction function;
 
     cuda_expect(device, load_seconds);
     if (!cuda_launch_open(device, &cell->cell, &cuda->launch, &sass, reason))
         return cuda_fail(device, cell, reason);
     cuda->sass = sass.counts;
     cuda->counted = sass.counted;
+    function = cuda->launch.code[0][0].function;
     image = cuda_memory_module(device, cell->cell.workload, 0, 0)->image;
     if (cell_kernel_set(&cell->kernel, &sass, image, strlen(image)) != STATUS_OK)
         return STATUS_ENVIRONMENT;
-    cell->kernel.registers =
-        cuda_function_attribute(device, cuda->launch.code[0][0].function, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    cell->kernel.registers = cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
     if (image_kernel_differs(&cell->cell, &sass, reason))
         engine_end_cell(cell, cell->cell.path->chosen ? CELL_SKIPPED : CELL_FAILED, "%s", reason);
     else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))
         engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
-    if (cell->status == CELL_PENDING && cell->cell.indices)
-        prepare_grid(device, cell, &cuda->launch);
+    if (cell->status == CELL_PENDING && cell->cell.indices) {
+        int room = 0; /* blocks that an SM runs at a time; 0 when the call fails */
+
+        DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, function, (int)cell->cell.block_size,
+                   cell_shared_bytes(&cell->cell));
+        if (cell_crowd_obstacle(&cell->cell, sm_count, (uint32_t)room, reason))
+            engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
+        else
+            cell_set_grid(&cell->cell, (uint64_t)sm_count * (crowd ? crowd : (uint32_t)room));
+    }
     return device->calls.failed ? cuda_fail(device, cell, "cannot prepare the kernel") : STATUS_OK;
-}
-
-/* The smallest room above `above` that a pending cell needs, in elements; 0 when there is none. */
-static uint64_t next_room(const struct engine_session *session, const struct result *result, uint64_t above)
-{
-    uint64_t next = 0;
-
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const uint64_t room = session->cells[i].launch.room;
-
-        if (result->cells[i].status == CELL_PENDING && room > above && (next == 0 || room < next))
-            next = room;
-    }
-    return next;
-}
-
-/* Memory was not had: writes the reason. The run ends if the device is lost. */
-static enum status no_memory(struct cuda_device *device, const char *what, char reason[CELL_REASON_BYTES])
-{
-    const bool lost = cuda_device_lost(device);
-    const char *error = cuda_device_error(device);
-
-    snprintf(reason, CELL_REASON_BYTES, "out of memory for %s; ask for fewer --elements%s%s", what,
-             error[0] ? ": " : "", error);
-    return lost ? cuda_end_run(device, reason) : STATUS_OK;
-}
-
-/* There is no memory for input and output of cells that need so much room: they fail. */
-static enum status fail_room(struct engine_session *session, struct result *result, uint64_t room)
-{
-    char reason[CELL_REASON_BYTES];
-    const enum status status = no_memory(&session->device, "input and output", reason);
-
-    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
-        if (result->cells[i].status == CELL_PENDING && session->cells[i].launch.room == room)
-            engine_end_cell(&result->cells[i], CELL_FAILED, "%s", reason);
-    return status;
-}
-
-/* Buffers for every size that there is memory for; cells of others fail. */
-static enum status prepare_memory(struct engine_session *session, struct result *result)
-{
-    const struct fault *fault = session->options->fault;
-    struct cuda_device *device = &session->device;
-    enum status status = STATUS_OK;
-
-    for (uint64_t room = next_room(session, result, 0); status == STATUS_OK && room > 0;) {
-        const uint64_t next = next_room(session, result, room);
-
-        if ((fault && fault->memory && next == 0) || !cuda_buffers_add(device, room))
-            status = fail_room(session, result, room);
-        room = next;
-    }
-    while (status == STATUS_OK && device->memory->buffer_count > 0 && !cuda_buffers_fill(device, result->seed)) {
-        status = fail_room(session, result, device->memory->buffers[device->memory->buffer_count - 1].elements);
-        cuda_buffers_drop(device);
-    }
-    return status;
-}
-
-static bool has_indices(struct cuda_device *device, const struct cell *cell)
-{
-    return !cell->indices || cuda_indices_add(device, cell->indices);
-}
-
-static bool has_flush(struct cuda_device *device, const struct cell *cell)
-{
-    return !cell->regime->flush || cuda_flush_prepare(device, device->info->l2_bytes);
-}
-
-/* Memory for what else cells need, which `has` gets for those that lack it; without it they fail. */
-static enum status prepare_need(struct engine_session *session, struct result *result, const char *what,
-                                bool (*has)(struct cuda_device *device, const struct cell *cell))
-{
-    enum status status = STATUS_OK;
-    char reason[CELL_REASON_BYTES];
-
-    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
-        struct cell_result *cell = &result->cells[i];
-
-        if (cell->status != CELL_PENDING || has(&session->device, &cell->cell))
-            continue;
-        status = no_memory(&session->device, what, reason);
-        if (status == STATUS_OK)
-            engine_end_cell(cell, CELL_FAILED, "%s", reason);
-    }
-    return status;
-}
-
-/* Further placements of buffers, indices and tables, from the memory that is left: without them there is one. */
-static enum status prepare_placements(struct engine_session *session)
-{
-    struct cuda_device *device = &session->device;
-
-    if (!cuda_memory_multiply(device) && cuda_device_lost(device))
-        return cuda_end_run(device, cuda_device_error(device));
-    cuda_device_error(device);
-    return STATUS_OK;
 }
 
 /* A resumed result holds cells of another process: its kernels must be these. */
@@ -166,17 +104,107 @@ static enum status check_same_kernels(struct engine_session *session, const stru
             continue;
         cell_identity(&cell->cell, identity);
         return log_error(STATUS_ENVIRONMENT,
-                         "%s was measured with another kernel than this program has; resume with "
-                         "the cbank that began the run",
+                         "%s was measured with another kernel than this program has; resume with the cbank that began "
+                         "the run",
                          identity);
     }
+    return STATUS_OK;
+}
+
+/* -- memory -------------------------------------------------------------------------------------------- */
+
+/* The smallest room above `above` that a pending cell needs, in elements; 0 when there is none. */
+static uint64_t next_room(const struct engine_session *session, const struct result *result, uint64_t above)
+{
+    uint64_t next = 0;
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const uint64_t room = session->cells[i].launch.room;
+
+        if (result->cells[i].status == CELL_PENDING && room > above && (next == 0 || room < next))
+            next = room;
+    }
+    return next;
+}
+
+/* Writes the reason after an allocation failed. The run ends if the device is lost. */
+static enum status no_memory(struct cuda_device *device, const char *what, char reason[CELL_REASON_BYTES])
+{
+    const bool lost = cuda_device_lost(device);
+    const char *error = cuda_device_error(device);
+
+    snprintf(reason, CELL_REASON_BYTES, "out of memory for %s; ask for fewer --elements%s%s", what,
+             error[0] ? ": " : "", error);
+    return lost ? cuda_end_run(device, reason) : STATUS_OK;
+}
+
+/* Fails the cells that need so much room. */
+static enum status fail_room(struct engine_session *session, struct result *result, uint64_t room)
+{
+    char reason[CELL_REASON_BYTES];
+    const enum status status = no_memory(&session->device, "input and output", reason);
+
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
+        if (result->cells[i].status == CELL_PENDING && session->cells[i].launch.room == room)
+            engine_end_cell(&result->cells[i], CELL_FAILED, "%s", reason);
+    return status;
+}
+
+static bool has_indices(struct cuda_device *device, const struct cell *cell)
+{
+    return !cell->indices || cuda_indices_add(device, cell->indices);
+}
+
+static bool has_flush(struct cuda_device *device, const struct cell *cell)
+{
+    return !cell->regime->flush || cuda_flush_prepare(device, device->info->l2_bytes);
+}
+
+/* Allocates for the cells that are pending; those without memory fail. */
+static enum status prepare_memory(struct engine_session *session, struct result *result)
+{
+    static const struct {
+        const char *what;
+        bool (*has)(struct cuda_device *device, const struct cell *cell); /* allocates where a cell needs it */
+    } needs[] = {{"indices", has_indices}, {"flushing the caches", has_flush}};
+    const struct fault *fault = session->options->fault;
+    struct cuda_device *device = &session->device;
+    struct cuda_memory *memory = device->memory;
+    enum status status = STATUS_OK;
+    char reason[CELL_REASON_BYTES];
+
+    for (uint64_t room = next_room(session, result, 0), next; status == STATUS_OK && room > 0; room = next) {
+        next = next_room(session, result, room);
+        if ((fault && fault->memory && next == 0) || !cuda_buffers_add(device, room))
+            status = fail_room(session, result, room);
+    }
+    while (status == STATUS_OK && memory->buffer_count > 0 && !cuda_buffers_fill(device, result->seed)) {
+        status = fail_room(session, result, memory->buffers[memory->buffer_count - 1].elements);
+        cuda_buffers_drop(device);
+    }
+    for (size_t k = 0; k < sizeof(needs) / sizeof(needs[0]); k++)
+        for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
+            struct cell_result *cell = &result->cells[i];
+
+            if (cell->status != CELL_PENDING || needs[k].has(device, &cell->cell))
+                continue;
+            status = no_memory(device, needs[k].what, reason);
+            if (status == STATUS_OK)
+                engine_end_cell(cell, CELL_FAILED, "%s", reason);
+        }
+    /* Without memory for further placements there is one of each. */
+    if (status != STATUS_OK)
+        return status;
+    if (!cuda_memory_multiply(device) && cuda_device_lost(device))
+        return cuda_end_run(device, cuda_device_error(device));
+    cuda_device_error(device);
     return STATUS_OK;
 }
 
 enum status cuda_prepare(struct engine_session *session, struct result *result, const struct progress *progress)
 {
     enum status status = check_same_kernels(session, result);
-    struct counting counting;
+    struct access_task counting;
 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         if (progress->step(progress->context, "preparing", i, result->cell_count))
@@ -187,14 +215,18 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
     if (status != STATUS_OK)
         return status;
     cuda_expect(&session->device, load_seconds);
-    status = cuda_access_begin(result, &counting);
-    if (status == STATUS_OK)
+    counting = (struct access_task){
+        .result = result,
+        .access = calloc(result->cell_count, sizeof(*counting.access)),
+        .wanted = calloc(result->cell_count, sizeof(*counting.wanted)),
+    };
+    if (!counting.access || !counting.wanted) {
+        counting.status = log_memory("counts of accesses");
+    } else {
+        for (size_t i = 0; i < result->cell_count; i++)
+            counting.wanted[i] = result->cells[i].status != CELL_SKIPPED;
+        parallel_begin(&counting.task, count_accesses, &counting);
         status = prepare_memory(session, result);
-    if (status == STATUS_OK)
-        status = prepare_need(session, result, "indices", has_indices);
-    if (status == STATUS_OK)
-        status = prepare_need(session, result, "flushing the caches", has_flush);
-    if (status == STATUS_OK)
-        status = prepare_placements(session);
-    return status_worse(status, cuda_access_end(session, result, &counting));
+    }
+    return status_worse(status, take_accesses(session, result, &counting));
 }

@@ -218,95 +218,48 @@ bool nvml_process_count(const struct nvml *nvml, unsigned *count)
 
 /* -- errors of the device ------------------------------------------------------------------------------ */
 
-/* A reading, and the reasons for what it lacks. */
-struct reading {
-    const struct nvml *nvml;
-    double *values;
-    const char **reasons;
-};
-
-static const char *reason_of(const struct nvml *nvml, int code)
-{
-    if (code == NVML_ERROR_FUNCTION_NOT_FOUND)
-        return "this NVML has no such function";
-    return nvml->f.error_string ? nvml->f.error_string(code) : "NVML does not say";
-}
-
-static void note(const struct reading *reading, enum health_quantity quantity, int code, double value)
-{
-    reading->values[quantity] = code == NVML_SUCCESS ? value : NAN;
-    if (code != NVML_SUCCESS)
-        reading->reasons[quantity] = reason_of(reading->nvml, code);
-}
-
-static void note_ecc(const struct reading *reading, enum health_quantity quantity, int type)
-{
-    unsigned long long count = 0;
-    const int code = CALL(reading->nvml, ecc_errors, reading->nvml->device, type, NVML_VOLATILE, &count);
-
-    note(reading, quantity, code, (double)count);
-}
-
-static void note_pages(const struct reading *reading, enum health_quantity quantity, int cause)
-{
-    unsigned count = 0; /* no room for addresses: NVML answers how many there are */
-    const int code = CALL(reading->nvml, retired_pages, reading->nvml->device, cause, &count, NULL);
-
-    note(reading, quantity, code == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : code, count);
-}
-
-static void note_pending(const struct reading *reading)
-{
-    int pending = 0;
-    const int code = CALL(reading->nvml, retirement_pending, reading->nvml->device, &pending);
-
-    note(reading, HEALTH_retirement_pending, code, pending != 0);
-}
-
-static void note_rows(const struct reading *reading)
-{
-    unsigned correctable = 0, uncorrectable = 0, pending = 0, failed = 0;
-    const int code =
-        CALL(reading->nvml, remapped_rows, reading->nvml->device, &correctable, &uncorrectable, &pending, &failed);
-
-    note(reading, HEALTH_remapped_rows_correctable, code, correctable);
-    note(reading, HEALTH_remapped_rows_uncorrectable, code, uncorrectable);
-    note(reading, HEALTH_remap_pending, code, pending != 0);
-    note(reading, HEALTH_remap_failed, code, failed != 0);
-}
-
+/* Fills out->values, and the reason of each that cannot be read. */
 static void read_health(const struct nvml *nvml, struct health_reading *out, const char **reasons)
 {
-    const struct reading reading = {nvml, out->values, reasons};
+    const nvml_device device = nvml->device;
+    unsigned long long corrected = 0, uncorrected = 0;
+    unsigned single = 0, multiple = 0; /* pages: no room for addresses, NVML answers how many there are */
+    unsigned rows = 0, rows_uncorrectable = 0, rows_pending = 0, rows_failed = 0;
+    int pending = 0;
+    const int codes[] = {
+        CALL(nvml, ecc_errors, device, NVML_CORRECTED, NVML_VOLATILE, &corrected),
+        CALL(nvml, ecc_errors, device, NVML_UNCORRECTED, NVML_VOLATILE, &uncorrected),
+        CALL(nvml, retired_pages, device, NVML_SINGLE_BIT, &single, NULL),
+        CALL(nvml, retired_pages, device, NVML_DOUBLE_BIT, &multiple, NULL),
+        CALL(nvml, retirement_pending, device, &pending),
+        CALL(nvml, remapped_rows, device, &rows, &rows_uncorrectable, &rows_pending, &rows_failed),
+        nvml->events_code,
+    };
+    const struct {
+        enum health_quantity quantity;
+        int code;
+        double value;
+    } readings[] = {
+        {HEALTH_ecc_corrected, codes[0], (double)corrected},
+        {HEALTH_ecc_uncorrected, codes[1], (double)uncorrected},
+        {HEALTH_retired_pages_single_bit, codes[2] == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : codes[2], single},
+        {HEALTH_retired_pages_double_bit, codes[3] == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : codes[3], multiple},
+        {HEALTH_retirement_pending, codes[4], pending != 0},
+        {HEALTH_remapped_rows_correctable, codes[5], rows},
+        {HEALTH_remapped_rows_uncorrectable, codes[5], rows_uncorrectable},
+        {HEALTH_remap_pending, codes[5], rows_pending != 0},
+        {HEALTH_remap_failed, codes[5], rows_failed != 0},
+        {HEALTH_xids, codes[6], nvml->xids},
+    };
 
-    note_ecc(&reading, HEALTH_ecc_corrected, NVML_CORRECTED);
-    note_ecc(&reading, HEALTH_ecc_uncorrected, NVML_UNCORRECTED);
-    note_pages(&reading, HEALTH_retired_pages_single_bit, NVML_SINGLE_BIT);
-    note_pages(&reading, HEALTH_retired_pages_double_bit, NVML_DOUBLE_BIT);
-    note_pending(&reading);
-    note_rows(&reading);
-    note(&reading, HEALTH_xids, nvml->events_code, nvml->xids);
-}
+    for (size_t i = 0; i < sizeof(readings) / sizeof(readings[0]); i++) {
+        const int code = readings[i].code;
 
-/* From registering on the driver keeps events until they are asked for, so that nothing has to wait for them. */
-static int register_xids(struct nvml *nvml)
-{
-    const int code = CALL(nvml, event_set_create, &nvml->events);
-
-    return code == NVML_SUCCESS ? CALL(nvml, register_events, nvml->device, NVML_EVENT_XID, nvml->events) : code;
-}
-
-static void take_xids(struct nvml *nvml, struct health *health)
-{
-    enum { ENOUGH = 1024 }; /* a device that reports without end does not hold up the run */
-    struct nvml_event event = {0};
-
-    for (int i = 0; i < ENOUGH && nvml->events_code == NVML_SUCCESS &&
-                    CALL(nvml, event_set_wait, nvml->events, &event, 0) == NVML_SUCCESS;
-         i++) {
-        nvml->xids++;
-        if (health->xid_count < HEALTH_XIDS_MAX)
-            health->xids[health->xid_count++].number = (uint32_t)event.data;
+        out->values[readings[i].quantity] = code == NVML_SUCCESS ? readings[i].value : NAN;
+        if (code != NVML_SUCCESS)
+            reasons[readings[i].quantity] = code == NVML_ERROR_FUNCTION_NOT_FOUND ? "this NVML has no such function"
+                                            : nvml->f.error_string                ? nvml->f.error_string(code)
+                                                                                  : "NVML does not say";
     }
 }
 
@@ -316,16 +269,28 @@ void nvml_health_begin(struct nvml *nvml, struct health *health)
     memset(health->reasons, 0, sizeof(health->reasons));
     if (!nvml)
         return;
-    nvml->events_code = register_xids(nvml);
+    /* Once it is asked for them, the driver keeps events until they are fetched: nothing has to wait for them. */
+    nvml->events_code = CALL(nvml, event_set_create, &nvml->events);
+    if (nvml->events_code == NVML_SUCCESS)
+        nvml->events_code = CALL(nvml, register_events, nvml->device, NVML_EVENT_XID, nvml->events);
     read_health(nvml, &health->before, health->reasons);
     health->after = health->before;
 }
 
 uint32_t nvml_health_end(struct nvml *nvml, struct health *health)
 {
+    enum { ENOUGH = 1024 }; /* a device that reports without end does not hold up the run */
+    struct nvml_event event = {0};
+
     if (!nvml)
         return 0;
-    take_xids(nvml, health);
+    for (int i = 0; i < ENOUGH && nvml->events_code == NVML_SUCCESS &&
+                    CALL(nvml, event_set_wait, nvml->events, &event, 0) == NVML_SUCCESS;
+         i++) {
+        nvml->xids++;
+        if (health->xid_count < HEALTH_XIDS_MAX)
+            health->xids[health->xid_count++].number = (uint32_t)event.data;
+    }
     read_health(nvml, &health->after, health->reasons);
     return health_settle(health);
 }
