@@ -144,25 +144,15 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
                                                 : count_wavefronts(walk, index, threads, elements, addresses);
 }
 
-/* Whether no thread reads beyond the table; else *highest. */
-static bool are_within(const uint32_t *index, uint32_t threads, uint32_t length, uint32_t *highest)
-{
-    bool beyond = false;
-
-    for (uint32_t thread = 0; thread < threads; thread++)
-        beyond |= index[thread] >= length;
-    *highest = 0;
-    for (uint32_t thread = 0; beyond && thread < threads; thread++)
-        *highest = index[thread] > *highest ? index[thread] : *highest;
-    return !beyond;
-}
-
+/* Counts the loads of a block's threads into walk->counts. STATUS_USAGE, logged, where one reads beyond the table. */
 static enum status count_block(const struct cell *cell, struct walk *walk, const uint32_t *index, uint32_t threads)
 {
     const uint32_t length = table_length(cell->path, cell->parameters);
-    uint32_t highest;
+    uint32_t highest = 0;
 
-    if (!are_within(index, threads, length, &highest))
+    for (uint32_t thread = 0; thread < threads; thread++)
+        highest = index[thread] > highest ? index[thread] : highest;
+    if (highest >= length)
         return log_error(STATUS_USAGE,
                          "%s reads element %" PRIu32 " of a table of %" PRIu32 "; correct its row in %ss.def",
                          cell->pattern->name, highest, length, cell_pattern_table(cell->workload)->what);
@@ -175,21 +165,9 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
     return STATUS_OK;
 }
 
-/* Whether the first threads of a block read what those of the one before it read, as most do; reads their indices where that is
- * not known without, since all blocks that have as many threads are alike. */
-static bool is_as_before(const struct cell *cell, bool alike, uint32_t block, uint32_t step, uint32_t threads,
-                         uint32_t buffers[2][CELL_BLOCK_SIZE_MAX])
-{
-    const bool as_many = block > 0 && cell_block_threads(cell, block - 1) == cell_block_threads(cell, block);
-
-    if (as_many && alike)
-        return true;
-    cell_indices(cell, block, threads, step, buffers[block % 2]);
-    return as_many && memcmp(buffers[0], buffers[1], threads * sizeof(buffers[0][0])) == 0;
-}
-
-/* Walks all blocks at one step. The counts of a block that reads what the one before it read are those of that one. Where all
- * threads of a block, or of the grid, read one element of one table, the counts of one thread are those of every warp. */
+/* Walks all blocks at one step. The counts of a block that reads the same as the one before, as most do, are those of that
+ * one. Where all threads of a block, or of the grid, read one element of one table, the counts of one thread are those of
+ * every warp. */
 static enum status count_blocks(const struct cell *cell, uint32_t step, struct walk *walk, struct access_counts *out)
 {
     const enum index_scope scope = walk->copies == 1 ? cell->pattern->scope : INDEX_THREAD;
@@ -201,8 +179,13 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct w
         const uint32_t all = cell_block_threads(cell, block), threads = scope == INDEX_THREAD ? all : 1;
         const uint64_t warps = divide_up(all, CBANK_WARP_THREADS);
         const uint64_t times = scope == INDEX_THREAD ? 1 : scope == INDEX_BLOCK ? warps : out->warps_active;
+        bool same = block > 0 && cell_block_threads(cell, block - 1) == all;
 
-        if (!is_as_before(cell, alike, block, step, threads, buffers)) {
+        if (!same || !alike) {
+            cell_indices(cell, block, threads, step, buffers[block % 2]);
+            same = same && memcmp(buffers[0], buffers[1], threads * sizeof(buffers[0][0])) == 0;
+        }
+        if (!same) {
             const enum status status = count_block(cell, walk, buffers[block % 2], threads);
 
             if (status != STATUS_OK)
@@ -244,106 +227,79 @@ static bool open_walk(const struct cell *cell, struct walk *out)
     return true;
 }
 
-static enum status count_payload(const struct cell *cell, struct access_counts *out)
+/* Counts everything beside the payload. Blocks are whole warps: warp w of the grid has elements 32 w .. 32 w + 31. */
+static struct access_counts count_launch(const struct cell *cell)
 {
+    const struct problem problem = cell_problem(cell);
+    const struct workload_stream stream = workload_stream(&problem, ACCESS_SECTOR_BYTES / sizeof(uint32_t));
+    const uint64_t blocks = cell_grid_blocks(cell), warps = blocks * (cell->block_size / CBANK_WARP_THREADS);
+    const uint64_t active = divide_up(cell->elements, CBANK_WARP_THREADS);
+    const uint64_t staged = cell_staged_bytes(cell), copies = table_copies(cell->path, cell->parameters);
+    const uint64_t sectors = divide_up(table_bytes(cell->path, cell->parameters), ACCESS_SECTOR_BYTES);
+    const uint64_t copied = divide_up(cell_length(cell) * copies, CBANK_WARP_THREADS);
+    struct access_counts counts = {
+        .blocks = blocks,
+        .warps_launched = warps,
+        .warps_active = active,
+        .stream_loads = stream.loads,
+        .stream_sectors = stream.sectors,
+        .operations = workload_operations(&problem),
+    };
+
+    if (cell->path->unit == UNIT_REGISTERS) { /* each warp loads the entries that it exchanges */
+        counts.staging_loads = warps;
+        counts.staging_sectors = warps * sectors;
+    } else if (cell->path->unit == UNIT_SELECT) { /* each warp of the first round with an element loads every word */
+        counts.staging_loads = (warps < active ? warps : active) * path_held(cell->path);
+        counts.staging_sectors = counts.staging_loads;
+    } else if (copies > 1) { /* each block makes the copies, a warp 32 neighbouring entries of them at a time */
+        counts.staging_loads = blocks * copied;
+        counts.staging_sectors = blocks * (copied > sectors ? copied : sectors);
+    } else { /* each block copies the table, a warp 32 neighbouring words at a time */
+        counts.staging_loads = blocks * divide_up(staged, CBANK_WARP_THREADS * sizeof(uint32_t));
+        counts.staging_sectors = blocks * divide_up(staged, ACCESS_SECTOR_BYTES);
+    }
+    return counts;
+}
+
+enum status access_count(const struct cell *cell, struct access_counts *out)
+{
+    struct access_counts counts = count_launch(cell);
     const uint32_t steps = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
     const uint32_t pieces = image_pieces(cell);
     struct walk walk;
     enum status status = open_walk(cell, &walk) ? STATUS_OK : STATUS_ENVIRONMENT;
 
     for (uint32_t step = 0; step < steps && status == STATUS_OK; step++)
-        status = count_blocks(cell, step, &walk, out);
-    out->payload_loads = out->warps_active * steps * pieces;
-    out->addresses *= pieces;
-    out->lines *= pieces;
-    out->sectors *= pieces;
+        status = count_blocks(cell, step, &walk, &counts);
+    counts.payload_loads = counts.warps_active * steps * pieces;
+    counts.addresses *= pieces;
+    counts.lines *= pieces;
+    counts.sectors *= pieces;
     for (size_t i = 0; status == STATUS_OK && i < walk.length; i++)
-        out->footprint_bytes += walk.elements[i] ? walk.width : 0;
+        counts.footprint_bytes += walk.elements[i] ? walk.width : 0;
     free(walk.turns);
-    return status;
-}
-
-/* What is read of the table before the payload: instructions, and sectors that they ask for. */
-struct reading {
-    uint64_t loads, sectors;
-};
-
-/* Every warp of the grid's first round that has an element takes all of the table, each word by a load of its own. */
-static struct reading count_holding(const struct cell *cell)
-{
-    const uint64_t launched = (uint64_t)cell_grid_blocks(cell) * (cell->block_size / CBANK_WARP_THREADS);
-    const uint64_t with_element = divide_up(cell->elements, CBANK_WARP_THREADS);
-    const uint64_t loads = (launched < with_element ? launched : with_element) * path_held(cell->path);
-
-    return (struct reading){loads, loads};
-}
-
-/* Every block copies the table, a warp 32 neighbouring words at a time; or makes several copies, 32 neighbouring entries
- * of them at a time. Where a warp exchanges entries, each loads them. */
-static struct reading count_reading(const struct cell *cell)
-{
-    const uint64_t blocks = cell_grid_blocks(cell), warps = cell->block_size / CBANK_WARP_THREADS;
-    const uint64_t staged = cell_staged_bytes(cell), copies = table_copies(cell->path, cell->parameters);
-    const uint64_t sectors = divide_up(table_bytes(cell->path, cell->parameters), ACCESS_SECTOR_BYTES);
-    const uint64_t copied = divide_up(cell_length(cell) * copies, CBANK_WARP_THREADS);
-
-    if (cell->path->unit == UNIT_REGISTERS)
-        return (struct reading){blocks * warps, blocks * warps * sectors};
-    if (cell->path->unit == UNIT_SELECT)
-        return count_holding(cell);
-    if (copies > 1)
-        return (struct reading){blocks * copied, blocks * (copied > sectors ? copied : sectors)};
-    return (struct reading){blocks * divide_up(staged, CBANK_WARP_THREADS * sizeof(uint32_t)),
-                            blocks * divide_up(staged, ACCESS_SECTOR_BYTES)};
-}
-
-/* What there is beside the payload. */
-static struct access_counts count_launch(const struct cell *cell)
-{
-    const struct problem problem = cell_problem(cell);
-    const struct reading reading = count_reading(cell);
-    const struct workload_stream stream = workload_stream(&problem, ACCESS_SECTOR_BYTES / sizeof(uint32_t));
-    /* Blocks are whole warps, so that warp w of the grid has elements 32 w .. 32 w + 31. */
-    return (struct access_counts){
-        .blocks = cell_grid_blocks(cell),
-        .warps_launched = (uint64_t)cell_grid_blocks(cell) * (cell->block_size / CBANK_WARP_THREADS),
-        .warps_active = divide_up(cell->elements, CBANK_WARP_THREADS),
-        .stream_loads = stream.loads,
-        .stream_sectors = stream.sectors,
-        .staging_loads = reading.loads,
-        .staging_sectors = reading.sectors,
-        .operations = workload_operations(&problem),
-    };
-}
-
-enum status access_count(const struct cell *cell, struct access_counts *out)
-{
-    struct access_counts counts = count_launch(cell);
-    const enum status status = count_payload(cell, &counts);
-
     if (status == STATUS_OK)
         *out = counts;
     return status;
 }
 
-/* Of indices that are data only those of the parameters matter that make another table or other steps. */
-static bool same_parameters(const struct cell *a, const struct cell *b)
-{
-    if (a->workload->index == INDEX_LOADED)
-        return table_width(a->parameters) == table_width(b->parameters) &&
-               workload_steps(a->workload, a->parameters) == workload_steps(b->workload, b->parameters);
-    return memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0;
-}
-
-/* Whether two cells make the same payload loads. A path matters by its table and by whether it is loaded from; the regime
- * does not matter. */
+/* Whether two cells make the same payload loads. A path matters by its table and by whether it is loaded from; the cache
+ * state does not matter. */
 static bool same_loads(const struct cell *a, const struct cell *b)
 {
-    return a->workload == b->workload && a->pattern == b->pattern && a->elements == b->elements &&
-           a->block_size == b->block_size && same_parameters(a, b) && a->indices == b->indices &&
+    const bool loaded = a->workload->index == INDEX_LOADED;
+
+    if (a->workload != b->workload || a->pattern != b->pattern || a->elements != b->elements ||
+        a->block_size != b->block_size || a->indices != b->indices || !a->path->loads != !b->path->loads)
+        return false;
+    /* Where indices are data, only those parameters matter that make another table or other steps. */
+    return (loaded ? table_width(a->parameters) == table_width(b->parameters) &&
+                         workload_steps(a->workload, a->parameters) == workload_steps(b->workload, b->parameters)
+                   : memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0) &&
            table_bytes(a->path, a->parameters) == table_bytes(b->path, b->parameters) &&
            table_copies(a->path, a->parameters) == table_copies(b->path, b->parameters) &&
-           !a->path->loads == !b->path->loads && image_pieces(a) == image_pieces(b);
+           image_pieces(a) == image_pieces(b);
 }
 
 double access_requests_per_load(const struct cell *cell, const struct access_counts *access)

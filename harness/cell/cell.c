@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,16 +53,13 @@ bool cell_is_named(const struct cell *cell, const char *name)
     return fnmatch(name, identity, 0) == 0;
 }
 
-/* An identity, as a table has rows: beginning with a name. */
-struct named_cell {
-    const char *name; /* the text below */
-    char identity[CELL_IDENTITY_BYTES];
-};
-
 enum status cell_unknown(const char *name, const struct cell *(*cell_at)(const void *context, size_t i),
                          const void *context, size_t count)
 {
-    struct named_cell *cells = calloc(count + 1, sizeof(*cells));
+    struct named_cell { /* as tables have rows: beginning with a name */
+        const char *name;
+        char identity[CELL_IDENTITY_BYTES];
+    } *cells = calloc(count + 1, sizeof(*cells));
     const struct table table = {"cell", cells, sizeof(*cells), &count};
     const char *closest;
 
@@ -145,84 +143,67 @@ const struct table *cell_pattern_table(const struct workload *workload)
     return workload->index == INDEX_LOADED ? &data : &formulas;
 }
 
-/* What lookups cannot be: one that has no such grid, or indices that a source does not make. */
+/* Refuses a cell: writes the reason, and is true. */
+__attribute__((format(printf, 2, 3))) static bool refuse(char text[CELL_REASON_BYTES], const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, CELL_REASON_BYTES, format, arguments);
+    va_end(arguments);
+    return true;
+}
+
+/* Refuses a lookup that has no such grid, or indices that a source does not make. */
 static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
 {
+    const struct workload *workload = cell->workload;
     const uint32_t *value = cell->parameters;
+    const uint32_t bytes = table_bytes(cell->path, value), entries = table_entries(cell->path, value);
 
-    if (table_bytes(cell->path, value) % table_width(value))
-        snprintf(text, CELL_REASON_BYTES, "a table of %" PRIu32 " bytes has no whole number of elements of %" PRIu32,
-                 table_bytes(cell->path, value), table_width(value));
-    else if (value[PARAMETER_loads] % value[PARAMETER_in_flight])
-        snprintf(text, CELL_REASON_BYTES, "of %" PRIu32 " loads there are not %" PRIu32 " in flight all the time",
-                 value[PARAMETER_loads], value[PARAMETER_in_flight]);
-    else if (value[PARAMETER_in_flight] > cell->workload->variants)
-        snprintf(text, CELL_REASON_BYTES, "%s has %" PRIu32 " lookups in flight at most", cell->workload->name,
-                 cell->workload->variants);
-    else if (workload_variant(value) > cell->workload->variants)
-        snprintf(text, CELL_REASON_BYTES, "%s has other data beside one lookup in flight alone", cell->workload->name);
-    else if (value[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS % cell->block_size)
-        snprintf(text, CELL_REASON_BYTES, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
-                 value[PARAMETER_warps_per_sm], cell->block_size);
-    else if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
-        snprintf(text, CELL_REASON_BYTES, "%s has %" PRIu64 " indices at most", cell->workload->name, CELL_INDICES_MAX);
-    else if (value[PARAMETER_distinct] > table_entries(cell->path, value))
-        snprintf(text, CELL_REASON_BYTES, "the table has %" PRIu32 " entries", table_entries(cell->path, value));
-    else if (cell->trace && table_count(value) > 1)
-        snprintf(text, CELL_REASON_BYTES, "the indices of a file are of one table");
-    else
-        return false;
-    return true;
+    if (bytes % table_width(value))
+        return refuse(text, "a table of %" PRIu32 " bytes has no whole number of elements of %" PRIu32, bytes,
+                      table_width(value));
+    if (value[PARAMETER_loads] % value[PARAMETER_in_flight])
+        return refuse(text, "of %" PRIu32 " loads there are not %" PRIu32 " in flight all the time",
+                      value[PARAMETER_loads], value[PARAMETER_in_flight]);
+    if (value[PARAMETER_in_flight] > workload->variants)
+        return refuse(text, "%s has %" PRIu32 " lookups in flight at most", workload->name, workload->variants);
+    if (workload_variant(value) > workload->variants)
+        return refuse(text, "%s has other data beside one lookup in flight alone", workload->name);
+    if (value[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS % cell->block_size)
+        return refuse(text, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
+                      value[PARAMETER_warps_per_sm], cell->block_size);
+    if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
+        return refuse(text, "%s has %" PRIu64 " indices at most", workload->name, CELL_INDICES_MAX);
+    if (value[PARAMETER_distinct] > entries)
+        return refuse(text, "the table has %" PRIu32 " entries", entries);
+    return cell->trace && table_count(value) > 1 && refuse(text, "the indices of a file are of one table");
 }
 
-/* Numbers that a formula masks with. */
-static bool formula_obstacle(const uint32_t value[PARAMETER_COUNT], char text[CELL_REASON_BYTES])
-{
-    if (value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
-        snprintf(text, CELL_REASON_BYTES, "the distinct addresses of a pattern are a power of two");
-    else if (value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))
-        snprintf(text, CELL_REASON_BYTES, "the bytes of a pattern's table are a power of two");
-    else
-        return false;
-    return true;
-}
-
-/* A table beyond what the path holds. */
-static bool size_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
+/* Refuses a table that the path cannot hold: one that is too large; and in registers, more entries than a warp has
+ * threads, or fewer than there is a choice of, or shuffles in a warp that is not whole. */
+static bool table_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
 {
     const struct path *path = cell->path;
-    const bool several = table_count(cell->parameters) > 1;
-    const bool lookups = path_largest(path) > path->bytes && cell->workload->index != INDEX_LOADED;
-    const uint32_t largest = lookups ? path->bytes : path_largest(path);
+    const uint32_t *value = cell->parameters;
+    const bool loaded = cell->workload->index == INDEX_LOADED, larger = path_largest(path) > path->bytes && !loaded;
+    const uint32_t largest = larger ? path->bytes : path_largest(path);
 
-    if (table_bytes(path, cell->parameters) <= largest)
-        return false;
-    snprintf(text, CELL_REASON_BYTES, "%s holds %s of %" PRIu32 " bytes%s at most%s", path->name,
-             several ? "tables" : "a table", largest, several ? " together" : "",
-             lookups ? "; a larger one is for workloads whose indices are data" : "");
-    return true;
-}
-
-/* What paths whose table is in registers cannot be: more entries than a warp has threads, or fewer than there is a choice of, or
- * shuffles in a warp that is not whole. */
-static bool register_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
-{
-    const struct path *path = cell->path;
-
+    if (table_bytes(path, value) > largest)
+        return refuse(text, "%s holds %s of %" PRIu32 " bytes%s at most%s", path->name,
+                      table_count(value) > 1 ? "tables" : "a table", largest, table_count(value) > 1 ? " together" : "",
+                      larger ? "; a larger one is for workloads whose indices are data" : "");
     if (cell_length(cell) > path_entries(path))
-        snprintf(text, CELL_REASON_BYTES, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
-    else if (path->unit == UNIT_SELECT && 2 * table_width(cell->parameters) > path->bytes)
-        snprintf(text, CELL_REASON_BYTES, "%s holds no two entries of %" PRIu32 " bytes", path->name,
-                 table_width(cell->parameters));
-    else if (path->unit == UNIT_REGISTERS && cell->elements % cell->block_size)
-        snprintf(text, CELL_REASON_BYTES, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32,
-                 path->name, cell->block_size);
-    else
-        return false;
-    return true;
+        return refuse(text, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
+    if (path->unit == UNIT_SELECT && 2 * table_width(value) > path->bytes)
+        return refuse(text, "%s holds no two entries of %" PRIu32 " bytes", path->name, table_width(value));
+    return path->unit == UNIT_REGISTERS && cell->elements % cell->block_size &&
+           refuse(text, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32, path->name,
+                  cell->block_size);
 }
 
-/* The reason leaves out the pattern's name: cells that fail alike say the same. */
+/* Reasons leave out the pattern's name: cells that fail alike get the same one. */
 bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
 {
     static const char *const sees[] = {[INDEX_BLOCK] =
@@ -236,30 +217,30 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     const bool loaded = workload->index == INDEX_LOADED;
 
     if (!loaded && workload_steps(workload, value) > 1 && !cell->pattern->walks)
-        snprintf(text, CELL_REASON_BYTES, "%s reads another element at every step, which the pattern does not",
-                 workload->name);
-    else if (!loaded && workload->index != INDEX_COMPILED && !cell->pattern->core)
-        snprintf(text, CELL_REASON_BYTES, "%s chooses between the patterns of the core matrix alone", workload->name);
-    else if (path->scope > (workload->index == INDEX_COMPILED ? cell->pattern->scope : INDEX_THREAD))
-        snprintf(text, CELL_REASON_BYTES, "%s needs an index %s", path->name, sees[path->scope]);
-    else if (value[PARAMETER_radius] > workload->variants)
-        snprintf(text, CELL_REASON_BYTES, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
-    else if (path_is_small(path) && !loaded)
-        snprintf(text, CELL_REASON_BYTES, "%s is for workloads whose indices are data", path->name);
-    else if (size_obstacle(cell, text) || register_obstacle(cell, text) ||
-             (loaded ? lookup_obstacle(cell, text) : formula_obstacle(value, text)))
+        return refuse(text, "%s reads another element at every step, which the pattern does not", workload->name);
+    if (!loaded && workload->index != INDEX_COMPILED && !cell->pattern->core)
+        return refuse(text, "%s chooses between the patterns of the core matrix alone", workload->name);
+    if (path->scope > (workload->index == INDEX_COMPILED ? cell->pattern->scope : INDEX_THREAD))
+        return refuse(text, "%s needs an index %s", path->name, sees[path->scope]);
+    if (value[PARAMETER_radius] > workload->variants)
+        return refuse(text, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
+    if (path_is_small(path) && !loaded)
+        return refuse(text, "%s is for workloads whose indices are data", path->name);
+    if (table_obstacle(cell, text) || (loaded && lookup_obstacle(cell, text)))
         return true;
-    else if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
-        snprintf(text, CELL_REASON_BYTES, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
-    else if (value[PARAMETER_stride_bytes] % width)
-        snprintf(text, CELL_REASON_BYTES, "a stride of %" PRIu32 " bytes is no whole number of elements of %" PRIu32,
-                 value[PARAMETER_stride_bytes], width);
-    else if (architecture != 0 && architecture < path->architecture)
-        snprintf(text, CELL_REASON_BYTES, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
-                 path->architecture / 10, path->architecture % 10, path->name);
-    else
-        return false;
-    return true;
+    /* Formulas mask with these numbers. */
+    if (!loaded && value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
+        return refuse(text, "the distinct addresses of a pattern are a power of two");
+    if (!loaded && value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))
+        return refuse(text, "the bytes of a pattern's table are a power of two");
+    if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
+        return refuse(text, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
+    if (value[PARAMETER_stride_bytes] % width)
+        return refuse(text, "a stride of %" PRIu32 " bytes is no whole number of elements of %" PRIu32,
+                      value[PARAMETER_stride_bytes], width);
+    return architecture != 0 && architecture < path->architecture &&
+           refuse(text, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s", path->architecture / 10,
+                  path->architecture % 10, path->name);
 }
 
 struct problem cell_problem(const struct cell *cell)
@@ -340,15 +321,10 @@ bool cell_crowd_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t ro
     const uint32_t crowd = cell_crowd(cell), warps = cell->block_size / CBANK_WARP_THREADS;
 
     if (crowd > room)
-        snprintf(text, CELL_REASON_BYTES, "an SM has room for %" PRIu32 " warps of this kernel at a time",
-                 room * warps);
-    else if ((uint64_t)crowd * sm_count > cell_blocks(cell))
-        snprintf(text, CELL_REASON_BYTES,
-                 "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32 " SMs", cell->elements,
-                 crowd * warps, sm_count);
-    else
-        return false;
-    return true;
+        return refuse(text, "an SM has room for %" PRIu32 " warps of this kernel at a time", room * warps);
+    return (uint64_t)crowd * sm_count > cell_blocks(cell) &&
+           refuse(text, "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32 " SMs",
+                  cell->elements, crowd * warps, sm_count);
 }
 
 uint32_t cell_length(const struct cell *cell)

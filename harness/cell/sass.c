@@ -1,27 +1,138 @@
 /* SPDX-License-Identifier: MIT */
+#include "sass.h"
+
+#include <inttypes.h>
 #include <string.h>
 
 #include "sass_instruction.h"
+#include "text.h"
 
-static void stretch_add(struct sass_stretch *stretch, const struct instruction *instruction)
+/* -- instructions -------------------------------------------------------------------------------------- */
+
+enum { ENCODING_FIRST = 70, ENCODING_LAST = 121 }; /* architectures */
+
+/* clang-format off */
+/* The operations that load, and that select, each with the class of its family. */
+static const struct loading {
+    unsigned operation;
+    enum sass_class family;
+} loadings[] = {
+    {0x182, SASS_LDC},  /* LDC */
+    {OPERATION_ULDC, SASS_ULDC}, {0x0bb, SASS_ULDC}, {0x1ac, SASS_ULDC},                    /* ULDC, ULDC with an index, LDCU */
+    {0x181, SASS_LDG},  /* LDG */
+    {0x160, SASS_TLD},  {0x161, SASS_TLD},  {0x166, SASS_TLD},  {0x167, SASS_TLD}, /* TEX and TLD, each bindless, too */
+    {0x163, SASS_TLD},  {0x164, SASS_TLD},  {0x16c, SASS_TLD},  {0x16d, SASS_TLD}, /* TLD4 and TXD, the same */
+    {0x184, SASS_LDS},  /* LDS */
+    {0x189, SASS_SHFL}, /* SHFL */
+    {0x007, SASS_SEL},  /* SEL */
+};
+/* clang-format on */
+
+/* Of LDG, in the high 64 bits: which other threads must see what it sees. From sm_80 on one field of 4 bits, where any
+ * value but these is STRONG of some scope (5 CTA, 7 GPU, 10 SYS). Before, the same 4 bits are a scope and, above it, 2
+ * bits of order. */
+enum {
+    ORDER_PLAIN = 0x0,
+    ORDER_CONSTANT = 0x4,
+    ORDER_ONE_FIELD_FIRST = 80, /* architecture */
+    OLD_ORDER_CONSTANT = 0x0,
+    OLD_ORDER_PLAIN = 0x1,
+};
+
+/* Of BRA: how far from the next instruction, in units of 4 bytes: 48 bits from bit 34 on, and from sm_90 on 8 bits below
+ * those, from bit 16 on. */
+enum { BRA_LOW_FIRST = 90 };
+
+bool instruction_known(uint32_t architecture)
 {
-    const bool user = instruction->bank == USER_BANK && instruction_indexed(instruction);
-
-    stretch->instructions++;
-    stretch->ldc_user += instruction->family == SASS_LDC && user;
-    stretch->ldc_parameter += instruction->family == SASS_LDC && !user;
-    stretch->uniform_constant += instruction->family == SASS_ULDC;
+    return architecture >= ENCODING_FIRST && architecture <= ENCODING_LAST;
 }
 
-/* Whether not every warp that gets there executes the instruction, or some go around others: a constant load under a
- * predicate makes no request in a warp that has it false throughout. */
-static bool uncountable(const struct instruction *instruction)
+struct instruction instruction_at(const unsigned char *code, size_t at)
 {
-    if (instruction->operation >= CONTROL_FIRST && instruction->operation <= CONTROL_LAST)
-        return instruction->operation != OPERATION_EXIT && instruction->operation != OPERATION_BRA;
-    return instruction->predicate != PREDICATE_ALWAYS &&
-           (instruction->family == SASS_LDC || instruction->family == SASS_ULDC);
+    struct instruction out;
+    uint64_t low, high;
+
+    memcpy(&low, code + at, sizeof(low));
+    memcpy(&high, code + at + sizeof(low), sizeof(high));
+    out = (struct instruction){.operation = low & 0x1ff,
+                               .operands = low >> 9 & 0x7,
+                               .predicate = low >> 12 & 0xf,
+                               .index = low >> 24 & 0xff,
+                               .bank = low >> 54 & 0x1f,
+                               .order = high >> 13 & 0xf,
+                               .old_order = high >> 15 & 0x3,
+                               .size = high >> 9 & 0x7,
+                               .registers = high >> 8 & 0xf,
+                               .condition = high >> 23 & 0xf,
+                               .family = SASS_CLASS_COUNT};
+    for (size_t i = 0; i < sizeof(loadings) / sizeof(loadings[0]); i++)
+        if (loadings[i].operation == out.operation)
+            out.family = loadings[i].family;
+    return out;
 }
+
+bool instruction_indexed(const struct instruction *instruction)
+{
+    return instruction->operation != OPERATION_ULDC && instruction->index != INDEX_NONE;
+}
+
+bool instruction_takes_constant(const struct instruction *instruction)
+{
+    const unsigned operation = instruction->operation;
+
+    return (operation <= ARITHMETIC_LAST || (operation >= CONVERSION_FIRST && operation <= CONVERSION_LAST)) &&
+           (instruction->operands == OPERANDS_THIRD_CONSTANT || instruction->operands == OPERANDS_SECOND_CONSTANT);
+}
+
+enum sass_class instruction_class(const struct instruction *instruction, uint32_t architecture)
+{
+    const bool user = instruction->bank == USER_BANK, one_field = architecture >= ORDER_ONE_FIELD_FIRST;
+    const unsigned order = one_field ? instruction->order : instruction->old_order;
+
+    switch (instruction->family) {
+    case SASS_LDC:
+        /* Without a register index it is one parameter, or a place of the table that the compiler knows. */
+        if (!instruction_indexed(instruction))
+            return SASS_CLASS_COUNT;
+        return user ? SASS_LDC : instruction->bank == PARAMETER_BANK ? SASS_LDC_PARAMETER : SASS_CLASS_COUNT;
+    case SASS_LDG:
+        if (order == (one_field ? ORDER_PLAIN : OLD_ORDER_PLAIN))
+            return SASS_LDG;
+        return order == (one_field ? ORDER_CONSTANT : OLD_ORDER_CONSTANT) ? SASS_LDG_CONSTANT : SASS_LDG_STRONG;
+    case SASS_ULDC:
+        return user ? SASS_ULDC : SASS_CLASS_COUNT;
+    default:
+        return user && instruction_takes_constant(instruction) ? SASS_OPERAND : instruction->family;
+    }
+}
+
+unsigned instruction_width(const struct instruction *instruction, enum sass_class class)
+{
+    static const unsigned widths[] = {0, 0, 1, 1, 2, 3, 4, 4};
+    const unsigned registers = (unsigned)__builtin_popcount(instruction->registers);
+
+    if (class == SASS_OPERAND || class >= SASS_SHFL)
+        return SASS_WORD;
+    if (class == SASS_TLD)
+        return SASS_WORD + (registers > 2 ? 2 : registers > 1);
+    return widths[instruction->size];
+}
+
+int64_t branch_target(const unsigned char *code, size_t at, uint32_t architecture)
+{
+    uint64_t low, high;
+    int64_t units;
+
+    memcpy(&low, code + at, sizeof(low));
+    memcpy(&high, code + at + sizeof(low), sizeof(high));
+    units = (int64_t)((high << 30 | low >> 34) << 16) >> 16;
+    if (architecture >= BRA_LOW_FIRST)
+        units = (int64_t)((uint64_t)units << 8 | (low >> 16 & 0xff));
+    return (int64_t)(at + INSTRUCTION_BYTES) + 4 * units;
+}
+
+/* -- kernels ------------------------------------------------------------------------------------------- */
 
 /* A loop: from its first instruction to the branch that leads back there. */
 struct loop {
@@ -71,8 +182,19 @@ static bool sass_count(const unsigned char *code, size_t bytes, struct kernel_sa
         for (uint32_t i = out->loops; i-- > 0;)
             if (at == loops[i].first)
                 stretch = i == 0 ? &counts->group : &counts->round;
-        stretch_add(stretch, &instruction);
-        if (uncountable(&instruction))
+
+        const bool user = instruction.bank == USER_BANK && instruction_indexed(&instruction);
+        const bool ldc = instruction.family == SASS_LDC, uldc = instruction.family == SASS_ULDC;
+
+        stretch->instructions++;
+        stretch->ldc_user += ldc && user;
+        stretch->ldc_parameter += ldc && !user;
+        stretch->uniform_constant += uldc;
+        /* Control flow that lets some warps go around others; and a constant load under a predicate, which makes no
+         * request in a warp that has it false throughout. */
+        if (instruction.operation >= CONTROL_FIRST && instruction.operation <= CONTROL_LAST
+                ? instruction.operation != OPERATION_EXIT && instruction.operation != OPERATION_BRA
+                : instruction.predicate != PREDICATE_ALWAYS && (ldc || uldc))
             return false;
         for (uint32_t i = 0; i < out->loops; i++)
             if (at == loops[i].last)
@@ -100,4 +222,148 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
         if (class != SASS_CLASS_COUNT && instruction.predicate != PREDICATE_NEVER)
             out->classes[class][instruction_width(&instruction, class)]++;
     }
+}
+
+/* -- the loads that there should be -------------------------------------------------------------------- */
+
+#define NAMES(base, rest) {base ".U8" rest, base ".U16" rest, base rest, base ".64" rest, base ".128" rest}
+
+const char *const sass_names[SASS_CLASS_COUNT][SASS_WIDTH_COUNT] = {
+    [SASS_LDC] = NAMES("LDC", ""),
+    [SASS_LDC_PARAMETER] = NAMES("LDC", ".PARAMETER"),
+    [SASS_ULDC] = NAMES("ULDC", ""),
+    [SASS_OPERAND] = NAMES("OPERAND", ""),
+    [SASS_LDG] = NAMES("LDG", ""),
+    [SASS_LDG_CONSTANT] = NAMES("LDG", ".CONSTANT"),
+    [SASS_LDG_STRONG] = NAMES("LDG", ".STRONG"),
+    [SASS_TLD] = NAMES("TLD", ""),
+    [SASS_LDS] = NAMES("LDS", ""),
+    [SASS_SHFL] = NAMES("SHFL", ""),
+    [SASS_SEL] = NAMES("SEL", ""),
+};
+
+/* Read off what the compilers of CUDA 11.8 and 13.0 make for every architecture. */
+static const uint32_t class_widest[SASS_CLASS_COUNT] = {
+    [SASS_LDC] = 8,  [SASS_LDC_PARAMETER] = 8, [SASS_ULDC] = 8, [SASS_OPERAND] = 4,
+    [SASS_LDG] = 16, [SASS_LDG_CONSTANT] = 16, [SASS_TLD] = 16, [SASS_LDG_STRONG] = 16,
+    [SASS_LDS] = 16, [SASS_SHFL] = 4,          [SASS_SEL] = 4,
+};
+
+enum sass_class image_class(const struct path *path)
+{
+    enum sass_class class = 0;
+
+    while (class < SASS_CLASS_COUNT - 1 && strcmp(sass_names[class][SASS_WORD], path->sass) != 0)
+        class ++;
+    return class;
+}
+
+uint32_t image_widest(const struct path *path)
+{
+    return class_widest[image_class(path)];
+}
+
+uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class)
+{
+    uint32_t loads = 0;
+
+    for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++)
+        loads += sass->classes[class][width];
+    return loads;
+}
+
+/* Of one instruction of a payload load. Textures, operands, shuffles and selections give 32 bits at least. */
+static uint32_t payload_width(const struct cell *cell)
+{
+    const enum sass_class class = image_class(cell->path);
+    const bool whole_words = class == SASS_TLD || class == SASS_OPERAND || class >= SASS_SHFL;
+    const uint32_t width = cell->path->loads ? table_width(cell->parameters) : sizeof(uint32_t);
+    const uint32_t piece = width < class_widest[class] ? width : class_widest[class];
+
+    return whole_words && piece < sizeof(uint32_t) ? sizeof(uint32_t) : piece;
+}
+
+/* Of `count` words, a power of two, one: compilers make two SEL of a choice of four, the second under a predicate. */
+static uint32_t selections(uint32_t count)
+{
+    return count < 4 ? count / 2 : count / 4 * 2 + selections(count / 4);
+}
+
+uint32_t image_pieces(const struct cell *cell)
+{
+    const uint32_t width = cell->path->loads ? table_width(cell->parameters) : sizeof(uint32_t);
+    const uint32_t words = width > payload_width(cell) ? width / payload_width(cell) : 1;
+
+    return cell->path->unit == UNIT_SELECT ? words * selections(path_held(cell->path) / words) : words;
+}
+
+const char *image_instruction(const struct cell *cell)
+{
+    return sass_names[image_class(cell->path)][__builtin_ctz(payload_width(cell))];
+}
+
+/* Where a thread takes an entry of the table into a register, or copies it into shared memory: by words where there is
+ * one copy, or all of it in registers. */
+static unsigned copied_width(const struct cell *cell)
+{
+    return path_is_small(cell->path) && cell->path->unit != UNIT_SELECT
+               ? (unsigned)__builtin_ctz(table_width(cell->parameters))
+               : SASS_WORD;
+}
+
+/* Of the classes before `end`. */
+static void classes_append(const struct kernel_sass *sass, enum sass_class end, char text[CELL_REASON_BYTES])
+{
+    const char *separator = "";
+
+    for (size_t i = 0; i < end; i++)
+        for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++)
+            if (sass->classes[i][width]) {
+                text_join(text, CELL_REASON_BYTES, separator, "%" PRIu32 " %s", sass->classes[i][width],
+                          sass_names[i][width]);
+                separator = ", ";
+            }
+}
+
+void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
+{
+    text[0] = '\0';
+    classes_append(sass, SASS_SEL, text);
+}
+
+bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
+{
+    const struct workload *workload = cell->workload;
+    const bool staged = cell->path->unit == UNIT_SHARED;
+    const enum sass_class own = image_class(cell->path), end = own == SASS_SEL ? SASS_CLASS_COUNT : SASS_SEL;
+    /* A loop that is executed for each group of lookups in flight has the instructions once. */
+    const uint32_t groups = workload_groups(workload, cell->parameters);
+    /* A path that stages and loads nothing has one load that never happens. */
+    const uint32_t payload = cell->path->loads ? workload_steps(workload, cell->parameters) / groups : 1;
+    struct kernel_sass wanted = {0};
+    bool differs = false;
+
+    if (!sass->known)
+        return false;
+    wanted.classes[own][__builtin_ctz(payload_width(cell))] += payload * image_pieces(cell);
+    wanted.classes[SASS_LDG][SASS_WORD] += workload_input_loads(workload, cell->parameters) / groups;
+    wanted.classes[SASS_LDS][SASS_WORD] += workload_tile_loads(workload, cell->parameters);
+    wanted.classes[SASS_LDG][copied_width(cell)] += path_held(cell->path);
+    /* Compilers pass values of a warp on by shuffles, too, and select: those are no loads of the table. */
+    for (size_t i = SASS_SHFL; i < SASS_CLASS_COUNT; i++)
+        if (i != own)
+            memcpy(wanted.classes[i], sass->classes[i], sizeof(wanted.classes[i]));
+    for (size_t i = 0; i < SASS_CLASS_COUNT; i++)
+        for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++) {
+            const uint32_t found = sass->classes[i][width], due = wanted.classes[i][width];
+
+            differs |= staged && i == SASS_LDG && width == copied_width(cell) ? found <= due : found != due;
+        }
+    if (!differs)
+        return false;
+    snprintf(text, CELL_REASON_BYTES, "%s wants ", cell->path->name);
+    classes_append(&wanted, end, text);
+    text_join(text, CELL_REASON_BYTES, "", "%s; the kernel has ", staged ? " and copies" : "");
+    classes_append(sass, end, text);
+    return true;
 }

@@ -65,7 +65,7 @@ struct kernel_sass {
 /* Reads code of an architecture into known, classes, counted and counts. */
 void sass_read(const void *code, size_t bytes, uint32_t architecture, struct kernel_sass *out);
 
-/* -- what there should be (sass_wanted.c) -------------------------------------------------------------- */
+/* -- the loads that there should be -------------------------------------------------------------------- */
 
 /* Loads of a class, of any width. */
 uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class);
