@@ -12,9 +12,9 @@
  * size of the path's table. The identity follows from the others and is not read. */
 extern const struct field_kind field_cell;
 
-/* Columns that say which cell a row is of: those keys, each parameter being a column of its own, empty where the cell
- * does not take it. For grids whose rows begin with a `const struct cell *`. */
-enum { CELL_COLUMN_COUNT = 6 + PARAMETER_COUNT };
+/* Columns that name the cell of a row: those keys. All parameters share one column, so that a new one changes no table of
+ * users. For grids whose rows begin with a `const struct cell *`. */
+enum { CELL_COLUMN_COUNT = 7 };
 
 extern const struct grid_column cell_columns[CELL_COLUMN_COUNT];
 

@@ -41,28 +41,28 @@ class Parameters(Case):
     PLAN = ("--workload", "add,refill", "--pattern", "per_warp,distinct", "--distinct", "8,2", "--stride-bytes", "64",
             "--refill-bytes", "1024", "--path", "constant")
 
-    def test_each_is_a_column(self):
+    def test_a_column_has_all_parameters(self):
         lines = self.counters(self.file, "l1_sectors").splitlines()
         self.assertEqual(lines[0], "path constant, elements 4096, block size 1024, regime hot; modelled: nothing "
                                    "was measured")
         self.assertEqual([line.split() for line in lines[1:]],
-                         [["workload", "pattern", "distinct", "stride_bytes", "refill_bytes", "l1_sectors"],
-                          ["add", "per_warp", "-", "-", "-", "512="],
-                          ["add", "distinct", "2", "64", "-", "512="],
-                          ["add", "distinct", "8", "64", "-", "512="],
-                          ["refill", "per_warp", "-", "-", "1024", "512="],
-                          ["refill", "distinct", "2", "64", "1024", "512="],
-                          ["refill", "distinct", "8", "64", "1024", "512="]])
+                         [["workload", "pattern", "parameters", "l1_sectors"],
+                          ["add", "per_warp", "-", "512="],
+                          ["add", "distinct", "distinct=2", "stride_bytes=64", "512="],
+                          ["add", "distinct", "distinct=8", "stride_bytes=64", "512="],
+                          ["refill", "per_warp", "refill_bytes=1024", "512="],
+                          ["refill", "distinct", "distinct=2", "stride_bytes=64", "refill_bytes=1024", "512="],
+                          ["refill", "distinct", "distinct=8", "stride_bytes=64", "refill_bytes=1024", "512="]])
 
     def test_chosen_and_shared(self):
         lines = self.counters(self.file, "--distinct", "2,4", "--workload", "add", "l1_sectors").splitlines()
         self.assertEqual(lines[0].split("; ")[0], "workload add, path constant, pattern distinct, elements 4096, "
-                                                  "block size 1024, regime hot, distinct 2, stride_bytes 64")
-        self.assertEqual([line.split() for line in lines[1:]], [["l1_sectors"], ["512="]])
+                                                  "block size 1024, regime hot, parameters distinct=2 stride_bytes=64")
+        self.assertEqual([line.split() for line in lines[-2:]], [["l1_sectors"], ["512="]])
 
     def test_by_name(self):
         lines = self.counters(self.file, "--cell", "add/*/distinct=8/*", "l1_sectors").splitlines()
-        self.assertIn("distinct 8", lines[0])
+        self.assertIn("distinct=8", lines[0])
         self.assertEqual(lines[-1].split(), ["512="])
         self.assertIn("the nearest is", self.counters(self.file, "--cell", "add/constant/per_warp/4096/1024/hott", status=2))
 
