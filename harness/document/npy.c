@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. Behind 6 bytes of magic and 2 of
- * version stands the length of the header, in 2 bytes in version 1 and in 4 later; the header is a literal of Python,
+ * The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. 6 bytes of magic and 2 of version
+ * precede the length of the header, in 2 bytes in version 1 and in 4 later. The header is a literal of Python,
  * {'descr': '<i4', 'fortran_order': False, 'shape': (4, 1024), }, with blanks to its end, a line feed. */
 #include "npy.h"
 
@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,16 +18,14 @@
 #include "log.h"
 #include "text.h"
 
-enum { MAGIC_BYTES = 6, VERSION_AT = 6, LENGTH_AT = 8, HEADER_MAX = 65536, WORD_BYTES = 32 };
+enum { MAGIC_BYTES = 6, VERSION_AT = 6, LENGTH_AT = 8, HEADER_BYTES = 256, WORD_BYTES = 32 };
 
-/* The header, as far as it is read. */
 struct header {
-    const char *name; /* of the file */
-    const char *at, *end;
-    char type[WORD_BYTES]; /* "<i4" */
-    bool has_type, has_order, has_shape, fortran;
+    char type[WORD_BYTES];  /* "<i4" */
+    char order[WORD_BYTES]; /* "True" for Fortran's */
+    bool has_shape;
     uint32_t dimensions;
-    uint64_t shape[2];
+    uint64_t shape[2]; /* the first two */
 };
 
 __attribute__((format(printf, 2, 3))) static enum status refuse(const char *name, const char *format, ...)
@@ -43,203 +42,113 @@ __attribute__((format(printf, 2, 3))) static enum status refuse(const char *name
                      name, text);
 }
 
-/* -- words of the header ------------------------------------------------------------------------------- */
-
-static void skip_blanks(struct header *header)
+/* Reads (4, 1024) or (4096,). (4096) is no tuple. Returns how many bytes it has; 0 where it is malformed. */
+static int read_shape(const char *text, struct header *header)
 {
-    while (header->at < header->end && (*header->at == ' ' || *header->at == '\t' || *header->at == '\n'))
-        header->at++;
-}
+    const char *at = text + (*text == '(');
+    bool comma = at > text;
 
-/* Takes a character, and blanks before it. */
-static bool take(struct header *header, char wanted)
-{
-    skip_blanks(header);
-    if (header->at == header->end || *header->at != wanted)
-        return false;
-    header->at++;
-    return true;
-}
+    for (at += strspn(at, " "); *at != ')'; at += strspn(at, " ")) {
+        uint64_t size;
+        char *end;
 
-static bool take_word(struct header *header, const char *word)
-{
-    const size_t length = strlen(word);
-
-    skip_blanks(header);
-    if ((size_t)(header->end - header->at) < length || memcmp(header->at, word, length) != 0)
-        return false;
-    header->at += length;
-    return true;
-}
-
-/* A string in ' or ", without escapes. */
-static bool take_string(struct header *header, char out[WORD_BYTES])
-{
-    const char quote = take(header, '\'') ? '\'' : '"';
-    size_t length = 0;
-
-    if (quote == '"' && !take(header, '"'))
-        return false;
-    for (; header->at < header->end && *header->at != quote; header->at++) {
-        if (length == WORD_BYTES - 1 || (unsigned char)*header->at < ' ' || *header->at == '\\')
-            return false;
-        out[length++] = *header->at;
-    }
-    out[length] = '\0';
-    return take(header, quote);
-}
-
-static bool take_number(struct header *header, uint64_t *out)
-{
-    uint64_t value = 0;
-    const char *first;
-
-    skip_blanks(header);
-    for (first = header->at; header->at < header->end && *header->at >= '0' && *header->at <= '9'; header->at++)
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*header->at - '0'), &value))
-            return false;
-    *out = value;
-    return header->at > first;
-}
-
-/* (4, 1024) or (4096,). Of more than two sizes the others are counted. */
-static bool take_shape(struct header *header)
-{
-    uint64_t size;
-
-    if (!take(header, '('))
-        return false;
-    while (!take(header, ')')) {
-        if (!take_number(header, &size))
-            return false;
+        if (!comma || *at < '0' || *at > '9')
+            return 0;
+        errno = 0;
+        size = strtoull(at, &end, 10);
+        if (errno)
+            return 0;
         if (header->dimensions < 2)
             header->shape[header->dimensions] = size;
         header->dimensions++;
-        if (take(header, ','))
-            continue;
-        if (header->dimensions < 2) /* (4096) is no tuple */
-            return false;
-        return take(header, ')');
+        at = end + strspn(end, " ");
+        comma = *at == ',';
+        at += comma;
     }
-    return true;
+    header->has_shape = comma || header->dimensions > 1;
+    return header->has_shape ? (int)(at + 1 - text) : 0;
 }
 
-/* -- the header ---------------------------------------------------------------------------------------- */
-
-/* One of the three keys, once, with its value. */
-static bool take_item(struct header *header)
+/* Reads the three keys, each once. sscanf sets `taken` where it comes to %n. */
+static bool read_header(const char *at, struct header *header)
 {
     char key[WORD_BYTES];
-    bool *seen;
+    int taken = 0;
 
-    if (!take_string(header, key) || !take(header, ':'))
+    sscanf(at, " {%n", &taken);
+    if (taken == 0)
         return false;
-    seen = strcmp(key, "descr") == 0           ? &header->has_type
-           : strcmp(key, "fortran_order") == 0 ? &header->has_order
-           : strcmp(key, "shape") == 0         ? &header->has_shape
-                                               : NULL;
-    if (!seen || *seen)
-        return false;
-    *seen = true;
-    if (seen == &header->has_type)
-        return take_string(header, header->type);
-    if (seen == &header->has_shape)
-        return take_shape(header);
-    header->fortran = take_word(header, "True");
-    return header->fortran || take_word(header, "False");
-}
-
-static enum status read_header(struct header *header)
-{
-    bool good = take(header, '{');
-
-    while (good && !take(header, '}')) {
-        good = take_item(header);
-        if (good && !take(header, ',')) {
-            good = take(header, '}');
-            break;
-        }
+    for (;;) {
+        at += taken;
+        taken = 0;
+        sscanf(at, " } %n", &taken);
+        if (taken > 0)
+            return at[taken] == '\0' && header->type[0] && header->has_shape &&
+                   (strcmp(header->order, "True") == 0 || strcmp(header->order, "False") == 0);
+        sscanf(at, " %*1['\"]%31[a-z_]%*1['\"] : %n", key, &taken);
+        if (taken == 0)
+            return false;
+        at += taken;
+        taken = 0;
+        if (strcmp(key, "descr") == 0 && !header->type[0])
+            sscanf(at, "%*1['\"]%31[^'\"\\]%*1['\"]%n", header->type, &taken);
+        else if (strcmp(key, "fortran_order") == 0 && !header->order[0])
+            sscanf(at, "%31[A-Za-z]%n", header->order, &taken);
+        else if (strcmp(key, "shape") == 0 && !header->has_shape)
+            taken = read_shape(at, header);
+        if (taken == 0)
+            return false;
+        at += taken;
+        taken = 0;
+        sscanf(at, " , %n", &taken);
     }
-    skip_blanks(header);
-    if (!good || header->at != header->end || !header->has_type || !header->has_order || !header->has_shape)
-        return refuse(header->name, "its header is none of integers in one or two dimensions");
-    return STATUS_OK;
-}
-
-/* "<i4", "|u1": the type into *out. */
-static enum status read_type(const struct header *header, struct npy *out)
-{
-    const char *type = header->type, *widths = "1248";
-    char shown[TEXT_SHOWN_BYTES];
-    const char *width = strlen(type) == 3 ? strchr(widths, type[2]) : NULL;
-
-    if (!width || (type[1] != 'i' && type[1] != 'u'))
-        return refuse(header->name, "its values are '%s', no integers of 1, 2, 4 or 8 bytes", text_shown(type, shown));
-    if (type[0] != '<' && !(type[0] == '|' && type[2] == '1'))
-        return refuse(header->name, "its values are '%s', not little-endian", text_shown(type, shown));
-    out->bytes = (uint32_t)(type[2] - '0');
-    out->is_signed = type[1] == 'i';
-    return STATUS_OK;
-}
-
-static enum status read_shape(const struct header *header, struct npy *out)
-{
-    if (header->fortran)
-        return refuse(header->name, "it is in Fortran order");
-    if (header->dimensions < 1 || header->dimensions > 2)
-        return refuse(header->name, "it has %" PRIu32 " dimensions", header->dimensions);
-    out->dimensions = header->dimensions;
-    out->shape[0] = header->shape[0];
-    out->shape[1] = header->dimensions > 1 ? header->shape[1] : 1;
-    if (out->shape[0] == 0 || out->shape[1] == 0)
-        return refuse(header->name, "it is empty");
-    if (__builtin_mul_overflow(out->shape[0], out->shape[1], &out->count) || out->count > INT64_MAX / 8)
-        return refuse(header->name, "its shape is %" PRIu64 " x %" PRIu64, out->shape[0], out->shape[1]);
-    return STATUS_OK;
-}
-
-/* Where the header begins and ends. */
-static enum status find_header(const char *name, const unsigned char *data, size_t bytes, struct header *out)
-{
-    const size_t begin = bytes > VERSION_AT && data[VERSION_AT] > 1 ? LENGTH_AT + 4 : LENGTH_AT + 2;
-    size_t length = 0;
-
-    if (bytes == 0)
-        return refuse(name, "it is empty");
-    if (bytes < MAGIC_BYTES || memcmp(data, "\x93NUMPY", MAGIC_BYTES) != 0)
-        return refuse(name, "it is no .npy file");
-    if (bytes < begin)
-        return refuse(name, "it is cut short");
-    if (data[VERSION_AT] < 1 || data[VERSION_AT] > 3 || data[VERSION_AT + 1] != 0)
-        return refuse(name, "its version is %u.%u, not 1.0, 2.0 or 3.0", data[VERSION_AT], data[VERSION_AT + 1]);
-    for (size_t at = begin; at-- > LENGTH_AT;)
-        length = length << 8 | data[at];
-    if (length > HEADER_MAX)
-        return refuse(name, "its header has %zu bytes", length);
-    if (length > bytes - begin)
-        return refuse(name, "it is cut short");
-    *out = (struct header){.name = name, .at = (const char *)data + begin, .end = (const char *)data + begin + length};
-    return STATUS_OK;
 }
 
 enum status npy_parse(const char *name, const void *data, size_t bytes, struct npy *out)
 {
-    struct header header = {0};
+    const unsigned char *file = data;
+    const size_t begin = bytes > VERSION_AT && file[VERSION_AT] > 1 ? LENGTH_AT + 4 : LENGTH_AT + 2;
+    char text[HEADER_BYTES], shown[TEXT_SHOWN_BYTES];
+    struct header header = {.shape = {0, 1}};
     struct npy array = {0};
-    enum status status = find_header(name, data, bytes, &header);
+    size_t length = 0;
     uint64_t has;
 
-    if (status == STATUS_OK)
-        status = read_header(&header);
-    if (status == STATUS_OK)
-        status = read_type(&header, &array);
-    if (status == STATUS_OK)
-        status = read_shape(&header, &array);
-    if (status != STATUS_OK)
-        return status;
-    array.values = header.end;
-    has = bytes - (uint64_t)(header.end - (const char *)data);
+    if (bytes == 0)
+        return refuse(name, "it is empty");
+    if (bytes < MAGIC_BYTES || memcmp(file, "\x93NUMPY", MAGIC_BYTES) != 0)
+        return refuse(name, "it is no .npy file");
+    if (bytes < begin)
+        return refuse(name, "it is cut short");
+    if (file[VERSION_AT] < 1 || file[VERSION_AT] > 3 || file[VERSION_AT + 1] != 0)
+        return refuse(name, "its version is %u.%u, not 1.0, 2.0 or 3.0", file[VERSION_AT], file[VERSION_AT + 1]);
+    for (size_t at = begin; at-- > LENGTH_AT;)
+        length = length << 8 | file[at];
+    if (length > bytes - begin)
+        return refuse(name, "it is cut short");
+    array.values = file + begin + length;
+    while (length > 0 && (file[begin + length - 1] == ' ' || file[begin + length - 1] == '\n'))
+        length--;
+    snprintf(text, sizeof(text), "%.*s", (int)(length < sizeof(text) ? length : sizeof(text)), (const char *)file + begin);
+    if (strlen(text) != length || !read_header(text, &header))
+        return refuse(name, "its header is none of integers in one or two dimensions");
+    if (strlen(header.type) != 3 || !strchr("iu", header.type[1]) || !strchr("1248", header.type[2]))
+        return refuse(name, "its values are '%s', no integers of 1, 2, 4 or 8 bytes", text_shown(header.type, shown));
+    if (header.type[0] != '<' && !(header.type[0] == '|' && header.type[2] == '1'))
+        return refuse(name, "its values are '%s', not little-endian", header.type);
+    if (strcmp(header.order, "False") != 0)
+        return refuse(name, "it is in Fortran order");
+    if (header.dimensions < 1 || header.dimensions > 2)
+        return refuse(name, "it has %" PRIu32 " dimensions", header.dimensions);
+    if (header.shape[0] == 0 || header.shape[1] == 0)
+        return refuse(name, "it is empty");
+    array.bytes = (uint32_t)(header.type[2] - '0');
+    array.is_signed = header.type[1] == 'i';
+    array.dimensions = header.dimensions;
+    memcpy(array.shape, header.shape, sizeof(array.shape));
+    if (__builtin_mul_overflow(array.shape[0], array.shape[1], &array.count) || array.count > INT64_MAX / 8)
+        return refuse(name, "its shape is %" PRIu64 " x %" PRIu64, array.shape[0], array.shape[1]);
+    has = bytes - (uint64_t)((const unsigned char *)array.values - file);
     if (has != array.count * array.bytes)
         return refuse(name, "it is %s: it has %" PRIu64 " bytes of values, its shape takes %" PRIu64,
                       has < array.count * array.bytes ? "cut short" : "too long", has, array.count * array.bytes);
