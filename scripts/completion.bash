@@ -93,7 +93,7 @@ _cbank_words()
     calibrate:--color) echo 'auto always never' ;;
     history:--color) echo 'auto always never' ;;
     fleet:--color) echo 'auto always never' ;;
-    export:--format) echo 'csv gbench bmf otava otava_config kernel_tuner accelsim' ;;
+    export:--format) echo 'csv jsonl' ;;
     list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips metrics cards images' ;;
     list:--color) echo 'auto always never' ;;
     doctor:--color) echo 'auto always never' ;;

@@ -184,24 +184,45 @@ static void value_row(const struct grid_column *column, const void *row, struct 
     out->text = **(const char *const *const *)(cell + ((const struct grid_member *)column->of)->offset);
 }
 
-/* "distinct=4 stride_bytes=64", as the identity names them; nothing where it names none. */
-static void value_parameters(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct cell *cell = *(const struct cell *const *)row;
-
-    (void)column;
-    out->room[0] = '\0';
-    for (size_t i = 0; i < parameter_count; i++)
-        if (cell->parameters[i])
-            text_join(out->room, sizeof(out->room), " ", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
-    out->text = out->room[0] ? out->room : NULL;
-}
-
 void cell_value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
     cell_identity(row, out->room);
     out->text = out->room;
+}
+
+void cell_parameters_text(const struct cell *cell, uint32_t set, char *out, size_t room)
+{
+    char trace[CELL_TRACE_BYTES];
+
+    for (size_t i = 0; i < parameter_count; i++)
+        if (set >> i & 1 && cell->parameters[i])
+            text_join(out, room, " ", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
+    if (cell->trace && set & CELL_TRACE_BIT)
+        text_join(out, room, " ", "indices=%s", cell_trace_text(cell->trace, trace));
+}
+
+static void value_parameters(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct cell *cell = *(const struct cell *const *)row;
+
+    out->room[0] = '\0';
+    cell_parameters_text(cell, column->of ? *(const uint32_t *)column->of : CELL_PARAMETERS_ALL, out->room, sizeof(out->room));
+    out->text = out->room[0] ? out->room : NULL;
+}
+
+static void value_width(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->number = table_width((*(const struct cell *const *)row)->parameters);
+}
+
+static void value_table_bytes(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct cell *cell = *(const struct cell *const *)row;
+
+    (void)column;
+    out->number = table_bytes(cell->path, cell->parameters);
 }
 
 /* clang-format off */
@@ -215,5 +236,7 @@ const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
     {.key = "block_size", .heading = "block size", .format = text_count, .value = grid_integer, MEMBER(block_size), .head = true},
     {.key = "regime", .heading = "regime", .value = value_row, MEMBER(regime), .head = true},
     {.key = "parameters", .heading = "parameters", .value = value_parameters, .head = true},
+    {.key = "width_bytes", .heading = "width_bytes", .format = text_count, .value = value_width},
+    {.key = "table_bytes", .heading = "table_bytes", .format = text_count, .value = value_table_bytes},
 };
 /* clang-format on */

@@ -2,6 +2,7 @@
 #include "grid.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "grid_value.h"
 
@@ -181,6 +182,8 @@ cJSON *grid_to_json(const struct grid *grid)
             grid_value_at(grid, r, column, &value);
             if (column->format)
                 json_add_double(object, column->key, value.number);
+            else if (column->value == grid_bool && value.text)
+                json_add(object, column->key, cJSON_CreateBool(strcmp(value.text, "true") == 0));
             else
                 json_add_text(object, column->key, value.text);
         }

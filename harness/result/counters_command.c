@@ -67,33 +67,26 @@ static bool is_chosen(const struct counters_options *options, const struct cell 
 
 enum { NAME_BYTES = 256 };
 
-/* A column: a quantity, or a quotient of two. */
+/* A column: a counter or a number of show --csv, or a quotient of two. */
 struct quantity {
     const char *text;
-    char names[2][NAME_BYTES]; /* the second "" */
+    char names[2][NAME_BYTES]; /* the second "" where there is no quotient */
 };
-
-/* A number of show --csv, of which the name is the key. */
-static const struct grid_column *find_plain(const char *name)
-{
-    for (const struct cell_column *column = NULL; (column = cell_column_next(column, VIEW_CELLS));)
-        if (column->column.format && strcmp(column->column.key, name) == 0)
-            return &column->column;
-    return NULL;
-}
 
 /* The value of a quantity; *mark: '=' or '!' where it is an exact counter that is as expected or not. */
 static double measured(const struct cell_row *row, const char *name, char *mark)
 {
     const struct counter_value *counter = counter_find(row->found->counters, row->found->counter_count, name);
-    const struct grid_column *plain = find_plain(name);
     struct grid_value value = {.number = NAN};
 
     *mark = ' ';
-    if (plain)
-        plain->value(plain, row, &value);
-    if (plain || !counter || counter->status != COUNTER_OK)
-        return value.number;
+    for (const struct cell_column *column = NULL; (column = cell_column_next(column, VIEW_CELLS));)
+        if (column->column.format && strcmp(column->column.key, name) == 0) {
+            column->column.value(&column->column, row, &value);
+            return value.number;
+        }
+    if (!counter || counter->status != COUNTER_OK)
+        return NAN;
     if (counter->kind == COUNTER_EXACT && isfinite(counter->expected))
         *mark = counter_differs(counter) ? '!' : '=';
     return counter->value;
@@ -103,202 +96,158 @@ static void value_quantity(const struct grid_column *column, const void *row, st
 {
     const struct quantity *quantity = column->of;
     const bool quotient = quantity->names[1][0];
-    char mark, unused;
+    int decimals = 3;
+    char mark;
 
     out->number = measured(row, quantity->names[0], &mark);
     if (quotient) {
-        const double divisor = measured(row, quantity->names[1], &unused);
+        const double divisor = measured(row, quantity->names[1], &mark);
 
         out->number = divisor != 0 ? out->number / divisor : NAN;
         mark = ' ';
+    } else {
+        decimals = out->number == floor(out->number) || fabs(out->number) >= 1000 ? 0 : 2;
     }
     if (isfinite(out->number))
-        snprintf(out->room, sizeof(out->room), "%.*f%c",
-                 quotient                                                         ? 3
-                 : out->number == floor(out->number) || fabs(out->number) >= 1000 ? 0
-                                                                                  : 2,
-                 out->number, mark);
+        snprintf(out->room, sizeof(out->room), "%.*f%c", decimals, out->number, mark);
     out->text = isfinite(out->number) ? out->room : "- ";
     out->style = mark == '!' ? GRID_BAD : GRID_PLAIN;
 }
 
-/* -- what is printed ----------------------------------------------------------------------------------- */
+/* -- columns ------------------------------------------------------------------------------------------- */
 
 struct listing {
-    const struct counters_options *options;
-    struct cell_rows rows;
-    const char **names; /* owned: those that a column can have, as the rows of a table, counters first */
-    size_t name_count, counter_count;
+    const char **names; /* owned: counters of the result, then numbers of show --csv */
+    size_t name_count;
     struct quantity *quantities; /* owned */
-    struct grid_column *columns; /* owned: those that say which cell, then from `first` on one a quantity */
-    size_t column_count, first;
+    struct grid_column *columns; /* owned: those that say which cell, then a quantity each */
+    size_t column_count, cell_columns;
 };
 
-static enum status find_names(struct listing *listing, const struct result *result)
+/* Makes the columns that were asked for, without any those of all counters. */
+static enum status make_columns(struct listing *listing, const struct result *result, char *const *asked, size_t count)
 {
-    struct table names = TABLE("column", listing->names, listing->name_count);
-    size_t room = CELL_ROW_COLUMNS_MAX;
+    size_t room = CELL_ROW_COLUMNS_MAX, counters;
+    struct table names;
 
     for (size_t i = 0; i < result->cell_count; i++)
         room += result->cells[i].counter_count;
-    names.rows = listing->names = calloc(room, sizeof(*listing->names));
-    if (!listing->names)
-        return log_memory("the names of counters");
+    listing->names = calloc(room, sizeof(*listing->names));
+    listing->quantities = calloc(room + count, sizeof(*listing->quantities));
+    listing->columns = calloc(CELL_ROW_COLUMNS_MAX + room + count, sizeof(*listing->columns));
+    if (!listing->names || !listing->quantities || !listing->columns)
+        return log_memory("the columns of counters");
+    names = (struct table)TABLE("column", listing->names, listing->name_count);
     for (size_t i = 0; i < result->cell_count; i++)
         for (size_t k = 0; k < result->cells[i].counter_count; k++)
             if (!table_find(&names, result->cells[i].counters[k].name))
                 listing->names[listing->name_count++] = result->cells[i].counters[k].name;
-    listing->counter_count = listing->name_count;
+    counters = listing->name_count;
     for (const struct cell_column *column = NULL; (column = cell_column_next(column, VIEW_CELLS));)
         if (column->column.format)
             listing->names[listing->name_count++] = column->column.key;
+    listing->cell_columns = listing->column_count = cell_row_columns(VIEW_COUNTERS, listing->columns);
+    for (size_t i = 0; i < (count ? count : counters); i++) {
+        struct quantity *quantity = &listing->quantities[i];
+        const char *text = quantity->text = count ? asked[i] : listing->names[i];
+        const size_t length = strcspn(text, "/");
+
+        snprintf(quantity->names[0], NAME_BYTES, "%.*s", (int)(length < NAME_BYTES ? length : NAME_BYTES), text);
+        snprintf(quantity->names[1], NAME_BYTES, "%s", text[length] ? text + length + 1 : "");
+        for (int part = 0; part <= (text[length] == '/'); part++)
+            if (!table_find(&names, quantity->names[part]))
+                return table_unknown(&names, quantity->names[part]);
+        listing->columns[listing->column_count++] = (struct grid_column){
+            .key = text, .heading = text, .format = text_count, .value = value_quantity, .of = quantity};
+    }
     return STATUS_OK;
 }
 
-static enum status parse_quantity(const struct listing *listing, const char *text, struct quantity *out)
+/* Prints text. What all cells have in common is said once, and is no column. */
+static enum status print_text(struct grid *grid, struct listing *listing, bool modelled, bool markdown)
 {
-    const struct table names = TABLE("column", listing->names, listing->name_count);
-    const size_t length = strcspn(text, "/");
+    struct page page = {.stream = stdout, .markdown = markdown, .look = {.width = text_width(stdout)}};
+    const struct cell_row *rows = grid->rows;
+    uint32_t differing = 0;
+    char shared[CELL_IDENTITY_BYTES] = "";
+    const char *before = "";
 
-    *out = (struct quantity){.text = text};
-    snprintf(out->names[0], NAME_BYTES, "%.*s", (int)(length < NAME_BYTES ? length : NAME_BYTES), text);
-    snprintf(out->names[1], NAME_BYTES, "%s", text[length] ? text + length + 1 : "");
-    if (!table_find(&names, out->names[0]))
-        return table_unknown(&names, out->names[0]);
-    return text[length] && !table_find(&names, out->names[1]) ? table_unknown(&names, out->names[1]) : STATUS_OK;
-}
-
-/* The columns that were asked for, all counters without any. */
-static enum status make_columns(struct listing *listing, const struct invocation *invocation)
-{
-    const size_t asked = invocation->argument_count - 1;
-    const size_t count = asked ? asked : listing->counter_count;
-    enum status status = STATUS_OK;
-
-    listing->quantities = calloc(count + 1, sizeof(*listing->quantities));
-    listing->columns = calloc(CELL_ROW_COLUMNS_MAX + count, sizeof(*listing->columns));
-    if (!listing->quantities || !listing->columns)
-        return log_memory("%zu columns", count);
-    listing->first = listing->column_count = cell_row_columns(VIEW_COUNTERS, listing->columns);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        struct quantity *quantity = &listing->quantities[i];
-
-        status = parse_quantity(listing, asked ? invocation->arguments[1 + i] : listing->names[i], quantity);
-        listing->columns[listing->column_count++] = (struct grid_column){.key = quantity->text,
-                                                                         .heading = quantity->text,
-                                                                         .format = text_count,
-                                                                         .value = value_quantity,
-                                                                         .of = quantity};
+    for (size_t i = 1; i < grid->row_count; i++) {
+        differing |= rows[i].cell->trace != rows->cell->trace ? CELL_TRACE_BIT : 0;
+        for (size_t k = 0; k < parameter_count; k++)
+            differing |= (uint32_t)(rows[i].cell->parameters[k] != rows->cell->parameters[k]) << k;
     }
-    return status;
-}
-
-/* What a row has in a column, as people read it; the two others are room for it. */
-static const char *shown(const struct grid *grid, size_t row, const struct grid_column *column,
-                         struct grid_value *value, char room[TEXT_NUMBER_BYTES])
-{
-    grid_value_at(grid, row, column, value);
-    return grid_shown(column, value, room);
-}
-
-static bool is_shared(const struct grid *grid, const struct grid_column *column)
-{
-    char room[2][TEXT_NUMBER_BYTES];
-    struct grid_value values[2];
-    const char *first = shown(grid, 0, column, &values[0], room[0]);
-    bool shared = true;
-
-    for (size_t i = 1; i < grid->row_count && shared; i++)
-        shared = strcmp(first, shown(grid, i, column, &values[1], room[1])) == 0;
-    return shared;
-}
-
-/* What all cells share is said once, and is no column of text. Returns how many columns are left. */
-static size_t say_shared(struct page *page, const struct grid *grid, struct listing *listing)
-{
-    const bool modelled = listing->rows.rows[0].result->modelled_time;
-    const char *before = "", *text;
-    char room[TEXT_NUMBER_BYTES];
-    struct grid_value value;
-    size_t kept = 0;
-
-    page_begin(page, 0);
+    cell_parameters_text(rows->cell, ~differing, shared, sizeof(shared));
+    listing->columns[CELL_PARAMETERS_COLUMN].of = &differing;
+    grid->column_count = 0;
+    page_begin(&page, 0);
     for (size_t i = 0; i < listing->column_count; i++) {
         const struct grid_column column = listing->columns[i];
+        char room[2][TEXT_NUMBER_BYTES];
+        struct grid_value values[2];
+        const char *first;
+        bool common = i < CELL_NAMING_COLUMNS;
 
-        if (i < CELL_COLUMN_COUNT && is_shared(grid, &column)) {
-            text = shown(grid, 0, &column, &value, room);
-            if (strcmp(text, "-") != 0)
-                page_say(page, "%s%s %s", before, column.heading, text);
+        grid_value_at(grid, 0, &column, &values[0]);
+        first = grid_shown(&column, &values[0], room[0]);
+        for (size_t k = 1; common && k < grid->row_count; k++) {
+            grid_value_at(grid, k, &column, &values[1]);
+            common = strcmp(first, grid_shown(&column, &values[1], room[1])) == 0;
+        }
+        if (common) {
+            if (strcmp(first, "-") != 0)
+                page_say(&page, "%s%s %s", before, column.heading, first);
             before = ", ";
-        } else if (i < CELL_COLUMN_COUNT || i >= listing->first) {
-            listing->columns[kept++] = column;
+        } else if (i < CELL_NAMING_COLUMNS || i >= listing->cell_columns) {
+            listing->columns[grid->column_count++] = column;
         }
     }
-    page_say(page, "; %s", modelled ? "modelled: nothing was measured" : "one launch");
-    page_end(page);
-    return kept;
-}
-
-static enum status print_listing(struct listing *listing)
-{
-    const struct format_options *format = &listing->options->format;
-    struct page page = {.stream = stdout, .markdown = format->markdown, .look = {.width = text_width(stdout)}};
-    struct grid grid = {.columns = listing->columns,
-                        .column_count = listing->column_count,
-                        .rows = listing->rows.rows,
-                        .row_count = listing->rows.count,
-                        .row_bytes = sizeof(*listing->rows.rows),
-                        .raw = format->raw};
-
-    if (format->json)
-        return json_put_owned(stdout, grid_to_json(&grid));
-    if (format->csv) {
-        grid_print_csv(stdout, &grid);
-        return STATUS_OK;
-    }
-    grid.column_count = say_shared(&page, &grid, listing);
-    return page_grid(&page, &grid);
+    page_say(&page, "%s%s; %s", shared[0] ? ", " : "", shared, modelled ? "modelled: nothing was measured" : "one launch");
+    page_end(&page);
+    return page_grid(&page, grid);
 }
 
 /* -- the command --------------------------------------------------------------------------------------- */
 
-static enum status choose_rows(struct listing *listing, const struct result *result, const char *file)
-{
-    struct cell_rows *rows = &listing->rows;
-    const enum status status = cell_rows_open(result, file, listing->options->cell, rows);
-    size_t kept = 0;
-
-    if (status != STATUS_OK)
-        return status;
-    for (size_t i = 0; i < rows->count; i++)
-        if (is_chosen(listing->options, rows->rows[i].cell))
-            rows->rows[kept++] = rows->rows[i];
-    rows->count = kept;
-    return kept ? STATUS_OK : log_error(STATUS_USAGE, "no such cell in %s; cbank show prints those that it has", file);
-}
-
 static enum status counters_of(const void *parsed, const struct invocation *invocation)
 {
+    const struct counters_options *options = parsed;
     const char *file = invocation->arguments[0];
-    struct listing listing = {.options = parsed};
+    struct cell_rows rows = {0};
+    struct listing listing = {0};
     struct result result = {0};
-    enum status status = format_check(&listing.options->format);
+    struct grid grid;
+    enum status status = format_check(&options->format);
 
     if (status == STATUS_OK)
         status = result_read(file, &result);
     if (status == STATUS_OK)
-        status = find_names(&listing, &result);
+        status = make_columns(&listing, &result, invocation->arguments + 1, invocation->argument_count - 1);
     if (status == STATUS_OK)
-        status = make_columns(&listing, invocation);
-    if (status == STATUS_OK)
-        status = choose_rows(&listing, &result, file);
-    if (status == STATUS_OK)
-        status = print_listing(&listing);
+        status = cell_rows_open(&result, file, options->cell, &rows);
+    if (status != STATUS_OK)
+        goto out;
+    grid = (struct grid){.columns = listing.columns,
+                         .column_count = listing.column_count,
+                         .rows = rows.rows,
+                         .row_bytes = sizeof(*rows.rows),
+                         .raw = options->format.raw};
+    for (size_t i = 0; i < rows.count; i++)
+        if (is_chosen(options, rows.rows[i].cell))
+            rows.rows[grid.row_count++] = rows.rows[i];
+    if (grid.row_count == 0)
+        status = log_error(STATUS_USAGE, "no such cell in %s; cbank show prints those that it has", file);
+    else if (options->format.json)
+        status = json_put_owned(stdout, grid_to_json(&grid));
+    else if (options->format.csv)
+        grid_print_csv(stdout, &grid);
+    else
+        status = print_text(&grid, &listing, result.modelled_time, options->format.markdown);
+out:
     free(listing.columns);
     free(listing.quantities);
     free(listing.names);
-    free(listing.rows.rows);
+    free(rows.rows);
     result_close(&result);
     return status;
 }

@@ -1,10 +1,82 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdlib.h>
 
+#include "cell_row.h"
 #include "command.h"
 #include "export.h"
 #include "files.h"
 #include "log.h"
+
+/* RFC 4180: one header line, then a row a sample. A cell without samples has one row; that of a prediction has its time. */
+static enum status write_csv(FILE *stream, const struct result *result, const char *file, size_t index, bool raw)
+{
+    struct grid_column columns[CELL_ROW_COLUMNS_MAX];
+    struct grid head = cell_row_grid(NULL, 0, VIEW_SAMPLES, columns);
+
+    head.continued = index > 0;
+    grid_print_csv(stream, &head);
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct cell_time *time = &result->cells[i].time;
+        const size_t count = time->samples_ns ? time->summary.count : isfinite(time->summary.value);
+        struct cell_row *rows = calloc(count + 1, sizeof(*rows));
+        struct grid grid = cell_row_grid(rows, count ? count : 1, VIEW_SAMPLES, columns);
+
+        if (!rows)
+            return log_memory("the samples of a cell");
+        for (size_t k = 0; k < grid.row_count; k++)
+            rows[k] = (struct cell_row){.cell = &result->cells[i].cell,
+                                        .found = &result->cells[i],
+                                        .result = result,
+                                        .file = file,
+                                        .index = (double)index,
+                                        .sample = count ? (double)k : NAN,
+                                        .sample_ns = time->samples_ns && count ? time->samples_ns[k] : time->summary.value};
+        grid.raw = raw;
+        grid.continued = true;
+        grid_print_csv(stream, &grid);
+        free(rows);
+    }
+    return STATUS_OK;
+}
+
+/* An object a cell and line: the columns of show --csv, where the result is from, all samples, and the counters. */
+static enum status write_jsonl(FILE *stream, const struct result *result, const char *file, size_t index, bool raw)
+{
+    struct grid_column columns[CELL_ROW_COLUMNS_MAX];
+    struct cell_rows rows;
+    enum status status = cell_rows_open(result, file, NULL, &rows);
+
+    (void)index, (void)raw;
+    for (size_t i = 0; status == STATUS_OK && i < rows.count; i++) {
+        const struct cell_result *cell = rows.rows[i].found;
+        const struct grid grid = cell_row_grid(&rows.rows[i], 1, VIEW_CELLS | VIEW_ORIGIN, columns);
+        cJSON *line = grid_to_json(&grid), *object = line ? line->child : NULL, *counters;
+        char *text;
+
+        json_add(object, "samples_ns", json_doubles(cell->time.samples_ns, cell->time.samples_ns ? cell->time.summary.count : 0));
+        counters = json_add(object, "counters", cJSON_CreateObject());
+        for (size_t k = 0; k < cell->counter_count; k++)
+            json_add_double(counters, cell->counters[k].name, cell->counters[k].value);
+        text = object ? cJSON_PrintUnformatted(object) : NULL;
+        if (text)
+            fprintf(stream, "%s\n", text);
+        else
+            status = log_memory("JSON text");
+        cJSON_free(text);
+        cJSON_Delete(line);
+    }
+    free(rows.rows);
+    return status;
+}
+
+#define FORMATS(EACH)                                                                          \
+    EACH(csv, "a row a sample, as pandas reads it")                                            \
+    EACH(jsonl, "JSON lines: an object a cell with its statistics, samples, counters and origin")
+
+#define ROW(name, summary) {#name, summary, write_##name},
+const struct export_format export_formats[] = {FORMATS(ROW)};
+const size_t export_format_count = sizeof(export_formats) / sizeof(export_formats[0]);
 
 struct export_options {
     const struct export_format *format;
@@ -12,11 +84,10 @@ struct export_options {
 };
 
 /* clang-format off */
+#define HELP(name, summary) #name " (" summary "); "
 static const struct option_row rows[] = {
     {.name = "format", .argument = "NAME", .kind = &option_choice, .offset = offsetof(struct export_options, format),
-     .help = "csv (one row a sample), gbench (Google Benchmark), bmf (Bencher), otava or otava_config (Apache Otava), "
-             "kernel_tuner, or, of a card, accelsim; default csv",
-     .table = TABLE("format", export_formats, export_format_count), .fallback = "csv"},
+     .help = FORMATS(HELP) "default csv", .table = TABLE("format", export_formats, export_format_count), .fallback = "csv"},
     {.name = "raw", .help = RAW_HELP, .kind = &option_flag, .offset = offsetof(struct export_options, raw)},
 };
 /* clang-format on */
@@ -27,44 +98,31 @@ static enum status export_files(const void *parsed, const struct invocation *inv
 {
     const struct export_options *options = parsed;
     struct file_list files = {0};
-    struct result *results = NULL;
-    const struct result **pointers = NULL;
     enum status status = STATUS_OK;
 
-    if (options->format->write_card && invocation->argument_count > 1)
-        return log_error(STATUS_USAGE, "--format %s takes one card", options->format->name);
-    if (options->format->write_card)
-        return options->format->write_card(stdout, invocation->arguments[0]);
     for (size_t i = 0; status == STATUS_OK && i < invocation->argument_count; i++)
         status = files_add(&files, invocation->arguments[i]);
-    if (status == STATUS_OK) {
-        results = calloc(files.count, sizeof(*results));
-        pointers = calloc(files.count, sizeof(*pointers));
-        if (!results || !pointers)
-            status = log_memory("results");
-    }
     for (size_t i = 0; status == STATUS_OK && i < files.count; i++) {
-        status = result_read(files.paths[i], &results[i]);
-        pointers[i] = &results[i];
+        struct result result;
+
+        status = result_read(files.paths[i], &result);
+        if (status == STATUS_OK)
+            status = options->format->write(stdout, &result, files.paths[i], i, options->raw);
+        result_close(&result);
     }
-    if (status == STATUS_OK)
-        status = export_write(options->format, stdout, pointers, files.count, options->raw);
-    for (size_t i = 0; results && i < files.count; i++)
-        result_close(&results[i]);
-    free(results);
-    free(pointers);
     files_close(&files);
     return status;
 }
 
 const struct command export_command = {
     .name = "export",
-    .summary = "Print results, or a card, in the format of another tool",
+    .summary = "Print the cells of results for other programs",
     .arguments = "FILE...",
     .arguments_min = 1,
     .arguments_max = 1000,
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct export_options),
+    .details = "A FILE is a result, or a folder of them. cbank convert writes results and cards in the formats of other tools.",
     .run = export_files,
 };

@@ -36,15 +36,7 @@ struct table {
 
 /* -- rows and columns ---------------------------------------------------------------------------------- */
 
-/* Appends " name=value" for each parameter of a set that the cell names. */
-static void append_parameters(const struct cell *cell, uint32_t set, char text[NAME_BYTES])
-{
-    for (size_t i = 0; i < parameter_count; i++)
-        if (set & 1u << i && cell->parameters[i])
-            text_join(text, NAME_BYTES, " ", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
-}
-
-/* The same for those that differ within a table, with the values that are left out elsewhere. */
+/* Adds "NAME=VALUE" for each parameter of a set, with the values that are left out elsewhere. */
 static void append_differing(const struct cell *cell, uint32_t set, char text[NAME_BYTES])
 {
     const uint32_t takes = cell_takes(cell->workload, cell->pattern);
@@ -292,7 +284,7 @@ static void print_title(struct page *page, const struct table *table)
     const struct cell_row *row = &table->rows[0];
     char common[NAME_BYTES] = "", title[256];
 
-    append_parameters(row->cell, table->common, common);
+    cell_parameters_text(row->cell, table->common & ~CELL_TRACE_BIT, common, sizeof(common));
     snprintf(title, sizeof(title), "%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s%s%s",
              row->cell->workload->name, row->cell->elements, row->cell->block_size, row->cell->regime->name,
              common[0] ? ", " : "", common, row->result->modelled_time ? ", modelled" : "");

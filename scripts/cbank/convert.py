@@ -129,7 +129,7 @@ def otava(catalogue):
         gaps = sum(of.get(id(result)) is None for result in ordered)
         if gaps:
             say("warning", f"{name} has no time in {gaps} of {len(ordered)} results, and nan there; leave it out of Otava's metrics")
-    rows = [["time", *ATTRIBUTES, *times]]
+    rows = [["time", *ATTRIBUTES, *map(printable, times)]]
     for result in ordered:
         device = result["device"]
         facts = [result["started_utc"], result["engine"], device["name"], device["uuid"], device["driver"], device["vbios"],

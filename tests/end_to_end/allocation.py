@@ -61,8 +61,7 @@ COMMANDS = {
     "history --json": ["history", "--json", "bases"], "history of a store": ["history", "out.db"],
     "compare stores": ["compare", "out.db", "out.db"],
     **{f"export {form}": ["export", "--format", form, "measured.json", "new.json"]
-       for form in ("csv", "gbench", "bmf", "otava", "otava_config", "kernel_tuner")},
-    "export accelsim": ["export", "--format", "accelsim", "h200"],
+       for form in ("csv", "jsonl")},
     "ingest": ["ingest", "--list", "out.db", "base.json", "bases"],
     "ingest a calibration": ["ingest", "out.db", "board-2.json"],
     "forget": ["forget", "out.db", "measured.json", "--why", "test"],

@@ -193,7 +193,7 @@ class Published(Case):
         schema = read_json(os.path.join(ROOT, "results/schema.json"))
         jsonschema.Draft202012Validator(schema).validate(read_json(self.path("v100.json")))
         self.in_folder("show", "v100.json")
-        self.in_folder("export", "v100.json", "--format", "gbench")
+        self.in_folder("export", "v100.json")
         explained = self.in_folder("explain", "v100.json", "--card", "V100")
         self.assertIn("no time: the card does not know", explained.stdout)
 

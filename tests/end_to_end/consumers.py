@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Exports of committed results, read by the programs that they are for, where a machine has them. Without them,
-tests/end_to_end/formats.py has the grammar of each.
+"""Conversions of committed results, read by the programs that they are for, where a machine has them. Without them,
+tests/end_to_end/convert.py has the grammar of each.
 
 CBANK names the program (default build/cbank). CBANK_CONSUMERS names a folder with checkouts of google/benchmark (its
 tools/compare.py needs scipy), apache/otava, KernelTuner/kernel_tuner and accel-sim/accel-sim-framework, at any depth; Otava
@@ -38,9 +38,9 @@ class Consumers(Scratch):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def export(self, name, form, *of):
+    def converted(self, name, form, *of):
         with open(self.path(name), "wb") as file:
-            subprocess.run([CBANK, "export", "--format", form, *of], stdout=file, check=True)
+            subprocess.run([CBANK, "convert", "--to", form, *of], stdout=file, check=True)
         return self.path(name)
 
     def said(self, *command):
@@ -51,7 +51,7 @@ class Consumers(Scratch):
 
     @unittest.skipUnless(COMPARE, "no checkout of google/benchmark")
     def test_google_benchmark(self):
-        one, two = (self.export(f"{i}.json", "gbench", file) for i, file in enumerate((ONE, TWO)))
+        one, two = (self.converted(f"{i}.json", "gbench", file) for i, file in enumerate((ONE, TWO)))
         text = self.said(sys.executable, COMPARE, "--no-color", "-a", "benchmarks", one, two)
         for name in ("mean", "median", "stddev", "cv", "pvalue"):
             self.assertEqual(text.count(f"_{name} "), 24, name)
@@ -61,8 +61,8 @@ class Consumers(Scratch):
     @unittest.skipUnless(OTAVA, "no otava")
     def test_otava(self):
         """Finds no change in ten processes of one board, and finds the one that is put in."""
-        table = self.export("cbank.csv", "otava", *PROCESSES)
-        command = (OTAVA, "analyze", "cbank", "--config-file", self.export("otava.yaml", "otava_config", *PROCESSES), "--since",
+        table = self.converted("cbank.csv", "otava", *PROCESSES)
+        command = (OTAVA, "analyze", "cbank", "--config-file", self.converted("otava.yaml", "otava_config", *PROCESSES), "--since",
                    "2026-01-01", "--metrics", CELL)
         self.assertNotIn("+5.0%", self.said(*command))
         with open(table, encoding="utf-8", newline="") as file:
@@ -80,14 +80,14 @@ class Consumers(Scratch):
         with open(SCHEMA, encoding="utf-8") as file:
             schema = json.load(file)
         for name in ("core-matrix.json", "sweeps/lookup.json"):
-            with open(self.export("t4.json", "kernel_tuner", os.path.join(ROOT, "results/h200", name)), encoding="utf-8") as file:
+            with open(self.converted("t4.json", "kernel_tuner", os.path.join(ROOT, "results/h200", name)), encoding="utf-8") as file:
                 jsonschema.Draft202012Validator(schema).validate(json.load(file))
 
     @unittest.skipUnless(TUNER, "no checkout of accel-sim/accel-sim-framework")
     def test_accelsim(self):
         """Each line of ours stands in the place of the template's, and nothing else is changed."""
         shutil.copytree(os.path.dirname(TUNER), self.path("tuner"), ignore=shutil.ignore_patterns("GPU_Microbenchmark", "NVIDIA_*"))
-        ours = self.export("h200.config", "accelsim", "h200")
+        ours = self.converted("h200.config", "accelsim", os.path.join(ROOT, "results/cards/h200.json"))
         self.said(sys.executable, self.path("tuner/tuner.py"), "-s", ours)
         wanted, taken = set(self.options(ours)), set()
         for name in ("gpgpusim.config", "trace.config"):

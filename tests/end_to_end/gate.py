@@ -426,16 +426,6 @@ class Reports(Case):
         self.assertEqual({read(os.path.join(self.folder, f"{name}.json")) for name in "abc"}, {read(SECOND)})
         self.cbank("compare", "a.json", "b.json", "--json", "/dev/null", "--csv", "/dev/null", "--quiet")
 
-    def test_exports(self):
-        for name in ("csv", "gbench", "bmf", "otava"):
-            with self.subTest(name):
-                text = self.cbank("export", FIRST, SECOND, "--format", name).stdout
-                self.assertGreater(len(text), 1000)
-                if name in ("gbench", "bmf"):
-                    json.loads(text)
-        self.assertEqual(len(self.cbank("export", FIRST).stdout.splitlines()),
-                         1 + sum(len(cell["time_ns"]["samples"]) for cell in read_json(FIRST)["cells"]))
-
     def test_no_control_character_of_a_file_reaches_the_terminal(self):
         def hostile(result):
             result["device"]["name"] = "H200\u001b[2J"
@@ -637,8 +627,7 @@ class Parameters(Case):
         self.assertEqual(len(set(names)), len(self.cells))
         self.assertIn("add/param/distinct/4096/1024/hot/distinct=8/stride_bytes=64", names)
         worst = next(csv.DictReader(io.StringIO(read(os.path.join(self.folder, "r.csv")))))
-        self.assertEqual([worst[name] for name in ("distinct", "stride_bytes", "radius", "refill_bytes")],
-                         ["8", "64", "", ""])
+        self.assertEqual((worst["parameters"], worst["width_bytes"]), ("distinct=8 stride_bytes=64", "4"))
 
     def test_calibrate(self):
         self.cbank("calibrate", *self.PLAN, "--processes", "2", "--json", "noise.json")
@@ -655,10 +644,8 @@ class Parameters(Case):
         self.assertEqual(len(rows), sum("radius" in cell["parameters"] for cell in self.cells))
         self.assertEqual(sum(row["time_ns"] is None for row in rows),
                          sum("radius" in cell["parameters"] and cell["status"] == "skipped" for cell in self.cells))
-        for name in ("csv", "gbench", "bmf", "otava"):
-            with self.subTest(name):
-                text = self.cbank("export", "a.json", "--format", name).stdout
-                self.assertTrue("radius=3" in text or ",radius," in text)
+        for name in ("csv", "jsonl"):
+            self.assertIn("radius=3", self.cbank("export", "a.json", "--format", name).stdout)
 
 
 class Workflow(Case):

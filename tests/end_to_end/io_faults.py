@@ -50,7 +50,7 @@ COMMANDS = {
     "explain": ["explain", "measured.json"],
     "explain --json": ["explain", "measured.json", "--json"],
     "export csv": ["export", "--format", "csv", "measured.json"],
-    "export gbench": ["export", "--format", "gbench", "measured.json"],
+    "export jsonl": ["export", "--format", "jsonl", "measured.json"],
     "history": ["history", "base.json", "new.json"],
     "ingest": ["ingest", "out.db", "base.json"],
     "ingest into a new store": ["ingest", "out-new.db", "base.json"],

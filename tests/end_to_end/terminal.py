@@ -33,8 +33,8 @@ READERS = {
                ["explain", "FILE"], ["compare", "--all", "FILE", "measured.json"],
                ["compare", "--csv", "-", "measured.json", "FILE"], ["compare", "--markdown", "-", "measured.json", "FILE"],
                ["compare", "--junit", "-", "measured.json", "FILE"], ["history", "FILE"], ["history", "--cell", "*", "FILE"],
-               ["history", "--csv", "FILE"], ["export", "FILE"], ["export", "--format", "gbench", "FILE"],
-               ["export", "--format", "bmf", "FILE"], ["export", "--format", "otava", "FILE"], ["run", "--resume", "FILE"],
+               ["history", "--csv", "FILE"], ["export", "FILE"], ["export", "--format", "jsonl", "FILE"],
+               ["convert", "--to", "gbench", "FILE"], ["convert", "--to", "bmf", "FILE"], ["convert", "--to", "otava", "FILE"], ["run", "--resume", "FILE"],
                ["characterize", "--replay", "FILE"]],
     "card": [["explain", "--card", "FILE", "measured.json"], ["list", "devices"],
              ["run", "--engine", "model", "--card", "FILE", "--path", "constant", "--pattern", "per_warp", "--elements", "4096",
@@ -113,7 +113,7 @@ class Terminal(unittest.TestCase):
         done = cbank(self.folder.name, *words)
         os.unlink(os.path.join(self.folder.name, name))
         text = (done.stdout + done.stderr).decode("utf-8")
-        found = CONTROLS.search(text.replace("\r\n", "\n") if "--csv" in words or "export" in words else text)
+        found = CONTROLS.search(text.replace("\r\n", "\n") if {"--csv", "export", "convert"} & set(words) else text)
         if done.returncode < 0 or found:
             return f"{' '.join(command)}, at {'.'.join(map(str, way))}: {found!r}, exit {done.returncode}"
         return None
@@ -138,7 +138,7 @@ class Terminal(unittest.TestCase):
 
     def test_text_of_csv_is_no_formula_unless_raw(self):
         result = self.documents["measured"]
-        commands = [["show", "--csv"], ["counters", "--csv"], ["history", "--csv"], ["export"], ["export", "--format", "otava"]]
+        commands = [["show", "--csv"], ["counters", "--csv"], ["history", "--csv"], ["export"]]
         for begin in "=+-@":
             formula = begin + "1+cmd()"
             document = planted(result, ("device", "name"), False, formula)

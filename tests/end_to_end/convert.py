@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Exports and conversions of results, read as the programs they are for would read them. consumers.py gives conversions to those
+programs themselves. CBANK names the program (default build/cbank)."""
+
+import csv
+import datetime
+import io
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import unittest
+
+import jsonschema
+
+from common import ROOT, Scratch
+
+CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+FAILED, MISSING, SKIPPED = (f"add/{path}/per_warp/128000/1024/hot" for path in ("constant", "global", "readonly"))
+TIMED = "add/constant/per_block/12800000/1024/hot"
+
+BMF = {"type": "object", "additionalProperties": {
+    "type": "object", "propertyNames": {"maxLength": 64}, "additionalProperties": {
+        "type": "object", "required": ["value"], "additionalProperties": False,
+        "properties": {key: {"type": "number"} for key in ("value", "lower_value", "upper_value")}}}}
+# As the schema of Kernel Tuner's T4 results, 1.0.0, says.
+T4 = {"type": "object", "required": ["schema_version", "results"], "properties": {
+    "schema_version": {"const": "1.0.0"}, "metadata": {"const": {"timeunit": "milliseconds"}},
+    "results": {"type": "array", "items": {
+        "type": "object", "required": ["configuration", "times", "invalidity", "correctness"], "properties": {
+            "timestamp": {"type": "string"}, "objectives": {"const": ["time"]}, "correctness": {"type": "number"},
+            "configuration": {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
+            "times": {"type": "object", "properties": {"runtimes": {"type": "array", "items": {"type": "number"}}}},
+            "invalidity": {"enum": ["timeout", "compile", "runtime", "correctness", "constraints", "correct"]},
+            "measurements": {"type": "array", "items": {
+                "type": "object", "required": ["name", "value", "unit"],
+                "properties": {"name": {"type": "string"}, "value": {"type": "number"}, "unit": {"type": "string"}}}}}}}}}
+CACHE = re.compile(r"N:(\d+):(\d+):(\d+),[LF]:[A-Za-z]:[a-z]:[A-Z]:[A-Z],[A-Z]:\d+:\d+,\d+")
+
+
+def strict(text):
+    """The value of JSON without NaN and without a key that comes twice."""
+    def once(pairs):
+        assert len({key for key, _ in pairs}) == len(pairs), pairs
+        return dict(pairs)
+
+    def refuse(constant):
+        raise ValueError(constant)
+
+    return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+
+
+def table(text):
+    """Header and rows of CSV whose lines end as RFC 4180 says."""
+    assert text.endswith("\r\n") and text.count("\n") == text.count("\r\n")
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    found = list(reader)
+    assert all(None not in row and None not in row.values() for row in found)
+    return reader.fieldnames, found
+
+
+class Case(Scratch):
+    def setUp(self):
+        super().setUp()
+        self.results = {}
+        for name, source in (("one.json", "second-process.json"), ("two.json", "core-matrix.json")):
+            with open(os.path.join(ROOT, "results/h200", source), encoding="utf-8") as file:
+                self.results[name] = json.load(file)
+        for name, made in self.results.items():
+            cells = {cell["identity"]: cell for cell in made["cells"]}
+            made["device"]["name"] = 'NVIDIA "H200", 141 GB'
+            self.untime(cells[SKIPPED], "skipped", "no room")
+            if name == "one.json":
+                self.untime(cells[FAILED], "failed", "output[7] is 1,\nnot 2")
+                made["cells"].remove(cells[MISSING])
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                json.dump(made, file)
+
+    @staticmethod
+    def untime(cell, status, reason):
+        cell.update(status=status, reason=reason, verified=False, counters={})
+        cell["time_ns"].update({key: None for key in ("value", "median", "ci_low", "ci_high", "min", "mad", "stop_reason")}, samples=[])
+
+    def printed(self, *words, status=0):
+        done = subprocess.run([CBANK, *words], cwd=self.folder, capture_output=True, text=False, timeout=60, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return (done.stderr if status else done.stdout).decode()
+
+    def cell(self, identity, name="one.json"):
+        return next(cell for cell in self.results[name]["cells"] if cell["identity"] == identity)
+
+
+class Exports(Case):
+    def test_csv_has_a_row_for_each_sample(self):
+        header, found = table(self.printed("export", "one.json", "two.json"))
+        self.assertEqual(header[-2:], ["sample", "time_ns"])
+        self.assertEqual(len(found), sum(len(cell["time_ns"]["samples"]) or 1 for made in self.results.values() for cell in made["cells"]))
+        keys = header[header.index("workload"):header.index("parameters")]
+        for i, name in enumerate(self.results):
+            times = {}
+            for row in (row for row in found if row["result"] == str(i)):
+                self.assertEqual(row["device"], 'NVIDIA "H200", 141 GB')
+                self.assertEqual((row["width_bytes"], row["table_bytes"]), ("4", "65536"))
+                self.assertEqual(row["sample"] != "", row["time_ns"] != "")
+                times.setdefault("/".join(row[key] for key in keys), []).extend([float(row["time_ns"])] if row["time_ns"] else [])
+            self.assertEqual(times, {cell["identity"]: cell["time_ns"]["samples"] for cell in self.results[name]["cells"]})
+
+    def test_a_parameter_is_no_column_of_its_own(self):
+        file = os.path.join(ROOT, "results/h200/sweeps/lookup.json")
+        with open(file, encoding="utf-8") as opened:
+            cells = {cell["identity"]: cell for cell in json.load(opened)["cells"]}
+        header, found = table(self.printed("show", "--csv", file))
+        self.assertEqual(header[2:11], ["workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "width_bytes",
+                                        "table_bytes"])
+        self.assertEqual(len(found), len(cells))
+        for row in found:
+            cell = cells[row["identity"]]
+            self.assertEqual(dict(word.split("=") for word in row["parameters"].split()),
+                             {name: str(value) for name, value in cell["parameters"].items()})
+            self.assertEqual((row["width_bytes"], row["table_bytes"]), (str(cell["width_bytes"]), str(cell["table_bytes"])))
+
+    def test_json_lines_have_an_object_for_each_cell(self):
+        lines = [strict(line) for line in self.printed("export", "--format", "jsonl", "one.json", "two.json").splitlines()]
+        self.assertEqual(len(lines), sum(len(made["cells"]) for made in self.results.values()))
+        header, _ = table(self.printed("show", "--csv", "one.json"))
+        for line in lines:
+            cell = self.cell(line["identity"], line["file"])
+            self.assertLessEqual(set(header), set(line))
+            self.assertEqual((line["time_ns"], line["samples_ns"], line["verified"], line["modelled"]),
+                             (cell["time_ns"]["value"], cell["time_ns"]["samples"], cell["verified"], False))
+            self.assertEqual(line["counters"], {name: counter["value"] for name, counter in cell["counters"].items()})
+
+    def test_help_names_every_format(self):
+        said = self.printed("export", "--format", "nonsense", "one.json", status=2)
+        for name in re.search(r"valid: (.*)", said).group(1).split(", "):
+            self.assertRegex(self.printed("export", "--help"), rf"(?<![a-z]){name}\s+\(")
+
+
+class Conversions(Case):
+    def converted(self, form, *files):
+        return self.printed("convert", "--to", form, *(files or ("two.json", "one.json")))
+
+    def test_google_benchmark_takes_repetitions_and_aggregates(self):
+        """tools/gbench/report.py groups entries of one name, and refuses values that are all zero."""
+        made = strict(self.converted("gbench"))
+        groups, aggregates = {}, {}
+        for entry in made["benchmarks"]:
+            self.assertEqual(entry["time_unit"], "ns")
+            self.assertGreaterEqual(entry["iterations"], 1)
+            self.assertGreater(entry["cpu_time"], 0)
+            if entry["run_type"] == "aggregate":
+                self.assertEqual(entry["name"], f"{entry['run_name']}_{entry['aggregate_name']}")
+                aggregates.setdefault(entry["run_name"], {})[entry["aggregate_name"]] = entry["real_time"]
+            else:
+                self.assertEqual((entry["run_type"], entry["run_name"]), ("iteration", entry["name"]))
+                groups.setdefault(entry["name"], []).append(entry)
+        for name, entries in groups.items():
+            times = [entry["real_time"] for entry in entries]
+            self.assertEqual([entry["repetition_index"] for entry in entries], list(range(len(entries))))
+            self.assertEqual({(entry["repetitions"], entry["family_index"]) for entry in entries},
+                             {(len(entries), entries[0]["family_index"])})
+            for key, value in (("mean", statistics.mean(times)), ("median", statistics.median(times)),
+                               ("stddev", statistics.stdev(times)), ("cv", statistics.stdev(times) / statistics.mean(times))):
+                self.assertAlmostEqual(aggregates[name][key], value)
+        self.assertEqual([entry["real_time"] for entry in groups[TIMED]],
+                         [sample for name in ("two.json", "one.json") for sample in self.cell(TIMED, name)["time_ns"]["samples"]])
+        self.assertEqual(list(made["context"]["cells_without_time"]), [SKIPPED])
+
+    def test_bencher_takes_values_with_bounds(self):
+        for files in (("one.json",), ("two.json", "one.json")):
+            made = strict(self.converted("bmf", *files))
+            jsonschema.Draft202012Validator(BMF).validate(made)
+            self.assertNotIn(SKIPPED, made)
+            for measures in made.values():
+                for metric in measures.values():
+                    self.assertLessEqual(metric.get("lower_value", -math.inf), metric["value"])
+                    self.assertLessEqual(metric["value"], metric.get("upper_value", math.inf))
+            if len(files) == 1:
+                time = self.cell(TIMED)["time_ns"]
+                self.assertEqual(made[TIMED]["time_ns"],
+                                 {"value": time["value"], "lower_value": time["ci_low"], "upper_value": time["ci_high"]})
+
+    def test_otava_takes_series_in_the_order_of_time(self):
+        header, found = table(self.converted("otava", "one.json", "two.json"))
+        times = [datetime.datetime.fromisoformat(row["time"].replace("Z", "+00:00")) for row in found]
+        self.assertEqual((header[0], len(times)), ("time", 2))
+        self.assertEqual(times, sorted(times))
+        self.assertNotIn(SKIPPED, header)
+        values = [[float(row[metric]) for metric in header[7:]] for row in found]
+        self.assertEqual(sorted(sum(math.isnan(value) for value in row) for row in values), [0, 2])
+        lines = self.converted("otava_config").splitlines()
+        self.assertEqual(lines[:5], ["tests:", "  cbank:", "    type: csv", "    file: cbank.csv", "    time_column: time"])
+        self.assertEqual(lines[5], f"    attributes: [{', '.join(header[1:7])}]")
+        metrics = [re.fullmatch(r'      "([^"\\]+)": \{direction: -1, scale: 1\}', line).group(1) for line in lines[10:]]
+        self.assertEqual(sorted(metrics), sorted(header[7:]))
+
+    def test_kernel_tuner_takes_configurations(self):
+        made = strict(self.converted("kernel_tuner", "one.json"))
+        jsonschema.Draft202012Validator(T4).validate(made)
+        self.assertEqual(len(made["results"]), len(self.results["one.json"]["cells"]))
+        for result, cell in zip(made["results"], self.results["one.json"]["cells"]):
+            measured = {one["name"]: one["value"] for one in result["measurements"]}
+            self.assertEqual(result["times"]["runtimes"], [sample / 1e6 for sample in cell["time_ns"]["samples"]])
+            self.assertEqual(measured.get("time"), cell["time_ns"]["value"] and cell["time_ns"]["value"] / 1e6)
+            self.assertEqual(result["configuration"]["width_bytes"], 4)
+
+    def accelsim(self, name):
+        """What their tuner takes of a file: lines that begin with '-', each a key and a value, and the name of the device."""
+        text = self.converted("accelsim", os.path.join(ROOT, f"results/cards/{name}.json"))
+        taken = [re.fullmatch(r"-(\w+(?::\w+)?) (\S+)", line).groups() for line in text.splitlines() if line.startswith("-")]
+        self.assertEqual(len({line for line in text.splitlines() if line and not line.startswith(("-", "#"))}), 1)
+        return text, dict(taken)
+
+    def test_accelsim_takes_options_of_a_card(self):
+        with open(os.path.join(ROOT, "results/cards/h200.json"), encoding="utf-8") as file:
+            card = json.load(file)
+        text, taken = self.accelsim("h200")
+        self.assertEqual(set(taken), {"gpgpu_const_cache:l1", "gpgpu_perfect_inst_const_cache", "gpgpu_cache:il1",
+                                      "trace_opcode_latency_initiation_spec_op_4"})
+        sets, line, ways = map(int, CACHE.fullmatch(taken["gpgpu_const_cache:l1"]).groups())
+        self.assertEqual((sets * line * ways, line, ways),
+                         tuple(card["levels"][0][key] for key in ("capacity_bytes", "line_bytes", "ways")))
+        self.assertTrue(CACHE.fullmatch(taken["gpgpu_cache:il1"]))
+        self.assertEqual(taken["trace_opcode_latency_initiation_spec_op_4"], "6,1")  # 6.25 and 0.59 cycles
+        self.assertIn("tree pseudo-LRU, which cannot be said there", text)
+        text, taken = self.accelsim("v100")
+        self.assertEqual(set(taken), {"gpgpu_perfect_inst_const_cache", "gpgpu_cache:il1"})
+        self.assertIn("No line for -gpgpu_const_cache:l1", text)
+
+    def test_other_documents_are_refused(self):
+        for words, said in ((("accelsim", "one.json"), "not a card"), (("gbench", os.path.join(ROOT, "results/cards/h200.json")), "not a result")):
+            self.assertIn(said, self.printed("convert", "--to", *words, status=2))
+
+
+if __name__ == "__main__":
+    unittest.main()
