@@ -34,8 +34,7 @@ import rules  # noqa: E402
 from readme_blocks import read  # noqa: E402
 
 PAGES = readme_blocks.pages()
-OF_MODEL = "scripts/model_table.py"  # its block is compared by model.py, which explains all results anyway
-FENCES = ("sh", "text", "yaml", "json", "c", "sql")  # what blocks of code can be; those of sh are run
+FENCES = ("sh", "text", "yaml", "json", "c", "sql", "python")  # what blocks of code can be; those of sh are run
 
 # Commands that are not run as they stand: what they begin with, what is run, and why. The first that fits counts. All
 # others run, those that need a GPU, too: without one they parse their options and exit with 3.
@@ -139,8 +138,6 @@ class Pages(unittest.TestCase):
     def test_blocks_are_what_the_program_prints(self):
         for page in PAGES:
             for command, markdown, content in readme_blocks.blocks(read(page)):
-                if command == OF_MODEL:
-                    continue
                 # A part of its own for each, so that one that is not there yet skips no other.
                 with self.subTest(command, page=page):
                     self.assertEqual(readme_blocks.missing(command), [])
@@ -214,24 +211,6 @@ class Pages(unittest.TestCase):
             with self.subTest(page):
                 self.assertEqual([line for line in text.splitlines()
                                   if len(line) > LINE_COLUMNS_MAX and not line.startswith("|")], [])
-
-    def test_every_counter_is_explained(self):
-        rows = {row["name"]: row["kind"] for row in json.loads(cbank("list", "counters", "--json"))}
-        explained = dict(re.findall(r"^\| `(\w+)` \| (exact|measured) \|", read("docs/counters.md"), re.MULTILINE))
-        self.assertEqual(explained, rows)
-
-    def test_every_key_of_a_result_is_explained(self):
-        schema = json.loads(read("results/schema.json"))
-        for key in (set(schema["properties"]) - {"cells"}) | set(schema["$defs"]["cell"]["properties"]):
-            with self.subTest(key):
-                self.assertRegex(read("docs/results.md"), rf"`(cells\[\]\.)?{key}`")
-
-    def test_every_row_is_named(self):
-        text = read("docs/method.md")
-        for table in ("paths", "patterns", "sources", "workloads", "regimes", "engines"):
-            for row in json.loads(cbank("list", table, "--json")):
-                with self.subTest(table, row=row["name"]):
-                    self.assertIn(f"`{row['name']}`", text)
 
     def test_exit_codes_are_those_of_help(self):
         table = re.findall(r"^\| (\d) \| (\w+)", read("docs/comparing.md"), re.MULTILINE)
