@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of probes.cu in the program: finding them, and seeing that they load as they are meant to. */
+ * Finds the kernels of probes.cu in the program, and checks their loads. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void refuse(struct probe_kernel *kernel, const char *what, uint32_t loads
              (unsigned)loads, class, kernel->loads[0] ? kernel->loads : "no load of any class");
 }
 
-/* The loads of a path are of its class alone, beside those that copy a table into shared memory. */
+/* All loads must be of the path's class, but for those that copy a table into shared memory. */
 static void check_path_loads(const struct path *path, uint32_t loads, const struct kernel_sass *sass,
                              struct probe_kernel *kernel)
 {
@@ -61,13 +61,13 @@ static void find_path_kernel(struct cuda_probe *probe, enum probe_kind kind, siz
         return;
     }
     check_path_loads(path, kind == PROBE_WALK ? LOADS_OF_WALK : PROBE_LOADS, &sass, &kernel->found);
-    /* As much of the L1 data cache as there is. */
+    /* The walk gets all of the L1 data cache. */
     if (kind == PROBE_WALK && path->unit != UNIT_SHARED)
         DRIVER_TRY(&probe->device, cuFuncSetAttribute, kernel->function,
                    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
 }
 
-/* A kernel of the constant bank, which loads from it as often as a walk does. */
+/* Finds a kernel of the constant bank, which loads as often as a walk. */
 static enum status find_bank_kernel(struct cuda_probe *probe, enum probe_kind kind, const char *symbol)
 {
     struct cuda_probe_kernel *kernel = &probe->kernels[kind][0];

@@ -13,7 +13,7 @@ static int compare_banks(const void *left, const void *right)
     return (a->bank > b->bank) - (a->bank < b->bank);
 }
 
-/* In the order of the addresses of their banks, so that banks that lie one behind the other are walked so. */
+/* Loads the modules, in the order of their banks: banks that lie one behind the other are walked so. */
 static bool load_members(struct cuda_relay *relay)
 {
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
@@ -33,30 +33,24 @@ static size_t state_bytes(const struct cuda_relay *relay)
     return sizeof(uint64_t) + (1 + relay->device->info->sm_count) * sizeof(uint32_t);
 }
 
-/* One launch of each member, with nothing to do: a kernel's first launch may wait for what else runs. */
-static bool launch_empty(struct cuda_relay *relay)
-{
-    struct probe_relay_args args = {.members = 0};
-    void *parameters[] = {&args};
-
-    for (size_t i = 0; i < PROBE_MEMBERS; i++)
-        if (!cuda_device_launch(relay->device, relay->functions[i], 1, 1, 0, parameters))
-            return false;
-    return cuda_device_wait(relay->device);
-}
-
 bool cuda_relay_open(struct cuda_device *device, struct cuda_relay *out, char reason[CUDA_RELAY_REASON_BYTES])
 {
     static const uint32_t no_links[CBANK_TABLE_LENGTH];
+    struct probe_relay_args empty = {.members = 0};
+    void *parameters[] = {&empty};
     struct probe_args args = {.timed = 1};
     uint32_t end, sm;
-    bool walked = false;
+    bool walked = false, launched;
 
     *out = (struct cuda_relay){.device = device};
-    if (load_members(out) && CUDA(device, cudaMalloc, (void **)&out->state, state_bytes(out)) &&
+    launched = load_members(out);
+    /* A kernel's first launch may wait for what else runs: each member is launched once with nothing to do. */
+    for (size_t i = 0; i < PROBE_MEMBERS; i++)
+        launched = launched && cuda_device_launch(device, out->functions[i], 1, 1, 0, parameters);
+    if (launched && cuda_device_wait(device) && CUDA(device, cudaMalloc, (void **)&out->state, state_bytes(out)) &&
         CUDA(device, cudaMalloc, (void **)&out->readings, PROBE_MEMBERS * sizeof(*out->readings)) &&
         CUDA(device, cudaMalloc, (void **)&args.cycles, sizeof(*args.cycles)) &&
-        CUDA(device, cudaMemset, args.cycles, 0, sizeof(*args.cycles)) && launch_empty(out) &&
+        CUDA(device, cudaMemset, args.cycles, 0, sizeof(*args.cycles)) &&
         cuda_relay_copy(out, no_links, CBANK_TABLE_LENGTH))
         walked = cuda_relay_walk(out, &args, &end, &sm);
     CUDA_TRY(device, cudaFree, args.cycles);
@@ -95,22 +89,6 @@ bool cuda_relay_copy(struct cuda_relay *relay, const uint32_t *links, size_t wor
     return cuda_device_wait(relay->device);
 }
 
-static bool launch_members(struct cuda_relay *relay, struct probe_relay_args *args)
-{
-    void *parameters[] = {args};
-    bool launched = true;
-
-    /* Those that are launched wait for the others no longer than they are told to. */
-    for (uint32_t i = 0; i < PROBE_MEMBERS; i++) {
-        args->member = i;
-        launched = launched && DRIVER(relay->device, cuLaunchKernel, relay->functions[i], relay->device->info->sm_count,
-                                      1, 1, 1, 1, 1, 0, relay->streams[i], parameters, NULL);
-    }
-    for (uint32_t i = 0; i < PROBE_MEMBERS; i++)
-        launched = CUDA(relay->device, cudaStreamSynchronize, relay->streams[i]) && launched;
-    return launched;
-}
-
 bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *walk, uint32_t *end, uint32_t *sm)
 {
     struct cuda_device *device = relay->device;
@@ -130,11 +108,18 @@ bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *walk, ui
                                     .cycles = walk->cycles,
                                     .readings = relay->readings};
 
-    if (!cuda_device_set(device, relay->state, 0, state_bytes(relay)) ||
-        !cuda_device_set(device, relay->readings, 0, sizeof(readings)) ||
-        !cuda_device_write(device, relay->state, &baton, sizeof(baton)) || !cuda_device_wait(device) ||
-        !launch_members(relay, &args) ||
-        !CUDA(device, cudaMemcpy, readings, relay->readings, sizeof(readings), cudaMemcpyDeviceToHost) ||
+    void *parameters[] = {&args};
+    bool launched = cuda_device_set(device, relay->state, 0, state_bytes(relay)) &&
+                    cuda_device_set(device, relay->readings, 0, sizeof(readings)) &&
+                    cuda_device_write(device, relay->state, &baton, sizeof(baton)) && cuda_device_wait(device);
+
+    /* If one launch fails, the kernels that run wait for it no longer than args.wait_us. */
+    for (args.member = 0; args.member < PROBE_MEMBERS; args.member++)
+        launched = launched && DRIVER(device, cuLaunchKernel, relay->functions[args.member], sms, 1, 1, 1, 1, 1, 0,
+                                      relay->streams[args.member], parameters, NULL);
+    for (uint32_t i = 0; i < PROBE_MEMBERS; i++)
+        launched = CUDA(device, cudaStreamSynchronize, relay->streams[i]) && launched;
+    if (!launched || !CUDA(device, cudaMemcpy, readings, relay->readings, sizeof(readings), cudaMemcpyDeviceToHost) ||
         !CUDA(device, cudaMemcpy, &baton, relay->state, sizeof(baton), cudaMemcpyDeviceToHost))
         return false;
     *end = (uint32_t)baton;
