@@ -44,56 +44,10 @@ double stats_median(const double *sorted, size_t count)
     return count % 2 ? upper : sorted[count / 2 - 1] + (upper - sorted[count / 2 - 1]) / 2;
 }
 
-static void swap(double *a, double *b)
-{
-    const double kept = *a;
-
-    *a = *b;
-    *b = kept;
-}
-
-/* The value that stands at `rank`, from 0, of `count` that are sorted. Leaves them in such an order that none before that
- * rank is larger than it, none behind it smaller. */
-static double select_rank(double *values, size_t count, size_t rank)
-{
-    size_t low = 0, high = count - 1;
-
-    while (low < high) {
-        const double pivot = values[rank];
-        size_t i = low, j = high;
-
-        while (i <= j) {
-            while (values[i] < pivot)
-                i++;
-            while (values[j] > pivot)
-                j--;
-            if (i > j)
-                break;
-            swap(&values[i++], &values[j]);
-            if (j == 0)
-                break;
-            j--;
-        }
-        if (j < rank)
-            low = i;
-        if (rank < i)
-            high = j;
-    }
-    return values[rank];
-}
-
 double stats_median_unsorted(double *values, size_t count)
 {
-    const size_t half = count / 2;
-    double below;
-
-    select_rank(values, count, half);
-    if (count % 2)
-        return values[half];
-    below = values[0];
-    for (size_t i = 1; i < half; i++)
-        below = fmax(below, values[i]);
-    return below + (values[half] - below) / 2;
+    stats_sort(values, count);
+    return stats_median(values, count);
 }
 
 size_t stats_median_rank(size_t count, double confidence)
@@ -156,19 +110,6 @@ double stats_relative_half_width(const struct summary *summary)
 
 /* -- the trimmed mean ---------------------------------------------------------------------------------- */
 
-/* How many are cut at each end. */
-static size_t trimmed(size_t count)
-{
-    return count < 5 ? 0 : count < 10 ? 1 : count / 10;
-}
-
-/* Values between two ends, over the lower of them. */
-static void winsorize(const double *samples, size_t count, double low, double high, double *out)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = fmin(fmax(samples[i], low), high) - low;
-}
-
 double stats_stratum_mean(const double *values, size_t count, size_t strata, size_t first)
 {
     double mean = 0, n = 0;
@@ -192,28 +133,22 @@ static double squares_within(const double *values, size_t count, size_t strata)
     return squares;
 }
 
-/* The variance of the mean of strata that are drawn anew, from sums of squares: Searle, Linear Models, 1971, chapter 9. */
-static double strata_variance(double all, double within, size_t count, size_t strata)
-{
-    const double each = (double)count / (double)strata, between = (all - within) / (double)(strata - 1);
-    const double own = within / (double)(count - strata);
-
-    return fmax(between - own, 0) / each / (double)strata;
-}
-
 struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size_t strata, double *scratch)
 {
-    const size_t cut = trimmed(count), left = count - 2 * cut, groups = strata && count >= 2 * strata ? strata : 1;
+    const size_t cut = count < 5 ? 0 : count < 10 ? 1 : count / 10, left = count - 2 * cut;
+    const size_t groups = strata && count >= 2 * strata ? strata : 1;
     struct trimmed_mean out = {.error = NAN};
-    double low, high, within, share, sum = 0;
+    double low, high, within, between, share, sum = 0;
 
     memcpy(scratch, samples, count * sizeof(*samples));
-    high = select_rank(scratch, count, count - 1 - cut);
-    low = select_rank(scratch, count - cut, cut);
-    winsorize(samples, count, low, high, scratch);
-    for (size_t i = 0; i < count; i++)
+    stats_sort(scratch, count);
+    low = scratch[cut];
+    high = scratch[count - 1 - cut];
+    /* Values between two ends, over the lower of them: the lowest that are cut are 0. */
+    for (size_t i = 0; i < count; i++) {
+        scratch[i] = fmin(fmax(samples[i], low), high) - low;
         sum += scratch[i];
-    /* Of those cut, the lower ones are 0 here. */
+    }
     out.value = low + (sum - (double)cut * (high - low)) / (double)left;
     if (count < STATS_SAMPLES_MIN || left <= groups)
         return out;
@@ -221,7 +156,10 @@ struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size
     share = (double)left / (double)count;
     out.degrees = (double)(left - groups);
     out.error = sqrt(within / (double)(count - groups) / (double)count) / share;
-    if (groups > 1)
-        out.strata = sqrt(strata_variance(squares_within(scratch, count, 1), within, count, groups)) / share;
+    if (groups < 2)
+        return out;
+    /* The variance of the mean of strata that are drawn anew: Searle, Linear Models, 1971, chapter 9. */
+    between = (squares_within(scratch, count, 1) - within) / (double)(groups - 1) - within / (double)(count - groups);
+    out.strata = sqrt(fmax(between, 0) / ((double)count / (double)groups) / (double)groups) / share;
     return out;
 }

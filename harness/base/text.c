@@ -226,38 +226,13 @@ void text_csv_end(FILE *stream)
 
 /* -- numbers ------------------------------------------------------------------------------------------ */
 
-/* As "%.*f" of at most 3 decimals, for which printf takes long, and long tables are made of it. It decides where the rest is
- * too near to half a decimal, or where there are too many digits for that. */
-static void put_decimals(double value, int decimals, char *out, size_t room)
-{
-    static const double scales[] = {1, 10, 100, 1000};
-    const double scaled = fabs(value) * scales[decimals], whole = floor(scaled), rest = scaled - whole;
-    char digits[TEXT_NUMBER_BYTES], *first = &digits[sizeof(digits) - 1];
-    int count = 0;
-
-    if (!(scaled < 1e12) || fabs(rest - 0.5) < 1e-3) {
-        snprintf(out, room, "%.*f", decimals, value);
-        return;
-    }
-    *first = '\0';
-    for (uint64_t left = (uint64_t)whole + (rest > 0.5); left > 0 || count <= decimals; left /= 10) {
-        if (count > 0 && count == decimals)
-            *--first = '.';
-        *--first = (char)('0' + left % 10);
-        count++;
-    }
-    if (signbit(value))
-        *--first = '-';
-    memcpy(out, first, (size_t)(digits + sizeof(digits) - first));
-}
-
 /* A number with so many decimals and a unit, in a room for all numbers below 1e12; "-" when it is not finite. */
 static void put_number(double value, int decimals, const char *unit, char *out, size_t room)
 {
-    *out = '\0';
     if (isfinite(value))
-        put_decimals(value, decimals, out, room);
-    strncat(out, isfinite(value) ? unit : "-", room - 1 - strlen(out));
+        snprintf(out, room, "%.*f%s", decimals, value, unit);
+    else
+        snprintf(out, room, "-");
 }
 
 void text_time(double ns, char out[TEXT_NUMBER_BYTES])

@@ -207,7 +207,8 @@ static void value_parameters(const struct grid_column *column, const void *row, 
     const struct cell *cell = *(const struct cell *const *)row;
 
     out->room[0] = '\0';
-    cell_parameters_text(cell, column->of ? *(const uint32_t *)column->of : CELL_PARAMETERS_ALL, out->room, sizeof(out->room));
+    cell_parameters_text(cell, column->of ? *(const uint32_t *)column->of : CELL_PARAMETERS_ALL, out->room,
+                         sizeof(out->room));
     out->text = out->room[0] ? out->room : NULL;
 }
 

@@ -129,7 +129,8 @@ enum status npy_parse(const char *name, const void *data, size_t bytes, struct n
     array.values = file + begin + length;
     while (length > 0 && (file[begin + length - 1] == ' ' || file[begin + length - 1] == '\n'))
         length--;
-    snprintf(text, sizeof(text), "%.*s", (int)(length < sizeof(text) ? length : sizeof(text)), (const char *)file + begin);
+    snprintf(text, sizeof(text), "%.*s", (int)(length < sizeof(text) ? length : sizeof(text)),
+             (const char *)file + begin);
     if (strlen(text) != length || !read_header(text, &header))
         return refuse(name, "its header is none of integers in one or two dimensions");
     if (strlen(header.type) != 3 || !strchr("iu", header.type[1]) || !strchr("1248", header.type[2]))

@@ -202,7 +202,8 @@ static enum status print_text(struct grid *grid, struct listing *listing, bool m
             listing->columns[grid->column_count++] = column;
         }
     }
-    page_say(&page, "%s%s; %s", shared[0] ? ", " : "", shared, modelled ? "modelled: nothing was measured" : "one launch");
+    page_say(&page, "%s%s; %s", shared[0] ? ", " : "", shared,
+             modelled ? "modelled: nothing was measured" : "one launch");
     page_end(&page);
     return page_grid(&page, grid);
 }

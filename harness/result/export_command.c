@@ -25,13 +25,14 @@ static enum status write_csv(FILE *stream, const struct result *result, const ch
         if (!rows)
             return log_memory("the samples of a cell");
         for (size_t k = 0; k < grid.row_count; k++)
-            rows[k] = (struct cell_row){.cell = &result->cells[i].cell,
-                                        .found = &result->cells[i],
-                                        .result = result,
-                                        .file = file,
-                                        .index = (double)index,
-                                        .sample = count ? (double)k : NAN,
-                                        .sample_ns = time->samples_ns && count ? time->samples_ns[k] : time->summary.value};
+            rows[k] =
+                (struct cell_row){.cell = &result->cells[i].cell,
+                                  .found = &result->cells[i],
+                                  .result = result,
+                                  .file = file,
+                                  .index = (double)index,
+                                  .sample = count ? (double)k : NAN,
+                                  .sample_ns = time->samples_ns && count ? time->samples_ns[k] : time->summary.value};
         grid.raw = raw;
         grid.continued = true;
         grid_print_csv(stream, &grid);
@@ -54,7 +55,8 @@ static enum status write_jsonl(FILE *stream, const struct result *result, const 
         cJSON *line = grid_to_json(&grid), *object = line ? line->child : NULL, *counters;
         char *text;
 
-        json_add(object, "samples_ns", json_doubles(cell->time.samples_ns, cell->time.samples_ns ? cell->time.summary.count : 0));
+        json_add(object, "samples_ns",
+                 json_doubles(cell->time.samples_ns, cell->time.samples_ns ? cell->time.summary.count : 0));
         counters = json_add(object, "counters", cJSON_CreateObject());
         for (size_t k = 0; k < cell->counter_count; k++)
             json_add_double(counters, cell->counters[k].name, cell->counters[k].value);
@@ -70,8 +72,8 @@ static enum status write_jsonl(FILE *stream, const struct result *result, const 
     return status;
 }
 
-#define FORMATS(EACH)                                                                          \
-    EACH(csv, "a row a sample, as pandas reads it")                                            \
+#define FORMATS(EACH)                               \
+    EACH(csv, "a row a sample, as pandas reads it") \
     EACH(jsonl, "JSON lines: an object a cell with its statistics, samples, counters and origin")
 
 #define ROW(name, summary) {#name, summary, write_##name},
@@ -123,6 +125,7 @@ const struct command export_command = {
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct export_options),
-    .details = "A FILE is a result, or a folder of them. cbank convert writes results and cards in the formats of other tools.",
+    .details =
+        "A FILE is a result, or a folder of them. cbank convert writes results and cards in the formats of other tools.",
     .run = export_files,
 };

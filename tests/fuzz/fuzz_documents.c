@@ -7,8 +7,8 @@
 
 #include "calibration.h"
 #include "card_make.h"
-#include "characterize.h"
 #include "cells.h"
+#include "characterize.h"
 #include "fuzz.h"
 #include "grid.h"
 #include "indices.h"
