@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "taps.h"
-
 /* A run of output elements, at most a block. */
 struct run {
     const struct problem *problem;
@@ -16,14 +14,14 @@ struct run {
     uint32_t count;
 };
 
-/* What a kernel of kernels.cu does, on the CPU. */
+/* The counts and the reference of a kernel of kernels.cu, on the CPU. */
 struct shape {
-    uint32_t (*input_loads)(uint32_t steps); /* of a thread's code */
-    int halo;                                /* some are those of the first threads of a block */
-    uint32_t (*tile_loads)(uint32_t steps);  /* NULL where there is no tile */
-    uint32_t (*tile_length)(uint32_t steps);
+    uint32_t loads, loads_each_step; /* of the input, of a thread's code */
+    int halo;                        /* some are those of the first threads of a block */
+    uint32_t tile_loads_each_step;   /* 0 where there is no tile; a tile is so many elements longer than a block */
     struct workload_stream (*stream)(const struct problem *problem, uint32_t sector_elements);
-    uint64_t (*operations)(const struct problem *problem);
+    uint32_t operations_once, operations_each_step; /* of an element */
+    uint64_t (*operations)(const struct problem *problem); /* of all elements; NULL: these say it */
     /* Reference of the elements of a run: integers or floats by their bits. */
     int (*check)(const struct run *run, const uint32_t *output, struct mismatch *mismatch);
 };
@@ -70,17 +68,6 @@ static double to_double(uint32_t bits)
 }
 
 /* -- map ----------------------------------------------------------------------------------------------- */
-
-static uint32_t one_load(uint32_t steps)
-{
-    (void)steps;
-    return 1;
-}
-
-static uint64_t one_operation(const struct problem *problem)
-{
-    return problem->elements;
-}
 
 /* Sums of the values that the threads of one block load, step after step. */
 static void block_sums(const struct run *run, uint32_t *sum)
@@ -152,16 +139,6 @@ static double filter_value(const struct run *run, uint32_t step)
 
 /* -- lookup -------------------------------------------------------------------------------------------- */
 
-static uint32_t load_each_step(uint32_t steps)
-{
-    return steps;
-}
-
-static uint64_t add_each_step(const struct problem *problem)
-{
-    return problem->elements * workload_steps(problem->workload, problem->parameters);
-}
-
 /* Of other data, by a thread for one element. */
 static uint32_t other_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
@@ -191,28 +168,6 @@ static struct workload_stream index_rows(const struct problem *problem, uint32_t
 }
 
 /* -- stencil ------------------------------------------------------------------------------------------- */
-
-static uint32_t three_loads(uint32_t steps)
-{
-    (void)steps;
-    return 3;
-}
-
-static uint64_t stencil_operations(const struct problem *problem)
-{
-    return problem->elements * 3 * workload_steps(problem->workload, problem->parameters);
-}
-
-/* For each of so many steps an element on each side. */
-static uint32_t both_sides(uint32_t steps)
-{
-    return 2 * steps;
-}
-
-static uint32_t tile_length(uint32_t steps)
-{
-    return CBANK_BLOCK_THREADS_MAX + 2 * steps;
-}
 
 /* Beside each thread's own element: the first threads of a block, no more than a warp, load what is left and right
  * of the block. */
@@ -359,6 +314,52 @@ static struct workload_stream convolution_stream(const struct problem *problem, 
     };
 }
 
+enum { TAPS_AT_ONCE = 8 }; /* sums that are added to at a time: as many as registers hold */
+
+/* Doubles of input for `count` sums by filters of a radius. */
+#define TAPS_INPUT(count, radius) ((count) + 2 * (radius) + TAPS_AT_ONCE)
+
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+
+static pair pair_at(const double *from)
+{
+    pair out;
+
+    memcpy(&out, from, sizeof(out));
+    return out;
+}
+
+/* TAPS_AT_ONCE sums of values[i] * input[k + i] over all taps. */
+static void sum_taps(const double *input, const double *values, uint32_t taps, double sums[TAPS_AT_ONCE])
+{
+    pair a = {0}, b = {0}, c = {0}, d = {0};
+
+    for (uint32_t tap = 0; tap < taps; tap++, input++) {
+        const pair value = {values[tap], values[tap]};
+
+        a += value * pair_at(input);
+        b += value * pair_at(input + 2);
+        c += value * pair_at(input + 4);
+        d += value * pair_at(input + 6);
+    }
+    memcpy(sums, &a, sizeof(a));
+    memcpy(sums + 2, &b, sizeof(b));
+    memcpy(sums + 4, &c, sizeof(c));
+    memcpy(sums + 6, &d, sizeof(d));
+}
+
+/* Adds values[i] * input[k + i] over all taps to sum[k], for k below count; reads TAPS_INPUT of input. */
+static void taps_add(const double *input, const double *values, uint32_t taps, uint32_t count, double *sum)
+{
+    for (uint32_t first = 0; first < count; first += TAPS_AT_ONCE) {
+        double sums[TAPS_AT_ONCE];
+
+        sum_taps(input + first, values, taps, sums);
+        for (uint32_t lane = 0; lane < TAPS_AT_ONCE && first + lane < count; lane++)
+            sum[first + lane] += sums[lane];
+    }
+}
+
 /* The greatest value of each parameter. */
 enum {
 #define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) GREATEST_##name = (max),
@@ -386,8 +387,12 @@ static void row_sums(const struct run *run, uint64_t first, uint32_t count, doub
                 continue;
             for (uint32_t tap = 0; tap < taps; tap++)
                 values[tap] = filter_value(run, step + tap);
-            taps_read(run->input + (plane * image.height + row) * image.width, image.width, (int64_t)x, count, r,
-                      input);
+            for (int64_t k = 0; k < (int64_t)TAPS_INPUT(count, r); k++) {
+                const uint64_t at = x - (uint64_t)r + (uint64_t)k; /* outside of the image are zeros */
+
+                input[k] =
+                    at < image.width ? to_double(run->input[(plane * image.height + row) * image.width + at]) : 0;
+            }
             taps_add(input, values, taps, count, sum);
         }
 }
@@ -409,27 +414,23 @@ static int check_convolution(const struct run *run, const uint32_t *output, stru
 
 /* -- the table ----------------------------------------------------------------------------------------- */
 
-static const struct shape shape_map = {.input_loads = one_load,
-                                       .stream = own_elements,
-                                       .operations = one_operation,
-                                       .check = check_map};
+static const struct shape shape_map = {.loads = 1, .stream = own_elements, .operations_once = 1, .check = check_map};
 
-static const struct shape shape_stencil = {.input_loads = three_loads,
+static const struct shape shape_stencil = {.loads = 3,
                                            .halo = 1,
-                                           .tile_loads = both_sides,
-                                           .tile_length = tile_length,
+                                           .tile_loads_each_step = 2,
                                            .stream = stencil_stream,
-                                           .operations = stencil_operations,
+                                           .operations_each_step = 3,
                                            .check = check_stencil};
 
-static const struct shape shape_convolution = {.input_loads = load_each_step,
+static const struct shape shape_convolution = {.loads_each_step = 1,
                                                .stream = convolution_stream,
                                                .operations = convolution_operations,
                                                .check = check_convolution};
 
-static const struct shape shape_lookup = {.input_loads = load_each_step,
+static const struct shape shape_lookup = {.loads_each_step = 1,
                                           .stream = index_rows,
-                                          .operations = add_each_step,
+                                          .operations_each_step = 1,
                                           .check = check_map};
 
 #define WORKLOAD(name, shape, result, ...)                      \
@@ -524,7 +525,10 @@ uint32_t workload_input_rows(const struct workload *workload, const uint32_t par
 
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
-    return workload->shape->input_loads(workload_steps(workload, parameters)) + other_loads(workload, parameters);
+    const struct shape *shape = workload->shape;
+
+    return shape->loads + shape->loads_each_step * workload_steps(workload, parameters) +
+           other_loads(workload, parameters);
 }
 
 int workload_has_halo(const struct workload *workload)
@@ -534,16 +538,14 @@ int workload_has_halo(const struct workload *workload)
 
 uint32_t workload_tile_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
-    const struct shape *shape = workload->shape;
-
-    return shape->tile_loads ? shape->tile_loads(workload_steps(workload, parameters)) : 0;
+    return workload->shape->tile_loads_each_step * workload_steps(workload, parameters);
 }
 
 uint32_t workload_tile_bytes(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
-    const struct shape *shape = workload->shape;
+    const uint32_t both_sides = workload_tile_loads(workload, parameters);
 
-    return shape->tile_length ? shape->tile_length(workload_steps(workload, parameters)) * (uint32_t)sizeof(float) : 0;
+    return both_sides ? (CBANK_BLOCK_THREADS_MAX + both_sides) * (uint32_t)sizeof(float) : 0;
 }
 
 struct workload_stream workload_stream(const struct problem *problem, uint32_t sector_elements)
@@ -580,7 +582,11 @@ int workload_multiplies(const struct workload *workload)
 
 uint64_t workload_operations(const struct problem *problem)
 {
-    return problem->workload->shape->operations(problem);
+    const struct shape *shape = problem->workload->shape;
+    const uint64_t steps = workload_steps(problem->workload, problem->parameters);
+
+    return shape->operations ? shape->operations(problem)
+                             : problem->elements * (shape->operations_once + shape->operations_each_step * steps);
 }
 
 int workload_check(const struct problem *problem, const struct workload_data *data, uint64_t first, uint64_t count,

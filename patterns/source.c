@@ -20,21 +20,6 @@ static uint32_t below(uint64_t random, uint32_t count)
     return (uint32_t)((random >> 32) * count >> 32);
 }
 
-/* One step: `step` of its elements into index[0 .. elements - 1]. context: what source_open made. */
-typedef void make_step(const struct source_numbers *numbers, uint32_t step, const void *context, uint32_t *index);
-
-static uint64_t first_at(const struct source_numbers *numbers, uint32_t step)
-{
-    return step * numbers->elements;
-}
-
-static void uniform_source(const struct source_numbers *numbers, uint32_t step, const void *context, uint32_t *index)
-{
-    (void)context;
-    for (uint64_t i = 0; i < numbers->elements; i++)
-        index[i] = below(random_at(numbers->seed, first_at(numbers, step) + i), numbers->length);
-}
-
 /* -- zipf ---------------------------------------------------------------------------------------------- */
 
 enum { GUIDE_BITS = 16 };
@@ -80,63 +65,25 @@ static struct zipf *zipf_open(const struct source_numbers *numbers)
     return zipf;
 }
 
-static void zipf_source(const struct source_numbers *numbers, uint32_t step, const void *context, uint32_t *index)
+static uint32_t zipf_entry(const struct zipf *zipf, uint64_t random)
 {
-    const struct zipf *zipf = context;
+    uint32_t low = zipf->guide[random >> (64 - GUIDE_BITS)], high = zipf->guide[(random >> (64 - GUIDE_BITS)) + 1];
 
-    for (uint64_t i = 0; i < numbers->elements; i++) {
-        const uint64_t random = random_at(numbers->seed, first_at(numbers, step) + i);
-        uint32_t low = zipf->guide[random >> (64 - GUIDE_BITS)], high = zipf->guide[(random >> (64 - GUIDE_BITS)) + 1];
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
 
-        while (low < high) {
-            const uint32_t middle = low + (high - low) / 2;
-
-            if (zipf->ends[middle] > random)
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        index[i] = low;
+        if (zipf->ends[middle] > random)
+            high = middle;
+        else
+            low = middle + 1;
     }
+    return low;
 }
 
 /* -- so many entries a warp ---------------------------------------------------------------------------- */
 
-/* What one warp draws: numbers of its own, from `next` on. */
-struct draw {
-    uint64_t seed, next;
-};
-
-static uint32_t draw_below(struct draw *draw, uint32_t count)
-{
-    return below(random_at(draw->seed, draw->next++), count);
-}
-
-/* `distinct` different entries. */
-static void draw_entries(struct draw *draw, uint32_t length, uint32_t distinct, uint32_t *entries)
-{
-    for (uint32_t count = 0; count < distinct;) {
-        uint32_t before = 0;
-
-        entries[count] = draw_below(draw, length);
-        while (entries[before] != entries[count])
-            before++;
-        count += before == count;
-    }
-}
-
-static void draw_threads(struct draw *draw, uint32_t count, uint32_t *threads)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t other = draw_below(draw, i + 1);
-
-        threads[i] = threads[other];
-        threads[other] = i;
-    }
-}
-
-/* Each warp of a step: thread k of its shuffled threads reads entry which(k, distinct) of its own. Warps draw from
- * sequences of their own: how often one draws depends on what it draws. */
+/* Each warp of a step: thread k of its shuffled threads reads entry which(k, distinct) of its own `distinct` different ones.
+ * Warps draw from sequences of their own: how often one draws depends on what it draws. */
 static void make_warps(const struct source_numbers *numbers, uint32_t step,
                        uint32_t (*which)(uint32_t k, uint32_t distinct), uint32_t *index)
 {
@@ -146,11 +93,24 @@ static void make_warps(const struct source_numbers *numbers, uint32_t step,
 
     for (uint64_t warp = 0; warp < warps; warp++) {
         const uint64_t first = warp * CBANK_WARP_THREADS, left = numbers->elements - first;
+        const uint64_t seed = random_at(numbers->seed, step * warps + warp);
         const uint32_t active = left < CBANK_WARP_THREADS ? (uint32_t)left : CBANK_WARP_THREADS;
-        struct draw draw = {.seed = random_at(numbers->seed, step * warps + warp)};
+        uint64_t draws = 0;
 
-        draw_entries(&draw, numbers->length, distinct, entries);
-        draw_threads(&draw, active, threads);
+        for (uint32_t count = 0; count < distinct;) {
+            uint32_t before = 0;
+
+            entries[count] = below(random_at(seed, draws++), numbers->length);
+            while (entries[before] != entries[count])
+                before++;
+            count += before == count;
+        }
+        for (uint32_t i = 0; i < active; i++) {
+            const uint32_t other = below(random_at(seed, draws++), i + 1);
+
+            threads[i] = threads[other];
+            threads[other] = i;
+        }
         for (uint32_t k = 0; k < active; k++)
             index[first + threads[k]] = entries[which(k, distinct)];
     }
@@ -166,53 +126,39 @@ static uint32_t once_each(uint32_t k, uint32_t distinct)
     return k < distinct ? k : 0;
 }
 
-static void distinct_source(const struct source_numbers *numbers, uint32_t step, const void *context, uint32_t *index)
-{
-    (void)context;
-    make_warps(numbers, step, in_turn, index);
-}
-
-static void unequal_source(const struct source_numbers *numbers, uint32_t step, const void *context, uint32_t *index)
-{
-    (void)context;
-    make_warps(numbers, step, once_each, index);
-}
-
-/* -- in order ------------------------------------------------------------------------------------------ */
-
-/* Thread i reads from its own part of the table, of length / elements entries: in 2^-32 of them. */
-static void sorted_source(const struct source_numbers *numbers, uint32_t step, const void *context, uint32_t *index)
-{
-    (void)context;
-    for (uint64_t i = 0; i < numbers->elements; i++) {
-        const uint64_t random = random_at(numbers->seed, first_at(numbers, step) + i) >> 32;
-        const uint64_t whole = i * numbers->length / numbers->elements, rest = i * numbers->length % numbers->elements;
-
-        index[i] = (uint32_t)(whole + (rest + (random * numbers->length >> 32)) / numbers->elements);
-    }
-}
-
-static void runs_source(const struct source_numbers *numbers, uint32_t step, const void *context, uint32_t *index)
-{
-    const uint32_t mean = numbers->parameters[PARAMETER_run_threads];
-
-    (void)context;
-    for (uint64_t i = 0; i < numbers->elements; i++) {
-        const uint64_t random = random_at(numbers->seed, first_at(numbers, step) + i);
-        const int begins = i == 0 || (uint64_t)(uint32_t)random * mean >> 32 == 0;
-
-        index[i] = begins ? below(random, numbers->length) : index[i - 1];
-    }
-}
-
-static void lockstep_source(const struct source_numbers *numbers, uint32_t step, const void *context, uint32_t *index)
-{
-    (void)context;
-    for (uint64_t i = 0; i < numbers->elements; i++)
-        index[i] = step % numbers->length;
-}
-
 /* -- the table ----------------------------------------------------------------------------------------- */
+
+/* Makes one step: its elements into index[0 .. elements - 1]. zipf: NULL but for the source of that name. */
+typedef void make_step(const struct source_numbers *numbers, uint32_t step, const struct zipf *zipf, uint32_t *index);
+
+#define MAKER(name, ...)                                                                                    \
+    static void name##_source(const struct source_numbers *numbers, uint32_t step, const struct zipf *zipf, \
+                              uint32_t *index)                                                              \
+    {                                                                                                       \
+        (void)zipf;                                                                                         \
+        __VA_ARGS__                                                                                         \
+    }
+/* The entry of element i, from a random number of its own. */
+#define ENTRY(name, entry)                                                                  \
+    MAKER(                                                                                  \
+        name, for (uint64_t i = 0; i < numbers->elements; i++) {                            \
+            const uint64_t random = random_at(numbers->seed, step * numbers->elements + i); \
+            (void)random;                                                                   \
+            index[i] = (entry);                                                             \
+        })
+
+ENTRY(uniform, below(random, numbers->length))
+ENTRY(zipf, zipf_entry(zipf, random))
+ENTRY(lockstep, step % numbers->length)
+ENTRY(runs, i == 0 || (uint64_t)(uint32_t)random * numbers->parameters[PARAMETER_run_threads] >> 32 == 0
+                ? below(random, numbers->length)
+                : index[i - 1])
+/* Thread i reads from its own part of the table, of length / elements entries: in 2^-32 of them. */
+ENTRY(sorted, (uint32_t)(i * numbers->length / numbers->elements +
+                         (i * numbers->length % numbers->elements + ((random >> 32) * numbers->length >> 32)) /
+                             numbers->elements))
+MAKER(distinct, make_warps(numbers, step, in_turn, index);)
+MAKER(unequal, make_warps(numbers, step, once_each, index);)
 
 #define file_source NULL
 
@@ -237,7 +183,7 @@ int source_make(const struct pattern *source, const struct source_numbers *numbe
     if (source->takes & PARAMETER_BIT(skew_percent) && !zipf)
         return 0;
     for (uint32_t step = 0; step < numbers->steps; step++)
-        makers[source - sources](numbers, step, zipf, index + first_at(numbers, step));
+        makers[source - sources](numbers, step, zipf, index + step * numbers->elements);
     zipf_close(zipf);
     return 1;
 }

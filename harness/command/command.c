@@ -3,14 +3,15 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "help.h"
 #include "log.h"
 #include "text.h"
-#include "written.h"
 
 enum { KEY_BASE = 0x1000, OPTIONS_MAX = 64 };
 
@@ -62,15 +63,6 @@ static enum status parse_value(const struct listed *option, const char *text)
     return option->row->kind->parse(option->row, text, option->base + option->row->offset);
 }
 
-static void note_given(struct parsing *parsing, struct listed *option, const char *text)
-{
-    parsing->given[parsing->invocation.given_count++] =
-        (struct given_option){.option = option->row, .group = option->group, .value = text};
-    option->given = true;
-    if (option->row->given)
-        *(bool *)(option->base + option->row->given) = true;
-}
-
 static error_t parse_key(int key, char *text, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
@@ -82,8 +74,14 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
     }
     for (size_t i = 0; i < parsing->count; i++)
         if (key == parsing->shown[i].key) {
-            note_given(parsing, &parsing->listed[i], text);
-            parsing->status = parse_value(&parsing->listed[i], text);
+            struct listed *option = &parsing->listed[i];
+
+            parsing->given[parsing->invocation.given_count++] =
+                (struct given_option){.option = option->row, .group = option->group, .value = text};
+            option->given = true;
+            if (option->row->given)
+                *(bool *)(option->base + option->row->given) = true;
+            parsing->status = parse_value(option, text);
             return parsing->status == STATUS_OK ? 0 : EINVAL;
         }
     return ARGP_ERR_UNKNOWN;
@@ -125,66 +123,87 @@ static enum status check_names(const struct parsing *parsing, int argc, char **a
     return STATUS_OK;
 }
 
-/* What stands for an option that was not given: what a preset that was given says of it, or its row. NULL: nothing. */
-static const char *fallback_of(const struct parsing *parsing, const struct option_row *row)
-{
-    const char *value = NULL;
-
-    for (size_t i = 0; !value && i < parsing->count; i++) {
-        const struct listed *option = &parsing->listed[i];
-
-        if (option->row->kind == &option_preset)
-            value = preset_value(*(const struct preset **)(option->base + option->row->offset), row->name);
-    }
-    return value ? value : row->fallback;
-}
-
+/* Parses the values of options that were not given: those of a preset that was given, or of their rows. */
 static enum status parse_fallbacks(const struct parsing *parsing)
 {
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < parsing->count; i++) {
         const struct listed *option = &parsing->listed[i];
-        const char *value = option->given ? NULL : fallback_of(parsing, option->row);
+        const char *value = NULL;
 
-        if (value)
+        for (size_t k = 0; !value && k < parsing->count; k++) {
+            const struct listed *preset = &parsing->listed[k];
+
+            if (preset->row->kind == &option_preset)
+                value = preset_value(*(const struct preset **)(preset->base + preset->row->offset), option->row->name);
+        }
+        value = value ? value : option->row->fallback;
+        if (value && !option->given)
             status = parse_value(option, value);
     }
     return status;
 }
 
-static enum status check_arguments(const struct parsing *parsing)
+/* Whether a file that is written would take the place of another one, or of what is written there, too. */
+static bool is_same_file(const char *written, const char *other)
 {
-    const struct command *command = parsing->command;
-    const struct invocation *invocation = &parsing->invocation;
+    struct stat one, two;
 
-    if (invocation->argument_count < command->arguments_min)
-        return log_error(STATUS_USAGE, "%s needs %s; try cbank %s --help", command->name, command->arguments,
-                         command->name);
-    if (invocation->argument_count > command->arguments_max)
-        return log_error(STATUS_USAGE, "%s does not take '%s'; try cbank %s --help", command->name,
-                         invocation->arguments[command->arguments_max], command->name);
+    if (stat(written, &one) != 0)
+        return strcmp(written, other) == 0;
+    return S_ISREG(one.st_mode) && stat(other, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+/* Refuses a file that an option writes (its row says `written`) where an argument, one of several names with commas
+ * between, or another option names it, too: a report would take the place of what the command reads, or of another
+ * report. `-` is the same for all. */
+static enum status check_written(const struct invocation *invocation)
+{
+    for (size_t i = 0; i < invocation->given_count; i++) {
+        const struct given_option *given = &invocation->given[i];
+        bool same = false;
+
+        if (!given->option->written)
+            continue;
+        for (size_t k = 0; !same && k < invocation->argument_count; k++) {
+            const char *rest = invocation->arguments[k];
+            char name[PATH_MAX];
+
+            same = is_same_file(given->value, rest);
+            for (size_t bytes; !same && *rest; rest += bytes + (rest[bytes] == ',')) {
+                bytes = strcspn(rest, ",");
+                snprintf(name, sizeof(name), "%.*s", (int)bytes, rest);
+                same = is_same_file(given->value, name);
+            }
+        }
+        for (size_t k = 0; !same && k < invocation->given_count; k++) {
+            const struct given_option *other = &invocation->given[k];
+
+            same = other->option != given->option && other->option->kind == &option_text &&
+                   is_same_file(given->value, other->value);
+        }
+        if (same)
+            return log_error(STATUS_USAGE, "--%s: %s is named for something else, too; give another file",
+                             given->option->name, given->value);
+    }
     return STATUS_OK;
 }
 
 /* -- a command ---------------------------------------------------------------------------------------- */
 
 /* Whether a word asks for help: a beginning of --help or --usage, too, that no option of the command has. */
-static bool is_help(const struct parsing *parsing, const char *word)
-{
-    const size_t bytes = strlen(word);
-
-    if (strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0)
-        return true;
-    return bytes > 2 && !is_option(parsing->shown, word + 2) &&
-           (strncmp("--help", word, bytes) == 0 || strncmp("--usage", word, bytes) == 0);
-}
-
 static bool help_asked(const struct parsing *parsing, int argc, char **argv)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (is_help(parsing, argv[i]))
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *word = argv[i];
+        const size_t bytes = strlen(word);
+
+        if (strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0 ||
+            (bytes > 2 && !is_option(parsing->shown, word + 2) &&
+             (strncmp("--help", word, bytes) == 0 || strncmp("--usage", word, bytes) == 0)))
             return true;
+    }
     return false;
 }
 
@@ -212,21 +231,15 @@ static enum status parse_and_run(struct parsing *parsing, int count, char **word
                : error == ENOMEM            ? log_memory("the command line")
                                             : STATUS_USAGE;
     status = parse_fallbacks(parsing);
+    if (status == STATUS_OK && parsing->invocation.argument_count < command->arguments_min)
+        status = log_error(STATUS_USAGE, "%s needs %s; try cbank %s --help", command->name, command->arguments,
+                           command->name);
+    else if (status == STATUS_OK && parsing->invocation.argument_count > command->arguments_max)
+        status = log_error(STATUS_USAGE, "%s does not take '%s'; try cbank %s --help", command->name,
+                           parsing->invocation.arguments[command->arguments_max], command->name);
     if (status == STATUS_OK)
-        status = check_arguments(parsing);
-    if (status == STATUS_OK)
-        status = written_check(&parsing->invocation);
+        status = check_written(&parsing->invocation);
     return status == STATUS_OK ? command->run(parsing->options, &parsing->invocation) : status;
-}
-
-static void close_options(struct parsing *parsing)
-{
-    for (size_t i = 0; i < parsing->count; i++) {
-        const struct listed *option = &parsing->listed[i];
-
-        if (option->row->kind->close)
-            option->row->kind->close(option->base + option->row->offset);
-    }
 }
 
 enum status command_run(const struct command *command, int argc, char **argv)
@@ -245,7 +258,9 @@ enum status command_run(const struct command *command, int argc, char **argv)
         parsing.invocation.given = parsing.given;
         list_options(&parsing);
         status = parse_and_run(&parsing, argc - 1, words);
-        close_options(&parsing);
+        for (size_t i = 0; i < parsing.count; i++)
+            if (parsing.listed[i].row->kind->close)
+                parsing.listed[i].row->kind->close(parsing.listed[i].base + parsing.listed[i].row->offset);
     } else {
         status = log_memory("the command line");
     }

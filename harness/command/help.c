@@ -65,21 +65,6 @@ static const struct option_row *next_option(const struct command *command, const
     return next;
 }
 
-static void print_option(const struct option_row *row)
-{
-    enum { HELP_COLUMN = 29 };
-    char letter[8] = "", name[80];
-
-    if (row->letter)
-        snprintf(letter, sizeof(letter), "-%c,", row->letter);
-    snprintf(name, sizeof(name), "  %3s --%s%s%s", letter, row->name, row->argument ? "=" : "",
-             row->argument ? row->argument : "");
-    printf("%-*s", HELP_COLUMN, name);
-    if (strlen(name) >= HELP_COLUMN)
-        printf("\n%*s", HELP_COLUMN, "");
-    print_paragraph(row->help, HELP_COLUMN);
-}
-
 /* argp prints help, too, but ends the process where it has no memory for that. */
 void help_print_command(const struct command *command)
 {
@@ -92,8 +77,19 @@ void help_print_command(const struct command *command)
     snprintf(line, sizeof(line), "%s%s", command->summary, end);
     print_paragraph(line, 0);
     putchar('\n');
-    for (const struct option_row *row = NULL; (row = next_option(command, row ? row->name : ""));)
-        print_option(row);
+    for (const struct option_row *row = NULL; (row = next_option(command, row ? row->name : ""));) {
+        enum { HELP_COLUMN = 29 };
+        char letter[8] = "", name[80];
+
+        if (row->letter)
+            snprintf(letter, sizeof(letter), "-%c,", row->letter);
+        snprintf(name, sizeof(name), "  %3s --%s%s%s", letter, row->name, row->argument ? "=" : "",
+                 row->argument ? row->argument : "");
+        printf("%-*s", HELP_COLUMN, name);
+        if (strlen(name) >= HELP_COLUMN)
+            printf("\n%*s", HELP_COLUMN, "");
+        print_paragraph(row->help, HELP_COLUMN);
+    }
     putchar('\n');
     print_paragraph(exit_codes, 0);
     putchar('\n');
@@ -190,38 +186,6 @@ static const char completion_middle[] =
     "{\n"
     "    case $1:$2 in\n";
 
-static void put_option_names(const struct command *command)
-{
-    printf("    %s) echo '--help", command->name);
-    for (size_t g = 0; g < command->group_count; g++)
-        for (size_t i = 0; i < command->groups[g].count; i++)
-            if (!command->groups[g].rows[i].hidden)
-                printf(" --%s", command->groups[g].rows[i].name);
-    puts("' ;;");
-}
-
-static void put_argument_words(const struct command *command)
-{
-    if (!command->argument_table)
-        return;
-    printf("    %s:) echo '", command->name);
-    for (size_t i = 0; i < *command->argument_table->count; i++)
-        printf("%s%s", i ? " " : "", table_name(command->argument_table, i));
-    puts("' ;;");
-}
-
-static void put_option_words(const struct command *command, const struct option_row *option)
-{
-    const char *word = option->kind->choices && !option->hidden ? option->kind->choices(option, 0) : NULL;
-
-    if (!word)
-        return;
-    printf("    %s:--%s) echo '", command->name, option->name);
-    for (size_t i = 0; (word = option->kind->choices(option, i)); i++)
-        printf("%s%s", i ? " " : "", word);
-    puts("' ;;");
-}
-
 void help_print_completion(const struct table *commands)
 {
     fputs(completion_begin, stdout);
@@ -229,16 +193,39 @@ void help_print_completion(const struct table *commands)
     for (size_t i = 0; i < *commands->count; i++)
         printf("%s%s", i ? " " : "", table_name(commands, i));
     puts(" help' ;;");
-    for (size_t i = 0; i < *commands->count; i++)
-        put_option_names(command_at(commands, i));
-    fputs(completion_middle, stdout);
     for (size_t i = 0; i < *commands->count; i++) {
         const struct command *command = command_at(commands, i);
 
-        put_argument_words(command);
+        printf("    %s) echo '--help", command->name);
         for (size_t g = 0; g < command->group_count; g++)
             for (size_t k = 0; k < command->groups[g].count; k++)
-                put_option_words(command, &command->groups[g].rows[k]);
+                if (!command->groups[g].rows[k].hidden)
+                    printf(" --%s", command->groups[g].rows[k].name);
+        puts("' ;;");
+    }
+    fputs(completion_middle, stdout);
+    for (size_t i = 0; i < *commands->count; i++) {
+        const struct command *command = command_at(commands, i);
+        const struct table *words = command->argument_table;
+
+        for (size_t k = 0; words && k < *words->count; k++)
+            if (k == 0)
+                printf("    %s:) echo '%s", command->name, table_name(words, k));
+            else
+                printf(" %s", table_name(words, k));
+        fputs(words ? "' ;;\n" : "", stdout);
+        for (size_t g = 0; g < command->group_count; g++)
+            for (size_t k = 0; k < command->groups[g].count; k++) {
+                const struct option_row *option = &command->groups[g].rows[k];
+                const char *word = option->kind->choices && !option->hidden ? option->kind->choices(option, 0) : NULL;
+
+                if (!word)
+                    continue;
+                printf("    %s:--%s) echo '", command->name, option->name);
+                for (size_t c = 0; (word = option->kind->choices(option, c)); c++)
+                    printf("%s%s", c ? " " : "", word);
+                puts("' ;;");
+            }
     }
     fputs(help_completion_end, stdout);
 }

@@ -49,14 +49,6 @@ static enum status parse_integer(const struct option_row *option, const char *te
     return STATUS_OK;
 }
 
-static void integers_add(struct integers *integers, uint64_t value)
-{
-    for (size_t i = 0; i < integers->count; i++)
-        if (integers->values[i] == value)
-            return;
-    integers->values[integers->count++] = value;
-}
-
 void integers_close(struct integers *integers)
 {
     free(integers->values);
@@ -83,9 +75,13 @@ static enum status parse_integers(const struct option_row *option, const char *t
     }
     integers->all = option->otherwise && strcmp(text, option->otherwise) == 0;
     for (char *rest = integers->all ? NULL : copy, *word; status == STATUS_OK && (word = strsep(&rest, ","));) {
+        size_t k = 0;
+
         status = parse_integer(option, word, &value);
-        if (status == STATUS_OK)
-            integers_add(integers, value);
+        while (status == STATUS_OK && k < integers->count && integers->values[k] != value)
+            k++;
+        if (status == STATUS_OK && k == integers->count) /* each once */
+            integers->values[integers->count++] = value;
     }
     free(copy);
     return status;
