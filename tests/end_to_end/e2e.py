@@ -800,7 +800,6 @@ class Lists(Case):
                           ("lookup", 0, 1, 5)])
         self.assertEqual([row["index"] for row in rows],
                          ["compiled", "switched", "switched_length"] + ["compiled"] * 6 + ["loaded"])
-        self.assertEqual([row["name"] for row in rows if row["before"] != "nothing"], ["refill"])
 
     def test_parameters_say_who_takes_them(self):
         rows = json.loads(cbank("list", "parameters", "--json").stdout)
