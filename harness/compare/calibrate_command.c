@@ -86,12 +86,11 @@ static enum status print_calibration(const struct calibration *calibration)
 static enum status write_and_print(const struct process_series *series, const char *path)
 {
     struct calibration calibration = {0};
-    struct side side = {0};
-    enum status status = process_series_read(series, series->most, &side);
+    struct sides sides = {0};
+    enum status status = process_series_read(series, series->most, &sides);
 
-    snprintf(side.label, sizeof(side.label), "%s", series->folder);
     if (status == STATUS_OK)
-        status = calibration_of(&side, &calibration);
+        status = calibration_of(&sides, &calibration);
     if (status == STATUS_OK)
         status = calibration_write(&calibration, path);
     if (status == STATUS_OK && strcmp(path, "-") != 0) {
@@ -99,7 +98,7 @@ static enum status write_and_print(const struct process_series *series, const ch
         printf("calibration: %s\n", path);
     }
     calibration_close(&calibration);
-    side_close(&side);
+    sides_close(&sides);
     return status;
 }
 

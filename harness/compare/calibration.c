@@ -8,6 +8,7 @@
 #include "cell_json.h"
 #include "document.h"
 #include "log.h"
+#include "side.h"
 #include "stats.h"
 #include "version.h"
 
@@ -36,12 +37,10 @@ static enum status calibrate(const struct side_cell *cell, struct calibrated_cel
     if (cell->status != CELL_OK || cell->process_count < 2)
         return STATUS_OK;
     for (size_t i = 0; i < cell->process_count; i++) {
-        const double time = cell->processes[i].value;
-
-        least = fmin(least, time);
-        greatest = fmax(greatest, time);
+        least = fmin(least, cell->processes[i].value);
+        greatest = fmax(greatest, cell->processes[i].value);
     }
-    status = side_estimate(&(struct sample_side){cell->processes, cell->process_count, false}, &estimate);
+    status = estimate_of(cell->processes, cell->process_count, false, &estimate);
     if (!(least > 0) || !isfinite(greatest / least) || status != STATUS_OK)
         return status;
     out->noise = greatest / least - 1;
@@ -51,54 +50,54 @@ static enum status calibrate(const struct side_cell *cell, struct calibrated_cel
     return STATUS_OK;
 }
 
-/* Pools what each cell shows with the default, scaled to what all of its regime show. Cells of which it is not known how
- * sure their times are stay as they are, and so do predictions. */
+/* Pools what each cell shows with the default, scaled to what all cells of its cache state show. Where it is not known how
+ * sure times are, cells stay as they are, and so do predictions. */
 static enum status pool(struct calibration *calibration)
 {
-    struct deviation_evidence *cells = calloc(calibration->cell_count + 1, sizeof(*cells));
+    struct deviation_evidence *evidence = calloc(calibration->cell_count + 1, sizeof(*evidence));
     struct deviation_scale scales[2];
 
-    if (!cells)
+    if (!evidence)
         return log_memory("a calibration of %zu cells", calibration->cell_count);
     for (size_t i = 0; i < calibration->cell_count; i++) {
         const struct calibrated_cell *cell = &calibration->cells[i];
+        const bool cold = cell->cell.regime->flush, copies = cell_copied_bytes(&cell->cell) > 0;
 
-        cells[i] = (struct deviation_evidence){.flush = cell->cell.regime->flush, .own = cell->deviation};
+        evidence[i] = (struct deviation_evidence){.flush = cold, .own = cell->deviation};
         if (!isnan(cell->within))
-            cells[i].before =
-                deviation_at_least(deviation_default(CAUSE_process, &cell->cell, cell->median_ns), cell->within);
+            evidence[i].before =
+                deviation_at_least(deviation_default(CAUSE_process, cold, copies, cell->median_ns), cell->within);
     }
-    deviation_find_scales(cells, calibration->cell_count, scales);
+    deviation_find_scales(evidence, calibration->cell_count, scales);
     for (size_t i = 0; i < calibration->cell_count; i++) {
         struct calibrated_cell *cell = &calibration->cells[i];
 
         cell->has_deviation = cell->deviation.degrees > 0;
-        cell->deviation = cell->has_deviation ? deviation_conclude(scales, &cells[i])
+        cell->deviation = cell->has_deviation ? deviation_conclude(scales, &evidence[i])
                                               : (struct deviation){NAN, NAN, DEVIATION_UNKNOWN};
         if (cell->has_deviation)
             cell->deviation.origin = DEVIATION_PROCESSES;
     }
-    free(cells);
+    free(evidence);
     return STATUS_OK;
 }
 
-enum status calibration_of(const struct side *side, struct calibration *out)
+enum status calibration_of(const struct sides *sides, struct calibration *out)
 {
-    const struct side_identity *identity = &side->identity;
+    const struct side_identity *identity = &sides->total.identity;
+    const struct side *side = sides->gpus;
+    const char *label = sides->total.label;
     enum status status = STATUS_OK;
 
-    *out = (struct calibration){.processes = (uint32_t)side->files,
+    *out = (struct calibration){.processes = (uint32_t)sides->total.files,
                                 .modelled = identity->modelled,
                                 .device = identity->device};
-    if (side->files < 2)
-        return log_error(STATUS_USAGE, "%s: %zu process is too few to calibrate; take two or more", side->label,
-                         side->files);
-    if (side_is_mixed(identity->device.uuid) || side_is_mixed(identity->device.driver) ||
-        side_is_mixed(identity->engine))
+    if (sides->total.files < 2)
+        return log_error(STATUS_USAGE, "%s: %zu process is too few to calibrate; take two or more", label,
+                         sides->total.files);
+    if (sides->count != 1 || side_is_mixed(identity->device.driver) || side_is_mixed(identity->engine))
         return log_error(STATUS_USAGE,
-                         "%s: the processes are of several GPUs, drivers or engines; calibrate each by "
-                         "itself",
-                         side->label);
+                         "%s: the processes are of several GPUs, drivers or engines; calibrate each by itself", label);
     memcpy(out->engine, identity->engine, sizeof(out->engine));
     out->cells = calloc(side->cell_count + 1, sizeof(*out->cells));
     if (!out->cells)
@@ -139,7 +138,8 @@ const char *calibration_deviation(const struct calibration *calibration, const s
     *out = found->deviation;
     out->origin = DEVIATION_CALIBRATED;
     if (strcmp(device->uuid, of->uuid) != 0) {
-        const struct deviation parts[] = {*out, deviation_default(CAUSE_board, cell, found->median_ns)};
+        const struct deviation parts[] = {*out, deviation_default(CAUSE_board, cell->regime->flush,
+                                                                  cell_copied_bytes(cell) > 0, found->median_ns)};
 
         *out = deviation_sum(parts, (const double[]){1, 1}, 2);
         out->origin = DEVIATION_OTHER_BOARD;

@@ -8,9 +8,14 @@
 #include <stddef.h>
 
 #include "cell.h"
+#include "deviation.h"
+#include "device.h"
 #include "field.h"
-#include "side.h"
+#include "sass.h"
 #include "status.h"
+
+struct sides;
+struct side_identity;
 
 struct calibrated_cell {
     struct cell cell;
@@ -33,9 +38,9 @@ struct calibration {
     size_t cell_count;
 };
 
-/* Makes a calibration of a side of at least two processes. STATUS_USAGE, logged, when there are fewer, or they are of
- * several GPUs, drivers or engines; STATUS_ENVIRONMENT when out of memory. On an error *out is empty. */
-enum status calibration_of(const struct side *side, struct calibration *out);
+/* Makes a calibration of at least two processes of one GPU. STATUS_USAGE, logged, where there are fewer, or several GPUs,
+ * drivers or engines; STATUS_ENVIRONMENT out of memory. On an error *out is empty. */
+enum status calibration_of(const struct sides *sides, struct calibration *out);
 
 /* Reads and writes as results are: strictly, exactly, atomically. On an error *out is empty. */
 enum status calibration_read(const char *path, struct calibration *out);

@@ -4,7 +4,6 @@
 #define CBANK_CODE_CHANGE_H
 
 #include "sass_code.h"
-#include "status.h"
 
 /* An opcode of which there are more or fewer. */
 struct opcode_change {
@@ -16,14 +15,12 @@ struct code_change {
     uint64_t base_instructions, new_instructions;
     struct opcode_change opcodes[2 * SASS_OPCODES_MAX];
     size_t opcode_count;
-    uint64_t from, to; /* the first instruction that differs is one of these, from 1; 0: none is known to */
-    uint64_t opcode_at; /* the first whose opcode differs; 0: none does */
+    uint64_t opcode_at; /* the first instruction whose opcode differs, from 1; 0: none does */
     char base_opcode[SASS_OPCODE_BYTES], new_opcode[SASS_OPCODE_BYTES]; /* there; "" behind the end */
 };
 
-/* Compares two texts of sass_code.h, either of which may be NULL. *out is the caller's, to free; NULL where one of them
- * says nothing. STATUS_ENVIRONMENT out of memory. */
-enum status code_compare(const char *base, const char *new_code, struct code_change **out);
+/* Compares two texts of sass_code.h. False where one of them is NULL or says nothing. */
+bool code_compare(const char *base, const char *new_code, struct code_change *out);
 
 /* The change in a line. */
 void code_change_text(const struct code_change *change, char *out, size_t bytes);

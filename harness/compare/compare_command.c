@@ -1,57 +1,89 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "batch.h"
 #include "command.h"
-#include "compare_options.h"
+#include "compare_report.h"
+#include "log.h"
 
 struct compare_command_options {
     struct comparing_options comparing;
     struct look_options look;
+    const char *batch_path;
+};
+
+static const struct option_row own_rows[] = {
+    {.name = "batch",
+     .argument = "FILE",
+     .help = "in place of BASE and NEW: judge a comparison a line, files or numbers as JSON; - is standard input",
+     .kind = &option_text,
+     .offset = offsetof(struct compare_command_options, batch_path)},
 };
 
 static const struct option_group groups[] = {
+    OPTION_GROUP(own_rows, 0),
     OPTION_GROUP(comparing_option_rows, offsetof(struct compare_command_options, comparing)),
     OPTION_GROUP(look_option_rows, offsetof(struct compare_command_options, look)),
 };
 
+static enum status batch(const char *path, const struct compare_options *options)
+{
+    FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    enum status status;
+
+    if (!in)
+        return log_error(STATUS_USAGE, "%s: cannot be read: %s", path, strerror(errno));
+    status = batch_compare(in, in == stdin ? "standard input" : path, options);
+    if (in != stdin)
+        fclose(in);
+    return status;
+}
+
 static enum status compare(const void *parsed, const struct invocation *invocation)
 {
     const struct compare_command_options *options = parsed;
-    struct gpu_sides sides[SIDES] = {0};
-    struct calibration room = {0};
+    const struct comparing_options *comparing = &options->comparing;
+    struct sides sides[SIDES] = {0};
+    struct calibration calibration = {0};
     struct comparison comparison = {0};
-    const struct calibration *calibration;
+    const struct compare_options as = comparing_as(comparing, comparing->calibration_path ? &calibration : NULL);
+    const size_t wanted = options->batch_path ? 0 : SIDES;
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; i < SIDES && status == STATUS_OK; i++)
-        status = comparing_gpus(invocation->arguments[i], &sides[i]);
-    if (status == STATUS_OK)
-        status = comparing_calibration(&options->comparing, &room, &calibration);
-    if (status == STATUS_OK) {
-        const struct compare_options as = comparing_as(&options->comparing, calibration);
-
-        status = gpu_sides_compare(sides, &as, &comparison);
-    }
-    if (status == STATUS_OK)
-        status = comparing_report(&options->comparing, &options->look, &comparison);
+    if (invocation->argument_count != wanted)
+        return log_error(STATUS_USAGE, "expected BASE and NEW, or --batch FILE alone");
+    if (comparing->calibration_path)
+        status = calibration_read(comparing->calibration_path, &calibration);
+    if (status == STATUS_OK && options->batch_path)
+        status = batch(options->batch_path, &as);
+    for (size_t i = 0; i < wanted && status == STATUS_OK; i++)
+        status = sides_add_list(&sides[i], invocation->arguments[i]);
+    if (status == STATUS_OK && wanted > 0)
+        status = compare_sides(sides, &as, &comparison);
+    if (status == STATUS_OK && wanted > 0)
+        status = comparing_report(comparing, look_color(&options->look, STDOUT_FILENO), &comparison);
     comparison_close(&comparison);
-    calibration_close(&room);
+    calibration_close(&calibration);
     for (size_t i = 0; i < SIDES; i++)
-        gpu_sides_close(&sides[i]);
+        sides_close(&sides[i]);
     return status;
 }
 
 const struct command compare_command = {
     .name = "compare",
     .summary = "Compare results cell by cell: is NEW worse than BASE?",
-    .arguments = "BASE NEW",
-    .arguments_min = 2,
+    .arguments = "[BASE NEW]",
     .arguments_max = 2,
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct compare_command_options),
     .details =
-        "BASE and NEW are each a result file, a folder of them, or several with commas between. Each result is a\n"
-        "process. Where a side has results of several GPUs, each GPU is compared with itself, by its UUID, and one that the\n"
-        "other side lacks is missing or new. The exit code is 1 when a cell regressed, is missing or is invalid, and 3 when\n"
-        "the sides are not comparable. In place of any file that is written, - is standard output, and the table stays away.",
+        "BASE and NEW are each a result file, a folder of them, or several with commas between. Each result is a process. Where\n"
+        "a side has results of several GPUs, each GPU is compared with itself, by its UUID, and one that the other side lacks is\n"
+        "missing or new. The exit code is 1 when a cell regressed, is missing or is invalid, 3 when the sides are not\n"
+        "comparable, and 4 when no cell could be decided. In place of any file that is written, - is standard output, and the\n"
+        "table stays away.",
     .run = compare,
 };

@@ -23,19 +23,19 @@ const struct field deviation_rows[DEVIATION_ROWS] = {
 
 /* -- deviations --------------------------------------------------------------------------------------- */
 
-struct deviation deviation_default(enum deviation_cause cause, const struct cell *cell, double ns)
+struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns)
 {
-    enum { hot, cold, copies, COLUMNS };
+    enum { row_hot, row_cold, row_copies, ROWS };
     static const struct {
         double relative, ns, degrees;
-    } known[CAUSES][COLUMNS] = {
-#define DEVIATION(cause, cells, relative, ns, degrees) [CAUSE_##cause][cells] = {relative, ns, degrees},
+    } known[CAUSES][ROWS] = {
+#define DEVIATION(cause, cells, relative, ns, degrees) [CAUSE_##cause][row_##cells] = {relative, ns, degrees},
 #include "deviation.def"
     };
-    const int column = cell_copied_bytes(cell) > 0 ? copies : cell->regime->flush ? cold : hot;
+    const int row = copies ? row_copies : cold ? row_cold : row_hot;
 
-    return (struct deviation){hypot(known[cause][column].relative, known[cause][column].ns / ns),
-                              known[cause][column].degrees, DEVIATION_DEFAULT};
+    return (struct deviation){hypot(known[cause][row].relative, known[cause][row].ns / ns), known[cause][row].degrees,
+                              DEVIATION_DEFAULT};
 }
 
 struct deviation deviation_at_least(struct deviation before, double within)

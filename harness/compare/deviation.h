@@ -17,7 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cell.h"
 #include "field.h"
 
 enum deviation_origin {
@@ -43,8 +42,9 @@ extern const struct field deviation_rows[DEVIATION_ROWS];
 
 enum deviation_cause { CAUSE_process, CAUSE_plan, CAUSE_board, CAUSES };
 
-/* What a cell of that time differs by for a cause, by default. */
-struct deviation deviation_default(enum deviation_cause cause, const struct cell *cell, double ns);
+/* What a cell of `ns` differs by for a cause, by default (deviation.def). `cold`: caches are flushed before every launch;
+ * `copies`: memory is copied. */
+struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns);
 
 /* What was known before of how processes differ, where the samples of these say how sure a time is `within` its process:
  * at least that. These may have taken fewer samples than those from which it is known. */

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: MIT
- * Measures both sides in turn, or one of them, until a comparison says of every cell what it is. */
+ * Measures both sides in turn, or one of them, until a comparison decides every cell. */
 #include "gate.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "child.h"
 #include "clock.h"
 #include "command.h"
-#include "compare_options.h"
+#include "compare_report.h"
 #include "log.h"
 #include "memory.h"
 #include "processes.h"
 #include "text.h"
+
+uint64_t gate_next_look(uint64_t processes, uint64_t most)
+{
+    static const uint64_t looks[GATE_LOOKS - 1] = {3, 5, 10, 20}; /* and one at the end of the budget */
+
+    for (size_t i = 0; i < GATE_LOOKS - 1; i++)
+        if (looks[i] > processes)
+            return looks[i] < most ? looks[i] : most;
+    return most;
+}
 
 struct gate_options {
     struct plan_options plan;
@@ -22,7 +32,7 @@ struct gate_options {
     struct comparing_options comparing;
     struct look_options look;
     const char *programs[SIDES]; /* NULL: not given */
-    const char *keep_path;       /* NULL: a folder of our own */
+    const char *keep_path;       /* NULL: a folder of its own */
     uint64_t processes;
     double seconds;
 };
@@ -56,21 +66,18 @@ static const struct option_group groups[] = {
     OPTION_GROUP(look_option_rows, offsetof(struct gate_options, look)),
 };
 
-/* -- a gate -------------------------------------------------------------------------------------------- */
-
 struct gating {
     const struct gate_options *options;
-    const struct calibration *calibration;
+    struct compare_options as;
     struct process_series series[SIDES]; /* of sides that are measured */
-    bool fixed[SIDES];                   /* sides that are results */
-    struct side sides[SIDES];            /* as of the last look */
-    struct comparison comparison;
-    struct memory again; /* the command that goes on, but for the number of processes */
-    double start;        /* seconds */
+    struct sides sides[SIDES];           /* as of the last interim analysis */
+    struct comparison comparison;        /* its outcome */
+    struct memory again;                 /* the command that goes on, but for the number of processes */
+    const char *folder;
 };
 
 /* The command of this gate without its budget, and with the folder. */
-static enum status make_again(struct gating *gating, const struct invocation *invocation, const char *folder)
+static enum status make_again(struct gating *gating, const struct invocation *invocation)
 {
     FILE *stream = memory_open(&gating->again);
 
@@ -89,17 +96,37 @@ static enum status make_again(struct gating *gating, const struct invocation *in
         text_put_word(stream, invocation->arguments[i]);
     if (stream) {
         fputs(" --keep", stream);
-        text_put_word(stream, folder);
+        text_put_word(stream, gating->folder);
     }
     return memory_close(&gating->again, stream) ? STATUS_OK : log_memory("a command");
 }
 
-/* "1 process a side": of the sides that are measured. */
-static const char *count_text(const struct gating *gating, uint64_t processes, char text[64])
+/* How many processes would decide every cell that more processes can decide; 0: there is no such cell. */
+static uint64_t needs(const struct comparison *comparison)
 {
-    snprintf(text, 64, "%" PRIu64 " process%s %s", processes, processes == 1 ? "" : "es",
-             measured_names[measured_of(gating->fixed)]);
-    return text;
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < comparison->cell_count; i++)
+        if (comparison->cells[i].judged.settle > most && comparison->cells[i].verdict == VERDICT_INCONCLUSIVE)
+            most = comparison->cells[i].judged.settle;
+    return most;
+}
+
+/* Compares the first processes of each side. */
+static enum status look(struct gating *gating, uint64_t processes)
+{
+    enum status status = STATUS_OK;
+
+    comparison_close(&gating->comparison);
+    for (size_t i = 0; i < SIDES && status == STATUS_OK; i++) {
+        const struct process_series *series = &gating->series[i];
+
+        if (gating->as.fixed[i])
+            continue;
+        sides_close(&gating->sides[i]);
+        status = process_series_read(series, processes, &gating->sides[i]);
+    }
+    return status == STATUS_OK ? compare_sides(gating->sides, &gating->as, &gating->comparison) : status;
 }
 
 /* One more process of each side that is measured: base, new, new, base, base and so on. */
@@ -110,7 +137,7 @@ static enum status run_round(struct gating *gating, uint64_t round)
     for (size_t i = 0; i < SIDES && process_usable(worst); i++) {
         const size_t side = (i + round) % SIDES;
 
-        if (!gating->fixed[side])
+        if (!gating->as.fixed[side])
             worst = status_worse(worst, process_series_run(&gating->series[side], round));
         if (child_signal())
             return STATUS_ENVIRONMENT;
@@ -118,147 +145,90 @@ static enum status run_round(struct gating *gating, uint64_t round)
     return worst;
 }
 
-/* Compares what the first processes of each side say. */
-static enum status look(struct gating *gating, uint64_t processes)
-{
-    struct compare_options options = comparing_as(&gating->options->comparing, gating->calibration);
-    enum status status = STATUS_OK;
-
-    options.looks = GATE_LOOKS;
-    options.again = gating->again.text;
-    memcpy(options.fixed, gating->fixed, sizeof(options.fixed));
-    comparison_close(&gating->comparison);
-    for (size_t i = 0; i < SIDES && status == STATUS_OK; i++) {
-        const struct process_series *series = &gating->series[i];
-
-        if (gating->fixed[i])
-            continue;
-        side_close(&gating->sides[i]);
-        status = process_series_read(series, processes, &gating->sides[i]);
-        snprintf(gating->sides[i].label, sizeof(gating->sides[i].label), "%s/%s-*.json", series->folder, series->name);
-    }
-    if (status != STATUS_OK)
-        return status;
-    return compare_sides(&gating->sides[BASE], &gating->sides[NEW], &options, &gating->comparison);
-}
-
-static void say_looked(const struct gating *gating, uint64_t processes)
-{
-    const struct comparison *comparison = &gating->comparison;
-    const size_t open = comparison->counts[VERDICT_INCONCLUSIVE];
-    const uint64_t needs = gate_needs(comparison);
-    char text[64], more[64] = "no number of processes that is advised";
-
-    if (needs > 0)
-        count_text(gating, needs, more);
-    log_note(gating->options->comparing.quiet, "look at %s: %zu of %zu cells decided, %zu not%s%s%s",
-             count_text(gating, processes, text), comparison->cell_count - open, comparison->cell_count, open,
-             open > 0 ? "; " : "", open > 0 ? more : "", open > 0 ? " would decide them" : "");
-}
-
-/* The first process of each side is not judged, but says whether there is something to be measured. */
-static bool is_worth_it(const struct gating *gating)
-{
-    if (gating->comparison.comparable && gating->comparison.plans_differ)
-        log_warning("the sides do not have the same cells; give the options that BASE was measured with");
-    return gating->comparison.comparable;
-}
-
-/* Looks where one is due. *over: there is nothing more to be measured. */
-static enum status look_if_due(struct gating *gating, uint64_t processes, bool *over)
-{
-    const uint64_t most = gating->options->processes;
-    const double seconds = gating->options->seconds;
-    enum status status = STATUS_OK;
-    char text[64];
-
-    *over = processes == most || (seconds > 0 && clock_seconds() - gating->start >= seconds);
-    if (*over || processes == 1 || gate_is_look(processes, most))
-        status = look(gating, processes);
-    if (status != STATUS_OK)
-        return status;
-    if (processes == 1 && !*over)
-        *over = !is_worth_it(gating);
-    if (*over || gate_is_look(processes, most)) {
-        say_looked(gating, processes);
-        *over = *over || gate_needs(&gating->comparison) == 0;
-    } else {
-        log_note(gating->options->comparing.quiet, "%s; the next look is at %" PRIu64,
-                 count_text(gating, processes, text), gate_next_look(processes, most));
-    }
-    return status;
-}
-
 /* Runs and looks until all is decided or the budget is spent. */
 static enum status measure(struct gating *gating)
 {
-    enum status status = STATUS_OK;
-    bool over = false;
+    const struct gate_options *options = gating->options;
+    const struct comparison *comparison = &gating->comparison;
+    const uint64_t most = options->processes;
+    const char *of = measured_text(gating->as.fixed);
+    const double start = clock_seconds();
 
-    for (uint64_t round = 0; status == STATUS_OK && !over; round++) {
-        const enum status ran = run_round(gating, round);
+    for (uint64_t processes = 1;; processes++) {
+        const enum status ran = run_round(gating, processes - 1);
+        bool over = processes == most || (options->seconds > 0 && clock_seconds() - start >= options->seconds);
+        const bool due = over || gate_next_look(processes - 1, most) == processes;
+        enum status status = STATUS_OK;
 
-        status = process_usable(ran) ? look_if_due(gating, round + 1, &over) : ran;
+        if (!process_usable(ran))
+            return ran;
+        /* The first process decides nothing, but shows whether the sides can be compared. */
+        if (due || processes == 1)
+            status = look(gating, processes);
+        if (status != STATUS_OK)
+            return status;
+        if (processes == 1 && !over) {
+            over = !comparison->comparable;
+            if (comparison->comparable && comparison->plans_differ)
+                log_warning("the sides do not have the same cells; give the options that BASE was measured with");
+        }
+        if (due || over) {
+            const size_t open = comparison->counts[VERDICT_INCONCLUSIVE];
+            const uint64_t enough = needs(comparison);
+            char more[96] = "";
+
+            if (enough > 0)
+                snprintf(more, sizeof(more), "; %" PRIu64 " processes %s would decide them", enough, of);
+            else if (open > 0)
+                snprintf(more, sizeof(more), "; no number of processes that is advised would decide them");
+            log_note(options->comparing.quiet, "at %" PRIu64 " process%s %s: %zu of %zu cells decided, %zu not%s",
+                     processes, processes == 1 ? "" : "es", of, comparison->cell_count - open, comparison->cell_count,
+                     open, more);
+            if (over || enough == 0)
+                return STATUS_OK;
+        } else {
+            log_note(options->comparing.quiet, "%" PRIu64 " process%s %s; the next interim analysis is at %" PRIu64,
+                     processes, processes == 1 ? "" : "es", of, gate_next_look(processes, most));
+        }
     }
-    return status;
 }
 
-/* Finds what an earlier gate left. */
-static enum status open_series(struct gating *gating)
+static enum status gate_in(struct gating *gating, const struct invocation *invocation)
 {
-    enum status worst = STATUS_OK;
+    struct process_series *series = gating->series;
+    enum status status = make_again(gating, invocation);
+    uint64_t finished = 0;
+    bool goes_on;
 
-    for (size_t i = 0; i < SIDES && process_usable(worst); i++)
-        if (!gating->fixed[i])
-            worst = status_worse(worst, process_series_open(&gating->series[i]));
-    return worst;
-}
-
-/* What there is to go on with, in words. */
-static void say_finished(const struct gating *gating, const char *folder, const char *more)
-{
-    const uint64_t base = gating->series[BASE].finished, new_count = gating->series[NEW].finished;
-
-    if (base + new_count > 0)
-        log_note(0, "%s has %" PRIu64 " of BASE and %" PRIu64 " of NEW%s%s%s", folder, base, new_count,
-                 *more ? "; the same command with --keep " : " already", *more ? folder : "", more);
-}
-
-/* Files of our own go where nobody would go on with them. */
-static void leave(const struct gating *gating, const char *folder, enum status status)
-{
-    const bool unfinished = gating->series[BASE].finished + gating->series[NEW].finished > 0;
-
-    if (!process_usable(status) && unfinished)
-        say_finished(gating, folder, " goes on");
-    if (gating->options->keep_path || (process_usable(status) ? gate_needs(&gating->comparison) > 0 : unfinished))
-        return;
-    for (size_t i = 0; i < SIDES; i++)
-        if (!gating->fixed[i])
-            process_series_remove(&gating->series[i]);
-}
-
-static enum status gate_in(struct gating *gating, const struct invocation *invocation, const char *folder)
-{
-    enum status status = make_again(gating, invocation, folder);
-
-    for (size_t i = 0; i < SIDES; i++)
-        gating->series[i].folder = folder;
-    if (status == STATUS_OK)
-        status = open_series(gating);
+    gating->as.again = gating->again.text;
+    for (size_t i = 0; i < SIDES && process_usable(status); i++)
+        if (!gating->as.fixed[i]) {
+            status = status_worse(status, process_series_open(&series[i]));
+            finished += series[i].finished;
+        }
     if (process_usable(status)) {
-        say_finished(gating, folder, "");
+        if (finished > 0)
+            log_note(0, "%s has %" PRIu64 " of BASE and %" PRIu64 " of NEW already", gating->folder,
+                     series[BASE].finished, series[NEW].finished);
         status = measure(gating);
     }
-    leave(gating, folder, status);
-    if (status == STATUS_OK)
-        status = comparing_report(&gating->options->comparing, &gating->options->look, &gating->comparison);
+    finished = series[BASE].finished + series[NEW].finished;
+    goes_on = process_usable(status) ? needs(&gating->comparison) > 0 : finished > 0;
+    if (!process_usable(status) && finished > 0)
+        log_note(0, "%s has %" PRIu64 " of BASE and %" PRIu64 " of NEW; the same command with --keep %s goes on",
+                 gating->folder, series[BASE].finished, series[NEW].finished, gating->folder);
     for (size_t i = 0; i < SIDES; i++)
-        process_series_close(&gating->series[i]);
+        if (!gating->options->keep_path && !goes_on && !gating->as.fixed[i])
+            process_series_remove(&series[i]);
+    if (status == STATUS_OK)
+        status = comparing_report(&gating->options->comparing, look_color(&gating->options->look, STDOUT_FILENO),
+                                  &gating->comparison);
+    for (size_t i = 0; i < SIDES; i++)
+        process_series_close(&series[i]);
     return status;
 }
 
-/* Which side is results and which is measured. Arguments are of the sides that have no program, BASE first. */
+/* Finds out which side is results and which is measured. Arguments are of the sides without a program, BASE first. */
 static enum status find_sides(struct gating *gating, const struct invocation *invocation)
 {
     const char *const *programs = gating->options->programs;
@@ -266,51 +236,58 @@ static enum status find_sides(struct gating *gating, const struct invocation *in
     size_t used = 0;
 
     for (size_t i = 0; i < SIDES && status == STATUS_OK; i++) {
-        gating->fixed[i] = !programs[i] && used < invocation->argument_count;
-        if (gating->fixed[i])
-            status = comparing_side(invocation->arguments[used++], &gating->sides[i]);
+        struct sides *sides = &gating->sides[i];
+
+        gating->as.fixed[i] = !programs[i] && used < invocation->argument_count;
+        if (gating->as.fixed[i])
+            status = sides_add_list(sides, invocation->arguments[used++]);
         else if (!programs[i] && i == BASE)
             status = log_error(STATUS_USAGE, "a gate needs a BASE: results, or --base-program PATH");
+        if (status == STATUS_OK && sides->count > 1)
+            status = log_error(STATUS_USAGE, "%s: results of several GPUs; a gate measures one, so name its results",
+                               sides->total.label);
     }
     if (status == STATUS_OK && used < invocation->argument_count)
         status = log_error(STATUS_USAGE, "a side is results or a program: leave out %s, or the program",
                            invocation->arguments[used]);
-    if (status == STATUS_OK && gating->fixed[BASE] && gating->fixed[NEW])
-        status = log_error(STATUS_USAGE, "both sides are results; cbank compare compares them, and a gate measures "
-                                         "one side at least: --base-program, --new-program");
+    if (status == STATUS_OK && gating->as.fixed[BASE] && gating->as.fixed[NEW])
+        status = log_error(STATUS_USAGE, "both sides are results; cbank compare compares them, and a gate measures one "
+                                         "side at least: --base-program, --new-program");
     return status;
 }
 
 static enum status gate(const void *parsed, const struct invocation *invocation)
 {
-    static const char *const labels[SIDES] = {"base process", "new process"};
     const struct gate_options *options = parsed;
-    struct gating gating = {.options = options, .start = clock_seconds()};
-    struct calibration room = {0};
+    const char *calibration_path = options->comparing.calibration_path;
+    struct calibration calibration = {0};
+    struct gating gating = {.options = options,
+                            .as = comparing_as(&options->comparing, calibration_path ? &calibration : NULL)};
     char own[PROCESS_PATH_BYTES];
-    const char *folder;
     enum status status = process_check_device(&options->measure);
 
-    for (size_t i = 0; i < SIDES; i++)
-        gating.series[i] = (struct process_series){.invocation = invocation,
-                                                   .what = "gate",
-                                                   .name = side_names[i],
-                                                   .label = labels[i],
-                                                   .program = options->programs[i],
-                                                   .most = options->processes};
+    gating.as.looks = GATE_LOOKS;
     if (status == STATUS_OK)
         status = find_sides(&gating, invocation);
-    if (status == STATUS_OK)
-        status = comparing_calibration(&options->comparing, &room, &gating.calibration);
+    if (status == STATUS_OK && calibration_path)
+        status = calibration_read(calibration_path, &calibration);
     if (status == STATUS_OK) {
         child_signals_catch();
-        folder = process_folder_open(options->keep_path, own);
-        status = folder ? gate_in(&gating, invocation, folder) : STATUS_USAGE;
+        gating.folder = process_folder_open(options->keep_path, own);
+        for (size_t i = 0; i < SIDES; i++)
+            gating.series[i] = (struct process_series){.invocation = invocation,
+                                                       .what = "gate",
+                                                       .name = side_names[i],
+                                                       .label = i == BASE ? "base process" : "new process",
+                                                       .program = options->programs[i],
+                                                       .folder = gating.folder,
+                                                       .most = options->processes};
+        status = gating.folder ? gate_in(&gating, invocation) : STATUS_USAGE;
     }
     comparison_close(&gating.comparison);
     for (size_t i = 0; i < SIDES; i++)
-        side_close(&gating.sides[i]);
-    calibration_close(&room);
+        sides_close(&gating.sides[i]);
+    calibration_close(&calibration);
     free(gating.again.text);
     child_signals_end();
     return status;
@@ -325,12 +302,12 @@ const struct command gate_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct gate_options),
     .details =
-        "A side is results, as compare takes them, or a program, which measures one more process after another: this one for\n"
-        "NEW where nothing else is said. Where both are programs they take turns. After 3, 5, 10 and 20 processes a side, and\n"
-        "at the end of the budget, they are compared at a level that allows for so many looks; the gate ends when more\n"
+        "A side is results, as compare takes them, or a program, which measures one process after another: this one for NEW\n"
+        "where nothing else is said. Where both are programs they take turns. After 3, 5, 10 and 20 processes a side, and at\n"
+        "the end of the budget, they are compared at a level that allows for so many interim analyses. The gate ends when more\n"
         "processes would decide nothing. Reports and exit codes are those of compare.\n"
         "\n"
-        "The processes end when it ends. What finished of a gate that was interrupted or not decided stays, and --keep goes on\n"
-        "with it: with results of the same programs and the same options.",
+        "Its processes end with it. What finished of a gate that was interrupted or not decided stays, and --keep goes on with\n"
+        "it: with results of the same programs and the same options.",
     .run = gate,
 };

@@ -74,12 +74,20 @@ static char **child_words(const struct process_series *series, const char *path,
     return words;
 }
 
-/* What an end of a child that is no exit code of this program is. */
-static enum status ended(const struct process_series *series, uint64_t index, int code)
+/* Runs a process. An end that is no exit code of this program is an error. */
+static enum status run_child(const struct process_series *series, uint64_t index, const char *path)
 {
-    char what[64];
+    char *text = NULL, **words = child_words(series, path, &text), what[64];
+    int code = 0;
+    const bool ran = words && child_run(series->program, words, &code);
 
+    free(words);
+    free(text);
     snprintf(what, sizeof(what), "%s %" PRIu64 " of %" PRIu64, series->label, index + 1, series->most);
+    if (child_signal())
+        return STATUS_ENVIRONMENT;
+    if (!ran)
+        return log_error(STATUS_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
     if (!WIFEXITED(code))
         return log_error(STATUS_ENVIRONMENT, "%s was killed by signal %d", what, WTERMSIG(code));
     if (WEXITSTATUS(code) == CHILD_NOT_STARTED)
@@ -90,18 +98,10 @@ static enum status ended(const struct process_series *series, uint64_t index, in
     return (enum status)WEXITSTATUS(code);
 }
 
-static enum status run_child(const struct process_series *series, uint64_t index, const char *path)
+static void version_of(const struct tool *of, char out[sizeof((struct process_series){0}.version)])
 {
-    char *text = NULL, **words = child_words(series, path, &text);
-    int code = 0;
-    const bool ran = words && child_run(series->program, words, &code);
-
-    free(words);
-    free(text);
-    if (child_signal())
-        return STATUS_ENVIRONMENT;
-    return ran ? ended(series, index, code)
-               : log_error(STATUS_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
+    snprintf(out, sizeof((struct process_series){0}.version), "%s %s", of->version,
+             of->git_commit ? of->git_commit : "");
 }
 
 /* -- what is there already ---------------------------------------------------------------------------- */
@@ -121,37 +121,13 @@ static char *make_line(const struct process_series *series)
     return line.text;
 }
 
-static void version_text(const struct tool *of, char out[sizeof((struct process_series){0}.version)])
-{
-    snprintf(out, sizeof((struct process_series){0}.version), "%s %s", of->version,
-             of->git_commit ? of->git_commit : "");
-}
-
-/* Whether the program of a result is that of the series: this one, or that of the first result. */
-static bool is_same_tool(struct process_series *series, const struct tool *found)
-{
-    char version[sizeof(series->version)];
-
-    version_text(found, version);
-    if (!series->version[0])
-        memcpy(series->version, version, sizeof(version));
-    return strcmp(version, series->version) == 0;
-}
-
-/* Whether a result is of this series: of the same program, with the same options. */
-static bool is_own(struct process_series *series, const struct result *result)
-{
-    const char *found = strstr(result->argv, " run --quiet ");
-
-    return found && strncmp(found, series->line, strlen(series->line)) == 0 && is_same_tool(series, &result->tool);
-}
-
-/* Looks at the result of a process, which is done when it is there, and whole. STATUS_FINDING where a cell failed;
- * STATUS_USAGE, logged, where it is no process of this series. */
+/* Looks at the result of a process, which is done where it is there, and whole. STATUS_FINDING where a cell failed;
+ * STATUS_USAGE, logged, where it is of another program than the series, or of other options. */
 static enum status look_at(struct process_series *series, uint64_t index)
 {
     struct result result = {0};
-    char path[PROCESS_PATH_BYTES];
+    char path[PROCESS_PATH_BYTES], version[sizeof(series->version)];
+    const char *line;
     enum status status;
 
     process_path(series, index, path);
@@ -160,7 +136,11 @@ static enum status look_at(struct process_series *series, uint64_t index)
     status = result_read(path, &result);
     if (status != STATUS_OK)
         return status;
-    if (!is_own(series, &result)) {
+    line = strstr(result.argv, " run --quiet ");
+    version_of(&result.tool, version);
+    if (!series->version[0]) /* of another program: that of its first result */
+        memcpy(series->version, version, sizeof(version));
+    if (!line || strncmp(line, series->line, strlen(series->line)) != 0 || strcmp(version, series->version) != 0) {
         status = log_error(STATUS_USAGE,
                            "%s is no process of this %s, but of another program or other options; name another folder "
                            "with --keep",
@@ -182,7 +162,7 @@ enum status process_series_open(struct process_series *series)
     if (!series->line)
         return log_memory("what is run");
     if (!series->program)
-        version_text(&tool, series->version);
+        version_of(&tool, series->version);
     for (uint64_t i = 0; process_usable(worst) && i < series->most; i++)
         worst = status_worse(worst, look_at(series, i));
     return worst;
@@ -213,7 +193,7 @@ enum status process_series_run(struct process_series *series, uint64_t index)
     return status;
 }
 
-enum status process_series_read(const struct process_series *series, uint64_t count, struct side *side)
+enum status process_series_read(const struct process_series *series, uint64_t count, struct sides *sides)
 {
     enum status status = STATUS_OK;
 
@@ -221,8 +201,9 @@ enum status process_series_read(const struct process_series *series, uint64_t co
         char path[PROCESS_PATH_BYTES];
 
         process_path(series, i, path);
-        status = side_add(side, path);
+        status = sides_add(sides, path);
     }
+    snprintf(sides->total.label, sizeof(sides->total.label), "%.200s/%s-*.json", series->folder, series->name);
     return status;
 }
 

@@ -39,8 +39,8 @@ void process_series_close(struct process_series *series);
 /* Runs process `index` unless it is done. A cell that failed is a finding, and the others of the process count. */
 enum status process_series_run(struct process_series *series, uint64_t index);
 
-/* Adds the first `count` processes to a side: those files alone, whatever else lies in the folder. */
-enum status process_series_read(const struct process_series *series, uint64_t count, struct side *side);
+/* Adds the first `count` processes: those files alone, whatever else lies in the folder. */
+enum status process_series_read(const struct process_series *series, uint64_t count, struct sides *sides);
 
 /* Whether the cells of processes that ended so can be used: also where one failed. */
 bool process_usable(enum status status);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Files are read on all processors; they are added one after another in their order, so that what comes out does not depend
- * on threads. */
+ * Files are read on all processors, and added in their order, so that the outcome does not depend on threads. */
 #include "side.h"
 
 #include <math.h>
@@ -15,9 +14,9 @@
 
 static const char mixed[] = "mixed";
 
-static enum status out_of_memory(const char *what)
+bool side_is_mixed(const char *text)
 {
-    return log_memory("%s", what);
+    return strcmp(text, mixed) == 0;
 }
 
 static int compare_cells(const void *left, const void *right)
@@ -37,14 +36,94 @@ struct side_cell **side_sorted(const struct side *side)
     return sorted;
 }
 
-/* -- what a cell owns ---------------------------------------------------------------------------------- */
+/* -- processes of a cell ------------------------------------------------------------------------------- */
 
-/* Adds what a process read. The functions of this section return false when out of memory. */
+struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch)
+{
+    const uint64_t odd = 0x9e3779b97f4a7c15;
+    const struct trimmed_mean mean = stats_trimmed_mean(samples, count, placements, scratch);
+    struct process_time out = {.count = count,
+                               .value = mean.value,
+                               .error = mean.error / mean.value,
+                               .placed = mean.strata / mean.value,
+                               .least = samples[0]};
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits;
+
+        memcpy(&bits, &samples[i], sizeof(bits));
+        bits *= odd;
+        out.samples += (bits ^ bits >> 32) * odd;
+        out.least = fmin(out.least, samples[i]);
+    }
+    out.samples += !out.samples;
+    return out;
+}
+
+static bool same_process(const struct process_time *one, const struct process_time *other)
+{
+    if (!one->process || !other->process || strcmp(one->process, other->process) != 0 || one->count != other->count)
+        return false;
+    return one->samples && other->samples ? one->samples == other->samples : one->value == other->value;
+}
+
+/* How often the cell has this process. */
+static size_t count_process(const struct side_cell *cell, const struct process_time *process)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < cell->process_count; i++)
+        count += same_process(&cell->processes[i], process);
+    return count;
+}
+
+bool side_same_data(const struct side_cell *one, const struct side_cell *other)
+{
+    bool same = one->process_count == other->process_count;
+
+    for (size_t i = 0; same && i < one->process_count; i++) {
+        const struct process_time *process = &one->processes[i];
+
+        same = process->process && count_process(one, process) == count_process(other, process);
+    }
+    return same;
+}
+
+/* Adds the time of a process, unless it is there already (*repeated). A prediction is one sample, and tells no process
+ * from another. Functions of this section return false out of memory. */
+static bool add_process(struct side_cell *cell, const struct cell_time *time, bool modelled, const char *process,
+                        bool *repeated)
+{
+    const struct summary *summary = &time->summary;
+    const double *samples = modelled ? &summary->value : time->samples_ns;
+    const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
+    double *scratch = malloc((count + 1) * sizeof(*scratch));
+    struct process_time added = {0};
+
+    if (!scratch || !memory_grow(&cell->processes, cell->process_count, sizeof(*cell->processes))) {
+        free(scratch);
+        return false;
+    }
+    if (count > 0) {
+        added = process_of(samples, count, time->series.placements, scratch);
+    } else if (!samples && summary->count > 0 && !isnan(summary->value)) {
+        added.count = summary->count;
+        added.value = added.least = summary->value;
+        added.error = process_error(summary->ci_low, summary->ci_high);
+    }
+    free(scratch);
+    added.process = process;
+    *repeated = !modelled && count_process(cell, &added) > 0;
+    if (!*repeated && added.count > 0)
+        cell->processes[cell->process_count++] = added;
+    return true;
+}
+
 static bool add_value(struct side_counter *counter, double value)
 {
     size_t i = counter->read;
 
-    if (i == 0) { /* as most are: a GPU of many has one process */
+    if (i == 0) { /* most counters of a fleet have one process: no array */
         counter->value = value;
         counter->read = 1;
         return true;
@@ -60,43 +139,6 @@ static bool add_value(struct side_counter *counter, double value)
     return true;
 }
 
-size_t side_count_process(const struct side_cell *cell, const struct process_time *process)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < cell->process_count; i++)
-        count += process_same(&cell->processes[i], process);
-    return count;
-}
-
-/* Adds the time of a process, but for one that is there already, which *repeated counts; a prediction is one sample, and tells
- * no process from another. */
-static bool add_process(struct side_cell *cell, const struct cell_time *time, bool modelled, const char *process,
-                        size_t *repeated)
-{
-    const struct summary *summary = &time->summary;
-    const double *samples = modelled ? &summary->value : time->samples_ns;
-    const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
-    double *scratch = malloc((count + 1) * sizeof(*scratch));
-    const bool good = scratch && memory_grow(&cell->processes, cell->process_count, sizeof(*cell->processes));
-    struct process_time added = {0};
-
-    if (good && count > 0)
-        added = process_of(samples, count, time->series.placements, scratch);
-    else if (!samples && summary->count > 0 && !isnan(summary->value))
-        added = (struct process_time){.count = summary->count,
-                                      .value = summary->value,
-                                      .error = process_error(summary->ci_low, summary->ci_high),
-                                      .least = summary->value};
-    added.process = process;
-    if (!modelled && side_count_process(cell, &added) > 0)
-        ++*repeated;
-    else if (good && added.count > 0)
-        cell->processes[cell->process_count++] = added;
-    free(scratch);
-    return good;
-}
-
 struct side_counter *side_counter(const struct side_cell *cell, const char *name, size_t hint)
 {
     for (size_t i = 0; i < cell->counter_count; i++) {
@@ -108,116 +150,102 @@ struct side_counter *side_counter(const struct side_cell *cell, const char *name
     return NULL;
 }
 
-/* Adds what a process read, if it did, to a cell that has room for it. */
-static bool add_counter(struct side *side, struct side_cell *cell, const struct counter_value *value)
-{
-    const char *name = texts_share(&side->texts, value->name);
-    size_t i = 0;
-
-    while (name && i < cell->counter_count && cell->counters[i].name != name)
-        i++;
-    if (name && i == cell->counter_count)
-        cell->counters[cell->counter_count++] = (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
-    return name && (value->status != COUNTER_OK || add_value(&cell->counters[i], value->value));
-}
-
 static bool add_counters(struct side *side, struct side_cell *to, const struct cell_result *from)
 {
-    const size_t most = to->counter_count + from->counter_count;
-    struct side_counter *larger = realloc(to->counters, (most + 1) * sizeof(*larger));
-    bool good = larger;
+    struct side_counter *larger = realloc(to->counters, (to->counter_count + from->counter_count + 1) * sizeof(*larger));
 
-    to->counters = larger ? larger : to->counters;
-    for (size_t i = 0; good && i < from->counter_count; i++)
-        good = add_counter(side, to, &from->counters[i]);
-    return good;
+    if (!larger)
+        return false;
+    to->counters = larger;
+    for (size_t i = 0; i < from->counter_count; i++) {
+        const struct counter_value *value = &from->counters[i];
+        const char *name = texts_share(&side->texts, value->name);
+        size_t at = 0;
+
+        while (name && at < to->counter_count && to->counters[at].name != name)
+            at++;
+        if (name && at == to->counter_count)
+            to->counters[to->counter_count++] =
+                (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
+        if (!name || (value->status == COUNTER_OK && !add_value(&to->counters[at], value->value)))
+            return false;
+    }
+    return true;
 }
 
-static void cell_close(struct side_cell *cell)
-{
-    for (size_t i = 0; i < cell->counter_count; i++)
-        free(cell->counters[i].values);
-    free(cell->processes);
-    free(cell->clock.values);
-    free(cell->code);
-    free(cell->reason);
-    free(cell->counters);
-}
-
-/* -- adding what a result says ------------------------------------------------------------------------- */
-
-/* Keeps text that is equal; what differs between files is mixed. */
+/* Keeps text that is equal; what differs between processes is mixed. */
 static void merge_text(char *text, const char *other, size_t bytes)
 {
     if (strcmp(text, other) != 0)
         snprintf(text, bytes, "%s", mixed);
 }
 
-/* Numbers are not known of devices with different names. */
-static void merge_device(struct device_info *to, const struct device_info *from)
+static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
+                     const struct cell_result *from, bool *repeated)
 {
-    const struct fields *fields = &device_object.fields;
-    struct device_info merged = strcmp(to->name, from->name) == 0 ? *to : device_unknown;
+    static const int severity[] = {[CELL_OK] = 0, [CELL_PENDING] = 1, [CELL_SKIPPED] = 2, [CELL_FAILED] = 3};
+    const double mhz = from->time.sm_clock_mhz;
 
-    for (const struct field *field = fields->rows; field < fields->rows + fields->count; field++)
-        if (field->kind == &field_text) {
-            char *text = (char *)&merged + field->offset;
-
-            memcpy(text, (const char *)to + field->offset, field->bytes);
-            merge_text(text, (const char *)from + field->offset, field->bytes);
-        }
-    *to = merged;
-}
-
-static void merge_identity(struct side_identity *to, const struct side_identity *from)
-{
-    merge_text(to->engine, from->engine, sizeof(to->engine));
-    to->modelled = to->modelled || from->modelled;
-    merge_device(&to->device, &from->device);
-    to->host = from->host;
-    /* ISO 8601: the order of text is that of time. */
-    if (strcmp(from->started_utc, to->started_utc) < 0)
-        memcpy(to->started_utc, from->started_utc, sizeof(to->started_utc));
-}
-
-/* Adds what further results are of to what those are of that the side has. */
-static void add_identity(struct side *side, const struct side_identity *identity, const char argv[RESULT_ARGV_BYTES])
-{
-    if (side->files > 0) {
-        merge_identity(&side->identity, identity);
-        return;
-    }
-    side->identity = *identity;
-    memcpy(side->argv, argv, sizeof(side->argv));
-}
-
-/* What a result is of. */
-static struct side_identity identity_of(const struct result *result)
-{
-    struct side_identity identity = {.modelled = result->modelled_time, .device = result->device, .host = result->host};
-
-    snprintf(identity.engine, sizeof(identity.engine), "%s", result->engine);
-    memcpy(identity.started_utc, result->started_utc, sizeof(identity.started_utc));
-    return identity;
-}
-
-/* False when out of memory. */
-static bool merge_status(struct side_cell *to, const struct cell_result *from)
-{
-    static const int gravity[] = {[CELL_OK] = 0, [CELL_PENDING] = 1, [CELL_SKIPPED] = 2, [CELL_FAILED] = 3};
-
+    if (!add_process(to, &from->time, result->modelled_time, side->process, repeated))
+        return false;
     to->flags |= from->flags;
     /* A process that does not know the hash takes none away. */
     if (!to->sha256[0])
         memcpy(to->sha256, from->kernel.sha256, sizeof(to->sha256));
     else if (from->kernel.sha256[0])
         merge_text(to->sha256, from->kernel.sha256, sizeof(to->sha256));
-    if (gravity[from->status] <= gravity[to->status])
+    if (severity[from->status] > severity[to->status]) {
+        to->status = from->status;
+        free(to->reason);
+        to->reason = strdup(from->reason);
+        if (!to->reason)
+            return false;
+    }
+    if (*repeated)
         return true;
-    to->status = from->status;
-    free(to->reason);
-    to->reason = strdup(from->reason);
-    return to->reason;
+    if ((!isnan(mhz) && !add_value(&to->clock, mhz)) || !add_counters(side, to, from))
+        return false;
+    to->modelled = to->modelled || result->modelled_time;
+    to->sites = from->time.sites > to->sites ? from->time.sites : to->sites;
+    to->code_copies = from->time.code_copies > to->code_copies ? from->time.code_copies : to->code_copies;
+    if (from->kernel.code && !to->code)
+        to->code = strdup(from->kernel.code);
+    return to->code || !from->kernel.code;
+}
+
+/* -- results ------------------------------------------------------------------------------------------- */
+
+/* Adds what a result is of. Numbers of a device stay known while its name does. */
+static void add_identity(struct side *side, const struct result *result)
+{
+    struct side_identity *to = &side->identity;
+    const struct side_identity known = *to;
+
+    if (side->files == 0) {
+        *to = (struct side_identity){.device = result->device};
+        snprintf(to->engine, sizeof(to->engine), "%s", result->engine);
+        memcpy(to->started_utc, result->started_utc, sizeof(to->started_utc));
+    } else {
+        const struct fields *fields = &device_object.fields;
+
+        merge_text(to->engine, result->engine, sizeof(to->engine));
+        if (strcmp(to->device.name, result->device.name) != 0)
+            to->device = device_unknown;
+        for (const struct field *field = fields->rows; field < fields->rows + fields->count; field++)
+            if (field->kind == &field_text) {
+                char *text = (char *)&to->device + field->offset;
+
+                memcpy(text, (const char *)&known.device + field->offset, field->bytes);
+                merge_text(text, (const char *)&result->device + field->offset, field->bytes);
+            }
+        /* ISO 8601: the order of text is that of time. */
+        if (strcmp(result->started_utc, to->started_utc) < 0)
+            memcpy(to->started_utc, result->started_utc, sizeof(to->started_utc));
+    }
+    to->modelled = to->modelled || result->modelled_time;
+    to->host = result->host;
+    side->files++;
+    side->incomplete += !result->complete;
 }
 
 static struct side_cell *find_cell(struct side_cell *const *sorted, size_t count, const struct cell *cell)
@@ -228,54 +256,29 @@ static struct side_cell *find_cell(struct side_cell *const *sorted, size_t count
     return found ? *found : NULL;
 }
 
-/* Makes room for the cells of a result, and for their process. */
-static bool know_cells(struct side *side, const struct result *result)
+/* Adds the cells of a result. Refuses one that is twice in it: which of the two would it be? */
+static enum status add_cells(struct side *side, const char *path, const struct result *result)
 {
     const size_t known = side->cell_count;
     struct side_cell *cells = realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells)), **sorted;
+    enum status status = STATUS_OK;
+    size_t repeated = 0;
 
-    side->cells = cells ? cells : side->cells;
-    sorted = cells ? side_sorted(side) : NULL;
-    if (!sorted)
-        return false;
-    for (size_t i = 0; i < result->cell_count; i++)
+    if (!cells)
+        return log_memory("%s", path);
+    side->cells = cells;
+    sorted = side_sorted(side);
+    for (size_t i = 0; sorted && i < result->cell_count; i++)
         if (!find_cell(sorted, known, &result->cells[i].cell))
             cells[side->cell_count++] =
                 (struct side_cell){.cell = result->cells[i].cell, .status = CELL_OK, .clock.value = NAN};
     free(sorted);
-    return true;
-}
-
-/* Adds what one process says of a cell, but for one that is there already, which *repeated counts. */
-static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
-                     const struct cell_result *from, size_t *repeated)
-{
-    const double mhz = from->time.sm_clock_mhz;
-    const size_t before = *repeated;
-    bool good = add_process(to, &from->time, result->modelled_time, side->process, repeated);
-
-    if (*repeated > before)
-        return good && merge_status(to, from);
-    good = good && (isnan(mhz) || add_value(&to->clock, mhz)) && add_counters(side, to, from) && merge_status(to, from);
-    to->modelled = to->modelled || result->modelled_time;
-    to->sites = from->time.sites > to->sites ? from->time.sites : to->sites;
-    to->code_copies = from->time.code_copies > to->code_copies ? from->time.code_copies : to->code_copies;
-    if (good && from->kernel.code && !to->code) {
-        to->code = strdup(from->kernel.code);
-        good = to->code;
-    }
-    return good;
-}
-
-/* Adds the cells of a result, which the side knows. Refuses one that is twice in it: which of the two would it be? */
-static enum status add_cells(struct side *side, const char *path, const struct result *result)
-{
-    struct side_cell **sorted = side_sorted(side);
-    enum status status = sorted ? STATUS_OK : out_of_memory(path);
-    size_t repeated = 0;
-
+    sorted = sorted ? side_sorted(side) : NULL;
+    if (!sorted)
+        return log_memory("%s", path);
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         struct side_cell *cell = find_cell(sorted, side->cell_count, &result->cells[i].cell);
+        bool again = false;
 
         if (cell->files == side->files) {
             char identity[CELL_IDENTITY_BYTES];
@@ -283,42 +286,58 @@ static enum status add_cells(struct side *side, const char *path, const struct r
             cell_identity(&cell->cell, identity);
             status = log_error(STATUS_USAGE, "%s: the cell %s is twice in one result; remove one of the two", path,
                                identity);
-        } else if (!add_cell(side, cell, result, &result->cells[i], &repeated)) {
-            status = out_of_memory(path);
+        } else if (!add_cell(side, cell, result, &result->cells[i], &again)) {
+            status = log_memory("%s", path);
         }
         cell->files = side->files;
+        repeated += again;
     }
     if (status == STATUS_OK && repeated > 0)
-        log_warning(
-            "%s: the side has the same samples of the same process already, in %zu of %zu cells; they count once", path,
-            repeated, result->cell_count);
+        log_warning("%s: %zu of %zu cells have samples that the side has already; they count once", path, repeated,
+                    result->cell_count);
     free(sorted);
     return status;
 }
 
-enum status side_take(struct side *side, const char *path, const struct result *result)
+struct side *sides_find(const struct sides *sides, const struct device_info *device)
 {
-    const struct side_identity identity = identity_of(result);
+    for (size_t i = 0; i < sides->count; i++) {
+        const struct device_info *its = &sides->gpus[i].identity.device;
+
+        if (strcmp(its->uuid, device->uuid) == 0 && strcmp(its->name, device->name) == 0)
+            return &sides->gpus[i];
+    }
+    return NULL;
+}
+
+enum status sides_take(void *context, const char *path, const struct result *result)
+{
+    struct sides *sides = context;
+    struct side *side = sides_find(sides, &result->device);
     char process[sizeof(result->device.uuid) + sizeof(result->started_utc)];
 
+    if (!side) {
+        if (!memory_grow(&sides->gpus, sides->count, sizeof(*sides->gpus)))
+            return log_memory("%s", path);
+        side = &sides->gpus[sides->count++];
+        *side = (struct side){0};
+    }
     snprintf(process, sizeof(process), "%s %s", result->device.uuid, result->started_utc);
     side->process = texts_share(&side->texts, process);
-    if (!side->process || !know_cells(side, result))
-        return out_of_memory(path);
-    add_identity(side, &identity, result->argv);
-    side->files++;
-    side->incomplete += !result->complete;
+    if (!side->process)
+        return log_memory("%s", path);
+    add_identity(side, result);
+    add_identity(&sides->total, result);
     return add_cells(side, path, result);
 }
 
 /* -- reading ------------------------------------------------------------------------------------------- */
 
-/* Files that are in memory at a time. */
-enum { FILES_AT_ONCE = 8 };
+enum { FILES_AT_ONCE = 8 }; /* in memory */
 
 struct reading {
     char *const *paths;
-    enum status (*take)(void *context, const char *path, const struct result *result);
+    results_taker *take;
     void *context;
     struct result results[FILES_AT_ONCE];
     enum status statuses[FILES_AT_ONCE];
@@ -334,7 +353,7 @@ static bool read_one(void *context, uint64_t index)
     return reading->statuses[i] == STATUS_OK;
 }
 
-/* Of those behind one that failed nothing is said. */
+/* Files behind the first error are dropped. */
 static bool take_one(void *context, uint64_t index)
 {
     struct reading *reading = context;
@@ -348,14 +367,11 @@ static bool take_one(void *context, uint64_t index)
     return reading->status == STATUS_OK;
 }
 
-enum status results_read(const char *path,
-                         enum status (*take)(void *context, const char *path, const struct result *result),
-                         void *context)
+enum status results_read(const char *path, results_taker *take, void *context)
 {
-    struct reading reading = {.take = take, .context = context};
     struct file_list list = {0};
+    struct reading reading = {.take = take, .context = context, .status = files_add(&list, path)};
 
-    reading.status = files_add(&list, path);
     reading.paths = list.paths;
     if (reading.status == STATUS_OK)
         parallel_in_order(list.count, &(const struct parallel_line){read_one, take_one, &reading, FILES_AT_ONCE});
@@ -363,38 +379,45 @@ enum status results_read(const char *path,
     return reading.status;
 }
 
-static enum status take_result(void *side, const char *path, const struct result *result)
+enum status sides_add(struct sides *sides, const char *path)
 {
-    return side_take(side, path, result);
+    return results_read(path, sides_take, sides);
 }
 
-enum status side_add(struct side *side, const char *path)
+enum status sides_add_list(struct sides *sides, const char *paths)
 {
-    return results_read(path, take_result, side);
-}
+    char *copy = strdup(paths);
+    enum status status = copy ? STATUS_OK : log_memory("the names of files");
 
-void side_sum(struct side *total, const struct side *side)
-{
-    add_identity(total, &side->identity, side->argv);
-    total->files += side->files;
-    total->incomplete += side->incomplete;
-}
-
-enum status side_read(const char *path, struct side *out)
-{
-    enum status status;
-
-    *out = (struct side){0};
-    snprintf(out->label, sizeof(out->label), "%s", path);
-    status = side_add(out, path);
-    if (status != STATUS_OK)
-        side_close(out);
+    for (char *rest = copy, *path; status == STATUS_OK && (path = strsep(&rest, ","));)
+        status = sides_add(sides, path);
+    free(copy);
+    snprintf(sides->total.label, sizeof(sides->total.label), "%s", paths);
+    if (status == STATUS_OK && sides->total.incomplete > 0)
+        log_warning("%s: %zu of %zu results are of interrupted runs", paths, sides->total.incomplete,
+                    sides->total.files);
     return status;
 }
 
-bool side_is_mixed(const char *text)
+void sides_close(struct sides *sides)
 {
-    return strcmp(text, mixed) == 0;
+    for (size_t i = 0; i < sides->count; i++) {
+        struct side *side = &sides->gpus[i];
+
+        for (struct side_cell *cell = side->cells; cell < side->cells + side->cell_count; cell++) {
+            for (size_t k = 0; k < cell->counter_count; k++)
+                free(cell->counters[k].values);
+            free(cell->processes);
+            free(cell->clock.values);
+            free(cell->code);
+            free(cell->reason);
+            free(cell->counters);
+        }
+        texts_close(&side->texts);
+        free(side->cells);
+    }
+    free(sides->gpus);
+    *sides = (struct sides){0};
 }
 
 void uuid_short(const char *uuid, char out[UUID_SHORT_BYTES])
@@ -406,13 +429,4 @@ void value_short_uuid(const char *uuid, struct grid_value *out)
 {
     uuid_short(uuid, out->room);
     out->text = out->room[0] ? out->room : NULL;
-}
-
-void side_close(struct side *side)
-{
-    for (size_t i = 0; i < side->cell_count; i++)
-        cell_close(&side->cells[i]);
-    texts_close(&side->texts);
-    free(side->cells);
-    *side = (struct side){0};
 }

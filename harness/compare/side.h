@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One side of a comparison: the results of one or more processes of the same thing, merged cell by cell. */
+ * One side of a comparison: results of one or more processes, merged cell by cell, each GPU by itself. */
 #ifndef CBANK_SIDE_H
 #define CBANK_SIDE_H
 
@@ -7,97 +7,107 @@
 #include <stddef.h>
 
 #include "grid.h"
+#include "judge.h"
 #include "pool.h"
-#include "ratio.h"
 #include "result.h"
 #include "status.h"
 
 /* A counter of a cell, or its clock, over the processes of a side. */
 struct side_counter {
-    const char *name; /* the side's */
+    const char *name; /* of the side's texts */
     enum counter_kind kind;
-    uint32_t read;    /* processes that read it */
-    double value;     /* median over those; NaN when read is 0 */
-    double *values;   /* owned: of the processes that read it, ascending; NULL where there are less than two */
+    uint32_t read;  /* processes that read it */
+    double value;   /* median over those; NaN where read is 0 */
+    double *values; /* owned: ascending; NULL where less than two read it */
 };
 
 struct side_cell {
     struct cell cell;
-    enum cell_status status;           /* the gravest over the processes: failed, then skipped, pending, ok */
-    char *reason;                      /* owned: of that process, "" none; NULL where it is ok */
-    uint32_t flags;                    /* of any process */
-    struct process_time *processes; /* owned; those with at least one sample, each once */
+    enum cell_status status; /* the worst over the processes: failed, skipped, pending, ok */
+    char *reason;            /* owned: of that process; NULL where it is ok */
+    uint32_t flags;          /* of any process */
+    struct process_time *processes; /* owned; those with a sample, each once */
     size_t process_count;
     uint32_t sites, code_copies; /* most of any process, see result.h */
-    bool modelled; /* a prediction: one sample, the predicted time */
-    struct side_counter clock; /* of the SMs, MHz */
-    char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" when processes differ */
-    char *code; /* owned: of the first process that holds it, see sass_code.h; NULL none does */
-    struct side_counter *counters; /* owned */
+    bool modelled;               /* the time is a prediction */
+    struct side_counter clock;   /* of the SMs, MHz */
+    char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" where processes differ */
+    char *code;                       /* owned: of the first process that holds it, see sass_code.h; NULL: none */
+    struct side_counter *counters;    /* owned */
     size_t counter_count;
-    size_t files; /* results of the side that were read when the last one had it, that one included */
+    size_t files; /* results that the side had read with the last that has the cell */
 };
 
 /* What a side is of. Text that differs between its processes is "mixed". */
 struct side_identity {
     char engine[16];
-    bool modelled; /* times of any process are predictions */
-    struct device_info device; /* numbers are of the first process; not known where names of devices differ */
-    struct host host; /* of the process that was read last */
-    char started_utc[32]; /* of the first process */
+    bool modelled;             /* times of any process are predictions */
+    struct device_info device; /* numbers are of the first process; unknown where names differ */
+    struct host host;          /* of the last process */
+    char started_utc[32];      /* of the first process */
 };
 
+/* Results of one GPU. */
 struct side {
-    char label[256]; /* what the user called it */
-    size_t files; /* results that were read, one a process */
-    size_t incomplete; /* of those, how many are of an interrupted run */
-    struct texts texts; /* names of counters, and which process each is */
-    const char *process; /* of the result that was read last, one of these */
-    char argv[RESULT_ARGV_BYTES]; /* command line of the first */
+    char label[256];     /* what the user called it */
+    size_t files;        /* results that were read, one a process */
+    size_t incomplete;   /* of those, interrupted runs */
+    struct texts texts;  /* names of counters and processes */
+    const char *process; /* of the last result, one of these */
     struct side_identity identity;
     struct side_cell *cells; /* owned; in the order of the first file, then of later ones */
     size_t cell_count;
 };
 
-/* Calls take(context, path, result) for what a file holds, or every *.json file of a folder in
- * the order of their names; files are read on all processors, some at a time. Ends with the first that is not STATUS_OK:
- * of take, or STATUS_USAGE naming the first file that cannot be read, or an empty folder. */
-enum status results_read(const char *path,
-                         enum status (*take)(void *context, const char *path, const struct result *result),
-                         void *context);
+/* Results of any number of GPUs. Zeroed is empty. */
+struct sides {
+    struct side total; /* of all GPUs, without cells; the caller sets its label */
+    struct side *gpus; /* owned: one a UUID and name, in the order in which they came */
+    size_t count;
+};
 
-/* Reads a file or a folder. On success the caller closes. */
-enum status side_read(const char *path, struct side *out);
+/* What samples say (ns, count >= 1), taken on so many buffer sets in turn (0: not known); `scratch` has room for as many.
+ * The error has nothing of what buffer sets differ by (stats_trimmed_mean). */
+struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch);
 
-/* Adds what a file or folder holds to a side, which may be zeroed: a side may be given as several. What the side has
- * already, the same samples of the same process, counts once, and a warning says so. On an error the caller has a side
- * still, to close. */
-enum status side_add(struct side *side, const char *path);
+/* Adds what a file, or every *.json file of a folder in the order of names, holds. The same samples of the same process
+ * count once, with a warning. STATUS_USAGE, logged, for what cannot be read, an empty folder, or a cell that is twice in
+ * one result. The caller closes *sides, after an error too. */
+enum status sides_add(struct sides *sides, const char *path);
 
-/* Adds a result in memory, which is from `path`; it stays the caller's to close. On an error as side_add. */
-enum status side_take(struct side *side, const char *path, const struct result *result);
+/* As sides_add, for paths with commas between; they become the label. Warns of interrupted runs. */
+enum status sides_add_list(struct sides *sides, const char *paths);
 
-/* Adds to a side without cells what another one is of: identity, and how many results. */
-void side_sum(struct side *total, const struct side *side);
+/* As sides_add, for a result in memory, which stays the caller's; `path` names it in messages. `sides` is a struct
+ * sides. */
+enum status sides_take(void *sides, const char *path, const struct result *result);
 
-/* The cells of a side by cell_order. The array is the caller's to free; NULL when out of memory. */
+/* Calls take(context, path, result) for each file that a path stands for, in order; files are read on all processors, some
+ * at a time. Ends with the first that is not STATUS_OK: of take, or as sides_add. */
+typedef enum status results_taker(void *context, const char *path, const struct result *result);
+enum status results_read(const char *path, results_taker *take, void *context);
+
+/* The side of that GPU; NULL where there is none. */
+struct side *sides_find(const struct sides *sides, const struct device_info *device);
+
+/* The cells of a side by cell_order. The caller frees the array; NULL out of memory. */
 struct side_cell **side_sorted(const struct side *side);
 
-/* How often the cell has this very process: the same run of the program, with the same samples. */
-size_t side_count_process(const struct side_cell *cell, const struct process_time *process);
+/* Whether both cells are the same processes with the same samples. */
+bool side_same_data(const struct side_cell *one, const struct side_cell *other);
 
-/* The counter of that name, which is most often the one at `hint`; NULL where there is none. */
+/* The counter of that name, most often the one at `hint`; NULL where there is none. */
 struct side_counter *side_counter(const struct side_cell *cell, const char *name, size_t hint);
 
 /* Whether a text says that the processes of a side differ in it. */
 bool side_is_mixed(const char *text);
 
-/* A UUID up to its first group, "GPU-33a20bea"; "" where there is none, NULL or "". And as the value of a grid. */
+/* A UUID up to its first group, "GPU-33a20bea"; "" for NULL or "". And as the value of a grid. */
 enum { UUID_SHORT_BYTES = DEVICE_TEXT_BYTES };
 void uuid_short(const char *uuid, char out[UUID_SHORT_BYTES]);
 void value_short_uuid(const char *uuid, struct grid_value *out);
 
 /* Releases; accepts a zeroed struct. */
-void side_close(struct side *side);
+void sides_close(struct sides *sides);
 
 #endif

@@ -10,7 +10,7 @@
 #include "log.h"
 #include "memory.h"
 #include "noise.h"
-#include "ratio.h"
+#include "judge.h"
 #include "table.h"
 #include "text.h"
 

@@ -12,6 +12,7 @@
 #include "grid.h"
 #include "history.h"
 #include "log.h"
+#include "side.h"
 #include "text.h"
 
 /* A row of a grid: a cell of a run. In the list of runs it is the cell that became slower most. */

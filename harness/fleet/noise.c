@@ -6,11 +6,13 @@
 #include <stdlib.h>
 
 #include "log.h"
+#include "side.h"
 #include "memory.h"
 
 struct deviation noise_find(const struct noise *noise, const struct noise_of *of)
 {
-    struct deviation found = deviation_default(CAUSE_process, of->cell, of->median_ns);
+    struct deviation found = deviation_default(
+        CAUSE_process, of->cell->regime->flush, cell_copied_bytes(of->cell) > 0, of->median_ns);
     struct side_identity identity = {.device = device_unknown};
 
     snprintf(identity.device.name, sizeof(identity.device.name), "%s", of->name);

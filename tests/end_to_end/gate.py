@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""End-to-end tests of compare, calibrate, history and export on committed results of a real GPU and on copies of
-them with a planted change. CBANK names the program (default build/cbank)."""
+"""End-to-end tests of compare and calibrate on committed results of a real GPU and on copies of them with a planted
+change. CBANK names the program (default build/cbank)."""
 
 import csv
 import glob
@@ -18,14 +18,11 @@ import xml.etree.ElementTree as xml
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json, read_result, scale
-
-sys.path.insert(0, os.path.join(ROOT, "scripts"))
-from page import others  # noqa: E402
+from common import ROOT, Scratch, read_json, scale
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
-FIRST = os.path.join(ROOT, "results/h200/core-matrix.json")
-SECOND = os.path.join(ROOT, "results/h200/second-process.json")
+FOLDER = os.path.join(ROOT, "results/h200")
+FIRST, SECOND = os.path.join(FOLDER, "core-matrix.json"), os.path.join(FOLDER, "second-process.json")
 
 
 def read(path):
@@ -34,406 +31,249 @@ def read(path):
 
 
 class Case(Scratch):
-    def cbank(self, *arguments, status=0):
-        done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False,
+    def cbank(self, *arguments, status=0, said=None):
+        done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False, input=said,
                               cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
     def plant(self, change, source=SECOND, name="new.json"):
         """A copy of a result after change(result)."""
-        result = read_result(source)
+        result = read_json(source)
         change(result)
-        path = os.path.join(self.folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(result, file)
-        return path
+        return self.write(name, result)
 
     def compare(self, base, new, *options, status=0):
         """The comparison as JSON, valid under its schema."""
-        done = self.cbank("compare", base, new, "--json", "-", *options, status=status)
-        comparison = json.loads(done.stdout)
+        comparison = json.loads(self.cbank("compare", base, new, "--json", "-", *options, status=status).stdout)
         schema = read_json(os.path.join(ROOT, "results/comparison.schema.json"))
         jsonschema.Draft202012Validator(schema).validate(comparison)
         return comparison
 
 
-def verdicts(comparison):
-    return {(cell["path"], cell["pattern"], cell["elements"]): cell["verdict"] for cell in comparison["cells"]}
+def slower(factor, path=None, cells=slice(None), flags=()):
+    """A change of a result: cells of a path take `factor` times as long, and are flagged."""
+    def change(result):
+        for cell in result["cells"][cells]:
+            if path in (None, cell["path"]):
+                scale(cell, factor)
+                cell["flags"] += flags
+    return change
+
+
+def change_counter(result):
+    result["cells"][3]["counters"]["idc_requests"]["value"] += 1
+
+
+def spread(result):
+    time = result["cells"][7]["time_ns"]
+    time["samples"] = [sample * (0.9 if 7 * i % 11 < 5 else 1.1) for i, sample in enumerate(time["samples"])]
+
+
+def code(result):
+    for cell in result["cells"][:3]:
+        cell["kernel"]["sass_sha256"] = "0" * 64
 
 
 class Verdicts(Case):
-    def test_two_processes_on_one_gpu(self):
-        comparison = self.compare(FIRST, SECOND)
-        self.assertLessEqual(set(verdicts(comparison).values()), {"same", "inconclusive"})
-        self.assertGreaterEqual(comparison["counts"]["same"], 23)
+    PLANTED = [  # change, options, exit code, verdicts that differ from same (or from inconclusive in up to two cells)
+        (lambda result: None, (), 0, {}),
+        (slower(1.02, "global"), (), 1, {"regressed": 8}),
+        (slower(1.003), (), 0, {}),
+        (slower(1.02, cells=slice(9, 10)), ("--threshold", "5%"), 0, {}),
+        (slower(1.02, cells=slice(9, 10)), ("--threshold", "1"), 1, {"regressed": 1}),
+        (slower(0.9), (), 0, {"improved": 24}),
+        (slower(1.1, cells=slice(6), flags=["unstable"]), (), 0, {"inconclusive": 6}),
+        (lambda result: result["cells"].pop(0), (), 1, {"missing": 1}),
+        (change_counter, (), 1, {"regressed": 1}),
+        (lambda result: result["cells"][5].update(status="failed", reason="planted"), (), 1, {"invalid": 1}),
+        (spread, (), 0, {"inconclusive": 1}),
+        (spread, ("--strict",), 4, {"inconclusive": 1}),
+        (lambda result: result["device"].update(driver="999.1"), (), 0, {}),
+        (lambda result: result["device"].update(uuid="GPU-0"), (), 3, {"invalid": 24}),
+        (lambda result: result["device"].update(uuid="GPU-0"), ("--allow-diff", "uuid", "--threshold", "3"), 0, {}),
+        (code, (), 3, {"invalid": 3}),
+        (code, ("--allow-diff", "sass"), 0, {}),
+    ]
+
+    def test_planted_changes_have_their_verdict_and_exit_code(self):
+        for number, (change, options, status, expected) in enumerate(self.PLANTED):
+            with self.subTest(number):
+                comparison = self.compare(FIRST, self.plant(change), *options, status=status)
+                counts = {name: count for name, count in comparison["counts"].items() if count and name != "same"}
+                doubt = counts.pop("inconclusive", 0) - expected.get("inconclusive", 0)
+                self.assertEqual(counts, {name: count for name, count in expected.items() if name != "inconclusive"})
+                self.assertIn(doubt, (0, 1, 2))
+                if "regressed" in expected:
+                    self.assertEqual({cell["verdict"] for cell in comparison["cells"][:expected["regressed"]]}, {"regressed"})
+        short = self.plant(lambda result: result["cells"].pop(0))
+        self.assertEqual(self.compare(short, FIRST)["counts"]["new"], 1)
+
+    def test_a_comparison_that_decides_no_cell_exits_with_4(self):
+        new = self.plant(slower(1.1, flags=["unstable"]))
+        for options in ((), ("--strict",)):
+            self.assertEqual(self.compare(FIRST, new, *options, status=4)["counts"]["inconclusive"], 24)
 
     def test_one_code_is_no_regression_whatever_the_plan(self):
-        """One GPU, driver and code: plans differ, and with them where buffers lie; some cells did not settle. (The
-        cells of the workload refill have several modes each, and say nothing.)"""
-        folder = os.path.join(ROOT, "results/h200")
-        files = ["core-matrix.json", "second-process.json", "core-matrix-cold.json", "sizes.json", "all-paths.json",
-                 "sample-us-100.json", "sample-us-2000.json", "stencil-blocks.json"]
-        for base, new in itertools.combinations(files, 2):
-            done = subprocess.run([CBANK, "compare", os.path.join(folder, base), os.path.join(folder, new), "--json", "-"],
-                                  capture_output=True, text=True, timeout=60, check=False)
-            with self.subTest(base=base, new=new):
-                counts = json.loads(done.stdout)["counts"]
-                self.assertEqual((counts["regressed"], counts["improved"]), (0, 0))
+        """One GPU, driver and code: plans differ, and with them where buffers lie; some cells did not settle."""
+        files = ["core-matrix", "second-process", "core-matrix-cold", "sizes", "all-paths", "sample-us-100", "sample-us-2000",
+                 "stencil-blocks"]
+        asked = [{"base": [f"{FOLDER}/{base}.json"], "new": [f"{FOLDER}/{new}.json"]}
+                 for base, new in itertools.combinations(files, 2)]
+        for line in self.cbank("compare", "--batch", "-", said="\n".join(map(json.dumps, asked))).stdout.splitlines():
+            counts = json.loads(line)["counts"]
+            self.assertEqual((counts["regressed"], counts["improved"]), (0, 0))
 
-    def test_one_process_says_what_it_assumes(self):
-        comparison = self.compare(FIRST, SECOND)
-        for cell in comparison["cells"]:
-            self.assertEqual(cell["process_deviation"]["origin"], "default")
-            self.assertEqual(cell["degrees_of_freedom_of_sides"], 0)
+    def test_what_one_process_assumes_and_what_would_settle_it_is_said(self):
         said = " ".join(self.cbank("compare", FIRST, SECOND).stdout.split())
         self.assertIn("the default, assumed of this GPU; cbank calibrate measures it", said)
-
-    def test_an_unstable_cell_is_at_worst_inconclusive(self):
-        def slower(result):
-            for cell in result["cells"][:12]:
-                scale(cell, 1.1)
-            for cell in result["cells"][:6]:
-                cell["flags"].append("unstable")
-
-        comparison = self.compare(FIRST, self.plant(slower), status=1)
-        self.assertEqual(comparison["counts"]["regressed"], 6)
-        for cell in comparison["cells"]:
-            if "unstable" in (cell["note"] or ""):
-                self.assertEqual((cell["verdict"], cell["processes_to_settle"]), ("inconclusive", None))
-
-    def test_what_would_settle_a_cell(self):
-        """The advice is a number of processes and commands that can be run as they stand."""
-        self.cbank("run", "--engine", "model", "--quiet", "--path", "constant", "--elements", "4096", "--json", "a.json")
-        path = os.path.join(self.folder, "a.json")
-
-        def measured(factor):
-            def change(result):
-                result["engine"], result["modelled_time"] = "cuda", False
-                result["started_utc"] = f"202{round(factor * 5)}-01-02T03:04:05Z"
-                for cell in result["cells"]:
-                    samples = [1000 * factor * (1 + i / 500) for i in range(20)]
-                    cell["time_ns"] = {**cell["time_ns"], "samples": samples, "value": sum(samples) / 20, "median": samples[10],
-                                       "ci_low": samples[5], "ci_high": samples[14], "min": samples[0], "mad": 10,
-                                       "stop_reason": "converged"}
-            return change
-
-        base, new = self.plant(measured(1), path, "base.json"), self.plant(measured(1.008), path, "new.json")
-        comparison = self.compare(base, new)
-        settle = {cell["processes_to_settle"] for cell in comparison["cells"]}
-        self.assertEqual(comparison["counts"]["inconclusive"], len(comparison["cells"]))
-        self.assertEqual(len(settle), 1)
-        said = " ".join(self.cbank("compare", "base.json", "new.json").stdout.split())
-        self.assertIn(f"{settle.pop()} processes a side would settle", said)
-        command = re.search(r"cbank gate --base-program \S+ .*? --processes \d+", said).group(0)
-        done = subprocess.run(["bash", "-e", "-c", command.replace("cbank gate", f"{CBANK} gate")], check=False,
-                              capture_output=True, text=True, timeout=120, cwd=self.folder)
-        self.assertIn("NEW is the same", done.stdout, done.stderr)
-
-        for driver, file in (("1.1", base), ("999.1", new)):  # BASE cannot be measured here again
-            self.plant(lambda result, driver=driver: result["device"].update(driver=driver), file, os.path.basename(file))
-        said = " ".join(self.cbank("compare", "base.json", "new.json").stdout.split())
-        command = re.search(r"mkdir -p more-base .*?cbank compare \S+ \S+", said).group(0)
-        done = subprocess.run(["bash", "-e", "-c", command.replace("cbank compare", f"{CBANK} compare")], check=False,
-                              capture_output=True, text=True, timeout=120, cwd=self.folder)
-        self.assertTrue(os.path.exists(os.path.join(self.folder, "more-new/1.json")), done.stderr)
-
-    def test_a_slower_path_regresses(self):
-        def slower(result):
-            for cell in result["cells"]:
-                if cell["path"] == "global":
-                    scale(cell, 1.02)
-
-        comparison = self.compare(FIRST, self.plant(slower), status=1)
-        for (path, _, _), verdict in verdicts(comparison).items():
-            self.assertIn(verdict, ("regressed",) if path == "global" else ("same", "inconclusive"))
-        self.assertLessEqual(comparison["counts"]["inconclusive"], 1)
-        self.assertTrue(all(cell["verdict"] == "regressed" for cell in comparison["cells"][:8]))  # worst first
-
-    def test_a_change_below_the_threshold_passes(self):
-        def slower(result):
-            for cell in result["cells"]:
-                scale(cell, 1.003)
-
-        self.assertNotIn("regressed", verdicts(self.compare(FIRST, self.plant(slower))).values())
-
-    def test_the_threshold_is_the_users(self):
-        def slower(result):
-            scale(result["cells"][9], 1.02)
-
-        new = self.plant(slower)
-        self.compare(FIRST, new, "--threshold", "5%")
-        self.compare(FIRST, new, "--threshold", "1", status=1)
-
-    def test_improvement_never_fails(self):
-        def faster(result):
-            for cell in result["cells"]:
-                scale(cell, 0.9)
-
-        self.assertEqual(set(verdicts(self.compare(FIRST, self.plant(faster))).values()), {"improved"})
-
-    def test_a_missing_cell_fails_and_a_new_one_does_not(self):
-        def shorter(result):
-            del result["cells"][0]
-
-        short = self.plant(shorter)
-        self.assertIn("missing", verdicts(self.compare(FIRST, short, status=1)).values())
-        self.assertIn("new", verdicts(self.compare(short, FIRST)).values())
-
-    def test_an_exact_counter_that_moved_fails(self):
-        def moved(result):
-            result["cells"][3]["counters"]["idc_requests"]["value"] += 1
-
-        comparison = self.compare(FIRST, self.plant(moved), status=1)
-        self.assertEqual(comparison["cells"][0]["verdict"], "regressed")
-        self.assertIn("idc_requests", json.dumps(comparison["cells"][0]))
-
-    def test_a_failed_cell_is_invalid(self):
-        def failed(result):
-            result["cells"][5].update(status="failed", reason="planted")
-
-        self.assertIn("invalid", verdicts(self.compare(FIRST, self.plant(failed), status=1)).values())
-
-    def test_wide_samples_are_inconclusive(self):
-        def noisy(result):
-            samples = result["cells"][7]["time_ns"]["samples"]
-            result["cells"][7]["time_ns"]["samples"] = [s * (0.9 if 7 * i % 11 < 5 else 1.1) for i, s in enumerate(samples)]
-
-        new = self.plant(noisy)
-        self.assertIn("inconclusive", verdicts(self.compare(FIRST, new)).values())
-        self.compare(FIRST, new, "--strict", status=4)
-
-    def test_the_same_files_give_the_same_report(self):
-        self.assertEqual(self.cbank("compare", FIRST, SECOND, "--all").stdout,
-                         self.cbank("compare", FIRST, SECOND, "--all").stdout)
-
-    def test_several_processes_on_a_side(self):
-        counts = self.compare(f"{FIRST},{SECOND}", SECOND)["counts"]
-        self.assertGreaterEqual(counts["same"], 23)
-        self.assertEqual(counts["same"] + counts["inconclusive"], 24)
+        comparison = self.compare(FIRST, SECOND, "--threshold", "0.1", status=0)
+        self.assertEqual({(cell["process_deviation"]["origin"], cell["degrees_of_freedom_of_sides"])
+                          for cell in comparison["cells"]}, {("default", 0)})
+        settle = max(cell["processes_to_settle"] or 0 for cell in comparison["cells"])
+        self.assertRegex(comparison["to_settle"], f"^{settle} processes a side would settle .* cbank gate")
 
     def test_a_file_given_twice_is_one_process(self):
         """It makes nothing surer: a side has its samples once."""
-        once, twice = self.compare(FIRST, SECOND), self.compare(f"{FIRST},{FIRST}", f"{SECOND},{os.path.dirname(SECOND)}/./{os.path.basename(SECOND)}")
+        once, twice = self.compare(FIRST, SECOND), self.compare(f"{FIRST},{FIRST}", f"{SECOND},{FOLDER}/./second-process.json")
         self.assertEqual(twice["cells"], once["cells"])
-        self.assertIn("in 24 of 24 cells; they count once", self.cbank("compare", f"{FIRST},{FIRST}", SECOND).stderr)
+        self.assertIn("24 of 24 cells have samples that the side has already", self.cbank("compare", f"{FIRST},{FIRST}", SECOND).stderr)
 
 
 class SameData(Case):
-    """A folder against itself, and against copies of it."""
+    def test_a_folder_is_the_same_as_itself_and_as_a_copy_in_another_order(self):
+        names = sorted(os.path.basename(path) for path in glob.glob(f"{FOLDER}/*.json"))
 
-    FOLDER = os.path.dirname(FIRST)
-
-    def copies(self, change):
-        """A folder with copies of the results after change(result)."""
-        os.makedirs(os.path.join(self.folder, "copies"))
-        for name in sorted(os.listdir(self.FOLDER)):
-            if name.endswith(".json"):
-                self.plant(change, os.path.join(self.FOLDER, name), os.path.join("copies", name))
-        return os.path.join(self.folder, "copies")
-
-    def test_a_folder_with_itself(self):
-        comparison = self.compare(self.FOLDER, self.FOLDER, "--strict")
-        self.assertEqual(comparison["counts"]["same"], len(comparison["cells"]))
-        timed = [cell for cell in comparison["cells"] if cell["ratio"]]
-        self.assertGreater(len(timed), 1000)
-        self.assertTrue(all(cell["same_data"] for cell in timed))
-        self.assertIn(f"the same data in {len(timed)} of {len(comparison['cells'])} cells",
-                      " ".join(self.cbank("compare", self.FOLDER, self.FOLDER).stdout.split()))
-
-    def test_samples_and_files_in_another_order(self):
-        def reordered(result):
+        def reorder(result):
             result["cells"].reverse()
             for cell in result["cells"]:
                 if cell["status"] == "ok":
-                    cell["time_ns"]["samples"] = sorted(cell["time_ns"]["samples"], key=lambda its: its % 1)
+                    cell["time_ns"]["samples"].sort(key=lambda sample: sample % 1)
 
-        copies = self.copies(reordered)
-        names = sorted(os.listdir(copies))
         for name, other in zip(names, reversed(names)):
-            os.rename(os.path.join(copies, name), os.path.join(copies, "z" + other))
-        comparison = self.compare(self.FOLDER, copies, "--strict")
-        self.assertEqual(comparison["counts"]["same"], len(comparison["cells"]))
-        self.assertEqual(sum(cell["same_data"] for cell in comparison["cells"]),
-                         sum(cell["ratio"] is not None for cell in comparison["cells"]))
+            self.plant(reorder, os.path.join(FOLDER, name), f"copies/z{other}")
+        for new in (FOLDER, self.path("copies")):
+            comparison = self.compare(FOLDER, new, "--strict")
+            timed = [cell for cell in comparison["cells"] if cell["ratio"]]
+            self.assertEqual(comparison["counts"]["same"], len(comparison["cells"]))
+            self.assertGreater(len(timed), 1000)
+            self.assertTrue(all(cell["same_data"] for cell in timed))
 
-    def test_one_sample_that_differs(self):
-        """The intervals decide then: of a quiet cell that it is the same, of one that varies more than 1 % that they do not."""
+    def test_one_sample_that_differs_leaves_it_to_the_intervals(self):
         def width(cell):
-            time = cell["time_ns"]
-            return (time["ci_high"] - time["ci_low"]) / time["value"]
+            return (cell["time_ns"]["ci_high"] - cell["time_ns"]["ci_low"]) / cell["time_ns"]["value"]
 
-        def changed(result):
-            widest = max((cell for cell in result["cells"] if cell["status"] == "ok"), key=width)
-            widest["time_ns"]["samples"][3] *= 1.0001
+        def change(result):
+            max((cell for cell in result["cells"] if cell["status"] == "ok"), key=width)["time_ns"]["samples"][3] *= 1.0001
 
         for name, verdict in (("h200/core-matrix.json", "same"), ("h100/refill.json", "inconclusive")):
-            with self.subTest(name):
-                path = os.path.join(os.path.dirname(self.FOLDER), name)
-                comparison = self.compare(path, self.plant(changed, path))
-                other, = (cell for cell in comparison["cells"] if cell["ratio"] and not cell["same_data"])
-                self.assertEqual(other["verdict"], verdict)
-                self.assertLess(other["ratio"]["ci_low"], other["ratio"]["ci_high"])
-                self.assertEqual(comparison["counts"]["same"], len(comparison["cells"]) - (verdict != "same"))
+            path = os.path.join(ROOT, "results", name)
+            comparison = self.compare(path, self.plant(change, path))
+            other, = (cell for cell in comparison["cells"] if cell["ratio"] and not cell["same_data"])
+            self.assertEqual(other["verdict"], verdict)
+            self.assertLess(other["ratio"]["ci_low"], other["ratio"]["ci_high"])
 
-    def test_many_cells_that_are_slower(self):
-        def slower(result):
+    def test_all_cells_of_many_that_are_slower_are_found(self):
+        path = os.path.join(FOLDER, "serialization.json")
+        quiet = [cell for cell in read_json(path)["cells"]
+                 if cell["status"] == "ok" and not {"unstable", "multimodal", "shared"} & set(cell["flags"])]
+
+        def change(result):
             result["started_utc"] = "2027" + result["started_utc"][4:]
             for cell in result["cells"]:
                 if cell["status"] == "ok":
                     scale(cell, 1.05)
 
-        path = os.path.join(self.FOLDER, "serialization.json")
-        comparison = self.compare(path, self.plant(slower, path), status=1)
-        sure = [cell for cell in read_json(path)["cells"]
-                if cell["status"] == "ok" and not {"unstable", "multimodal", "shared"} & set(cell["flags"])]
-        self.assertGreater(comparison["counts"]["regressed"], 0.95 * len(sure))
+        comparison = self.compare(path, self.plant(change, path), status=1)
+        self.assertGreater(comparison["counts"]["regressed"], 0.95 * len(quiet))
         for cell in comparison["cells"]:
             self.assertIn(cell["verdict"], ("regressed", "inconclusive") if cell["ratio"] else ("same", "invalid"))
-        self.assertFalse(any(cell["same_data"] for cell in comparison["cells"]))
 
 
-class Comparable(Case):
-    def test_another_gpu_is_refused_unless_allowed(self):
-        def other(result):
-            result["device"]["uuid"] = "GPU-00000000-0000-0000-0000-000000000000"
-
-        new = self.plant(other)
-        done = self.cbank("compare", FIRST, new, status=3)
-        self.assertIn("uuid", done.stdout + done.stderr)
-        self.cbank("compare", FIRST, new, "--allow-diff", "uuid")
-
-    def test_another_driver_is_what_the_gate_is_for(self):
-        def other(result):
-            result["device"]["driver"] = "999.1"
-
-        self.assertIn("999.1", self.cbank("compare", FIRST, self.plant(other)).stdout)
-
-    def test_another_code_is_said(self):
-        def other(result):
-            for cell in result["cells"][:3]:
-                cell["kernel"]["sass_sha256"] = "0" * 64
-
-        new = self.plant(other)
-        self.assertIn("sass", self.cbank("compare", FIRST, new, status=3).stdout)
-        said = " ".join(self.cbank("compare", FIRST, new, "--allow-diff", "sass", "--all").stdout.split())
-        self.assertEqual(said.count("how is not known: results before schema 2.2 do not hold it"), 3)
-
-    def test_how_code_changed_is_said(self):
-        """In every format: opcodes, and the first instruction that differs."""
+class Context(Case):
+    def test_how_code_changed_is_said_in_every_format(self):
         was = read_json(FIRST)["cells"][0]["kernel"]["sass_sha256"]
         opcodes, letters, hashes = read_json(FIRST)["code"][was].split(";")
         words = dict(zip(opcodes.split(" ")[::2], opcodes.split(" ")[1::2]))
+        first, last = list(words)[0], list(words)[-1]
         place = 3 + letters[3:].index("A")
 
         def other(result):
             """One instruction is the last opcode, a branch, instead of the first."""
-            first, last = list(words)[0], list(words)[-1]
             counts = {**words, first: int(words[first]) - 1, last: int(words[last]) + 1}
             result["code"]["f" * 64] = ";".join((" ".join(f"{name} {count}" for name, count in counts.items()),
-                                                 letters[:place] + letters[-1] + letters[place + 1:],
-                                                 "".join("+-"[hash == "+"] if i == place // 8 else hash
-                                                         for i, hash in enumerate(hashes))))
+                                                 letters[:place] + letters[-1] + letters[place + 1:], hashes))
             for cell in result["cells"]:
                 if cell["kernel"]["sass_sha256"] == was:
                     cell["kernel"]["sass_sha256"] = "f" * 64
 
         new = self.plant(other)
-        comparison = self.compare(FIRST, new, "--allow-diff", "sass")
-        changed = [cell["code"] for cell in comparison["cells"] if cell["code"]]
-        self.assertEqual(len(changed), sum(cell["sass_differs"] for cell in comparison["cells"]))
-        name = list(words)[0]
-        self.assertEqual((changed[0]["first_from"], changed[0]["first_to"], changed[0]["first_other_opcode"]),
-                         (place // 8 * 8 + 1, place + 1, place + 1))
-        self.assertEqual((changed[0]["base_opcode"], changed[0]["new_opcode"]), (name, "BRA"))
-        page = others.code_text(next(cell for cell in comparison["cells"] if cell["code"]))
-        self.assertIn(f"{len(letters)} instructions, {name} {words[name]} to {int(words[name]) - 1}, BRA 1 to 2, the first "
-                      f"other opcode is {place + 1}, {name} and BRA", page)
-        line = f"{len(letters)} instructions: {name} {words[name]} -> {int(words[name]) - 1}, BRA 1 -> 2; the first"
-        self.cbank("compare", FIRST, new, "--allow-diff", "sass", "--markdown", "r.md", "--junit", "r.xml", "--csv", "r.csv",
-                   "--quiet")
-        self.assertIn(line, " ".join(self.cbank("compare", FIRST, new, "--allow-diff", "sass").stdout.split()))
-        for report, escape in (("r.md", "&gt;"), ("r.xml", "&gt;"), ("r.csv", ">")):
-            self.assertIn(line.replace(">", escape), read(os.path.join(self.folder, report)), report)
+        changed = [cell["code"] for cell in self.compare(FIRST, new, "--allow-diff", "sass")["cells"] if cell["sass_differs"]]
+        self.assertEqual((changed[0]["first_other_opcode"], changed[0]["base_opcode"], changed[0]["new_opcode"]),
+                         (place + 1, first, "BRA"))
+        line = f"{len(letters)} instructions: {first} {words[first]} -> {int(words[first]) - 1}, BRA 1 -> 2; the first"
+        said = self.cbank("compare", FIRST, new, "--allow-diff", "sass", "--markdown", "r.md", "--junit", "r.xml", "--all")
+        self.assertIn(line, " ".join(said.stdout.split()))
+        self.assertIn(line.replace(">", "&gt;"), read(self.path("r.md")))
 
     def test_code_takes_little_of_a_result(self):
         """Of every workload by every path, without counters and samples, which are most of a measured one."""
         self.cbank("run", "--engine", "model", "--quiet", "--counters", "none", "--workload", "all", "--path", "all", "--json",
                    "all.json")
-        path = os.path.join(self.folder, "all.json")
-        result = read_json(path)
+        result = read_json(self.path("all.json"))
         self.assertGreater(len(result["cells"]), 380)
         self.assertEqual({cell["kernel"]["sass_sha256"] for cell in result["cells"]} - {None}, set(result["code"]))
-        self.assertLess(len(json.dumps(result["code"])), 0.1 * os.path.getsize(path))
-        self.cbank("show", path, "--json")
+        self.assertLess(len(json.dumps(result["code"])), 0.1 * os.path.getsize(self.path("all.json")))
 
-    def test_modelled_against_measured(self):
-        self.cbank("run", "--engine", "model", "--quiet", "--json", "model.json")
+    def test_what_cannot_be_compared_is_refused(self):
+        for name, elements in (("a", "77"), ("b", "78"), ("model", "128000")):
+            self.cbank("run", "--engine", "model", "--elements", elements, "--quiet", "--json", f"{name}.json")
         self.cbank("compare", FIRST, "model.json", status=3)
-
-    def test_no_cell_in_common(self):
-        self.cbank("run", "--engine", "model", "--elements", "77", "--quiet", "--json", "a.json")
-        self.cbank("run", "--engine", "model", "--elements", "78", "--quiet", "--json", "b.json")
         done = self.cbank("compare", "a.json", "b.json", status=3)
         self.assertEqual(len(done.stdout.splitlines()), 2, done.stdout)  # of one sentence
         self.assertIn("no cell in common", done.stdout)
         self.assertEqual(done.stderr, "")
-        self.cbank("compare", "a.json", "b.json", "--markdown", "r.md", "--quiet", status=3)
-        self.assertNotIn("|", read(os.path.join(self.folder, "r.md")))
 
-    def test_bad_input(self):
-        bad = os.path.join(self.folder, "bad.json")
-        with open(bad, "w", encoding="utf-8") as file:
-            file.write(read(FIRST)[:5000])
-        for arguments in ((FIRST, bad), (bad, FIRST), (FIRST, "absent.json"), (FIRST, self.folder + "/empty")):
-            os.makedirs(self.folder + "/empty", exist_ok=True)
+    def test_bad_input_is_one_line(self):
+        os.makedirs(self.path("empty"))
+        self.write("bad.json", read(FIRST)[:5000])
+        for arguments, said in (((FIRST, "bad.json"), ""), (("bad.json", FIRST), ""), ((FIRST, "absent.json"), ""),
+                                ((FIRST, "empty"), ""), ((FIRST,), "--batch"), ((FIRST, SECOND, "--batch", "-"), "alone"),
+                                ((FIRST, SECOND, "--allow-diff", "uuids"), "did you mean 'uuid'"),
+                                ((FIRST, SECOND, "--markdown", "/nonexistent/r.md"), "/nonexistent")):
             with self.subTest(arguments):
-                done = self.cbank("compare", *arguments, status=2)
+                done = self.cbank("compare", *arguments, "--quiet", status=2)
+                self.assertIn(said, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-        done = self.cbank("compare", FIRST, SECOND, "--allow-diff", "uuids", status=2)
-        self.assertIn("did you mean 'uuid'", done.stderr)
 
 
 class Reports(Case):
-    def test_every_format(self):
-        def slower(result):
-            scale(result["cells"][4], 1.5)
-
-        new = self.plant(slower)
-        self.cbank("compare", FIRST, new, "--markdown", "r.md", "--junit", "r.xml", "--csv", "r.csv", "--quiet", status=1)
-        self.assertIn("regressed", read(os.path.join(self.folder, "r.md")))
-        suite = xml.parse(os.path.join(self.folder, "r.xml")).getroot()
-        self.assertEqual(len(list(suite.iter("testcase"))), 24)
-        self.assertEqual(len(list(suite.iter("failure"))), 1)
-        rows = list(csv.DictReader(io.StringIO(read(os.path.join(self.folder, "r.csv")))))
-        self.assertEqual(len({tuple(row[key] for key in ("path", "pattern", "elements")) for row in rows}), 24)
-
-    def test_a_report_that_cannot_be_written(self):
-        self.cbank("compare", FIRST, SECOND, "--markdown", "/nonexistent/r.md", status=2)
+    def test_every_format_and_the_same_files_give_the_same_report(self):
+        new = self.plant(slower(1.5, cells=slice(4, 5)))
+        texts = [self.cbank("compare", FIRST, new, "--all", "--markdown", "r.md", "--junit", "r.xml", status=1).stdout
+                 for _ in range(2)]
+        self.assertEqual(*texts)
+        self.assertIn("**regressed**", read(self.path("r.md")))
+        suite = xml.parse(self.path("r.xml")).getroot()
+        self.assertEqual((len(list(suite.iter("testcase"))), len(list(suite.iter("failure")))), (24, 1))
 
     def test_a_report_takes_the_place_of_nothing_that_is_named(self):
         """Neither of a side, by whatever name, nor of a calibration, nor of another report."""
         for name in ("a.json", "b.json", "c.json"):
-            shutil.copy(SECOND, os.path.join(self.folder, name))
-        os.symlink("a.json", os.path.join(self.folder, "link.json"))
+            shutil.copy(SECOND, self.path(name))
+        os.symlink("a.json", self.path("link.json"))
         for command in (("compare", "a.json,b.json", "c.json"), ("gate", "a.json,b.json", "--engine", "model")):
-            for options in (("--json", "b.json"), ("--csv", "./a.json"), ("--markdown", "link.json"),
-                            ("--json", "new.json", "--junit", "new.json"), ("--json", "-", "--csv", "-"),
+            for options in (("--json", "b.json"), ("--junit", "./a.json"), ("--markdown", "link.json"),
+                            ("--json", "new.json", "--junit", "new.json"), ("--json", "-", "--junit", "-"),
                             ("--calibration", "c.json", "--json", "c.json")):
                 with self.subTest(command=command[0], options=options):
                     done = self.cbank(*command, *options, status=2)
                     self.assertIn(f"{options[-1]} is named for something else, too", done.stderr)
-        self.assertEqual({read(os.path.join(self.folder, f"{name}.json")) for name in "abc"}, {read(SECOND)})
-        self.cbank("compare", "a.json", "b.json", "--json", "/dev/null", "--csv", "/dev/null", "--quiet")
+        self.assertEqual({read(self.path(f"{name}.json")) for name in "abc"}, {read(SECOND)})
 
     def test_no_control_character_of_a_file_reaches_the_terminal(self):
-        def hostile(result):
-            result["device"]["name"] = "H200\u001b[2J"
-            result["device"]["driver"] = "580\u0007\n"
-
-        new = self.plant(hostile)
-        for arguments, word in ((("show", new), "H200?[2J"), (("history", new), "580??"),
-                                (("compare", new, new), "H200?[2J")):
+        new = self.plant(lambda result: result["device"].update(name="H200\u001b[2J", driver="580\u0007\n"))
+        for arguments, word in ((("show", new), "H200?[2J"), (("compare", new, new), "H200?[2J")):
             text = self.cbank(*arguments).stdout
             self.assertIn(word, text)
             self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f]")
@@ -481,44 +321,130 @@ class Reports(Case):
             self.assertIn("modelled", self.cbank("history", "model.json", *arguments).stdout)
 
 
+class Batch(Case):
+    """Lines of files and of numbers, judged as compare judges files."""
+
+    KEYS = ("verdict", "base_ns", "new_ns", "adjusted_p", "processes_to_settle")
+
+    def batch(self, *lines, status=0, options=()):
+        done = self.cbank("compare", "--batch", "-", *options, said="\n".join(map(json.dumps, lines)), status=status)
+        return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+    def test_files_and_numbers_get_the_verdicts_of_compare(self):
+        processes = [os.path.join(FOLDER, "processes", f"process-{i:02}.json") for i in range(1, 7)]
+        for base, new, options in (([FIRST], [SECOND], {}), (processes[:3], processes[3:], {"threshold": 0.2}),
+                                   ([FIRST], [self.plant(slower(1.008, "global"))], {"threshold": 0.5})):
+            flags = [f"--threshold={value}" for value in options.values()]
+            comparison = self.compare(",".join(base), ",".join(new), *flags, status=1 if "new.json" in new[0] else 0)
+            (files,), _ = self.batch({"id": ["a", 1], "base": base, "new": new, **options})
+            self.assertEqual((files["id"], files["status"], files["counts"]),
+                             (["a", 1], comparison["status"], comparison["counts"]))
+            for cell, found in zip(comparison["cells"], files["cells"], strict=True):
+                self.assertEqual((found["cell"], found["uuid"]), (cell["identity"], cell["uuid"]))
+                self.assertEqual([found[key] for key in self.KEYS], [cell[key] for key in self.KEYS])
+                self.assertEqual([found[key] for key in ("ratio", "ci_low", "ci_high", "p")],
+                                 [cell["ratio"][key] for key in ("value", "ci_low", "ci_high", "p")])
+        (numbers,), _ = self.batch({"threshold": 0.5, "cells": [self.numbers(cell) for cell in comparison["cells"]]})
+        for cell, found in zip(comparison["cells"], numbers["cells"], strict=True):
+            self.assertEqual((found["cell"], found["verdict"]), (cell["identity"], cell["verdict"]))
+
+    @staticmethod
+    def numbers(cell):
+        """The times of a compared cell with a narrow interval, which says less than the default deviation."""
+        side = {name: {"time_ns": [cell[f"{name}_ns"]], "ci_low": [cell[f"{name}_ns"]], "ci_high": [cell[f"{name}_ns"]],
+                       "doubtful": "unstable" in (cell["note"] or "")} for name in ("base", "new")}
+        return {"cell": cell["identity"], "cold": cell["regime"] == "cold", **side}
+
+    def test_one_cell_short(self):
+        sure = {"ci_low": [999], "ci_high": [1001]}
+        lines, _ = self.batch(
+            {"id": 1, "base": {"time_ns": [1000], **sure}, "new": {"time_ns": [1050], **sure}},
+            {"base": {"time_ns": [1000], **sure}, "new": {"time_ns": [1050], **sure}, "threshold": 10},
+            {"base": {"time_ns": [1000], **sure}, "new": {"time_ns": [1050], **sure, "doubtful": True}},
+            {"base": {"time_ns": [1000]}, "new": {"time_ns": [1050]}},
+            {"base": {"time_ns": [1000, 1001, 999]}, "new": {"time_ns": [1050, 1051, 1049]}},
+            {"base": {"time_ns": [0]}, "new": {"time_ns": [1050]}},
+            {"base": {"time_ns": [1000], **sure, "clock_mhz": 1980}, "new": {"time_ns": [1005], **sure, "clock_mhz": 1970}},
+            {"base": {"time_ns": [1000], **sure}, "new": {"time_ns": [1050], **sure},
+             "deviation": {"value": 0.1, "degrees_of_freedom": 9}})
+        self.assertEqual([line["verdict"] for line in lines],
+                         ["regressed", "same", "inconclusive", "inconclusive", "regressed", "invalid", "same", "inconclusive"])
+        self.assertEqual((lines[0]["id"], lines[0]["ratio"], lines[3]["p"], "id" in lines[1]), (1, 1.05, None, False))
+        self.assertLess(lines[6]["ci_low"], 1.001)  # where the clock may explain it
+
+    def test_what_is_malformed_is_named_by_its_line(self):
+        good = {"base": {"time_ns": [1000]}, "new": {"time_ns": [1000]}}
+        for bad in ({"base": 3}, {"base": {"time_ns": []}, "new": {}}, {"base": {"time_ns": ["x"]}, "new": {"time_ns": [1]}},
+                    {**good, "threshold": -1}, {**good, "deviation": {"value": 1}}, {"cells": [{}]}):
+            with self.subTest(bad):
+                lines, said = self.batch(good, bad, good, status=2)
+                self.assertEqual(len(lines), 1)
+                self.assertRegex(said, "^cbank: error: standard input line 2: ")
+        self.assertIn("line 1", self.cbank("compare", "--batch", "-", said='{"id": 1, "id"', status=2).stderr)
+        lines, said = self.batch({"id": 1, "base": ["absent.json"], "new": [FIRST]}, good)
+        self.assertEqual((lines[0], lines[1]["verdict"]), ({"id": 1, "status": 2}, "inconclusive"))
+        self.assertIn("absent.json", said)
+
+
 class Calibration(Case):
     def test_processes_of_the_model_engine_do_not_differ(self):
-        text = self.cbank("calibrate", "--engine", "model", "--processes", "3", "--elements", "128000", "--json",
-                          "noise.json", "--keep", "kept").stdout
+        """Cells that a parameter alone tells apart are in it, too. Abbreviated options reach the processes."""
+        text = self.cbank("calibrate", "--eng", "model", "--proc", "3", "--elem", "4096", "--workload", "add,conv_1d",
+                          "--pattern=distinct,lockstep", "--path=constant", "--json", "noise.json", "--keep", "kept").stdout
         self.assertIn("3 modelled processes", text)
-        calibration = read_json(os.path.join(self.folder, "noise.json"))
+        calibration = read_json(self.path("noise.json"))
         schema = read_json(os.path.join(ROOT, "results/calibration.schema.json"))
         jsonschema.Draft202012Validator(schema).validate(calibration)
-        self.assertEqual({cell["noise"] for cell in calibration["cells"]}, {0})
+        self.assertEqual({cell["noise"] for cell in calibration["cells"]} - {None}, {0})
         self.assertEqual((calibration["engine"], calibration["modelled"], calibration["processes"]), ("model", True, 3))
-        self.assertEqual(len(os.listdir(os.path.join(self.folder, "kept"))), 3)
+        self.assertEqual({(cell["path"], cell["elements"]) for cell in calibration["cells"]}, {("constant", 4096)})
+        self.assertEqual(len({cell["identity"] for cell in calibration["cells"]}), len(calibration["cells"]))
+        self.assertEqual(len(os.listdir(self.path("kept"))), 3)
         self.assertIn("3 modelled results", self.cbank("compare", "kept", "kept", "--calibration", "noise.json").stdout)
 
-    def test_abbreviations_reach_the_processes(self):
-        self.cbank("calibrate", "--proc", "2", "--eng", "model", "--elem", "4096", "--path=constant", "--json", "noise.json")
-        calibration = read_json(os.path.join(self.folder, "noise.json"))
-        self.assertEqual({(cell["path"], cell["elements"]) for cell in calibration["cells"]}, {("constant", 4096)})
-        self.assertEqual(calibration["processes"], 2)
-
     def test_a_change_within_the_noise_does_not_count(self):
-        def slower(result):
-            for cell in result["cells"]:
-                scale(cell, 1.02)
-
-        new = self.plant(slower)
+        new, result = self.plant(slower(1.02)), read_json(FIRST)
+        keys = ("workload", "path", "pattern", "elements", "block_size", "regime", "array_bytes", "parameters")
+        cells = [{**{key: cell[key] for key in keys}, "noise": 0.03, "median_ns": cell["time_ns"]["value"],
+                  "process_deviation": {"value": 0.0127, "degrees_of_freedom": 3.8, "origin": "processes"},
+                  "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in result["cells"]]
+        path = self.write("noise.json", {
+            "schema": {"name": "cbank-calibration", "version": "2.1"}, "tool": {"name": "cbank", "version": "0.1.0"},
+            "processes": 5, "engine": "cuda", "modelled": False, "device": result["device"], "cells": cells})
         self.compare(FIRST, new, status=1)
-        noise = {"schema": {"name": "cbank-calibration", "version": "2.1"}, "processes": 5, "engine": "cuda",
-                 "tool": {"name": "cbank", "version": "0.1.0"}, "modelled": False, "device": read_json(FIRST)["device"],
-                 "cells": [{**{key: cell[key] for key in ("workload", "path", "pattern", "elements", "block_size",
-                                                          "regime", "array_bytes")},
-                            "parameters": {}, "noise": 0.03,
-                            "process_deviation": {"value": 0.0127, "degrees_of_freedom": 3.8, "origin": "processes"},
-                            "median_ns": cell["time_ns"]["value"],
-                            "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in read_result(FIRST)["cells"]]}
-        path = os.path.join(self.folder, "noise.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(noise, file)
-        self.assertNotIn("regressed", verdicts(self.compare(FIRST, new, "--calibration", path)).values())
+        self.assertEqual(self.compare(FIRST, new, "--calibration", path, status=4)["counts"]["regressed"], 0)
+
+
+class Parameters(Case):
+    def test_cells_that_a_parameter_alone_tells_apart_from_the_run_to_every_report(self):
+        self.cbank("run", "--engine", "model", "--workload", "add,refill,conv_1d", "--pattern", "per_warp,distinct,lockstep",
+                   "--path", "constant,param", "--elements", "4096", "--quiet", "--json", "a.json")
+        result = read_json(self.path("a.json"))
+        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/schema.json"))).validate(result)
+        self.assertEqual({cell["status"] for cell in result["cells"]}, {"ok", "skipped"})
+        for cell in result["cells"]:
+            taken = {"refill": {"refill_bytes"}, "conv_1d": {"radius"}, "distinct": {"distinct", "stride_bytes"}}
+            self.assertEqual(set(cell["parameters"]), taken.get(cell["workload"], set()) | taken.get(cell["pattern"], set()))
+            self.assertEqual(cell["array_bytes"], {"constant": 65536, "param": 2048}[cell["path"]])
+            self.assertEqual(cell["operations"] is None, cell["status"] == "skipped")
+            self.assertEqual(cell["operations_per_byte"]["ideal"], 0.5 if cell["workload"] == "conv_1d" else None)
+        self.cbank("run", "--resume", "a.json", "--quiet")
+        self.assertEqual(read_json(self.path("a.json"))["cells"], result["cells"])
+
+        def change(new):
+            cell, = (cell for cell in new["cells"] if (cell["path"], cell["workload"], cell["parameters"]) ==
+                     ("param", "add", {"distinct": 8, "stride_bytes": 64}))
+            scale(cell, 1.5)
+            new["cells"].reverse()
+
+        comparison = self.compare("a.json", self.plant(change, self.path("a.json")), "--markdown", "r.md", "--junit", "r.xml",
+                                  status=1)
+        self.assertEqual((comparison["cells"][0]["verdict"], comparison["cells"][0]["parameters"]),
+                         ("regressed", {"distinct": 8, "stride_bytes": 64}))
+        self.assertEqual((comparison["counts"]["regressed"], comparison["counts"]["same"]), (1, len(result["cells"]) - 1))
+        self.assertIn("distinct=8/stride\\_bytes=64", read(self.path("r.md")))
+        names = [case.get("name") for case in xml.parse(self.path("r.xml")).getroot().iter("testcase")]
+        self.assertEqual(len(set(names)), len(result["cells"]))
 
 
 class Simulation(Case):
@@ -583,71 +509,6 @@ class Simulation(Case):
         self.assertEqual(len(table.splitlines()), 2 + 2 + 12)
 
 
-class Parameters(Case):
-    """Cells that a parameter alone tells apart, from the run to every report."""
-
-    PLAN = ("--engine", "model", "--workload", "add,refill,conv_1d", "--pattern", "per_warp,distinct,lockstep",
-            "--path", "constant,param", "--elements", "4096")
-
-    def setUp(self):
-        super().setUp()
-        self.cbank("run", *self.PLAN, "--quiet", "--json", "a.json")
-        self.file = self.path("a.json")
-        self.cells = read_json(self.file)["cells"]
-
-    def test_the_result_follows_its_schema_and_is_written_again_alike(self):
-        schema = read_json(os.path.join(ROOT, "results/schema.json"))
-        jsonschema.Draft202012Validator(schema).validate(read_json(self.file))
-        self.assertEqual({cell["status"] for cell in self.cells}, {"ok", "skipped"})
-        for cell in self.cells:
-            self.assertEqual(set(cell["parameters"]),
-                             {name for row, names in (("refill", {"refill_bytes"}), ("conv_1d", {"radius"}),
-                                                      ("distinct", {"distinct", "stride_bytes"}))
-                              if row in (cell["workload"], cell["pattern"]) for name in names})
-            self.assertEqual(cell["array_bytes"], {"constant": 65536, "param": 2048}[cell["path"]])
-            self.assertEqual(cell["operations"] is None, cell["status"] == "skipped")
-            self.assertEqual(cell["operations_per_byte"]["ideal"], 0.5 if cell["workload"] == "conv_1d" else None)
-        self.cbank("run", "--resume", "a.json", "--quiet")
-        self.assertEqual(read_json(self.file)["cells"], self.cells)
-
-    def test_compare(self):
-        def slower(result):
-            cell, = (cell for cell in result["cells"] if cell["path"] == "param" and cell["workload"] == "add" and
-                     cell["parameters"] == {"distinct": 8, "stride_bytes": 64})
-            scale(cell, 1.5)
-
-        new = self.plant(lambda result: (slower(result), result["cells"].reverse()), self.file)
-        comparison = self.compare("a.json", new, "--markdown", "r.md", "--junit", "r.xml", "--csv", "r.csv", status=1)
-        found = comparison["cells"][0]
-        self.assertEqual((found["verdict"], found["parameters"]), ("regressed", {"distinct": 8, "stride_bytes": 64}))
-        self.assertEqual(comparison["counts"]["regressed"], 1)
-        self.assertEqual(comparison["counts"]["same"], len(self.cells) - 1)
-        self.assertIn("distinct=8/stride\\_bytes=64", read(os.path.join(self.folder, "r.md")))
-        names = [case.get("name") for case in xml.parse(os.path.join(self.folder, "r.xml")).getroot().iter("testcase")]
-        self.assertEqual(len(set(names)), len(self.cells))
-        self.assertIn("add/param/distinct/4096/1024/hot/distinct=8/stride_bytes=64", names)
-        worst = next(csv.DictReader(io.StringIO(read(os.path.join(self.folder, "r.csv")))))
-        self.assertEqual((worst["parameters"], worst["width_bytes"]), ("distinct=8 stride_bytes=64", "4"))
-
-    def test_calibrate(self):
-        self.cbank("calibrate", *self.PLAN, "--processes", "2", "--json", "noise.json")
-        calibration = read_json(os.path.join(self.folder, "noise.json"))
-        schema = read_json(os.path.join(ROOT, "results/calibration.schema.json"))
-        jsonschema.Draft202012Validator(schema).validate(calibration)
-        keys = ("workload", "path", "pattern", "parameters")
-        self.assertEqual(*({json.dumps([cell[key] for key in keys]) for cell in cells}
-                           for cells in (calibration["cells"], self.cells)))
-        self.cbank("compare", "a.json", "a.json", "--calibration", "noise.json")
-
-    def test_history_and_exports(self):
-        rows = json.loads(self.cbank("history", "a.json", "--cell", "*/radius=3", "--json").stdout)["rows"]
-        self.assertEqual(len(rows), sum("radius" in cell["parameters"] for cell in self.cells))
-        self.assertEqual(sum(row["time_ns"] is None for row in rows),
-                         sum("radius" in cell["parameters"] and cell["status"] == "skipped" for cell in self.cells))
-        for name in ("csv", "jsonl"):
-            self.assertIn("radius=3", self.cbank("export", "a.json", "--format", name).stdout)
-
-
 class Workflow(Case):
     """The workflow of docs/comparing.md, line by line, on planted data."""
 
@@ -663,18 +524,10 @@ class Workflow(Case):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         self.assertGreater(len(read(os.path.join(self.folder, "summary.md"))), 50)
 
-    def test_nothing_changed(self):
+    def test_a_push_that_changes_nothing_passes_and_one_that_makes_cells_slower_fails(self):
         self.cbank("run", "--quiet", "--json", "baseline.json")
         self.run_steps(0)
-
-    def test_a_push_made_cells_slower(self):
-        self.cbank("run", "--quiet", "--json", "fast.json")
-
-        def faster(result):
-            for cell in result["cells"]:
-                scale(cell, 0.9)
-
-        self.plant(faster, os.path.join(self.folder, "fast.json"), "baseline.json")
+        self.plant(lambda result: [scale(cell, 0.9) for cell in result["cells"]], self.path("baseline.json"), "baseline.json")
         self.run_steps(1)
 
 

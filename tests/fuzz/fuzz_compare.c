@@ -6,46 +6,39 @@
 #include "fuzz.h"
 
 /* Reads a result and makes a side of it. False when it is refused. */
-static bool side_of_text(const char *text, size_t bytes, struct side *side)
+static bool side_of_text(const char *text, size_t bytes, struct sides *side)
 {
     struct result result;
     enum status status;
 
-    *side = (struct side){0};
     capture_begin(&fuzz_stderr);
     status = result_parse(FUZZ_FILE, text, bytes, &result);
     if (status == STATUS_OK) {
-        status = side_take(side, FUZZ_FILE, &result);
+        status = sides_take(side, FUZZ_FILE, &result);
         result_close(&result);
     }
     capture_end(&fuzz_stderr);
     require_said(status);
-    if (status != STATUS_OK)
-        side_close(side);
     return status == STATUS_OK;
 }
 
-/* Prints it in every form. */
-static void report(const struct comparison *comparison)
-{
-    const struct grid_look look = {.width = text_width(stdout), .color = true};
-    enum status status = compare_print(stdout, comparison, true, &look);
-
-    for (size_t i = 0; i < REPORT_COUNT; i++)
-        status = status_worse(status, file_write("-", report_formats[i].write, comparison));
-    require(status == STATUS_OK, "it cannot be written", "");
-}
-
-static void compare(const struct side *base, const struct side *new_side, bool same)
+/* Compares and prints in every form. */
+static void compare(const struct sides sides[SIDES], bool same)
 {
     static const struct selection none = {0};
+    static file_writer *const writers[] = {compare_markdown, compare_junit, compare_json};
     const struct compare_options options = {.threshold = 0.01, .counter_threshold = 0.05, .allowed = &none};
+    const struct grid_look look = {.width = text_width(stdout), .color = true};
     struct comparison comparison;
+    enum status status;
 
     capture_begin(&fuzz_stdout);
     capture_begin(&fuzz_stderr);
-    require(compare_sides(base, new_side, &options, &comparison) == STATUS_OK, "no comparison", "");
-    report(&comparison);
+    require(compare_sides(sides, &options, &comparison) == STATUS_OK, "no comparison", "");
+    status = compare_print(stdout, &comparison, true, &look);
+    for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++)
+        status = status_worse(status, file_write("-", writers[i], &comparison));
+    require(status == STATUS_OK, "it cannot be written", "");
     capture_end(&fuzz_stderr);
     capture_end(&fuzz_stdout);
     if (same)
@@ -53,7 +46,7 @@ static void compare(const struct side *base, const struct side *new_side, bool s
                         comparison.counts[VERDICT_MISSING] + comparison.counts[VERDICT_NEW] ==
                     0,
                 "a result differs from itself", fuzz_stdout.memory.text);
-    comparison_status(&comparison);
+    comparison_exit(&comparison, false);
     comparison_close(&comparison);
 }
 
@@ -61,15 +54,12 @@ void fuzz_compare(const char *text, size_t bytes)
 {
     const char *end = memchr(text, '\0', bytes);
     const size_t first = end ? (size_t)(end - text) : bytes;
-    struct side base, new_side;
+    struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
 
-    if (side_of_text(text, first, &base)) {
-        if (!end)
-            compare(&base, &base, true);
-        else if (side_of_text(end + 1, bytes - first - 1, &new_side)) {
-            compare(&base, &new_side, false);
-            side_close(&new_side);
-        }
+    if (side_of_text(text, first, &sides[BASE])) {
+        if (side_of_text(end ? end + 1 : text, end ? bytes - first - 1 : bytes, &sides[NEW]))
+            compare(sides, !end);
     }
-    side_close(&base);
+    for (size_t i = 0; i < SIDES; i++)
+        sides_close(&sides[i]);
 }

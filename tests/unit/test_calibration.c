@@ -10,6 +10,7 @@
 #include "calibration.h"
 #include "capture.h"
 #include "cells.h"
+#include "side.h"
 
 static char directory[] = "/tmp/cbank-test-XXXXXX";
 static char path[64];
@@ -36,19 +37,22 @@ static struct cell cell_at(size_t index)
     return index == 2 ? cell_distinct(0, 4, 64) : cell_of(0, index);
 }
 
-/* A side of three processes: cell 0 has the times 100, 102 and 101; cell 1 one process; cell 2 failed. Not to be
- * closed: nothing in it is owned. */
-static struct side make_side(struct side_cell cells[3])
+/* Sides of three processes: cell 0 has the times 100, 102 and 101; cell 1 one process; cell 2 failed. Not to be closed:
+ * nothing in it is owned. */
+static struct sides make_sides(struct side *side, struct side_cell cells[3])
 {
     static struct process_time all[3];
     double a[] = {99, 101, 100}, b[] = {102}, c[] = {101.5, 100.5}, scratch[3];
-    struct side side = {.label = "side", .files = 3, .cells = cells, .cell_count = 3};
+    struct sides sides = {.gpus = side, .count = 1};
 
     all[0] = process_of(a, 3, 0, scratch);
     all[1] = process_of(b, 1, 0, scratch);
     all[2] = process_of(c, 2, 0, scratch);
-    side.identity =
-        (struct side_identity){.engine = "cuda", .device = {.name = "NVIDIA Test", .uuid = "GPU-1", .driver = "570"}};
+    sides.total = (struct side){
+        .label = "side",
+        .files = 3,
+        .identity = {.engine = "cuda", .device = {.name = "NVIDIA Test", .uuid = "GPU-1", .driver = "570"}}};
+    *side = (struct side){.files = 3, .cells = cells, .cell_count = 3};
     /* Not in the tables' order: a calibration sorts. */
     for (size_t i = 0; i < 3; i++) {
         cells[i] = (struct side_cell){.cell = cell_at(2 - i), .processes = all, .process_count = 3};
@@ -57,16 +61,17 @@ static struct side make_side(struct side_cell cells[3])
     }
     cells[1].process_count = 1;
     cells[2].status = CELL_FAILED;
-    return side;
+    return sides;
 }
 
 static struct calibration make_calibration(void)
 {
     struct side_cell cells[3];
-    const struct side side = make_side(cells);
+    struct side side;
+    const struct sides sides = make_sides(&side, cells);
     struct calibration calibration;
 
-    assert_int_equal(calibration_of(&side, &calibration), STATUS_OK);
+    assert_int_equal(calibration_of(&sides, &calibration), STATUS_OK);
     return calibration;
 }
 
@@ -119,14 +124,15 @@ static void test_pooled(void **state)
     struct process_time processes[] = {process_of(samples[0], 7, 0, scratch), process_of(samples[1], 7, 0, scratch)};
     struct side_cell side_cell = {.cell = cell_at(2), .processes = processes, .process_count = 2};
     struct side_cell cells[3];
-    struct side side = make_side(cells);
+    struct side side;
+    const struct sides sides = make_sides(&side, cells);
     struct calibration calibration;
     const double own = log(1.02) / sqrt(2);
     const double error = sqrt(18.0 / 6 * 7) / 5; /* winsorized 98 98 99 100 101 102 102 */
     const double within = error * sqrt((pow(0.01, 2) + pow(1 / 102.0, 2)) / 2);
     const struct deviation_evidence evidence = {
         false,
-        deviation_at_least(deviation_default(CAUSE_process, &side_cell.cell, 101), within),
+        deviation_at_least(deviation_default(CAUSE_process, false, false, 101), within),
         {own, 1, DEVIATION_PROCESSES}};
     struct deviation_scale scales[2];
     struct deviation expected;
@@ -135,7 +141,7 @@ static void test_pooled(void **state)
     side_cell.status = CELL_OK;
     side.cells = &side_cell;
     side.cell_count = 1;
-    assert_int_equal(calibration_of(&side, &calibration), STATUS_OK);
+    assert_int_equal(calibration_of(&sides, &calibration), STATUS_OK);
     deviation_find_scales(&evidence, 1, scales);
     expected = deviation_conclude(scales, &evidence);
     assert_true(fabs(calibration.cells[0].deviation.degrees / expected.degrees - 1) < 1e-4);
@@ -192,7 +198,7 @@ static void test_where_it_applies(void **state)
     assert_true(found.value == calibration.cells[2].deviation.value && found.origin == DEVIATION_CALIBRATED);
     /* What boards differ by adds, and is less well known. */
     assert_null(calibration_deviation(&calibration, &cell, &board, hash, &other_board));
-    assert_true(other_board.value == hypot(found.value, deviation_default(CAUSE_board, &cell, 101).value));
+    assert_true(other_board.value == hypot(found.value, deviation_default(CAUSE_board, false, false, 101).value));
     assert_true(other_board.origin == DEVIATION_OTHER_BOARD && other_board.degrees > 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *why = calibration_deviation(&calibration, rows[i].cell, &rows[i].identity, rows[i].sha256, &found);
@@ -205,13 +211,13 @@ static void test_where_it_applies(void **state)
 }
 
 /* Calibrates what cannot be; returns what was said. */
-static void expect_refusal(const struct side *side, const char *said)
+static void expect_refusal(const struct sides *sides, const char *said)
 {
     struct calibration calibration;
     struct capture capture;
 
     capture_begin(&capture, stderr);
-    assert_int_equal(calibration_of(side, &calibration), STATUS_USAGE);
+    assert_int_equal(calibration_of(sides, &calibration), STATUS_USAGE);
     capture_end(&capture);
     assert_non_null(strstr(capture.text, said));
     assert_null(calibration.cells);
@@ -220,17 +226,18 @@ static void expect_refusal(const struct side *side, const char *said)
 static void test_sides_that_are_refused(void **state)
 {
     struct side_cell cells[3];
-    struct side side = make_side(cells);
+    struct side side;
+    struct sides sides = make_sides(&side, cells);
 
     (void)state;
-    side.files = 1;
-    expect_refusal(&side, "too few");
-    side = make_side(cells);
-    strcpy(side.identity.device.uuid, "mixed");
-    expect_refusal(&side, "several GPUs");
-    side = make_side(cells);
-    strcpy(side.identity.device.driver, "mixed");
-    expect_refusal(&side, "drivers");
+    sides.total.files = 1;
+    expect_refusal(&sides, "too few");
+    sides = make_sides(&side, cells);
+    sides.count = 2;
+    expect_refusal(&sides, "several GPUs");
+    sides = make_sides(&side, cells);
+    strcpy(sides.total.identity.device.driver, "mixed");
+    expect_refusal(&sides, "drivers");
 }
 
 /* The text of a good file with `from` replaced by `to` must be refused with a line that has `said`. */

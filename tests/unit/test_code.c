@@ -58,13 +58,9 @@ static char *text_of_code(const struct code *code)
 static void check(const struct code *base, const struct code *new_code, struct code_change *out, char line[512])
 {
     char *one = text_of_code(base), *other = text_of_code(new_code);
-    struct code_change *change;
 
-    assert_int_equal(code_compare(one, other, &change), STATUS_OK);
-    assert_non_null(change);
-    *out = *change;
-    code_change_text(change, line, 512);
-    free(change);
+    assert_true(code_compare(one, other, out));
+    code_change_text(out, line, 512);
     free(one);
     free(other);
 }
@@ -102,7 +98,7 @@ static void test_texts_that_are_none(void **state)
     static const char *const texts[] = {
         "", ";", "LDC 1", "LDC 1;A", "LDC 1;B;x", "LDC;A;x", "LDC 1;A;", "LDC 1;A;xy", "LDC 1 MOV;A;x", "LDC x;A;x",
     };
-    struct code_change *change = (void *)texts;
+    struct code_change change;
     struct sass_code parsed;
 
     (void)state;
@@ -110,10 +106,8 @@ static void test_texts_that_are_none(void **state)
         assert_false(sass_code_parse(texts[i], &parsed));
     assert_true(sass_code_parse("LDC 1;A;x", &parsed));
     assert_true(sass_code_parse(";;", &parsed));
-    assert_int_equal(code_compare(NULL, "LDC 1;A;x", &change), STATUS_OK);
-    assert_null(change);
-    assert_int_equal(code_compare("LDC 1;A;x", "nonsense", &change), STATUS_OK);
-    assert_null(change);
+    assert_false(code_compare(NULL, "LDC 1;A;x", &change));
+    assert_false(code_compare("LDC 1;A;x", "nonsense", &change));
 }
 
 /* -- changes ------------------------------------------------------------------------------------------ */
@@ -141,7 +135,6 @@ static void test_another_opcode(void **state)
         assert_string_equal(change.base_opcode, sass_code_opcode(&parsed, i));
         assert_string_equal(change.new_opcode, "MUFU");
         assert_int_equal(change.opcode_count, 2);
-        assert_true(change.from <= i + 1 && change.to == i + 1);
         assert_non_null(strstr(line, "MUFU 0 -> 1"));
     }
     free(text);
@@ -152,13 +145,12 @@ static void test_other_operands(void **state)
 {
     static struct code base, changed;
     const size_t bits[] = {24, 70, 110};
-    size_t missed = 0, count = 0;
 
     (void)state;
     if (!find_code("add", &base))
         skip();
     for (size_t i = 0; i < 16; i++)
-        for (size_t k = 0; k < sizeof(bits) / sizeof(bits[0]); k++, count++) {
+        for (size_t k = 0; k < sizeof(bits) / sizeof(bits[0]); k++) {
             struct code_change change;
             char line[512];
 
@@ -168,11 +160,7 @@ static void test_other_operands(void **state)
             assert_int_equal(change.opcode_at, 0);
             assert_int_equal(change.opcode_count, 0);
             assert_non_null(strstr(line, "operands or scheduling differ"));
-            missed += change.from == 0; /* a hash of 6 bits */
-            if (change.from > 0)
-                assert_true(change.from <= i + 1 && i + 1 <= change.to && change.to < change.from + 8);
         }
-    assert_true(missed <= count / 16);
 }
 
 static void test_an_instruction_more(void **state)
@@ -197,29 +185,25 @@ static void test_an_instruction_more(void **state)
     assert_int_equal(change.opcodes[0].new_count + 1, change.opcodes[0].base);
 }
 
-/* Two instructions in the other order. */
-static void test_another_order(void **state)
+static void test_the_first_other_opcode_is_named(void **state)
 {
-    struct code_change *change;
-    char line[512];
+    static const struct {
+        const char *base, *new_code, *line;
+    } rows[] = {
+        {"LDC 1 MOV 2 EXIT 1;ABBC;x", "MOV 2 LDC 1 EXIT 1;ABAC;y",
+         "4 instructions, as many of each opcode; the first other opcode is 1: LDC -> MOV"},
+        {"LDC 1 EXIT 1;AB;x", "LDC 1;A;x", "2 -> 1 instructions: EXIT 1 -> 0; the first other opcode is 2: EXIT -> the end"},
+    };
 
     (void)state;
-    assert_int_equal(code_compare("LDC 1 MOV 2 EXIT 1;ABBC;x", "MOV 2 LDC 1 EXIT 1;ABAC;y", &change), STATUS_OK);
-    code_change_text(change, line, sizeof(line));
-    assert_string_equal(line, "4 instructions, as many of each opcode; the first that differs is 1: LDC -> MOV");
-    free(change);
-    assert_int_equal(code_compare("LDC 1 EXIT 1;AB;x", "LDC 1;A;x", &change), STATUS_OK);
-    code_change_text(change, line, sizeof(line));
-    assert_string_equal(line, "2 -> 1 instructions: EXIT 1 -> 0; the first that differs is 2: EXIT -> the end");
-    free(change);
-    /* The hash of the last instructions differs as there are fewer. */
-    assert_int_equal(code_compare("LDC 10;AAAAAAAAAA;xy", "LDC 9;AAAAAAAAA;xz", &change), STATUS_OK);
-    assert_true(change->opcode_at == 10 && change->from == 9 && change->to == 10);
-    free(change);
-    /* A hash that is the same by chance. */
-    assert_int_equal(code_compare("LDC 9 MOV 1;AABAAAAAAA;xy", "LDC 10;AAAAAAAAAA;xz", &change), STATUS_OK);
-    assert_true(change->opcode_at == 3 && change->from == 3 && change->to == 3);
-    free(change);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct code_change change;
+        char line[512];
+
+        assert_true(code_compare(rows[i].base, rows[i].new_code, &change));
+        code_change_text(&change, line, sizeof(line));
+        assert_string_equal(line, rows[i].line);
+    }
 }
 
 int main(void)
@@ -230,7 +214,7 @@ int main(void)
         cmocka_unit_test(test_another_opcode),
         cmocka_unit_test(test_other_operands),
         cmocka_unit_test(test_an_instruction_more),
-        cmocka_unit_test(test_another_order),
+        cmocka_unit_test(test_the_first_other_opcode_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

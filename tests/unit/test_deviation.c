@@ -10,10 +10,9 @@
 
 #include <cmocka.h>
 
-#include "cells.h"
 #include "random.h"
-#include "ratio.h"
 #include "series.h"
+#include "side.h"
 #include "stats.h"
 #include "student.h"
 
@@ -185,15 +184,15 @@ static void test_estimate(void **state)
     struct estimate found;
 
     (void)state;
-    assert_int_equal(side_estimate(&(struct sample_side){processes, 1, false}, &found), STATUS_OK);
+    assert_int_equal(estimate_of(processes, 1, false, &found), STATUS_OK);
     /* 98 to 102; winsorized 98 98 99 100 101 102 102 the squares are 18, / 6, * 7, the root, / 5. */
     assert_near(found.ns, 100, 1e-12);
     assert_true(found.own.degrees == 0);
     assert_near(found.within, sqrt(21) / 5 / 100, 1e-12);
-    assert_int_equal(side_estimate(&(struct sample_side){processes, 3, false}, &found), STATUS_OK);
+    assert_int_equal(estimate_of(processes, 3, false, &found), STATUS_OK);
     assert_true(found.ns == 102 && isnan(found.within) && found.own.degrees == 2);
     assert_near(found.own.value, deviation_of((double[]){100, 102, 602.0 / 3}, 3).value, 1e-12);
-    assert_int_equal(side_estimate(&(struct sample_side){processes, 3, true}, &found), STATUS_OK);
+    assert_int_equal(estimate_of(processes, 3, true, &found), STATUS_OK);
     assert_true(found.within == 0 && found.own.degrees == 0);
 }
 
@@ -217,16 +216,16 @@ static void test_error_within_placements(void **state)
     assert_true(process_of(samples, 47, PLACEMENTS, scratch).error == process_of(samples, 47, 0, scratch).error);
 }
 
-/* Of the same samples the same is said, in whatever order they are; of one that is another, something else. */
+/* The same samples in any order say the same; one other sample says something else. */
 static void test_process(void **state)
 {
     enum { COUNT = 100 };
-    double sorted[COUNT], turned[COUNT], other[COUNT], scratch[COUNT];
+    double turned[COUNT], other[COUNT], sorted[COUNT], scratch[COUNT];
     uint64_t seed = 3;
 
     (void)state;
     for (size_t count = 1; count <= COUNT; count++) {
-        struct process_time of_sorted, of_turned, of_other;
+        struct process_time of_sorted, of_turned;
 
         for (size_t i = 0; i < count; i++)
             turned[i] = 1000 + normal(&seed);
@@ -234,42 +233,14 @@ static void test_process(void **state)
         memcpy(other, turned, sizeof(other));
         other[count / 2] = nextafter(other[count / 2], 0);
         stats_sort(sorted, count);
+        of_sorted = process_of(sorted, count, 0, scratch);
         of_turned = process_of(turned, count, 0, scratch);
-        of_other = process_of(other, count, 1, scratch);
         assert_true(of_turned.value == stats_trimmed_mean(turned, count, 1, scratch).value &&
                     of_turned.least == sorted[0]);
         assert_true(isnan(of_turned.error) == (count < STATS_SAMPLES_MIN));
-        of_sorted = process_of(sorted, count, 0, scratch);
-        of_turned.process = of_other.process = of_sorted.process = "a";
-        assert_true(process_same(&of_turned, &of_sorted) && !process_same(&of_turned, &of_other));
-        of_sorted.process = "b";
-        assert_false(process_same(&of_turned, &of_sorted));
-        /* A store knows times alone. */
-        of_turned.samples = 0;
-        assert_int_equal(process_same(&of_turned, &of_other), of_turned.value == of_other.value);
+        assert_true(of_turned.samples == of_sorted.samples);
+        assert_true(of_turned.samples != process_of(other, count, 1, scratch).samples);
     }
-}
-
-static void test_ratio(void **state)
-{
-    const struct deviation error = {0.01, 10, DEVIATION_DEFAULT}, none = {0}, certain = {0, 100, DEVIATION_DEFAULT};
-    const struct deviation other = {0.01, 4, DEVIATION_DEFAULT};
-    struct ratio_level level = {.p = 0.05};
-    const struct ratio ratio = ratio_of(exp(0.03), &error, &level), unknown = ratio_of(1.03, &none, &level);
-
-    (void)state;
-    /* Of as many degrees as before, of others, and of the first again. */
-    for (size_t i = 0; i < 4; i++) {
-        const struct ratio again = ratio_of(exp(0.03), i % 3 ? &error : &other, &level);
-
-        assert_near(again.ci_high, exp(0.03 + 0.01 * student_quantile(0.05, i % 3 ? 10 : 4)), 1e-12);
-    }
-    assert_near(ratio.ci_low, exp(0.03 - 0.022281388519649385), 1e-12);
-    assert_near(ratio.ci_high, exp(0.03 + 0.022281388519649385), 1e-12);
-    assert_near(ratio.p, 0.013343655, 1e-6); /* 2 * scipy.stats.t.sf(3, 10) */
-    assert_true(unknown.value == 1.03 && isnan(unknown.ci_low + unknown.ci_high) && isnan(unknown.p));
-    assert_true(ratio_of(1.03, &certain, &level).p == 0 && ratio_of(1.03, &certain, &level).ci_low == 1.03);
-    assert_true(ratio_of(1, &certain, &level).p == 1);
 }
 
 /* From an interval of a process's time, whose ends are a normal quantile of errors from it. */
@@ -282,116 +253,39 @@ static void test_process_error(void **state)
     assert_true(process_error(1, 1) == 0);
 }
 
-/* A cell's deviation is the prior's times its own factor, whose square is degrees / chi square(degrees). Its ratio of two
- * processes is covered by Student's interval of the prior alone, and of the prior with what three a side show. */
-static void test_coverage(void **state)
-{
-    enum { CELLS = 4000 };
-    const struct deviation prior = {0.002, 6, DEVIATION_DEFAULT};
-    struct ratio_level level = {.p = 1 - STATS_CONFIDENCE};
-    uint64_t seed = 7;
-
-    (void)state;
-    for (size_t processes = 1; processes <= 3; processes += 2) {
-        size_t covered = 0, alarms = 0;
-
-        for (size_t i = 0; i < CELLS; i++) {
-            double chi = 0, medians[2][3], squares = 0, sigma, change = 0, weight = 2.0 / (double)processes;
-            struct deviation own = {0}, known, error;
-            struct ratio ratio;
-
-            for (size_t k = 0; k < 6; k++)
-                chi += pow(normal(&seed), 2);
-            sigma = prior.value * sqrt(6 / chi);
-            for (size_t side = 0; side < 2; side++) {
-                double mean = 0;
-
-                for (size_t k = 0; k < processes; k++)
-                    mean += (medians[side][k] = sigma * normal(&seed)) / (double)processes;
-                for (size_t k = 0; k < processes; k++)
-                    squares += pow(medians[side][k] - mean, 2);
-                change += side ? mean : -mean;
-            }
-            if (processes > 1)
-                own = (struct deviation){sqrt(squares / 4), 4, DEVIATION_PROCESSES};
-            known = deviation_pool(&prior, &own);
-            error = deviation_sum(&known, &weight, 1);
-            ratio = ratio_of(exp(change), &error, &level);
-            covered += ratio.ci_low <= 1 && ratio.ci_high >= 1;
-            alarms += ratio.p < 0.01;
-        }
-        /* Four standard deviations of the binomial. */
-        assert_true(fabs((double)covered - 0.95 * CELLS) < 4 * sqrt(CELLS * 0.95 * 0.05));
-        assert_true(fabs((double)alarms - 0.01 * CELLS) < 4 * sqrt(CELLS * 0.01 * 0.99));
-    }
-}
-
-/* The default is of the cell's time and regime, and its parts add as squares. */
+/* The parts of the default add as squares: of short times the part that does not grow with them counts. */
 static void test_default(void **state)
 {
-    struct cell hot = cell_of(0, 0), cold = hot, refill = hot;
-
     (void)state;
-    for (size_t i = 0; i < regime_count; i++)
-        if (regimes[i].flush)
-            cold.regime = &regimes[i];
     for (int cause = 0; cause < CAUSES; cause++) {
-        const struct deviation brief = deviation_default(cause, &hot, 1000),
-                               lengthy = deviation_default(cause, &hot, 1e6);
+        const struct deviation brief = deviation_default(cause, false, false, 1000);
+        const struct deviation lengthy = deviation_default(cause, false, false, 1e6);
 
         assert_true(brief.value >= lengthy.value && brief.value < 0.01 && brief.degrees > 0);
         assert_int_equal(brief.origin, DEVIATION_DEFAULT);
     }
-    /* The table is copied, but for parameters. */
-    refill.parameters[PARAMETER_refill_bytes] = 1024;
-    refill.path = path_named("constant");
-    assert_true(deviation_default(CAUSE_process, &refill, 2000).degrees !=
-                deviation_default(CAUSE_process, &hot, 2000).degrees);
-    refill.path = path_named("param");
-    assert_true(deviation_default(CAUSE_process, &refill, 2000).degrees ==
-                deviation_default(CAUSE_process, &hot, 2000).degrees);
-    assert_true(deviation_default(CAUSE_process, &cold, 2000).value >
-                3 * deviation_default(CAUSE_process, &hot, 2000).value);
-}
-
-/* By hand, and what R's p.adjust(method = "holm") gives. */
-static void test_holm(void **state)
-{
-    static const struct {
-        size_t count;
-        double p[4], expected[4];
-    } rows[] = {
-        {4, {0.01, 0.04, 0.03, 0.005}, {0.03, 0.06, 0.06, 0.02}},
-        {3, {0.6, 0.5, 1}, {1, 1, 1}},
-        {2, {0.02, 0.02}, {0.04, 0.04}},
-        {1, {0.01}, {0.01}},
-        {0, {0}, {0}},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        double adjusted[4], *p[4];
-
-        memcpy(adjusted, rows[i].p, sizeof(adjusted));
-        for (size_t k = 0; k < 4; k++)
-            p[k] = &adjusted[k];
-        holm_adjust(p, rows[i].count);
-        for (size_t k = 0; k < 4; k++)
-            assert_true(fabs(adjusted[k] - rows[i].expected[k]) < 1e-15);
-    }
+    assert_true(deviation_default(CAUSE_process, true, false, 2000).value >
+                3 * deviation_default(CAUSE_process, false, false, 2000).value);
+    assert_true(deviation_default(CAUSE_process, true, true, 2000).degrees !=
+                deviation_default(CAUSE_process, true, false, 2000).degrees);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student_p),     cmocka_unit_test(test_student_quantile),
-        cmocka_unit_test(test_of_values),     cmocka_unit_test(test_sum),
-        cmocka_unit_test(test_pool),          cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_at_least),      cmocka_unit_test(test_of_median),
-        cmocka_unit_test(test_estimate),      cmocka_unit_test(test_error_within_placements),
-        cmocka_unit_test(test_process),       cmocka_unit_test(test_ratio),
-        cmocka_unit_test(test_process_error), cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_default),       cmocka_unit_test(test_holm),
+        cmocka_unit_test(test_student_p),
+        cmocka_unit_test(test_student_quantile),
+        cmocka_unit_test(test_of_values),
+        cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_at_least),
+        cmocka_unit_test(test_of_median),
+        cmocka_unit_test(test_estimate),
+        cmocka_unit_test(test_error_within_placements),
+        cmocka_unit_test(test_process),
+        cmocka_unit_test(test_process_error),
+        cmocka_unit_test(test_default),
     };
 
     return cmocka_run_group_tests_name("deviation", tests, NULL, NULL);

@@ -1,231 +1,64 @@
 /* SPDX-License-Identifier: MIT
- * Golden files, run from the root of the repository: CBANK_UPDATE_GOLDEN=1 writes them anew. tests/formats.py
- * reads them as other programs would. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "cells.h"
+ * What reports of a comparison say, against golden files, and pieces of text. Run from the root of the repository:
+ * CBANK_UPDATE_GOLDEN=1 writes the golden files anew. */
 #include "compare_report.h"
 #include "golden.h"
 #include "memory.h"
 #include "random.h"
+#include "sides.h"
 #include "text.h"
 
-static const struct table facet_table = TABLE("facet", facets, facet_count);
-static const size_t report_count = REPORT_COUNT;
-static const struct table format_table = TABLE("report", report_formats, report_count);
-
-enum { CELLS = 11 };
-
-/* A comparison made by hand: every verdict, and everything that can be said of a cell. */
-struct fixture {
-    struct side base, new_side;
-    struct side_cell side_cells[CELLS];
-    struct comparison_cell cells[CELLS];
-    struct code_change code;
-    struct counter_change changes[3];
-    struct facet_difference differences[2];
-    struct calibration calibration;
-    struct compared_gpu gpu;
-    struct comparison comparison;
-};
-
-static struct cell plan_cell(size_t i)
-{
-    return (struct cell){.workload = &workloads[0],
-                         .path = &paths[i % 3],
-                         .pattern = &patterns[i / 3 % 4],
-                         .elements = 128000 + i / 12,
-                         .block_size = 256,
-                         .regime = &regimes[0]};
-}
-
-static void set_time(struct comparison_cell *cell, double base_ns, double ratio, double half_width, double p)
-{
-    cell->ns[BASE] = base_ns;
-    cell->ns[NEW] = base_ns * ratio;
-    cell->ratio =
-        (struct ratio){.value = ratio, .ci_low = ratio - half_width, .ci_high = ratio + half_width, .p = p / 8};
-    cell->has_deviation = true;
-    cell->deviation = (struct deviation){half_width / 4, 27, DEVIATION_DEFAULT};
-    cell->noise = half_width;
-    cell->adjusted_p = p;
-    cell->timed = true;
-}
-
-static void set_no_time(struct comparison_cell *cell)
-{
-    cell->ns[BASE] = cell->ns[NEW] = cell->adjusted_p = cell->noise = NAN;
-    cell->ratio = no_ratio;
-    cell->deviation = no_deviation;
-}
-
-static void fill_side(struct side *side, const char *label, const char *driver)
-{
-    *side = (struct side){.files = 3, .identity = {.device = device_unknown}};
-    snprintf(side->label, sizeof(side->label), "%s", label);
-    strcpy(side->identity.engine, "cuda");
-    strcpy(side->identity.device.name, "NVIDIA H200");
-    strcpy(side->identity.device.uuid, "GPU-11111111-2222-3333-4444-555555555555");
-    side->identity.device.cc_major = 9;
-    strcpy(side->argv, "cbank run --quiet --json base.json --regime cold");
-    strcpy(side->identity.started_utc, "2026-01-02T03:04:05Z");
-    snprintf(side->identity.device.driver, sizeof(side->identity.device.driver), "%s", driver);
-}
-
-static void fill_changes(struct fixture *fixture)
-{
-    fixture->changes[0] =
-        (struct counter_change){.name = "ldc_instructions", .kind = COUNTER_EXACT, .base = 16000, .new_value = 20000};
-    fixture->changes[1] =
-        (struct counter_change){.name = "idc_misses", .kind = COUNTER_MEASURED, .base = 10543, .new_value = 11896};
-    fixture->changes[2] =
-        (struct counter_change){.name = "imc_requests", .kind = COUNTER_EXACT, .base = 16000, .new_value = NAN};
-    fixture->cells[0].changes = fixture->changes;
-    fixture->cells[0].change_count = 2;
-    fixture->cells[1].changes = &fixture->changes[2];
-    fixture->cells[1].change_count = 1;
-}
-
-static void fill_cells(struct fixture *fixture)
-{
-    static const enum verdict verdicts[CELLS] = {
-        VERDICT_REGRESSED, VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_INVALID, VERDICT_INVALID, VERDICT_INCONCLUSIVE,
-        VERDICT_NEW,       VERDICT_IMPROVED,  VERDICT_SAME,    VERDICT_SAME,    VERDICT_SAME,
-    };
-
-    for (size_t i = 0; i < CELLS; i++) {
-        struct comparison_cell *cell = &fixture->cells[i];
-
-        *cell = (struct comparison_cell){.cell = plan_cell(i), .verdict = verdicts[i], .clock_ratio = 1};
-        set_no_time(cell);
-        fixture->side_cells[i] = (struct side_cell){.cell = cell->cell, .sha256 = "abcd"};
-    }
-    for (size_t i = 7; i < 9; i++)
-        fixture->cells[i].cell = cell_distinct(i % 3, 8u << (i - 7), 64);
-    fill_changes(fixture);
-    set_time(&fixture->cells[0], 25310, 1.1004, 0.003, 0.0024);
-    fixture->cells[0].sass_differs = true;
-    fixture->cells[0].code = &fixture->code;
-    fixture->cells[0].sides[BASE] = fixture->cells[0].sides[NEW] = &fixture->side_cells[0];
-    fixture->code = (struct code_change){
-        .base_instructions = 23,
-        .new_instructions = 25,
-        .opcodes = {{"LDC", 4, 5}, {"IMAD", 1, 2}},
-        .opcode_count = 2,
-        .from = 9,
-        .to = 12,
-        .opcode_at = 12,
-        .base_opcode = "IMAD",
-        .new_opcode = "LDC",
-    };
-    set_time(&fixture->cells[1], 1406.35, 1.0004, 0.0012, 1);
-    fixture->cells[2].ns[BASE] = 1406.35;
-    strcpy(fixture->cells[3].note, "failed in NEW: output[7] is <1>, not \"2\" & | not 3\033[31m \xff\xc3");
-    strcpy(fixture->cells[4].note, "skipped in BASE: this build has no image for the chip");
-    set_time(&fixture->cells[5], 980.2, 1.021, 0.06, 0.31);
-    fixture->cells[5].underpowered = true;
-    fixture->cells[5].clock_ratio = 1.007;
-    fixture->cells[5].settle = 7;
-    fixture->cells[6].ns[NEW] = 812.5;
-    set_time(&fixture->cells[7], 49821.09, 0.8512, 0.002, 0.0008);
-    fixture->cells[7].deviation = (struct deviation){0.0041, 22, DEVIATION_CALIBRATED};
-    set_time(&fixture->cells[8], 5000, 1.0021, 0.003, 1);
-    set_time(&fixture->cells[9], 5.1e6, 0.9988, 0.0021, 0.71);
-    fixture->cells[9].deviation = (struct deviation){0.002, 31, DEVIATION_OTHER_BOARD};
-    fixture->cells[9].side_degrees = 4;
-    set_time(&fixture->cells[10], 5100, 1, 0, 1);
-    fixture->cells[10].sass_differs = true;
-}
-
-static void fill_difference(struct facet_difference *difference, const char *facet, bool allowed, const char *base,
-                            const char *new_text)
-{
-    *difference = (struct facet_difference){.facet = table_find(&facet_table, facet), .allowed = allowed};
-    snprintf(difference->base, sizeof(difference->base), "%s", base);
-    snprintf(difference->new_text, sizeof(difference->new_text), "%s", new_text);
-}
-
-static void count(struct comparison *comparison)
-{
-    memset(comparison->counts, 0, sizeof(comparison->counts));
-    for (size_t i = 0; i < comparison->cell_count; i++)
-        comparison->counts[comparison->cells[i].verdict]++;
-}
-
-static void fill(struct fixture *fixture)
-{
-    memset(fixture, 0, sizeof(*fixture));
-    fill_side(&fixture->base, "results/<base> & \"co\"|*", "570.86.15");
-    fill_side(&fixture->new_side, "results/new_side, or so", "580.65.06");
-    fixture->new_side.incomplete = 1;
-    fill_cells(fixture);
-    fixture->base.cells = fixture->new_side.cells = fixture->side_cells;
-    fixture->base.cell_count = fixture->new_side.cell_count = CELLS;
-    fill_difference(&fixture->differences[0], "driver", true, "570.86.15", "580.65.06");
-    fill_difference(&fixture->differences[1], "sass", true, "2 cells", "2 cells");
-    fixture->calibration.device = device_unknown;
-    strcpy(fixture->calibration.engine, "cuda");
-    strcpy(fixture->calibration.device.name, "NVIDIA H200");
-    strcpy(fixture->calibration.device.driver, "570.86.15");
-    fixture->calibration.processes = 8;
-    fixture->comparison = (struct comparison){
-        .sides = {&fixture->base, &fixture->new_side},
-        .gpus = &fixture->gpu,
-        .gpu_count = 1,
-        .options = {.threshold = 0.01, .counter_threshold = 0.05, .calibration = &fixture->calibration},
-        .comparable = true,
-        .differences = {fixture->differences[0], fixture->differences[1]},
-        .difference_count = 2,
-        .cells = fixture->cells,
-        .cell_count = CELLS,
-    };
-    count(&fixture->comparison);
-    fixture->gpu = (struct compared_gpu){
-        .sides = {&fixture->base, &fixture->new_side},
-        .differences = {fixture->differences[0]},
-        .difference_count = 1,
-        .verdict = VERDICT_REGRESSED,
-    };
-    memcpy(fixture->gpu.counts, fixture->comparison.counts, sizeof(fixture->gpu.counts));
-    for (size_t i = 0; i < CELLS; i++)
-        fixture->cells[i].gpu = &fixture->gpu;
-}
-
-/* The cells that are the same, under another driver and the same SASS. */
-static void fill_driver(struct fixture *fixture)
-{
-    fill(fixture);
-    fixture->comparison.cells += 8;
-    fixture->comparison.cell_count = 3;
-    fixture->cells[10].sass_differs = false;
-    fixture->comparison.difference_count = 1;
-    fixture->comparison.options.calibration = NULL;
-    fixture->cells[9].deviation.origin = DEVIATION_DEFAULT;
-    count(&fixture->comparison);
-}
-
-/* Another device: nothing that was measured counts. */
-static void fill_refused(struct fixture *fixture)
-{
-    fill(fixture);
-    fill_difference(&fixture->comparison.differences[1], "device", false, "NVIDIA H200", "NVIDIA A100");
-    fill_difference(&fixture->comparison.differences[2], "ecc", false, "on", "");
-    fixture->comparison.difference_count = 3;
-    fixture->comparison.comparable = false;
-    fixture->comparison.cells += 3;
-    fixture->comparison.cell_count = 2;
-    strcpy(fixture->cells[3].note, "device differs");
-    strcpy(fixture->cells[4].note, "device differs");
-    count(&fixture->comparison);
-}
-
 static const struct grid_look narrow = {.width = 80}, wide = {.width = 160}, colored = {.width = 160, .color = true};
+
+enum { CELLS = 9 };
+
+/* Results with every verdict, and with much that can be said of a cell. */
+static void fill_sides(struct sides sides[SIDES])
+{
+    struct result base, new_result;
+
+    result_fill(&base, CELLS, 1);
+    result_fill(&new_result, CELLS, 2);
+    strcpy(new_result.device.driver, "580");
+    for (size_t i = 0; i < CELLS; i++) {
+        result_time(&base.cells[i], 25310);
+        result_time(&new_result.cells[i], 25310 * (1 + 0.0001 * (double)i));
+    }
+    result_time(&new_result.cells[0], 25310 * 1.1004);
+    result_counter(&base.cells[0], "ldc_instructions", COUNTER_EXACT, 16000);
+    result_counter(&new_result.cells[0], "ldc_instructions", COUNTER_EXACT, 20000);
+    result_counter(&base.cells[0], "idc_misses", COUNTER_MEASURED, 10543);
+    result_counter(&new_result.cells[0], "idc_misses", COUNTER_MEASURED, 11896);
+    strcpy(new_result.cells[0].kernel.sha256, "bb");
+    base.cells[0].kernel.code = "LDC 4 IMAD 1;AAAAB;x";
+    new_result.cells[0].kernel.code = "LDC 5 IMAD 2;AAAAABB;y";
+    new_result.cells[1].cell = cell_distinct(0, 8, 64); /* missing, and new */
+    new_result.cells[2].status = CELL_FAILED;
+    strcpy(new_result.cells[2].reason, "output[7] is <1>, not \"2\" & | not 3\033[31m \xff\xc3");
+    result_time(&new_result.cells[3], 25310 * 1.0105);
+    result_time(&new_result.cells[4], 25310 * 0.8512);
+    new_result.cells[4].flags = FLAG_THROTTLED;
+    result_time(&new_result.cells[5], 25310 * 1.05);
+    new_result.cells[5].flags = FLAG_UNSTABLE;
+    new_result.cells[6].time.sm_clock_mhz = 1980 * 1.004;
+    base.cells[7].status = new_result.cells[7].status = CELL_SKIPPED;
+    new_result.complete = false;
+    sides_put(&sides[BASE], &base);
+    sides_put(&sides[NEW], &new_result);
+    strcpy(sides[BASE].total.label, "results/<base> & \"co\"|*");
+    strcpy(sides[NEW].total.label, "results/new, or so");
+}
+
+static const struct compare_options *options(void)
+{
+    static const struct table table = TABLE("context field", context_fields, context_field_count);
+    static const void *row[1];
+    static const struct selection allowed = {row, 1};
+    static const struct compare_options out = {.threshold = 0.01, .counter_threshold = 0.05, .allowed = &allowed};
+
+    row[0] = row_named(table, "sass");
+    return &out;
+}
 
 static char *printed(const struct comparison *comparison, bool all, const struct grid_look *look)
 {
@@ -236,226 +69,180 @@ static char *printed(const struct comparison *comparison, bool all, const struct
     assert_non_null(stream);
     assert_int_equal(compare_print(stream, comparison, all, look), STATUS_OK);
     assert_int_equal(fclose(stream), 0);
+    /* No line is wider than a look allows. */
+    for (const char *line = text; *line && !look->color; line = strchr(line, '\n') + 1) {
+        char copy[1024];
+
+        snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(line, "\n"), line);
+        assert_true(text_columns(copy) <= (size_t)look->width);
+    }
     return text;
 }
 
-static char *written(const char *format, const struct comparison *comparison)
+static char *written(file_writer *write, const struct comparison *comparison)
 {
-    const struct report_format *row = table_find(&format_table, format);
     char *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
-    assert_non_null(row);
     assert_non_null(stream);
-    assert_int_equal(row->write(stream, comparison), STATUS_OK);
+    assert_int_equal(write(stream, comparison), STATUS_OK);
     assert_int_equal(fclose(stream), 0);
     return text;
 }
 
-/* No line is wider than a look allows. */
-static void check_width(const char *text, int width)
+static void test_every_format_says_everything(void **state)
 {
-    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
-        char copy[1024];
-
-        snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(line, "\n"), line);
-        assert_true(text_columns(copy) <= (size_t)width);
-    }
-}
-
-static void check_printed(const struct comparison *comparison, bool all, const struct grid_look *look, const char *path)
-{
-    char *text = printed(comparison, all, look);
-
-    check_width(text, look->width);
-    check_golden(path, text);
-}
-
-static void test_printed(void **state)
-{
-    struct fixture fixture;
+    struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
+    struct comparison comparison;
 
     (void)state;
-    fill(&fixture);
-    check_printed(&fixture.comparison, false, &narrow, "tests/golden/compare_every.txt");
-    check_printed(&fixture.comparison, true, &wide, "tests/golden/compare_all.txt");
-    fill_driver(&fixture);
-    check_printed(&fixture.comparison, false, &wide, "tests/golden/compare_driver.txt");
-    fill_refused(&fixture);
-    check_printed(&fixture.comparison, false, &narrow, "tests/golden/compare_refused.txt");
+    fill_sides(sides);
+    comparison = compared(sides, options());
+    for (size_t i = 0; i < VERDICTS; i++)
+        assert_true(comparison.counts[i] > 0);
+    check_golden("tests/golden/compare.txt", printed(&comparison, false, &narrow));
+    check_golden("tests/golden/compare.md", written(compare_markdown, &comparison));
+    check_golden("tests/golden/compare.xml", written(compare_junit, &comparison));
+    check_golden("tests/golden/compare.json", written(compare_json, &comparison));
+    compared_close(&comparison, sides);
 }
 
-static void test_formats(void **state)
+static void expect_text(char *text, const char *part)
 {
-    static const struct {
-        const char *format, *ending;
-    } rows[] = {{"markdown", "md"}, {"junit", "xml"}, {"json", "json"}, {"csv", "csv"}};
-    static const struct {
-        const char *name;
-        void (*fill)(struct fixture *fixture);
-    } comparisons[] = {{"every", fill}, {"driver", fill_driver}, {"refused", fill_refused}};
+    if (!strstr(text, part))
+        fail_msg("%s\nlacks %s", text, part);
+    free(text);
+}
 
+/* Another driver and the same code; other GPUs; a gate; nothing in common. */
+static void test_what_is_said_of_other_comparisons(void **state)
+{
     (void)state;
-    assert_int_equal(REPORT_COUNT, sizeof(rows) / sizeof(rows[0]));
-    for (size_t c = 0; c < sizeof(comparisons) / sizeof(comparisons[0]); c++) {
-        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-            struct fixture fixture;
-            char path[128];
+    for (size_t i = 0; i < 5; i++) {
+        struct compare_options as = {.threshold = 0.01, .looks = i == 3 ? 5 : 1, .again = i == 3 ? "cbank gate x" : NULL};
+        struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
+        struct comparison comparison;
 
-            comparisons[c].fill(&fixture);
-            snprintf(path, sizeof(path), "tests/golden/compare_%s.%s", comparisons[c].name, rows[i].ending);
-            check_golden(path, written(rows[i].format, &fixture.comparison));
+        for (unsigned k = 0; k < 2 + (i == 2); k++) {
+            struct result result;
+
+            result_fill(&result, 2, k);
+            strcpy(result.device.driver, i == 0 && k ? "580" : "570");
+            strcpy(result.device.name, i == 1 && k ? "NVIDIA Other" : "NVIDIA Test");
+            strcpy(result.host.name, "n17");
+            snprintf(result.device.uuid, sizeof(result.device.uuid), "GPU-%u-x", i == 1 ? k : k / 2);
+            for (size_t c = 0; c < 2; c++) {
+                result_time(&result.cells[c], i == 3 && k ? 1009.5 : 1000 + 0.1 * k);
+                result.cells[c].cell.elements += i == 4 && k ? 500 : 0;
+            }
+            sides_put(&sides[k > 0], &result);
         }
+        comparison = compared(sides, &as);
+        if (i == 0)
+            expect_text(printed(&comparison, true, &wide), "SASS is equal and the driver alone differs");
+        if (i == 1) {
+            expect_text(printed(&comparison, false, &wide),
+                        "NEW cannot be compared with BASE, device differs, uuid differs: 2 invalid of 2 cells");
+            expect_text(printed(&comparison, false, &wide),
+                        "device differs: NVIDIA Test -> NVIDIA Other; not comparable, unless --allow-diff device");
+            expect_text(written(compare_junit, &comparison), "<error type=\"not comparable\"");
+        }
+        if (i == 2) {
+            expect_text(printed(&comparison, true, &wide),
+                        "NEW is the same: 1 new, 1 same of 2 GPUs; 2 new, 2 same of 4 cells (threshold 1 %)");
+            expect_text(printed(&comparison, false, &wide), "GPU-1-x  n17");
+            expect_text(written(compare_junit, &comparison), "classname=\"GPU-0-x.add.constant\"");
+            expect_text(written(compare_json, &comparison), "\"uuid\":\t\"GPU-1-x\"");
+        }
+        if (i == 3) {
+            expect_text(printed(&comparison, true, &wide), "99% CI");
+            expect_text(printed(&comparison, true, &wide), "one of at most 5 interim analyses");
+            expect_text(printed(&comparison, true, &wide), "would settle 2 of the 2 that are inconclusive: cbank gate x");
+        }
+        if (i == 4) {
+            char *text = printed(&comparison, false, &wide);
+
+            assert_string_equal(text, "NEW cannot be compared with BASE, no cell in common: 2 missing, 2 new of 4 cells "
+                                      "(threshold 1 %)\n");
+            free(text);
+            expect_text(written(compare_junit, &comparison), "errors=\"1\"");
+            expect_text(written(compare_markdown, &comparison), "2 missing");
+        }
+        compared_close(&comparison, sides);
     }
 }
 
 /* The first line says how it ended, for every verdict alone. */
 static void test_first_line(void **state)
 {
-    static const struct {
-        enum verdict verdict;
-        const char *line;
-    } rows[] = {
-        {VERDICT_SAME, "NEW is the same: 1 same of 1 cell (threshold 1 %)\n"},
-        {VERDICT_IMPROVED, "NEW is better: 1 improved of 1 cell (threshold 1 %)\n"},
-        {VERDICT_REGRESSED, "NEW is worse: 1 regressed of 1 cell (threshold 1 %)\n"},
-        {VERDICT_INCONCLUSIVE, "NEW may be worse: 1 inconclusive of 1 cell (threshold 1 %)\n"},
-        {VERDICT_MISSING, "NEW does not pass: 1 missing of 1 cell (threshold 1 %)\n"},
-        {VERDICT_NEW, "NEW is the same: 1 new of 1 cell (threshold 1 %)\n"},
-        {VERDICT_INVALID, "NEW does not pass: 1 invalid of 1 cell (threshold 1 %)\n"},
+    static const char *const lines[VERDICTS] = {
+        [VERDICT_SAME] = "NEW is the same: 1 same of 1 cell (threshold 1 %)",
+        [VERDICT_IMPROVED] = "NEW is better: 1 improved of 1 cell (threshold 1 %)",
+        [VERDICT_REGRESSED] = "NEW is worse: 1 regressed of 1 cell (threshold 1 %)",
+        [VERDICT_INCONCLUSIVE] = "NEW may be worse: 1 inconclusive of 1 cell (threshold 1 %)",
+        [VERDICT_MISSING] = "NEW does not pass: 1 missing of 1 cell (threshold 1 %)",
+        [VERDICT_NEW] = "NEW is the same: 1 new of 1 cell (threshold 1 %)",
+        [VERDICT_INVALID] = "NEW does not pass: 1 invalid of 1 cell (threshold 1 %)",
     };
-    struct fixture fixture;
 
     (void)state;
-    assert_int_equal(verdict_count, sizeof(rows) / sizeof(rows[0]));
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char *text;
+    for (size_t i = 0; i < VERDICTS; i++) {
+        struct compared_gpu gpu = {.order = 0};
+        struct comparison comparison = {
+            .comparable = true, .cell_count = 1, .gpus = &gpu, .gpu_count = 1, .options = {.threshold = 0.01}};
+        char line[LINE_BYTES];
 
-        fill(&fixture);
-        fixture.cells[0].verdict = rows[i].verdict;
-        fixture.comparison.cell_count = 1;
-        count(&fixture.comparison);
-        text = printed(&fixture.comparison, false, &wide);
-        assert_memory_equal(text, rows[i].line, strlen(rows[i].line));
-        free(text);
+        comparison.counts[i] = 1;
+        summary_line(&comparison, line);
+        assert_string_equal(line, lines[i]);
     }
 }
 
 static void test_color(void **state)
 {
-    struct fixture fixture;
-    char *text;
+    struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
+    struct comparison comparison;
 
     (void)state;
-    fill(&fixture);
-    text = printed(&fixture.comparison, true, &colored);
-    assert_non_null(strstr(text, "\033[1mNEW is worse: "));
-    assert_non_null(strstr(text, "\033[31mregressed\033[m"));
-    assert_non_null(strstr(text, "\033[32mimproved\033[m"));
-    free(text);
-    text = printed(&fixture.comparison, true, &wide);
-    assert_null(strchr(text, '\033'));
-    free(text);
-}
+    fill_sides(sides);
+    comparison = compared(sides, options());
+    expect_text(printed(&comparison, true, &colored), "\033[1mNEW is worse: ");
+    expect_text(printed(&comparison, true, &colored), "\033[31mregressed\033[m");
+    expect_text(printed(&comparison, true, &colored), "\033[32mimproved\033[m");
+    for (size_t all = 0; all < 2; all++) {
+        char *text = printed(&comparison, all, &wide);
 
-static void test_no_cells(void **state)
-{
-    struct fixture fixture;
-    char *text;
-
-    (void)state;
-    fill(&fixture);
-    fixture.comparison.cell_count = 0;
-    fixture.comparison.comparable = false;
-    count(&fixture.comparison);
-    text = printed(&fixture.comparison, false, &wide);
-    assert_string_equal(text, "NEW cannot be compared with BASE, no cell in common: none of 0 cells (threshold 1 %)\n");
-    free(text);
-    for (size_t i = 0; i < REPORT_COUNT; i++) {
-        text = written(report_formats[i].name, &fixture.comparison);
-        assert_true(strlen(text) > 0);
+        assert_null(strchr(text, '\033'));
+        assert_int_equal(!strstr(text, "--all lists them"), all);
         free(text);
     }
-    text = written("junit", &fixture.comparison);
-    assert_non_null(strstr(text, "tests=\"1\" failures=\"0\" errors=\"1\""));
-    free(text);
+    compared_close(&comparison, sides);
 }
 
-/* However many cells: under the limit, the gravest kept, and the others counted. */
-static void test_markdown_limit(void **state)
+/* However many cells: the worst are kept, the others are counted, and GitHub takes the file. */
+static void test_markdown_leaves_out_the_least_severe(void **state)
 {
-    enum { MANY = 30000, REGRESSED = 10 };
-    struct comparison_cell *cells = calloc(MANY, sizeof(*cells));
-    struct fixture fixture;
-    size_t rows = 0, dropped = 0;
-    const char *left;
+    enum { MANY = 5000 };
+    struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
+    struct comparison comparison, larger;
     char *text;
 
     (void)state;
-    assert_non_null(cells);
-    fill(&fixture);
-    for (size_t i = 0; i < MANY; i++) {
-        cells[i] = fixture.cells[i < REGRESSED ? 0 : i < MANY / 2 ? 5 : 8];
-        cells[i].cell = plan_cell(i);
-    }
-    fixture.comparison.cells = cells;
-    fixture.comparison.cell_count = MANY;
-    count(&fixture.comparison);
-    text = written("markdown", &fixture.comparison);
-    assert_true(strlen(text) <= MARKDOWN_BYTES_MAX);
-    assert_true(strlen(text) > MARKDOWN_BYTES_MAX / 10 * 9);
-    for (const char *at = text; (at = strstr(at, "| add/")); at++)
-        rows++;
-    left = strstr(text, "\nThe ");
-    assert_non_null(left);
-    assert_int_equal(sscanf(left, "\nThe %zu least grave of 30000 cells", &dropped), 1);
-    assert_int_equal(rows + dropped, MANY);
-    assert_true(rows > REGRESSED);
-    free(text);
-    free(cells);
-}
-
-/* A file is replaced as a whole, and one that cannot be written is said. */
-static void test_write(void **state)
-{
-    char folder[] = "/tmp/cbank-report-XXXXXX", path[64];
-    struct fixture fixture;
-    struct capture capture;
-
-    (void)state;
-    fill(&fixture);
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/report", folder);
-    for (size_t i = 0; i < REPORT_COUNT; i++) {
-        char *expected = written(report_formats[i].name, &fixture.comparison), *text;
-
-        assert_int_equal(file_write(path, report_formats[i].write, &fixture.comparison), STATUS_OK);
-        text = file_text(path);
-        assert_string_equal(text, expected);
-        free(text);
-        free(expected);
-    }
-    assert_int_equal(remove(path), 0);
-    assert_int_equal(rmdir(folder), 0); /* nothing else was left in it */
-    capture_begin(&capture, stderr);
-    assert_int_equal(file_write(path, compare_markdown, &fixture.comparison), STATUS_USAGE);
-    assert_non_null(strstr(capture_end(&capture), path));
-}
-
-static void test_write_stdout(void **state)
-{
-    struct fixture fixture;
-    struct capture capture;
-    char *expected;
-
-    (void)state;
-    fill_driver(&fixture);
-    expected = written("csv", &fixture.comparison);
-    capture_begin(&capture, stdout);
-    assert_int_equal(file_write("-", compare_csv, &fixture.comparison), STATUS_OK);
-    assert_string_equal(capture_end(&capture), expected);
-    free(expected);
+    fill_sides(sides);
+    larger = comparison = compared(sides, options());
+    larger.cells = calloc(MANY, sizeof(*larger.cells));
+    assert_non_null(larger.cells);
+    larger.cell_count = MANY;
+    for (size_t i = 0; i < MANY; i++)
+        larger.cells[i] = comparison.cells[i > 0];
+    larger.counts[VERDICT_SAME] = 0;
+    text = written(compare_markdown, &larger);
+    assert_true(strlen(text) < 1 << 20);
+    assert_non_null(strstr(text, "**regressed**"));
+    expect_text(text, "The 3000 least severe cells are left out");
+    free(larger.cells);
+    compared_close(&comparison, sides);
 }
 
 /* What is no character, or none that XML takes, becomes '?', byte for byte. */
@@ -580,10 +367,15 @@ static void test_decimals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed),  cmocka_unit_test(test_formats),      cmocka_unit_test(test_first_line),
-        cmocka_unit_test(test_color),    cmocka_unit_test(test_no_cells),     cmocka_unit_test(test_markdown_limit),
-        cmocka_unit_test(test_write),    cmocka_unit_test(test_write_stdout), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_formulas), cmocka_unit_test(test_memory),       cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_every_format_says_everything),
+        cmocka_unit_test(test_what_is_said_of_other_comparisons),
+        cmocka_unit_test(test_first_line),
+        cmocka_unit_test(test_color),
+        cmocka_unit_test(test_markdown_leaves_out_the_least_severe),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_decimals),
     };
 

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "log.h"
+#include "series.h"
+#include "stats.h"
+#include "student.h"
+
+static const double significance = 0.05;                         /* of the adjusted p */
+static const double power_same = 1.2816, power_change = 0.8416; /* normal quantiles: 8 of 10 cells are decided */
+static const double clock_same = 0.003; /* SM clocks of one setting read that alike; settings are 15 MHz apart */
+
+/* student_quantile(1 - STATS_CONFIDENCE, INFINITY): computing it takes longer than everything else here. */
+static const double errors_to_end = 1.9599877075001344;
+
+const char *const side_names[SIDES] = {"base", "new"};
+
+const struct verdict_row verdict_rows[VERDICTS] = {
+    [VERDICT_SAME] = {"same", STATUS_OK, 0, NULL},
+    [VERDICT_IMPROVED] = {"improved", STATUS_OK, 2, NULL},
+    [VERDICT_REGRESSED] = {"regressed", STATUS_FINDING, 6, "failure"},
+    [VERDICT_INCONCLUSIVE] = {"inconclusive", STATUS_INCONCLUSIVE, 3, "skipped"},
+    [VERDICT_MISSING] = {"missing", STATUS_FINDING, 5, "failure"},
+    [VERDICT_NEW] = {"new", STATUS_OK, 1, "skipped"},
+    [VERDICT_INVALID] = {"invalid", STATUS_FINDING, 4, "failure"},
+};
+
+#define NO_RATIO                    \
+    {                               \
+        NAN, NAN, NAN, NAN          \
+    }
+#define NO_SIDE                                        \
+    {                                                  \
+        .estimate = {.ns = NAN}, .clock_mhz = NAN      \
+    }
+
+const struct judged_cell judged_unknown = {
+    .sides = {NO_SIDE, NO_SIDE},
+    .verdict = VERDICT_INVALID,
+    .ratio = NO_RATIO,
+    .clock_ratio = 1,
+    .deviation = {.value = NAN, .degrees = NAN},
+    .adjusted_p = NAN,
+    .noise = NAN,
+};
+
+/* -- a side -------------------------------------------------------------------------------------------- */
+
+double process_error(double ci_low, double ci_high)
+{
+    const double error = log(ci_high / ci_low) / 2 / errors_to_end;
+
+    return isnan(error) ? NAN : sqrt(fmax(error * error - SERIES_PROCESS * SERIES_PROCESS, 0));
+}
+
+enum status estimate_of(const struct process_time *processes, size_t count, bool modelled, struct estimate *out)
+{
+    double *values = malloc(count * sizeof(*values)), squares = 0, placed = 0;
+
+    if (!values)
+        return log_memory("a comparison");
+    for (size_t i = 0; i < count; i++) {
+        values[i] = processes[i].value;
+        squares += modelled ? 0 : processes[i].error * processes[i].error;
+        placed += modelled ? 0 : processes[i].placed * processes[i].placed;
+    }
+    stats_sort(values, count);
+    *out = (struct estimate){
+        .ns = stats_median(values, count),
+        .within = sqrt(squares / (double)count),
+        .placed = sqrt(placed / (double)count),
+        .own = modelled ? (struct deviation){0} : deviation_of(values, count),
+    };
+    free(values);
+    return STATUS_OK;
+}
+
+/* -- ratios -------------------------------------------------------------------------------------------- */
+
+static double looks_of(const struct judge_options *options)
+{
+    return options->looks > 1 ? options->looks : 1;
+}
+
+double judge_level(const struct judge_options *options)
+{
+    return (1 - STATS_CONFIDENCE) / looks_of(options);
+}
+
+double judged_change(const struct judged_cell *cell)
+{
+    const double by_time = log(cell->ratio.value), by_cycles = log(cell->ratio.value / cell->clock_ratio);
+
+    /* NaN where there is no ratio. */
+    return by_time * by_cycles > 0 ? expm1(fmin(fabs(by_time), fabs(by_cycles))) : 0;
+}
+
+/* Standard error of the ratio's logarithm with `counts` processes, whose deviation is `process`. The buffers of another
+ * plan lie elsewhere: half of what the buffer sets of each side differ by is added to what is known of plans. */
+static struct deviation error_of(const struct judged_cell *cell, const struct judge_options *options,
+                                 const struct deviation *process, const size_t counts[SIDES])
+{
+    const double ns = cell->sides[BASE].estimate.ns;
+    struct deviation parts[] = {*process, deviation_default(CAUSE_plan, cell->cold, cell->copies, ns),
+                                deviation_default(CAUSE_board, cell->cold, cell->copies, ns)};
+    double weights[] = {0, 2 * cell->plans_differ, 2 * options->boards_differ}, placed = 0;
+
+    for (size_t i = 0; i < SIDES; i++) {
+        placed += cell->sides[i].estimate.placed * cell->sides[i].estimate.placed;
+        weights[0] += cell->sides[i].modelled ? 0 : deviation_of_median(counts[i]);
+    }
+    parts[1].value = sqrt(parts[1].value * parts[1].value + placed / 2);
+    if (weights[0] == 0) /* predictions do not vary */
+        weights[1] = weights[2] = 0;
+    return deviation_sum(parts, weights, 3);
+}
+
+/* Student's t of the level at some degrees of freedom. Most cells have as many as the one before. */
+struct quantile {
+    double level, degrees, t;
+};
+
+static struct ratio ratio_of(double value, const struct deviation *error, struct quantile *quantile)
+{
+    double half;
+
+    if (error->degrees <= 0)
+        return (struct ratio){value, NAN, NAN, NAN};
+    if (quantile->degrees != error->degrees)
+        *quantile = (struct quantile){quantile->level, error->degrees, student_quantile(quantile->level, error->degrees)};
+    half = error->value * quantile->t;
+    return (struct ratio){
+        .value = value,
+        .ci_low = value * exp(-half),
+        .ci_high = value * exp(half),
+        /* Where nothing varies, equal or not is certain. */
+        .p = value == 1 ? 1 : student_p(fabs(log(value)) / error->value, error->degrees),
+    };
+}
+
+/* Sets ratio, interval and p of a cell whose deviation is known. */
+static void find_ratio(struct judged_cell *cell, const struct judge_options *options, struct quantile *quantile)
+{
+    const struct judged_side *base = &cell->sides[BASE], *new_side = &cell->sides[NEW];
+    const size_t counts[] = {base->processes, new_side->processes};
+    const double clocks = base->clock_mhz / new_side->clock_mhz, value = new_side->estimate.ns / base->estimate.ns;
+
+    cell->error = error_of(cell, options, &cell->deviation, counts);
+    cell->ratio = ratio_of(value, &cell->error, quantile);
+    cell->clock_ratio =
+        !options->clocks_allowed && (clocks > 1 + clock_same || 1 / clocks > 1 + clock_same) ? clocks : 1;
+    if (cell->clock_ratio != 1) {
+        /* Times may have followed the clocks or not: the interval holds both, and p is that of the lesser change. */
+        const struct ratio cycles = ratio_of(value / cell->clock_ratio, &cell->error, quantile);
+
+        cell->ratio.ci_low = fmin(cell->ratio.ci_low, cycles.ci_low);
+        cell->ratio.ci_high = fmax(cell->ratio.ci_high, cycles.ci_high);
+        cell->ratio.p = isnan(cycles.p) || judged_change(cell) > 0 ? fmax(cell->ratio.p, cycles.p) : 1;
+    }
+    cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
+    if (cell->same_data)
+        cell->ratio = (struct ratio){1, 1, 1, 1};
+    cell->adjusted_p = cell->ratio.p;
+    if (!isfinite(cell->ratio.value) || !(cell->ratio.value > 0)) {
+        cell->ratio = (struct ratio)NO_RATIO;
+        cell->adjusted_p = cell->noise = NAN;
+    }
+}
+
+/* The deviations of all cells come first: they are pooled. */
+static enum status find_ratios(struct judged_cell *const *cells, size_t count, const struct judge_options *options)
+{
+    struct deviation_evidence *evidence = calloc(count + 1, sizeof(*evidence));
+    struct quantile quantile = {.level = judge_level(options)};
+    struct deviation_scale scales[2];
+
+    if (!evidence)
+        return log_memory("a comparison");
+    for (size_t i = 0; i < count; i++) {
+        const struct judged_cell *cell = cells[i];
+        const struct estimate *base = &cell->sides[BASE].estimate, *new_one = &cell->sides[NEW].estimate;
+        const double within = sqrt((base->within * base->within + new_one->within * new_one->within) /
+                                   (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
+
+        evidence[i] = (struct deviation_evidence){.flush = cell->cold, .own = deviation_pool(&base->own, &new_one->own)};
+        if (isnan(within)) /* too few samples: the default says nothing of such times */
+            continue;
+        evidence[i].before = deviation_at_least(
+            cell->before.degrees > 0 ? cell->before
+                                     : deviation_default(CAUSE_process, cell->cold, cell->copies, base->ns),
+            within);
+    }
+    deviation_find_scales(evidence, count, scales);
+    for (size_t i = 0; i < count; i++) {
+        struct judged_cell *cell = cells[i];
+
+        cell->deviation = deviation_conclude(scales, &evidence[i]);
+        cell->has_deviation = cell->deviation.degrees > 0;
+        cell->side_degrees = evidence[i].own.degrees;
+        find_ratio(cell, options, &quantile);
+        if (!cell->has_deviation)
+            cell->deviation = judged_unknown.deviation;
+    }
+    free(evidence);
+    return STATUS_OK;
+}
+
+/* -- verdicts ------------------------------------------------------------------------------------------ */
+
+static int compare_pointed(const void *left, const void *right)
+{
+    const double a = **(double *const *)left, b = **(double *const *)right;
+
+    return (a > b) - (a < b);
+}
+
+void holm_adjust(double **p, size_t count)
+{
+    double least = 0;
+
+    qsort(p, count, sizeof(*p), compare_pointed);
+    for (size_t i = 0; i < count; i++)
+        *p[i] = least = fmax(least, fmin(1, *p[i] * (double)(count - i)));
+}
+
+/* Whether so many processes of each side that gets more would most likely decide a cell, one of `family`: that it is the
+ * same where it seems so, that it changed where it seems so. */
+static bool settles(const struct judged_cell *cell, const struct judge_options *options, size_t family,
+                    size_t processes)
+{
+    const double size = judged_change(cell), threshold = options->threshold;
+    const bool changed = size > threshold;
+    const double p = changed ? significance / (double)family / looks_of(options) : judge_level(options);
+    struct deviation process = cell->deviation, error;
+    size_t counts[SIDES];
+    double distance = log1p(size), reach; /* from no change, and in standard errors */
+
+    process.degrees -= cell->side_degrees;
+    for (size_t i = 0; i < SIDES; i++) {
+        counts[i] = options->fixed[i] ? cell->sides[i].processes : processes;
+        process.degrees += (double)(counts[i] - 1);
+    }
+    error = error_of(cell, options, &process, counts);
+    if (!changed) {
+        const double time = fabs(log(cell->ratio.value)), cycles = fabs(log(cell->ratio.value / cell->clock_ratio));
+
+        /* Where the clocks differ, no number of processes brings times and cycles nearer to each other. */
+        distance = log1p(threshold) - (cell->clock_ratio == 1 ? 0 : fmax(time, cycles));
+    }
+    reach = distance / error.value - (changed ? power_change : power_same);
+    return reach >= 0 && student_p(reach, error.degrees) <= p;
+}
+
+/* The least number of processes that settles; more never do worse. 0: none up to the most that are advised. */
+static size_t processes_to_settle(const struct judged_cell *cell, const struct judge_options *options, size_t family)
+{
+    const size_t base = cell->sides[BASE].processes, new_count = cell->sides[NEW].processes;
+    size_t few = options->fixed[BASE] || (!options->fixed[NEW] && new_count > base) ? new_count : base;
+    size_t enough = PROCESSES_TO_SETTLE_MOST;
+
+    if (few >= enough || !settles(cell, options, family, enough))
+        return 0;
+    while (enough - few > 1) {
+        const size_t middle = (few + enough) / 2;
+
+        if (settles(cell, options, family, middle))
+            enough = middle;
+        else
+            few = middle;
+    }
+    return enough;
+}
+
+static void decide(struct judged_cell *cell, const struct judge_options *options, size_t family)
+{
+    const struct ratio *ratio = &cell->ratio;
+    const double wide = 1 + options->threshold;
+
+    cell->verdict = VERDICT_INVALID;
+    cell->settle = 0;
+    if (isnan(ratio->value))
+        return;
+    cell->underpowered = !(ratio->ci_high / ratio->ci_low <= wide * wide);
+    if (judged_change(cell) > options->threshold && cell->adjusted_p < significance && !cell->doubtful)
+        cell->verdict = ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
+    else if (ratio->ci_low >= 1 / wide && ratio->ci_high <= wide) /* said of the cell alone: no correction */
+        cell->verdict = VERDICT_SAME;
+    else
+        cell->verdict = VERDICT_INCONCLUSIVE;
+    if (cell->verdict == VERDICT_INCONCLUSIVE && cell->error.degrees > 0 && !cell->doubtful)
+        cell->settle = processes_to_settle(cell, options, family);
+}
+
+enum status judge(struct judged_cell *const *cells, size_t count, const struct judge_options *options)
+{
+    double **p = malloc((count + 1) * sizeof(*p));
+    enum status status = p ? find_ratios(cells, count, options) : log_memory("a comparison");
+    size_t family = 0;
+
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        if (!isnan(cells[i]->adjusted_p))
+            p[family++] = &cells[i]->adjusted_p;
+    if (status == STATUS_OK)
+        holm_adjust(p, family);
+    for (size_t i = 0; i < family; i++)
+        *p[i] = fmin(1, *p[i] * looks_of(options));
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        decide(cells[i], options, family);
+    free(p);
+    return status;
+}
