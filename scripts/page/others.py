@@ -201,9 +201,8 @@ def code_text(cell):
     if code["first_other_opcode"]:
         said.append(f"the first other opcode is {code['first_other_opcode']}, {code['base_opcode'] or 'the end'} and "
                     f"{code['new_opcode'] or 'the end'}")
-    elif code["first_from"]:
-        said.append(f"the same opcodes in the same order: operands or scheduling differ first in {code['first_from']} to "
-                    f"{code['first_to']}")
+    else:
+        said.append("the same opcodes in the same order: operands or scheduling differ")
     return ", ".join(filter(None, said))
 
 

@@ -56,10 +56,9 @@ COMMANDS = {
     "advise --function": ["advise", "--table-bytes", "256", "--elements", "1024", "--kernel", "lookup.cubin", "--function", "other"],
     "explain": ["explain", "measured.json"], "explain --json": ["explain", "--json", "measured.json"],
     "compare": [*COMPARE, "--all"], "compare folders": ["compare", "bases", "news"],
-    **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("csv", "json", "junit", "markdown")},
+    **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("json", "junit", "markdown")},
     "history": ["history", "bases"], "history --cell": ["history", "--cell", "*", "--csv", "bases"],
     "history --json": ["history", "--json", "bases"], "history of a store": ["history", "out.db"],
-    "compare stores": ["compare", "out.db", "out.db"],
     **{f"export {form}": ["export", "--format", form, "measured.json", "new.json"]
        for form in ("csv", "jsonl")},
     "ingest": ["ingest", "--list", "out.db", "base.json", "bases"],
