@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""End-to-end tests of characterize on the committed answers of a real GPU and on copies of them with a planted change.
-CBANK names the program (default build/cbank)."""
+"""End-to-end tests of characterize on the committed answers of GPUs, and on copies of them with a planted change. CBANK names
+the program (default build/cbank)."""
 
 import copy
 import json
@@ -16,11 +16,24 @@ from common import ROOT, Scratch, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 RECORDED = os.path.join(ROOT, "results/characterizations/h200.json")
+COMMITTED = [os.path.join(ROOT, "results", *name.split("/")) for name in
+             ("characterizations/h200.json", "characterizations/h100.json", "chips/h200/characterization.json",
+              "chips/h100/characterization.json")]
 LONG = ("geometry_constant_modules", "geometry_global")  # of all its time, nine tenths
+
+# The geometry of an H100 and an H200, by experiment and level: fetch, line, fits, capacity, ways, sets, replacement. What
+# answers behind the last cache has none.
+UNKNOWN = [None] * 7
+FIRST = [64, 64, 2048, 2048, 4, 8, "tree pseudo-LRU"]
+GEOMETRY = {
+    "geometry_constant": [FIRST, [256, *UNKNOWN[1:]], UNKNOWN],
+    "geometry_constant_modules": [FIRST, [256, 256, 131072, 131072, 8, 64, "tree pseudo-LRU"], UNKNOWN],
+    "geometry_global": [[32, None, 246784, None, None, None, None], UNKNOWN],
+}
+FINDINGS = ("fetch_bytes", "line_bytes", "fits_bytes", "capacity_bytes", "ways", "sets")
+
 FOUND = ("name", "path", "status", "reason", "numbers", "verdicts", "geometry", "groups")
-
-
-TEXTS = {"method", "reason", "sentence"}  # which may be said better
+TEXTS = {"method", "reason", "sentence"}  # may be said better
 
 
 def stripped(value):
@@ -30,173 +43,199 @@ def stripped(value):
 
 
 def found(file):
-    """What was found, by the experiment."""
+    """What was found, by experiment."""
     return {experiment["name"]: {key: experiment.get(key) for key in FOUND} for experiment in file["experiments"]}
 
 
 def number(experiment, name, **of):
-    numbers = [one for one in experiment["numbers"]
-               if one["name"] == name and all(one.get(key) == value for key, value in of.items())]
-    assert len(numbers) == 1, (name, of, numbers)
-    return numbers[0]
+    one, = [one for one in experiment["numbers"]
+            if one["name"] == name and all(one.get(key) == value for key, value in of.items())]
+    return one
 
 
-class Characterize(Scratch):
-    @classmethod
-    def setUpClass(cls):
-        cls.recorded = read_json(RECORDED)
-        cls.unchanged = []
+def verdicts(experiment):
+    return {(verdict["name"], verdict.get("level"), verdict.get("before")): verdict["value"]
+            for verdict in experiment["verdicts"]}
 
+
+def change_answers(record, pattern, change):
+    """change(numbers) of every answer to a question that the pattern is in. How many there were."""
+    changed = 0
+    for exchange in (one for experiment in record["experiments"] for one in experiment["evidence"]):
+        if re.search(pattern, exchange["asked"]):
+            numbers = []
+            for word in exchange["answer"].split():
+                value, _, times = word.partition("*")
+                numbers += [int(value)] * int(times or 1)
+            exchange["answer"] = " ".join(str(value) for value in change(numbers))
+            changed += 1
+    return changed
+
+
+class Case(Scratch):
     def cbank(self, *arguments, status=0, environment=None):
-        done = subprocess.run([CBANK, "characterize", *arguments], capture_output=True, text=True, timeout=300,
-                              check=False, cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **(environment or {})})
+        done = subprocess.run([CBANK, "characterize", *arguments], capture_output=True, text=True, timeout=300, check=False,
+                              cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **(environment or {})})
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
-    @staticmethod
-    def validate(file, schema="characterization"):
-        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, f"results/{schema}.schema.json"))).validate(file)
+    def replayed(self, path):
+        """What the analysis finds in a record, valid under the schema."""
+        self.cbank("--quiet", "--replay", path, "--json", "again.json")
+        again = read_json(os.path.join(self.folder, "again.json"))
+        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/characterization.schema.json"))).validate(again)
+        return again
 
     def record(self, change, without=LONG):
         """The name of a copy of the record, but for experiments that it is without, after change(record)."""
-        record = copy.deepcopy({**self.recorded, "experiments": [one for one in self.recorded["experiments"]
-                                                                 if one["name"] not in without]})
-        change(record)
+        recorded = read_json(RECORDED)
+        recorded["experiments"] = [one for one in recorded["experiments"] if one["name"] not in without]
+        change(recorded)
         path = os.path.join(self.folder, "record.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(record, file)
+            json.dump(recorded, file)
         return path
 
-    def replayed(self, path):
-        """What the analysis finds in a record, valid under the schema."""
-        self.cbank("--replay", path, "--json", "again.json")
-        again = read_json(os.path.join(self.folder, "again.json"))
-        self.validate(again)
-        return again
-
     def replay(self, change, without=LONG):
-        return self.replayed(self.record(change, without))
+        return found(self.replayed(self.record(change, without)))
 
-    def again(self):
-        """What it finds in the record as it is, once for all tests: they change nothing of it."""
-        if not self.unchanged:
-            self.unchanged.append(self.replayed(RECORDED))
-        return self.unchanged[0]
 
-    def test_the_record_gives_what_it_gave(self):
-        again = dict(self.again())
-        names = [experiment["name"] for experiment in self.recorded["experiments"]]
-        newer = [experiment for experiment in again["experiments"] if experiment["name"] not in names]
-        again["experiments"] = [experiment for experiment in again["experiments"] if experiment["name"] in names]
-        self.assertEqual({experiment["status"] for experiment in newer} - {"skipped"}, set())
-        self.assertEqual(stripped(found(again)), stripped(found(self.recorded)))
-        self.assertEqual([experiment["evidence"] for experiment in again["experiments"]],
-                         [experiment["evidence"] for experiment in self.recorded["experiments"]])
-        self.assertEqual(again["device"], self.recorded["device"])
-        self.assertEqual(again["probes"], self.recorded["probes"])
-        self.assertEqual(again["replayed"], RECORDED)
+class Records(Case):
+    def test_committed_records_give_what_they_gave(self):
+        for path in COMMITTED:
+            with self.subTest(path):
+                recorded, again = read_json(path), self.replayed(path)
+                self.assertEqual(stripped(found(again)), stripped(found(recorded)))
+                for key in ("device", "probes"):
+                    self.assertEqual(again[key], recorded[key])
+                self.assertEqual([one["evidence"] for one in again["experiments"]],
+                                 [one["evidence"] for one in recorded["experiments"]])
+                self.assertEqual((again["replayed"], recorded["replayed"], recorded["tool"]["git_dirty"]), (path, None, False))
+                for name, levels in GEOMETRY.items():
+                    self.assertEqual([[*(level[key]["value"] for key in FINDINGS), level["replacement_name"]]
+                                      for level in found(again)[name]["geometry"]["levels"]], levels)
+                for verdict in (one for experiment in again["experiments"] for one in experiment["verdicts"]):
+                    self.assertRegex(verdict["sentence"], r"^[A-Z][^_#@]*\.$")
 
-    def test_what_it_writes_gives_the_same_again(self):
-        """The file that a replay writes is a record, too."""
-        first, path = self.again(), os.path.join(self.folder, "first.json")
-        self.assertEqual(first["schema"]["version"], "2.0")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(first, file)
+    def test_what_a_replay_writes_is_a_record_too(self):
+        first = self.replayed(RECORDED)
+        path = os.path.join(self.folder, "first.json")
+        os.rename(os.path.join(self.folder, "again.json"), path)
         twice = self.replayed(path)
-        for key in ("device", "probes"):
-            self.assertEqual(twice[key], first[key])
         self.assertEqual([{**one, "seconds": 0} for one in twice["experiments"]],
                          [{**one, "seconds": 0} for one in first["experiments"]])
 
-    def test_an_experiment_that_the_record_lacks(self):
-        """It is skipped with the reason, in the file and on the screen; what rests on it is, too; the others stay."""
-        def change(record):
-            record["experiments"] = [one for one in record["experiments"] if one["name"] != "geometry_constant"]
-
-        again = found(self.replay(change, without=()))
-        self.assertEqual((again["geometry_constant"]["status"], again["geometry_constant"]["numbers"]), ("skipped", []))
+    def test_an_experiment_that_the_record_lacks_is_skipped_with_what_rests_on_it(self):
+        again, before = self.replay(lambda record: None, without=("geometry_constant",)), found(read_json(RECORDED))
+        self.assertIn("the record lacks this experiment", again["geometry_constant"]["reason"])
         for name in ("invalidation_constant", "sharing_constant", "code_constant", "counts_constant"):
-            self.assertEqual(again[name]["status"], "skipped")
-        before = found(self.recorded)
+            self.assertEqual((again[name]["status"], again[name]["numbers"]), ("skipped", []))
         for name in ("latency_constant", "geometry_constant_modules", "throughput_shared"):
-            self.assertEqual(again[name], before[name])
+            self.assertEqual(stripped(again[name]), stripped(before[name]))
 
-    def test_a_rate_of_cycles_that_may_be_none(self):
-        """Its interval would have no end: there is no such rate, and the bandwidth is that of the others, if any."""
-        def change(record, warps=" warps 16 ", none=10):
-            full, = [one for one in record["experiments"] if one["name"] == "throughput_global"]
-            for asked in full["evidence"]:
-                if warps in asked["asked"] and "iterations 69" in asked["asked"]:
-                    asked["answer"] = " ".join([f"0*{none}", *(asked["answer"].split()[none:])])
+    def test_records_that_cannot_answer_are_refused(self):
+        first = "experiments[0].evidence[0]"
+        for what, change in (
+                ("has no answer to", lambda record: change_answers(record, "^chain constant distinct 1 ", lambda n: n[1:])),
+                ("has no answer to", lambda record: record["experiments"][0]["evidence"][0].update(answer="28*21x")),
+                (f"{first}.answer: expected", lambda record: record["experiments"][0]["evidence"][0].pop("answer")),
+                ("is no characterization", lambda record: record["schema"].update(name="cbank-card")),
+                ("version", lambda record: record["schema"].update(version="99.0")),
+                ("sm_count", lambda record: record["device"].update(sm_count=0)),
+                ("bank_addresses", lambda record: record["probes"].update(bank_addresses=["a"]))):
+            with self.subTest(what):
+                path = self.record(change)
+                self.refused(path, what, path)
+        self.replay(lambda record: record["experiments"][0]["evidence"].pop())  # another experiment asks the same
 
-        numbers = found(self.replay(change, without=()))["throughput_global"]["numbers"]
-        cycles, rate = [one for one in numbers if one.get("warps") == 16]
-        self.assertLess(cycles["low"], 0)
-        self.assertGreater(cycles["value"], 0)
-        self.assertEqual([rate[key] for key in ("value", "low", "high", "reason")],
-                         [None, None, None, "the interval of its cycles holds 0"])
-        for one in numbers:
-            if one["value"] is not None:
-                self.assertLessEqual(one["low"], one["value"])
-                self.assertLessEqual(one["value"], one["high"])
-        *_, bandwidth = found(self.replay(lambda record: change(record, "", 21), without=()))["throughput_global"]["numbers"]
-        self.assertEqual([bandwidth[key] for key in ("name", "value", "reason")],
-                         ["broadcast_bandwidth", None, "no rate is known"])
+    def test_files_that_are_no_records_are_refused(self):
+        with open(RECORDED, encoding="utf-8") as file:
+            text = file.read()
+        path = os.path.join(self.folder, "planted.json")
+        for content, what in ((text[:len(text) // 2], path), ("", path), ("{}", "schema"), ("# no JSON", path)):
+            with self.subTest(what):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(content)
+                self.refused(path, what, path)
+        self.refused("none.json", "No such file")
 
-    def test_every_verdict_is_a_sentence(self):
-        """None is left in the words of the program, and all are of a kind."""
-        for experiment in self.again()["experiments"]:
-            for verdict in experiment["verdicts"]:
-                self.assertRegex(verdict["sentence"], r"^[A-Z][^_]*\.$")
-                self.assertNotRegex(verdict["sentence"], "[#@*]")
-        lost, = [verdict for verdict in self.again()["experiments"][26]["verdicts"]
-                 if (verdict["level"], verdict["before"]) == (1, "launch")]
-        self.assertEqual(lost["sentence"], "Level 1 is emptied by a kernel launch: 0 % of later accesses hit.")
+    def refused(self, path, *said):
+        done = self.cbank("--quiet", "--replay", path, "--json", "out.json", status=2)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for what in said:
+            self.assertIn(what, done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "out.json")))
 
-    def test_text_for_its_width(self):
-        """No line is wider than the terminal, and on a wide one nothing is cut."""
-        for width in (60, 80, 160):
-            done = self.cbank("--replay", RECORDED, environment={"COLUMNS": str(width)})
-            self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-1])), width)
-            words = done.stdout.split()
-            for word in ("pseudo-LRU", "skipped:", "lines_counted:"):
-                self.assertIn(word, words)
-
-    def test_the_committed_record_is_of_a_clean_tree(self):
-        self.assertIs(self.recorded["tool"]["git_dirty"], False)
-        self.assertIsNone(self.recorded["replayed"])
-        self.validate(self.recorded, "characterization")
-
-    def test_it_prints_what_it_writes_and_tells_how_far_it_is(self):
+    def test_it_prints_what_it_writes_for_the_width_of_the_terminal(self):
         record = self.record(lambda record: None)
-        done = self.cbank("--replay", record)
+        for width in (60, 160):
+            done = self.cbank("--replay", record, environment={"COLUMNS": str(width)})
+            self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-1])), width)
+            for word in ("latency_constant:", "pseudo-LRU", "skipped:", "lines_counted:"):
+                self.assertIn(word, done.stdout.split())
+            self.assertIn("1 of 34: latency_constant", done.stderr)
         self.assertTrue(os.path.exists(os.path.join(self.folder, "characterization.json")))
-        self.assertIn("latency_constant: ", done.stdout)
-        self.assertIn("1 of 34: latency_constant", done.stderr)
         quiet = self.cbank("--replay", record, "--quiet")
         self.assertEqual(quiet.stdout + quiet.stderr, "")
         self.assertEqual(json.loads(self.cbank("--replay", record, "--json", "-").stdout)["schema"]["name"],
                          "cbank-characterization")
 
-    def change_answers(self, record, pattern, change):
-        """Every answer to a question that the pattern is in: change(numbers)."""
-        changed = 0
-        for experiment in record["experiments"]:
-            for exchange in experiment["evidence"]:
-                if re.search(pattern, exchange["asked"]):
-                    numbers = []
-                    for word in exchange["answer"].split():
-                        value, _, times = word.partition("*")
-                        numbers += [int(value)] * int(times or 1)
-                    exchange["answer"] = " ".join(str(value) for value in change(numbers))
-                    changed += 1
-        self.assertGreater(changed, 0)
+    @unittest.skipIf("simulated" in CBANK, "it has a GPU")
+    def test_without_a_gpu(self):
+        self.assertIn("--replay", self.cbank(status=3).stderr)
+
+
+def slower(cycles):
+    return lambda numbers: [value + cycles for value in numbers]
+
+
+# Answers that are changed: (the test's name, pattern of the questions, numbers of an answer to others, experiment, and the
+# verdicts that it has then, by name, level and what came before).
+PLANTED = (
+    ("points on no line: 32 addresses take as long as one",
+     "^chain constant distinct 32 stride 4 warps 1 iterations 69 ", slower(-341 * 1024), "serialization_constant",
+     {("latency_grows_per", None, None): None, ("throughput_falls_per", None, None): "address"}),
+    ("a launch that keeps the first level", r"^walk constant .* before launch list 0\+64\*16$",
+     lambda numbers: [34] * len(numbers), "invalidation_constant",
+     {("what_it_held_is", 1, "launch"): "kept", ("what_it_held_is", 1, "copy"): "lost"}),
+    ("a walk over twice the level that empties nothing: empty cannot be told from held",
+     r"^walk constant .* before nothing list 0\+64\*80$", lambda numbers: [34] * len(numbers), "invalidation_constant",
+     {("what_it_held_is", 1, "launch"): None, ("what_it_held_is", 1, "flush"): None, ("what_it_held_is", 2, "launch"): "lost"}),
+    ("code that pushes nothing out", "^code ", lambda numbers: [104] * len(numbers), "code_constant",
+     {("instructions_and_constants_share", 2, None): "not seen"}),
+    ("a counter that counts one line more, in one walk", r"^count constant of walk .* list 0\+64\*33$",
+     lambda numbers: [numbers[0], numbers[1] + 1, *numbers[2:]], "counts_constant",
+     {("counters_and_time", 1, None): "differ"}),
+    ("a table that stays in the second level", r"^count constant of walk .* before launch list 0\+256\*256$",
+     lambda numbers: [*numbers[:3], 9, *numbers[4:]], "cold_constant",
+     {("table_is", None, "launch"): "not cold", ("table_is", None, "flush"): "cold"}),
+)
+
+
+class Planted(Case):
+    def test_changed_answers_change_the_verdicts(self):
+        for what, pattern, change, experiment, expected in PLANTED:
+            with self.subTest(what):
+                def plant(record, pattern=pattern, change=change):
+                    self.assertGreater(change_answers(record, pattern, change), 0)
+
+                told = verdicts(self.replay(plant)[experiment])
+                self.assertEqual({key: told[key] for key in expected}, expected)
+                before = verdicts(found(read_json(RECORDED))[experiment])
+                self.assertNotEqual({key: before[key] for key in expected}, expected)
+
+    def test_a_slower_chip_has_the_same_geometry_and_other_latencies(self):
+        after = self.replay(lambda record: change_answers(record, "^walk constant .* before (nothing|launch)", slower(50)))
+        levels = zip(found(read_json(RECORDED))["geometry_constant"]["geometry"]["levels"],
+                     after["geometry_constant"]["geometry"]["levels"])
+        for level, slow in levels:
+            self.assertEqual(slow["latency"]["value"], level["latency"]["value"] + 50)
+            self.assertEqual([slow[key]["value"] for key in FINDINGS], [level[key]["value"] for key in FINDINGS])
 
     def test_a_chip_that_serializes_by_line(self):
         """As if all of 4 bytes apart were in one line, and cost nothing."""
-        free = {}
-
         def change(record):
+            free = {}
             for exchange in (one for experiment in record["experiments"] for one in experiment["evidence"]):
                 key = re.sub(r"distinct \d+ stride \d+", "", exchange["asked"])
                 if exchange["asked"].startswith(("chain constant ", "stream constant ")):
@@ -205,206 +244,79 @@ class Characterize(Scratch):
                     elif " stride 4 " in exchange["asked"]:
                         exchange["answer"] = free[key]
 
-        verdicts = {verdict["name"]: verdict["value"]
-                    for verdict in found(self.replay(change))["serialization_constant"]["verdicts"]}
-        self.assertEqual(verdicts, {"latency_grows_per": "line", "throughput_falls_per": "line"})
+        self.assertEqual(verdicts(self.replay(change)["serialization_constant"]),
+                         {("latency_grows_per", None, None): "line", ("throughput_falls_per", None, None): "line"})
 
     def test_a_slower_load_is_slower_by_as_much(self):
-        def change(record):
-            self.change_answers(record, "^chain shared distinct 1 stride 4 warps 1 iterations 69 ",
-                                lambda numbers: [value + 1024 for value in numbers])
-
-        before = number(found(self.recorded)["latency_shared"], "latency")
-        after = number(found(self.replay(change))["latency_shared"], "latency")
+        after = self.replay(lambda record: change_answers(
+            record, "^chain shared distinct 1 stride 4 warps 1 iterations 69 ", slower(1024)))["latency_shared"]
+        before = number(found(read_json(RECORDED))["latency_shared"], "latency")
         for key in ("value", "low", "high"):
-            self.assertAlmostEqual(after[key], before[key] + 1)
+            self.assertAlmostEqual(number(after, "latency")[key], before[key] + 1)
 
     def test_one_point_off_the_line(self):
         """32 addresses 4 bytes apart take 31 cycles more. Of x = distinct - 1 = 0, 1, 3, 7, 15, 31 the mean is 9.5 and
         the squares about it are 703.5: the cost grows by 31 (31 - 9.5) / 703.5, not as 64 bytes apart."""
-        def change(record):
-            self.change_answers(record, "^chain constant distinct 32 stride 4 warps 1 iterations 69 ",
-                                lambda numbers: [value + 31 * 1024 for value in numbers])
-
-        before, after = (found(file)["serialization_constant"] for file in (self.recorded, self.replay(change)))
+        before = found(read_json(RECORDED))["serialization_constant"]
+        after = self.replay(lambda record: change_answers(
+            record, "^chain constant distinct 32 stride 4 warps 1 iterations 69 ", slower(31 * 1024)))["serialization_constant"]
         more = 31 * (31 - 9.5) / 703.5
         for stride, name, expected in ((4, "latency_per_extra_address", more), (4, "latency_base", 31 / 6 - 9.5 * more),
                                        (64, "latency_per_extra_address", 0), (64, "latency_base", 0)):
             self.assertAlmostEqual(number(after, name, stride_bytes=stride)["value"]
                                    - number(before, name, stride_bytes=stride)["value"], expected)
-        self.assertGreater(number(after, "latency_largest_deviation", stride_bytes=4)["value"], 5)
-        self.assertEqual([{verdict["name"]: verdict["value"] for verdict in experiment["verdicts"]}
-                          for experiment in (before, after)],
-                         [{"latency_grows_per": "address", "throughput_falls_per": "address"},
-                          {"latency_grows_per": None, "throughput_falls_per": "address"}])
+        self.assertIsNone(verdicts(after)["latency_grows_per", None, None])
 
-    def test_points_that_are_on_no_line(self):
-        """32 addresses 4 bytes apart take as long as one: the cost has an interval wider than itself, and says nothing."""
-        def change(record):
-            self.change_answers(record, "^chain constant distinct 32 stride 4 warps 1 iterations 69 ",
-                                lambda numbers: [value - 341 * 1024 for value in numbers])
+    def test_a_rate_of_cycles_that_may_be_none_is_not_reported(self):
+        def change(record, warps, none):
+            change_answers(record, f"^stream global distinct 1 .*{warps}.*iterations 69",
+                           lambda numbers: [0] * none + numbers[none:])
 
-        after = found(self.replay(change))["serialization_constant"]
-        cost = number(after, "latency_per_extra_address", stride_bytes=4)
-        self.assertGreater(cost["high"] - cost["low"], cost["value"])
-        self.assertEqual({verdict["name"]: verdict["value"] for verdict in after["verdicts"]},
-                         {"latency_grows_per": None, "throughput_falls_per": "address"})
-
-    def test_a_launch_that_keeps_the_first_level(self):
-        """Every access after another launch takes what a hit of the first level takes."""
-        def change(record):
-            self.change_answers(record, r"^walk constant .* before launch list 0\+64\*16$",
-                                lambda numbers: [34] * len(numbers))
-
-        verdicts = {(verdict["level"], verdict["before"]): verdict["value"]
-                    for verdict in found(self.replay(change))["invalidation_constant"]["verdicts"]}
-        self.assertEqual(verdicts[1, "launch"], "kept")
-        self.assertEqual(verdicts[1, "copy"], "lost")
-
-    def test_a_walk_that_empties_nothing(self):
-        """Where the level answers after a walk over twice its size as it does while it holds the table, nothing says what
-        empty is."""
-        def change(record):
-            self.change_answers(record, r"^walk constant .* before nothing list 0\+64\*80$",
-                                lambda numbers: [34] * len(numbers))
-
-        verdicts = [verdict for experiment in self.replay(change)["experiments"]
-                    for verdict in experiment["verdicts"] if verdict["name"] == "what_it_held_is"]
-        self.assertEqual(len(verdicts), 7)  # of the levels that the shorter record finds
-        for verdict in verdicts:
-            self.assertEqual(verdict["value"], None if verdict["level"] == 1 else "lost")
-            self.assertEqual("too near to tell" in verdict["reason"], verdict["level"] == 1)
+        numbers = self.replay(lambda record: change(record, " warps 16 ", 10))["throughput_global"]["numbers"]
+        cycles, rate = [one for one in numbers if one.get("warps") == 16]
+        self.assertTrue(cycles["low"] < 0 < cycles["value"])
+        self.assertEqual([rate[key] for key in ("value", "low", "high", "reason")],
+                         [None, None, None, "the interval of its cycles holds 0"])
+        *_, bandwidth = self.replay(lambda record: change(record, "", 21))["throughput_global"]["numbers"]
+        self.assertEqual([bandwidth[key] for key in ("name", "value", "reason")],
+                         ["broadcast_bandwidth", None, "no rate is known"])
 
     def test_sms_that_share_nothing(self):
-        def change(record):
-            self.change_answers(record, "^sharing ",
-                                lambda numbers: [value if i % 2 == 0 else 320 for i, value in enumerate(numbers)])
-
-        experiment = found(self.replay(change))["sharing_constant"]
-        self.assertEqual([len(group) for group in experiment["groups"]], [1] * self.recorded["device"]["sm_count"])
-
-    def test_the_level_that_one_bank_does_not_fill(self):
-        """Eight banks: the second level is found by walks over more than 64 KB, and what the first makes of banks."""
-        levels = found(self.recorded)["geometry_constant_modules"]["geometry"]["levels"]
-        self.assertEqual([levels[1][name]["value"] for name in ("capacity_bytes", "ways", "sets", "line_bytes")],
-                         [8 * 64 * 256, 8, 64, 256])
-        self.assertEqual(levels[0]["bank_swaps"], list(range(8)))
-
-    def swapped_by(self, addresses):
-        def change(record):
-            record["probes"]["bank_addresses"] = addresses
-
-        verdict, = found(self.replay(change, without=("geometry_global",)))["geometry_constant_modules"]["verdicts"]
-        return verdict["value"]
+        groups = self.replay(lambda record: change_answers(
+            record, "^sharing ", lambda numbers: [value if i % 2 == 0 else 320 for i, value in enumerate(numbers)]))
+        self.assertEqual([len(group) for group in groups["sharing_constant"]["groups"]], [1] * 132)
 
     def test_what_swaps_sets(self):
-        self.assertEqual(self.swapped_by([(5 + k) << 16 for k in range(8)]), "order of launches")
-        self.assertIsNone(self.swapped_by([k << 16 for k in range(8)]))  # it could be either
-
-    def test_code_that_pushes_nothing_out(self):
-        def change(record):
-            self.change_answers(record, "^code ", lambda numbers: [104] * len(numbers))
-
-        experiment = found(self.replay(change))["code_constant"]
-        self.assertEqual([verdict["value"] for verdict in experiment["verdicts"]], ["not seen"])
-        self.assertEqual({one["value"] for one in experiment["numbers"]}, {0})
-
-    def test_counters_that_contradict_time(self):
-        """One line more, in one walk."""
-        def change(record):
-            self.change_answers(record, r"^count constant of walk .* list 0\+64\*33$",
-                                lambda numbers: [numbers[0], numbers[1] + 1, *numbers[2:]])
-
-        before, after = (found(file)["counts_constant"]["verdicts"][0] for file in (self.recorded, self.replay(change)))
-        self.assertEqual((before["level"], before["value"], after["value"]), (1, "agree", "differ"))
-        self.assertIn("largest difference 1 lines", after["reason"])
+        for addresses, expected in (([(5 + k) << 16 for k in range(8)], "order of launches"),
+                                    ([k << 16 for k in range(8)], None)):  # it could be either
+            after = self.replay(lambda record, it=addresses: record["probes"].update(bank_addresses=it),
+                                without=("geometry_global",))["geometry_constant_modules"]
+            self.assertEqual(verdicts(after), {("sets_swapped_by", 1, None): expected})
+        self.assertEqual(after["geometry"]["levels"][0]["bank_swaps"], list(range(8)))
 
     def test_cycles_of_the_unit(self):
         """Made up: 3 cycles a request and 5 a line."""
-        def change(record):
-            self.change_answers(record, "^count constant of walk ",
-                                lambda numbers: [*numbers[:4], 3 * numbers[0] + 5 * numbers[1], numbers[5]])
-
-        experiment = found(self.replay(change))["counts_constant"]
+        after = self.replay(lambda record: change_answers(
+            record, "^count constant of walk ",
+            lambda numbers: [*numbers[:4], 3 * numbers[0] + 5 * numbers[1], numbers[5]]))["counts_constant"]
         for name, expected in (("active_cycles_per_request", 3), ("active_cycles_per_line", 5)):
-            one = number(experiment, name)
             for key in ("value", "low", "high"):
-                self.assertAlmostEqual(one[key], expected, places=6)
+                self.assertAlmostEqual(number(after, name)[key], expected, places=6)
 
-    def test_without_counters(self):
-        def change(record):
-            for kernel in record["probes"]["kernels"]:
-                if kernel["probe"] == "count":
-                    kernel.update(usable=False, reason="no permission")
+    def test_a_probe_that_is_not_usable_skips_its_experiments(self):
+        for probe, path, reason, skipped in (("count", "constant", "no permission", ("counts_constant", "activity_param")),
+                                             ("chain", "constant_uniform", "the compiler made 16 LDC",
+                                              ("latency_constant_uniform",))):
+            def change(record, probe=probe, path=path, reason=reason):
+                for kernel in record["probes"]["kernels"]:
+                    if (kernel["probe"], kernel["path"]) == (probe, path):
+                        kernel.update(usable=False, reason=reason)
 
-        again = found(self.replay(change))
-        self.assertEqual((again["counts_constant"]["status"], again["counts_constant"]["reason"]),
-                         ("skipped", "no permission"))
-        self.assertEqual(again["activity_param"]["status"], "skipped")
-        self.assertEqual(again["throughput_constant"]["status"], "ok")
-
-    def test_a_probe_whose_loads_are_others_is_not_believed(self):
-        def change(record):
-            for kernel in record["probes"]["kernels"]:
-                if (kernel["probe"], kernel["path"]) == ("chain", "constant_uniform"):
-                    kernel.update(usable=False, reason="the compiler made 16 LDC")
-
-        experiment = found(self.replay(change))["latency_constant_uniform"]
-        self.assertEqual((experiment["status"], experiment["reason"], experiment["numbers"]),
-                         ("skipped", "the compiler made 16 LDC", []))
-
-    def test_records_that_lack_what_is_asked(self):
-        def lacks(record):
-            record["experiments"][0]["evidence"].pop()
-
-        def short(record):
-            self.change_answers(record, "^chain constant distinct 1 ", lambda numbers: numbers[1:])
-
-        def nonsense(record):
-            record["experiments"][0]["evidence"][0]["answer"] = "28*21x"
-
-        def untold(record):
-            del record["experiments"][0]["evidence"][0]["answer"]
-
-        def another(record):
-            record["schema"]["name"] = "cbank-card"
-
-        for change, message in ((short, "has no answer to"), (nonsense, "has no answer to"), (untold, "evidence[0].answer: expected a string"),
-                                (another, "is no characterization")):
-            with self.subTest(change.__name__):
-                path = self.record(change)
-                said = self.cbank("--replay", path, "--json", "again.json", status=2).stderr
-                self.assertIn(message, said)
-                self.assertIn(path, said)
-        # What is asked twice is answered by the other.
-        self.replay(lacks)
-        self.assertIn("cannot", self.cbank("--replay", "none.json", status=2).stderr)
-
-    def test_files_that_are_no_records(self):
-        """Each ends it with 2, its name in the message and nothing written."""
-        with open(RECORDED, encoding="utf-8") as file:
-            text = file.read()
-        path = os.path.join(self.folder, "planted.json")
-        for content, message in ((text[:len(text) // 2], "truncated"), ("", "empty"), ("{}", "schema: expected an object"),
-                                 ("# no JSON", "not JSON"), (None, "No such file")):
-            with self.subTest(message):
-                if content is None:
-                    os.remove(path)
-                else:
-                    with open(path, "w", encoding="utf-8") as file:
-                        file.write(content)
-                done = self.cbank("--replay", path, status=2)
-                self.assertIn(path, done.stderr)
-                self.assertIn(message, done.stderr)
-                self.assertEqual(done.stdout, "")
-                self.assertFalse(os.path.exists(os.path.join(self.folder, "characterization.json")))
-        result = os.path.join(ROOT, "results/h200/core-matrix.json")
-        self.assertIn("is no characterization", self.cbank("--replay", result, status=2).stderr)
-
-    def test_without_a_gpu(self):
-        message = self.cbank(status=3).stderr
-        self.assertIn("--replay", message)
-        self.assertFalse(os.path.exists(os.path.join(self.folder, "characterization.json")))
+            again = self.replay(change)
+            for name in skipped:
+                self.assertEqual((again[name]["status"], again[name]["reason"], again[name]["numbers"]),
+                                 ("skipped", reason, []))
+            self.assertEqual(again["throughput_constant"]["status"], "ok")
 
 
 if __name__ == "__main__":
