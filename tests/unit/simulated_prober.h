@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * For tests: a prober (harness/characterize/geometry.h) that is a simulation, with noise. */
+ * For tests: a prober (harness/characterize/geometry.h) that is a simulation, with noise. Its caches are written apart from
+ * those of harness/characterize/cache.h, which the search compares with. */
 #ifndef CBANK_TESTS_SIMULATED_PROBER_H
 #define CBANK_TESTS_SIMULATED_PROBER_H
 
@@ -34,12 +35,10 @@ struct sim_level {
     bool hashed; /* the set is no modulus of the line */
     uint32_t bank_bytes; /* the number of the bank is exclusive-ored to the line's; 0: memory is one bank */
     uint32_t cycles;
-    /* [sets x ways], owned: line + 1, sectors there; of LRU and FIFO the next to go last. [sets], owned: how many lines
-     * there are, bits of the trees. */
-    uint32_t *line, *sectors, *held;
+    /* Owned. Of each place: line + 1 (0: empty), sectors there, and what the policy knows. Of each set: the next place of
+     * a clock or the place used last, and the bits of a tree. */
+    uint32_t *line, *sectors, *age, *hand;
     uint64_t *tree;
-    uint32_t *rested; /* [sets x ways], owned: what else a policy has of a place */
-    uint32_t *at; /* [sets], owned: the hand of a clock, or the place used last */
 };
 
 struct sim {
@@ -65,82 +64,76 @@ static inline double sim_gauss(uint64_t *state)
     return radius * cos(6.283185307179586 * sim_uniform(state));
 }
 
-static inline uint32_t sim_tree_victim(uint64_t tree, uint32_t ways)
+/* Notes that a place was used: its age is 0 then, or counts the accesses. */
+static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t set, uint32_t way, bool hit)
 {
-    uint32_t node = 1;
+    uint32_t *const age = level->age + (size_t)set * level->ways, old = 0;
 
-    while (node < ways)
-        node = 2 * node + (tree >> node & 1);
-    return node - ways;
-}
-
-/* Every node on the way points elsewhere from now on. */
-static inline uint64_t sim_tree_touch(uint64_t tree, uint32_t ways, uint32_t way)
-{
-    for (uint32_t node = ways + way; node > 1; node /= 2) {
-        tree &= ~(1ull << node / 2);
-        tree |= (uint64_t)!(node & 1) << node / 2;
-    }
-    return tree;
-}
-
-/* Written so that a compiler makes vector instructions of it: most lookups go through all ways. */
-static inline uint32_t sim_find(const uint32_t *lines, uint32_t held, uint32_t line)
-{
-    uint32_t way = 0;
-
-    for (uint32_t w = 0; w < held; w++)
-        way |= lines[w] == line ? w + 1 : 0;
-    return way;
-}
-
-/* Line and sectors to the front of the first `ways`. */
-static inline void sim_to_front(uint32_t *lines, uint32_t *sectors, uint32_t ways, uint32_t line, uint32_t there)
-{
-    memmove(lines + 1, lines, (ways - 1) * sizeof(*lines));
-    memmove(sectors + 1, sectors, (ways - 1) * sizeof(*sectors));
-    lines[0] = line;
-    sectors[0] = there;
-}
-
-/* The other policies. `rested` of a place: 0 as soon as it is used; how it grows, and what goes, is the policy's. */
-static inline void sim_rest(struct sim_level *level, uint32_t set, uint32_t way, bool hit)
-{
-    uint32_t *const rested = level->rested + (size_t)set * level->ways;
-    uint32_t resting = 0;
-
-    if (level->policy == SIM_NEXT)
-        level->at[set] = way;
-    if (level->policy == SIM_SRRIP || level->policy == SIM_SRRIP_F)
-        rested[way] = !hit ? 2 : level->policy == SIM_SRRIP || !rested[way] ? 0 : rested[way] - 1;
-    else
-        rested[way] = level->policy == SIM_CLOCK_HITS && !hit;
-    for (uint32_t w = 0; level->policy == SIM_BITS && w < level->ways; w++)
-        resting += rested[w];
-    for (uint32_t w = 0; level->policy == SIM_BITS && !resting && w < level->ways; w++)
-        rested[w] = w != way;
-}
-
-static inline uint32_t sim_longest_rested(struct sim_level *level, uint32_t set)
-{
-    uint32_t *const rested = level->rested + (size_t)set * level->ways;
-    const uint32_t enough = level->policy == SIM_SRRIP || level->policy == SIM_SRRIP_F ? 3 : 1;
-    const bool clock = level->policy == SIM_CLOCK || level->policy == SIM_CLOCK_HITS;
-    uint32_t longest = 0;
-
-    for (uint32_t w = clock ? level->at[set] : 0; clock; w = (w + 1) % level->ways) {
-        if (rested[w]) {
-            level->at[set] = (w + 1) % level->ways;
-            return w;
+    switch (level->policy) {
+    case SIM_LRU:
+        age[way] = (uint32_t)sim->accesses;
+        break;
+    case SIM_FIFO:
+        age[way] = hit ? age[way] : (uint32_t)sim->accesses;
+        break;
+    case SIM_RANDOM:
+        break;
+    case SIM_TREE: /* every node on the way points elsewhere from now on */
+        for (uint32_t node = level->ways + way; node > 1; node /= 2) {
+            level->tree[set] &= ~(1ull << node / 2);
+            level->tree[set] |= (uint64_t)!(node & 1) << node / 2;
         }
-        rested[w] = 1;
+        break;
+    case SIM_NEXT:
+        level->hand[set] = way;
+        break;
+    case SIM_SRRIP:
+    case SIM_SRRIP_F:
+        age[way] = !hit ? 2 : level->policy == SIM_SRRIP || !age[way] ? 0 : age[way] - 1;
+        break;
+    default:
+        age[way] = level->policy == SIM_CLOCK_HITS && !hit;
+        for (uint32_t w = 0; w < level->ways; w++)
+            old += age[w];
+        for (uint32_t w = 0; level->policy == SIM_BITS && !old && w < level->ways; w++)
+            age[w] = w != way;
     }
-    for (uint32_t w = 0; w < level->ways; w++)
-        longest = rested[w] > longest ? rested[w] : longest;
-    for (uint32_t w = 0; longest < enough && w < level->ways; w++)
-        rested[w] += enough - longest;
+}
+
+/* The place of a full set that goes. */
+static inline uint32_t sim_victim(struct sim *sim, struct sim_level *level, uint32_t set)
+{
+    uint32_t *const age = level->age + (size_t)set * level->ways, *const hand = &level->hand[set], ways = level->ways;
+    const uint32_t enough = level->policy == SIM_SRRIP || level->policy == SIM_SRRIP_F ? 3 : 1;
+    uint32_t oldest = 0, node = 1;
+
+    if (level->policy == SIM_RANDOM)
+        return (uint32_t)(random_next(&sim->random) % ways);
+    if (level->policy == SIM_NEXT)
+        return (*hand + 1) % ways;
+    if (level->policy == SIM_TREE) {
+        while (node < ways)
+            node = 2 * node + (level->tree[set] >> node & 1);
+        return node - ways;
+    }
+    if (level->policy == SIM_LRU || level->policy == SIM_FIFO) {
+        for (uint32_t w = 1; w < ways; w++)
+            oldest = age[w] < age[oldest] ? w : oldest;
+        return oldest;
+    }
+    if (level->policy == SIM_CLOCK || level->policy == SIM_CLOCK_HITS) {
+        for (; !age[*hand]; *hand = (*hand + 1) % ways)
+            age[*hand] = 1;
+        oldest = *hand;
+        *hand = (oldest + 1) % ways;
+        return oldest;
+    }
+    for (uint32_t w = 0; w < ways; w++)
+        oldest = age[w] > oldest ? age[w] : oldest;
+    for (uint32_t w = 0; oldest < enough && w < ways; w++)
+        age[w] += enough - oldest;
     for (uint32_t w = 0;; w++)
-        if (rested[w] >= enough)
+        if (age[w] >= enough)
             return w;
 }
 
@@ -150,64 +143,32 @@ static inline bool sim_level_lookup(struct sim *sim, struct sim_level *level, ui
     const uint32_t bank = level->bank_bytes ? (uint32_t)(address / level->bank_bytes) : 0;
     const uint32_t mixed =
         level->hashed ? number ^ number / level->sets ^ number / level->sets / level->sets : number ^ bank;
-    const uint32_t set = mixed % level->sets;
-    const uint32_t sector = 1u << address % level->line_bytes / level->fetch_bytes;
+    const uint32_t set = mixed % level->sets, sector = 1u << address % level->line_bytes / level->fetch_bytes;
     uint32_t *const lines = level->line + (size_t)set * level->ways;
     uint32_t *const sectors = level->sectors + (size_t)set * level->ways;
-    uint32_t way = sim_find(lines, level->held[set], number + 1);
+    uint32_t found = 0, empty = 0, way;
+    bool hit;
 
-    if (way--) {
-        const bool hit = sectors[way] & sector;
-
-        sectors[way] |= sector;
-        if (level->policy == SIM_TREE)
-            level->tree[set] = sim_tree_touch(level->tree[set], level->ways, way);
-        if (level->policy > SIM_TREE)
-            sim_rest(level, set, way, true);
-        if (level->policy == SIM_LRU)
-            sim_to_front(lines, sectors, way + 1, number + 1, sectors[way]);
-        return hit;
+    /* Without a way out, so that a compiler makes vector instructions of it. */
+    for (uint32_t w = 0; w < level->ways; w++) {
+        found |= lines[w] == number + 1 ? w + 1 : 0;
+        empty += lines[w] == 0;
     }
-    if (level->held[set] < level->ways)
-        way = level->held[set]++;
-    else if (level->policy == SIM_RANDOM)
-        way = (uint32_t)(random_next(&sim->random) % level->ways);
-    else if (level->policy == SIM_TREE)
-        way = sim_tree_victim(level->tree[set], level->ways);
-    else if (level->policy == SIM_NEXT)
-        way = (level->at[set] + 1) % level->ways;
-    else if (level->policy > SIM_TREE)
-        way = sim_longest_rested(level, set);
-    else
-        way = level->ways - 1;
-    if (level->policy > SIM_TREE)
-        sim_rest(level, set, way, false);
-    if (level->policy == SIM_TREE)
-        level->tree[set] = sim_tree_touch(level->tree[set], level->ways, way);
-    if (level->policy == SIM_LRU || level->policy == SIM_FIFO)
-        sim_to_front(lines, sectors, way + 1, number + 1, sector);
-    else {
-        lines[way] = number + 1;
-        sectors[way] = sector;
-    }
-    return false;
+    way = found ? found - 1 : empty ? level->ways - empty : sim_victim(sim, level, set);
+    hit = found && sectors[way] & sector;
+    sectors[way] = found ? sectors[way] | sector : sector;
+    lines[way] = number + 1;
+    sim_use(sim, level, set, way, found);
+    return hit;
 }
 
 static inline uint32_t sim_access(struct sim *sim, uint64_t address)
 {
+    sim->accesses++;
     for (uint32_t i = 0; i < sim->level_count; i++)
         if (sim_level_lookup(sim, &sim->levels[i], address))
             return sim->levels[i].cycles;
     return sim->memory_cycles;
-}
-
-static inline void sim_forget(struct sim *sim)
-{
-    for (uint32_t i = 0; i < sim->level_count; i++) {
-        const struct sim_level *level = &sim->levels[i];
-
-        memset(level->held, 0, level->sets * sizeof(*level->held));
-    }
 }
 
 static inline enum status sim_walk(void *context, const struct probe_walk *walk, uint32_t *cycles)
@@ -215,15 +176,16 @@ static inline enum status sim_walk(void *context, const struct probe_walk *walk,
     struct sim *sim = context;
 
     sim->walks++;
-    if (!sim->keeps)
-        sim_forget(sim);
+    for (uint32_t i = 0; i < sim->level_count && !sim->keeps; i++)
+        memset(sim->levels[i].line, 0, (size_t)sim->levels[i].sets * sim->levels[i].ways * sizeof(uint32_t));
     for (uint32_t pass = 0; pass < walk->warm_up + walk->timed; pass++)
         for (size_t i = 0; i < walk->count; i++) {
             double value;
 
-            sim->accesses++;
-            if (sim->kept)
+            if (sim->kept) {
                 sim_access(sim, sim->kept);
+                sim->accesses--;
+            }
             value = sim_access(sim, walk->address[i]) + sim->noise * sim_gauss(&sim->random);
             if (pass < walk->warm_up)
                 continue;
@@ -240,14 +202,13 @@ static inline void sim_open(struct sim *sim)
         struct sim_level *level = &sim->levels[i];
         const size_t places = (size_t)level->sets * level->ways;
 
-        level->line = calloc(places, sizeof(*level->line));
-        level->sectors = calloc(places, sizeof(*level->sectors));
-        level->held = calloc(level->sets, sizeof(*level->held));
+        level->line = calloc(3 * places + level->sets, sizeof(*level->line));
         level->tree = calloc(level->sets, sizeof(*level->tree));
-        level->rested = calloc(places, sizeof(*level->rested));
-        level->at = calloc(level->sets, sizeof(*level->at));
-        if (!level->line || !level->sectors || !level->held || !level->tree || !level->rested || !level->at)
+        if (!level->line || !level->tree)
             abort();
+        level->sectors = level->line + places;
+        level->age = level->sectors + places;
+        level->hand = level->age + places;
     }
 }
 
@@ -255,11 +216,7 @@ static inline void sim_close(struct sim *sim)
 {
     for (uint32_t i = 0; i < sim->level_count; i++) {
         free(sim->levels[i].line);
-        free(sim->levels[i].sectors);
-        free(sim->levels[i].held);
         free(sim->levels[i].tree);
-        free(sim->levels[i].rested);
-        free(sim->levels[i].at);
     }
 }
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "capture.h"
-#include "characterize.h"
+#include "characterization.h"
 #include "probe_record.h"
 #include "random.h"
 
@@ -87,31 +87,15 @@ static void ask_all(struct probe_record *record, size_t step)
     }
 }
 
-/* The record as a file has it, as one experiment, read again. */
-static void through_a_file(const struct probe_record *record, struct characterization *read)
-{
-    struct outcome outcome = {.experiment = {.name = "one", .what = "of a test", .path = "constant"},
-                              .evidence = record->exchanges,
-                              .evidence_count = record->count};
-    struct characterization made = {.device = {.sm_count = 1}, .outcomes = &outcome, .count = 1};
-    char name[] = "/tmp/cbank_record_XXXXXX";
-    const int descriptor = mkstemp(name);
-
-    assert_true(descriptor >= 0);
-    assert_int_equal(probes_describe(&record->source, &made.probes), STATUS_OK);
-    assert_int_equal(document_write(&characterization_document, &made, name), STATUS_OK);
-    assert_int_equal(characterization_read(name, read), STATUS_OK);
-    free(made.probes.kernels);
-    close(descriptor);
-    unlink(name);
-}
-
 static void what_was_asked_is_answered_again(void **unused)
 {
     const uint64_t banks[PROBE_MEMBERS] = {0x7f0000010000, 0x7f0000020000};
+    char name[] = "/tmp/cbank_record_XXXXXX";
+    const int descriptor = mkstemp(name);
     struct probe_record first = {
         .source = {.samples_max = 4096, .bank_address = banks, .ask = answer_at_random, .kernel = no_kernel}};
-    struct characterization read = {.count = 0};
+    struct outcome outcome = {.experiment = {.name = "one", .what = "of a test", .path = "constant"}};
+    struct characterization made = {.device = {.sm_count = 1}, .outcomes = &outcome, .count = 1}, read = {.count = 0};
     struct probe_record again = {.count = 0};
     static uint32_t address[LIST_MAX], answer[ANSWER_MAX];
     uint64_t random = 5;
@@ -122,7 +106,15 @@ static void what_was_asked_is_answered_again(void **unused)
     (void)unused;
     ask_all(&first, 1);
     assert_int_equal(asked, QUESTIONS);
-    through_a_file(&first, &read);
+    outcome.evidence = first.exchanges;
+    outcome.evidence_count = first.count;
+    assert_true(descriptor >= 0);
+    assert_int_equal(probes_describe(&first.source, &made.probes), STATUS_OK);
+    assert_int_equal(document_write(&characterization_document, &made, name), STATUS_OK);
+    assert_int_equal(characterization_read(name, &read), STATUS_OK);
+    free(made.probes.kernels);
+    close(descriptor);
+    unlink(name);
     replay = (struct probe_replay){.file = "file",
                                    .probes = &read.probes,
                                    .exchanges = read.exchanges,
