@@ -23,18 +23,6 @@ CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank"
 # loads it is left out where the sanitized program has a CUDA engine.
 SANITIZED = "asan" in CBANK
 
-# The default plan, and what else there is.
-PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random"]
-PATHS = ["constant", "global", "readonly"]
-MORE_PATTERNS = ["half_warp", "distinct", "broadcast", "lockstep", "hashed"]
-MORE_PATHS = ["restrict", "global_l2", "texture", "shared", "shared_copies", "staging", "shuffle", "select_4", "select_16", "param",
-              "constant_uniform", "constant_operand"]
-WORKLOADS = ["add", "add_switch", "add_runtime", "refill", "modules", "stencil_1d", "conv_1d", "conv_2d", "conv_3d",
-             "lookup"]
-# Parameters that are left out where they are what they always were.
-LEFT_OUT = ["width_bytes", "table_bytes", "warps_per_sm", "taken_bytes", "pressure_bytes", "table_count"]
-DEFAULT_ELEMENTS = [12800000, 128000]
-
 # A plan of one small cell, for tests that only need some result.
 ONE_CELL = ["--engine", "model", "--pattern", "per_warp", "--path", "constant", "--elements", "4096"]
 # A plan that takes a while on any machine: every size is walked anew.
@@ -51,6 +39,26 @@ def cbank(*arguments, cwd=None, **environment):
 def write_text(path, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+@functools.lru_cache
+def rows(table):
+    """The rows of a table of the program, by `cbank list`."""
+    return json.loads(cbank("list", table, "--json").stdout)
+
+
+def names(table):
+    return [row["name"] for row in rows(table)]
+
+
+def default_plan():
+    """(paths, patterns, elements) of a run without options."""
+    add = next(row for row in rows("workloads") if row["name"] == "add")
+    return ["constant", "global", "readonly"], add["patterns"], add["elements"]
+
+
+def has_gpu():
+    return any(device["engine"] == "cuda" for device in rows("devices"))
 
 
 def loads_vendor_libraries_under_a_sanitizer():
@@ -100,38 +108,30 @@ class Case(Scratch):
 class Smoke(Case):
     """What must work in every build, with no toolkit too."""
 
-    def test_default_plan(self):
+    def test_the_default_plan_is_modelled_in_seconds(self):
         started = time.monotonic()
         done = self.check(cbank("run", "--engine", "model", "--json", self.file), 0)
         seconds = time.monotonic() - started
         result = read_json(self.file)
         validator().validate(result)
-        self.assertEqual(result["engine"], "model")
-        self.assertIs(result["complete"], True)
-        expected = {("add", path, pattern, elements, 1024, "hot")
-                    for path in PATHS for pattern in PATTERNS for elements in DEFAULT_ELEMENTS}
-        self.assertEqual({identity(cell) for cell in result["cells"]}, expected)
-        self.assertEqual(len(result["cells"]), 24)
+        self.assertEqual((result["engine"], result["complete"], len(result["cells"])), ("model", True, 24))
+        paths, patterns, sizes = default_plan()
+        self.assertEqual({identity(cell) for cell in result["cells"]},
+                         {("add", path, pattern, elements, 1024, "hot")
+                          for path in paths for pattern in patterns for elements in sizes})
         for cell in result["cells"]:
-            self.assertEqual(cell["status"], "ok", cell)
-            self.assertEqual(cell["array_bytes"], 65536)
+            self.assertEqual((cell["status"], cell["array_bytes"]), ("ok", 65536))
             self.assertGreater(cell["time_ns"]["value"], 0)
-        for name in PATTERNS + PATHS:
+        for name in paths + patterns + ["model"]:
             self.assertIn(name, done.stdout)
-        self.assertIn("model", done.stdout)
         if not SANITIZED:
             self.assertLess(seconds, 10, "the default plan on the model engine takes too long")
 
-    def test_show_prints_what_run_printed(self):
+    def test_show_prints_the_table_of_the_run(self):
         ran = self.check(cbank("run", *ONE_CELL, "--json", self.file), 0)
         shown = self.check(cbank("show", self.file), 0)
         self.assertEqual(shown.stdout, "".join(line for line in ran.stdout.splitlines(True)
                                                if not line.startswith("result: ")))
-
-    def test_list(self):
-        rows = json.loads(self.check(cbank("list", "patterns", "--json"), 0).stdout)
-        self.assertEqual([row["name"] for row in rows], PATTERNS + MORE_PATTERNS)
-        self.assertEqual([row["name"] for row in rows if row["core"]], PATTERNS)
 
     def test_doctor(self):
         if loads_vendor_libraries_under_a_sanitizer():
@@ -154,8 +154,7 @@ class Smoke(Case):
 
     def test_help_and_version(self):
         with open(os.path.join(ROOT, "VERSION"), encoding="utf-8") as file:
-            version = file.read().strip()
-        self.assertIn(version, self.check(cbank("--version"), 0).stdout)
+            self.assertIn(file.read().strip(), self.check(cbank("--version"), 0).stdout)
         said = self.check(cbank("--help"), 0).stdout
         self.assertIn("Exit codes", said)
         self.assertLessEqual(max(map(len, said.splitlines())), 80)
@@ -164,19 +163,14 @@ class Smoke(Case):
 
 
 class Run(Case):
-    def test_select_by_lists(self):
-        result = self.run_plan("--engine", "model", "--pattern", "per_thread,per_warp", "--path", "readonly,constant",
-                               "--elements", "1000,31", "--block-size", "32,96", "--regime", "hot,cold",
-                               "--workload", "add")
-        self.assertEqual({identity(cell) for cell in result["cells"]},
-                         {("add", path, pattern, elements, block_size, regime)
-                          for path in ("readonly", "constant") for pattern in ("per_thread", "per_warp")
-                          for elements in (1000, 31) for block_size in (32, 96) for regime in ("hot", "cold")})
-
-    def test_names_twice_count_once(self):
-        result = self.run_plan("--engine", "model", "--pattern", "per_warp,per_warp", "--path", "global",
-                               "--elements", "64,64")
-        self.assertEqual(len(result["cells"]), 1)
+    def test_the_plan_is_every_combination_and_each_once(self):
+        result = self.run_plan("--engine", "model", "--pattern", "per_thread,per_warp,per_warp", "--path",
+                               "readonly,constant", "--elements", "1000,31,31", "--block-size", "32,96",
+                               "--regime", "hot,cold")
+        self.assertEqual(sorted(identity(cell) for cell in result["cells"]),
+                         sorted(("add", path, pattern, elements, block_size, regime)
+                                for path in ("readonly", "constant") for pattern in ("per_thread", "per_warp")
+                                for elements in (1000, 31) for block_size in (32, 96) for regime in ("hot", "cold")))
 
     def test_parameters_are_axes(self):
         result = self.run_plan("--engine", "model", "--pattern", "per_warp,distinct", "--path", "constant,global",
@@ -192,7 +186,7 @@ class Run(Case):
                                  distinct if cell["path"] == "constant" else sectors)
 
     def test_each_workload_has_its_own_plan(self):
-        """What the command line does not name is the workload's own; what it does is every workload's."""
+        """Axes that the command line does not name are the workload's own."""
         result = self.run_plan("--engine", "model", "--workload", "all", "--path", "constant", "--elements", "4096")
         plans = {}
         for cell in result["cells"]:
@@ -202,18 +196,18 @@ class Run(Case):
                                ("parameters", cell["parameters"])):
                 if value not in plan[key]:
                     plan[key].append(value)
-        self.assertEqual(list(plans), WORKLOADS)
-        fallbacks = {row["name"]: row["fallback"]
-                     for row in json.loads(cbank("list", "parameters", "--json").stdout)}
-        for row in json.loads(cbank("list", "workloads", "--json").stdout):
+        self.assertEqual(list(plans), names("workloads"))
+        fallbacks = {row["name"]: row["fallback"] for row in rows("parameters")}
+        for row in rows("workloads"):
             plan = plans[row["name"]]
             self.assertEqual((plan["patterns"], plan["block_sizes"]), (row["patterns"], row["block_sizes"]))
-            named = [name for name in row["parameters"] if name not in LEFT_OUT]
-            if row["index"] == "loaded":  # a source takes parameters, too
-                self.assertTrue(all({name: fallbacks[name][0] for name in named}.items() <= given.items()
-                                    for given in plan["parameters"]))
-                continue
-            self.assertEqual(plan["parameters"], [{name: value} for name in named for value in fallbacks[name]] or [{}])
+            named = {name for parameters in plan["parameters"] for name in parameters}
+            if row["index"] != "loaded":  # of lookups, the source takes parameters, too
+                self.assertEqual(plan["parameters"],
+                                 [{name: value} for name in named for value in fallbacks[name]] or [{}])
+                self.assertLessEqual(named, set(row["parameters"]))
+            for name in set(row["parameters"]) - named:  # left out where they have the value of a cell without them
+                self.assertIn(fallbacks[name], ([1], [4], ["whole"], ["full"], ["none"]))
 
     def test_cells_that_cannot_be_are_skipped_with_a_reason(self):
         done = self.check(cbank("run", "--engine", "model", "--path", "all", "--workload", "add,conv_3d", "--pattern",
@@ -229,8 +223,8 @@ class Run(Case):
                 self.assertIsNone(cell["time_ns"]["value"])
         self.assertEqual(sorted((reason, len(cells)) for reason, cells in reasons.items()), [
             ("constant_operand needs an index that is known when the kernel is compiled", 1),
-            ("conv_3d has a radius of 3 at most", len(PATHS + MORE_PATHS)),
-            ("conv_3d reads another element at every step, which the pattern does not", 2 * len(PATHS + MORE_PATHS)),
+            ("conv_3d has a radius of 3 at most", len(rows("paths"))),
+            ("conv_3d reads another element at every step, which the pattern does not", 2 * len(rows("paths"))),
             ("select_16 is for workloads whose indices are data", 3),
             ("select_4 is for workloads whose indices are data", 3),
             ("shared_copies is for workloads whose indices are data", 3),
@@ -251,7 +245,7 @@ class Run(Case):
     def test_tables_of_everything_fit(self):
         done = self.check(cbank("run", "--engine", "model", "--workload", "all", "--path", "all", "--pattern", "all",
                                 "--elements", "2048", "--json", self.file), 0)
-        for name in PATHS + MORE_PATHS + PATTERNS + MORE_PATTERNS + WORKLOADS:
+        for name in names("paths") + names("patterns") + names("workloads"):
             self.assertIn(name, done.stdout)
         tables = [line for line in done.stdout.splitlines() if " | " in line]
         self.assertGreater(len(tables), 100)
@@ -271,7 +265,7 @@ class Run(Case):
         self.assertEqual(load["global", "per_block"], 1)
         self.assertEqual(load["global", "per_thread"], 4)
         self.assertEqual(load["global", "pseudo_random"], 32)
-        for pattern in PATTERNS:
+        for pattern in default_plan()[1]:
             self.assertEqual(load["readonly", pattern], load["global", pattern])
 
     def test_exact_counters_equal_their_expectation(self):
@@ -290,46 +284,29 @@ class Run(Case):
         result = self.run_plan(*ONE_CELL, "--counters", "none")
         self.assertEqual(result["cells"][0]["counters"], {})
 
-    def test_json_to_stdout(self):
+    def test_json_goes_to_stdout_to_a_folder_and_over_a_file(self):
         done = self.check(cbank("run", *ONE_CELL, "--json", "-", cwd=self.folder), 0)
         validator().validate(json.loads(done.stdout))
         self.assertEqual(os.listdir(self.folder), [])
-
-    def test_json_into_a_folder(self):
         self.check(cbank("run", *ONE_CELL, "--json", "new/folder/", cwd=self.folder), 0)
-        names = os.listdir(os.path.join(self.folder, "new/folder"))
-        self.assertEqual(len(names), 1)
-        self.assertTrue(names[0].endswith(".json"))
-
-    def test_json_by_default_into_the_current_folder(self):
+        name, = os.listdir(os.path.join(self.folder, "new/folder"))
+        self.assertTrue(name.endswith(".json"))
         self.check(cbank("run", *ONE_CELL, cwd=self.folder), 0)
-        self.assertEqual(len(os.listdir(self.folder)), 1)
-
-    def test_existing_file_is_replaced_whole(self):
+        self.assertEqual(len(os.listdir(self.folder)), 2)
         write_text(self.file, "x" * 1000000)
         self.assertEqual(len(self.run_plan(*ONE_CELL)["cells"]), 1)
-        self.assertEqual(os.listdir(self.folder), ["result.json"])
+        self.assertEqual(len(os.listdir(self.folder)), 3)
 
-    def test_same_seed_same_result(self):
-        first = self.run_plan(*ONE_CELL, "--seed", "7")
-        second = self.run_plan(*ONE_CELL, "--seed", "7")
-        self.assertEqual(first["seed"], second["seed"])
-        self.assertEqual(first["cells"], second["cells"])
-
-    def test_large_seed_survives(self):
+    def test_a_seed_gives_the_same_result_and_is_recorded(self):
+        first, second = (self.run_plan(*ONE_CELL, "--seed", "7") for _ in range(2))
+        self.assertEqual((first["seed"], first["cells"]), (second["seed"], second["cells"]))
+        self.assertIn("per_warp", json.dumps(first["tool"]["argv"]))
         self.assertEqual(int(self.run_plan(*ONE_CELL, "--seed", str(2**64 - 1))["seed"]), 2**64 - 1)
 
-    def test_quiet_prints_nothing(self):
+    def test_quiet_prints_nothing_and_no_pipe_gets_a_progress_line(self):
         done = self.check(cbank("run", *ONE_CELL, "--quiet", "--json", self.file), 0)
         self.assertEqual(done.stdout + done.stderr, "")
-
-    def test_no_progress_line_without_a_terminal(self):
-        done = self.check(cbank("run", *ONE_CELL, "--json", self.file), 0)
-        self.assertNotIn("\r", done.stderr)
-
-    def test_argv_is_recorded(self):
-        result = self.run_plan(*ONE_CELL)
-        self.assertIn("per_warp", json.dumps(result["tool"]["argv"]))
+        self.assertNotIn("\r", self.check(cbank("run", *ONE_CELL, "--json", self.file), 0).stderr)
 
     def test_another_card_changes_the_prediction(self):
         default = self.run_plan(*ONE_CELL)["cells"][0]["time_ns"]["value"]
@@ -345,17 +322,15 @@ class Run(Case):
         self.assertIn("counter_differs", json.dumps(read_json(self.file)["cells"][0]["flags"]))
         self.assertIn("expected", done.stdout + done.stderr)
 
-    def test_color(self):
+    def test_color_is_for_terminals_that_want_it(self):
         self.check(cbank("run", *ONE_CELL, "--json", self.file), 0)
-        self.assertNotIn("\033", cbank("show", self.file).stdout)
-        self.assertIn("\033", cbank("show", "--color", "always", self.file).stdout)
-        self.assertNotIn("\033", cbank("show", "--color", "never", self.file).stdout)
-
-    def test_color_on_a_terminal(self):
-        self.check(cbank("run", *ONE_CELL, "--json", self.file), 0)
-        self.assertIn("\033", self.on_terminal("show", self.file))
-        self.assertNotIn("\033", self.on_terminal("show", self.file, NO_COLOR="1"))
-        self.assertNotIn("\033", self.on_terminal("show", self.file, TERM="dumb"))
+        for colored, text in ((False, cbank("show", self.file).stdout),
+                              (True, cbank("show", "--color", "always", self.file).stdout),
+                              (True, self.on_terminal("show", self.file)),
+                              (False, self.on_terminal("show", "--color", "never", self.file)),
+                              (False, self.on_terminal("show", self.file, NO_COLOR="1")),
+                              (False, self.on_terminal("show", self.file, TERM="dumb"))):
+            self.assertEqual("\033" in text, colored)
 
     def on_terminal(self, *arguments, **environment):
         """What the program prints where stdout is a terminal."""
@@ -478,12 +453,11 @@ class Interrupted(Case):
         self.assertEqual(os.listdir(self.folder), ["result.json"])
         return result
 
-    def test_ctrl_c_leaves_a_valid_partial_file(self):
-        self.interrupted(signal.SIGINT)
-        self.check(cbank("show", self.file), 0)
-
-    def test_kill_leaves_a_valid_partial_file(self):
-        self.interrupted(signal.SIGTERM)
+    def test_a_signal_leaves_a_valid_partial_file(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.interrupted(number)
+            self.check(cbank("show", self.file), 0)
+            os.remove(self.file)
 
     def partial(self):
         """A result in which the second half of the cells is still to be measured, and the complete one."""
@@ -517,13 +491,10 @@ class Interrupted(Case):
         self.assertEqual(read_json(self.file), partial)
         self.assertEqual(read_json(other)["cells"], complete["cells"])
 
-    def test_resume_of_a_complete_result_changes_no_cell(self):
+    def test_resume_of_a_complete_result_changes_no_cell_and_takes_no_plan(self):
         complete = self.run_plan(*ONE_CELL)
         self.check(cbank("run", "--resume", self.file), 0)
         self.assertEqual(read_json(self.file)["cells"], complete["cells"])
-
-    def test_resume_takes_no_plan(self):
-        self.run_plan(*ONE_CELL)
         self.usage_error("run", "--resume", self.file, "--elements", "64", words=["--resume"])
 
 
@@ -550,42 +521,29 @@ class BadInput(Case):
                 self.usage_error(*arguments, words=[closest, valid])
 
     def test_far_names_get_the_list_without_a_guess(self):
-        done = self.usage_error("run", "--pattern", "zzzzzzzzzzzz", words=PATTERNS)
+        done = self.usage_error("run", "--pattern", "zzzzzzzzzzzz", words=names("patterns"))
         self.assertNotIn("did you mean", done.stderr)
 
     def test_limits(self):
         for option, value, limit in [
                 ("--elements", "0", "1 to 4294966272"),
                 ("--elements", "-5", "1 to 4294966272"),
-                ("--elements", "4294967296", "1 to 4294966272"),
                 ("--elements", "99999999999999999999999", "1 to 4294966272"),
-                ("--elements", "128,0", "1 to 4294966272"),
                 ("--elements", "many", "many"),
-                ("--elements", "", ""),
                 ("--elements", "1e6", "1e6"),
                 ("--elements", "5,", ""),
-                ("--block-size", "0", "1024"),
-                ("--block-size", "-32", "1024"),
                 ("--block-size", "33", "32"),
                 ("--block-size", "1056", "1024"),
                 ("--distinct", "64", "1 to 32 addresses"),
-                ("--distinct", "0", "1 to 32 addresses"),
                 ("--in-flight", "3", "power of two from 1 to 4 lookups"),
                 ("--stride-bytes", "6", "multiple of 4 from 4 to 2048 bytes"),
-                ("--stride-bytes", "0", "multiple of 4"),
                 ("--stride-bytes", "64,2052", "multiple of 4 from 4 to 2048 bytes"),
-                ("--radius", "0", "1 to 7 elements"),
                 ("--radius", "8", "1 to 7 elements"),
-                ("--radius", "x", "'x'"),
-                ("--refill-bytes", "65540", "multiple of 4 from 4 to 65536 bytes"),
-                ("--modules", "5", "1 to 4 modules"),
                 ("--max-noise", "0", "percent"),
                 ("--max-noise", "nan", "nan"),
-                ("--max-noise", "-1", "percent"),
                 ("--device", "-1", "device"),
                 ("--device", "900", "device"),
                 ("--seed", "-1", "seed"),
-                ("--seed", "x", "seed"),
                 ("--json", "", "json"),
         ]:
             with self.subTest(option=option, value=value):
@@ -698,26 +656,14 @@ class BadInput(Case):
                 write_text(path, text)
                 self.usage_error("run", *ONE_CELL, "--card", path, words=["card.json"])
 
-    def test_cuda_engine_without_a_gpu(self):
-        devices = json.loads(cbank("list", "devices", "--json").stdout)
-        if any(device["engine"] == "cuda" for device in devices):
-            self.skipTest("there is a GPU")
+    @unittest.skipIf(has_gpu(), "there is a GPU")
+    def test_without_a_gpu_cuda_is_refused_and_the_model_says_what_it_is(self):
+        """Who asked for no engine and gets the model is told on stderr, --quiet or not, and in the file."""
         done = self.check(cbank("run", "--engine", "cuda", cwd=self.folder), 3, "cuda")
-        self.assertEqual(os.listdir(self.folder), [])
-        self.assertEqual(done.stdout, "")
-
-    def test_auto_takes_the_model_where_there_is_no_gpu(self):
-        devices = json.loads(cbank("list", "devices", "--json").stdout)
-        if any(device["engine"] == "cuda" for device in devices):
-            self.skipTest("there is a GPU")
+        self.assertEqual((os.listdir(self.folder), done.stdout), ([], ""))
         done = self.check(cbank("run", "--elements", "64", "--json", self.file), 0, "model engine", "modelled")
         self.assertEqual(read_json(self.file)["engine"], "model")
         self.assertIn("modelled", done.stdout)
-
-    def test_nobody_takes_a_modelled_number_for_a_measured_one(self):
-        """Who asked for no engine and gets the model is told on stderr, --quiet or not, and in the file."""
-        if any(device["engine"] == "cuda" for device in json.loads(cbank("list", "devices", "--json").stdout)):
-            self.skipTest("there is a GPU")
         for arguments in (["--quiet"], []):
             done = self.check(cbank("run", *ONE_CELL[2:], *arguments, "--json", "-"), 0,
                               "warning: no GPU measured", "modelled")
@@ -736,10 +682,10 @@ def paths_of(value, prefix=()):
 
 class Lists(Case):
     def test_every_list(self):
-        names = ["workloads", "paths", "patterns", "parameters", "regimes", "counters", "engines", "devices", "images", "chips"]
-        if loads_vendor_libraries_under_a_sanitizer():
-            names.remove("chips")
-        for name in names:
+        loading = {"chips", "metrics"} if loads_vendor_libraries_under_a_sanitizer() else set()
+        lists = re.findall(r"\w+", cbank("list", "no such list").stderr.split("valid: ")[1])
+        self.assertIn("paths", lists)
+        for name in [name for name in lists if name not in loading]:
             with self.subTest(name):
                 rows = json.loads(self.check(cbank("list", name, "--json"), 0).stdout)
                 for width in (80, 200):
@@ -771,44 +717,15 @@ class Lists(Case):
         for name, rows in everything.items():
             self.assertEqual(rows, json.loads(cbank("list", name, "--json").stdout))
         text = self.check(cbank("list"), 0).stdout
-        for name in PATTERNS + PATHS:
+        for name in names("patterns") + names("paths"):
             self.assertIn(name, text)
 
-    def test_rows(self):
-        rows = json.loads(cbank("list", "paths", "--json").stdout)
-        self.assertEqual([(row["name"], row["sass"], row["ptx"]) for row in rows],
-                         [("constant", "LDC", "ld.const"), ("global", "LDG", "ld.global"),
-                          ("readonly", "LDG.CONSTANT", "ld.global.nc"), ("restrict", "LDG.CONSTANT", "ld.global.nc"),
-                          ("global_l2", "LDG.STRONG", "ld.global.cg"), ("texture", "TLD", "tex.1d"),
-                          ("shared", "LDS", "ld.shared"), ("shared_copies", "LDS", "ld.shared"),
-                          ("staging", "LDS", "ld.shared"), ("shuffle", "SHFL", "shfl"),
-                          ("select_4", "SEL", "selp"), ("select_16", "SEL", "selp"),
-                          ("param", "LDC.PARAMETER", "ld.param"), ("constant_uniform", "ULDC", "ld.const"),
-                          ("constant_operand", "OPERAND", "ld.const")])
-        self.assertEqual([row["name"] for row in rows if row["chosen"]],
-                         ["select_4", "select_16", "constant_uniform", "constant_operand"])
-        self.assertEqual([row["name"] for row in rows if not row["loads"]], ["staging"])
-        self.assertEqual([row["name"] for row in rows if row["bytes"] < 65536],
-                         ["shared_copies", "shuffle", "select_4", "select_16", "param"])
-        self.assertEqual([row["name"] for row in rows if row["copies"] > 1], ["shared_copies"])
-        self.assertEqual({row["name"]: row["scope"] for row in rows if row["scope"] != "thread"},
-                         {"constant_uniform": "block", "constant_operand": "immediate"})
-        rows = json.loads(cbank("list", "workloads", "--json").stdout)
-        self.assertEqual([(row["name"], row["steps"], row["dimensions"], row["variants"]) for row in rows],
-                         [(name, 1, 1, 0) for name in WORKLOADS[:5]] +
-                         [("stencil_1d", 4, 1, 0), ("conv_1d", 0, 1, 7), ("conv_2d", 0, 2, 7), ("conv_3d", 0, 3, 3),
-                          ("lookup", 0, 1, 5)])
-        self.assertEqual([row["index"] for row in rows],
-                         ["compiled", "switched", "switched_length"] + ["compiled"] * 6 + ["loaded"])
-
     def test_parameters_say_who_takes_them(self):
-        rows = json.loads(cbank("list", "parameters", "--json").stdout)
-        taken = {(taker, row["name"]) for row in rows for taker in row["taken_by"]}
-        takers = [row for table in ("patterns", "sources", "workloads")
-                  for row in json.loads(cbank("list", table, "--json").stdout)]
+        taken = {(taker, row["name"]) for row in rows("parameters") for taker in row["taken_by"]}
+        takers = rows("patterns") + rows("sources") + rows("workloads")
         self.assertEqual(taken, {(row["name"], name) for row in takers for name in row["parameters"]})
         help_text = cbank("run", "--help").stdout
-        for row in rows:
+        for row in rows("parameters"):
             self.assertIn(f"{row['option']}=LIST", help_text)
 
     def test_schema_is_a_schema(self):
