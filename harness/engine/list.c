@@ -407,9 +407,9 @@ static const struct list lists[] = {
      TABLE("counter", counters, counter_count), FIELDS(counter_fields)},
     {.name = "engines", .title = "Engines: what executes a plan", .beside = 2, .fill = list_engines},
     {.name = "devices", .title = "Devices: what the engines can run on here", .beside = 6, .fill = list_devices},
-    {.name = "chips", .title = "Chips: whose metrics CUPTI knows, and which counters of the table they lack", .beside = 1, .fill = list_chips},
-    {.name = "metrics", .title = "Metrics: what CUPTI counts of constants, LDC and uniform loads, for --counters with a rollup (NAME.sum)", .beside = 1, .fill = list_metrics},
-    {.name = "cards", .title = "Cards: the chips that --card takes by name, and what is known of their constant caches", .beside = 6, .fill = list_cards},
+    {.name = "chips", .title = "Chips: those that CUPTI knows, and the counters that they lack", .beside = 1, .fill = list_chips},
+    {.name = "metrics", .title = "Metrics: of constants, LDC and uniform loads, for --counters (NAME.sum)", .beside = 1, .fill = list_metrics},
+    {.name = "cards", .title = "Cards: chips that --card takes by name, and their constant caches", .beside = 6, .fill = list_cards},
     {.name = "images", .title = "Images: the kernels in this program", .beside = 2, .fill = list_images},
 };
 /* clang-format on */

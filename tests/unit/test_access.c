@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Exact counts against a count thread by thread, and against numbers worked out by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "access.h"
 #include "capture.h"
 #include "cells.h"
 #include "size.h"
+#include "test.h"
 
 /* -- patterns that the table does not have ------------------------------------------------------------ */
 
@@ -430,11 +424,10 @@ static void check_sizes(struct cell cell)
         }
 }
 
-static void table_patterns_match_brute_force(void **state)
+TEST(table_patterns_match_brute_force)
 {
     static const char *const some_paths[] = {"constant", "param"};
 
-    (void)state;
     for (size_t path = 0; path < 2; path++)
         for (size_t p = 0; p < pattern_count; p++) {
             struct cell cell = make_cell(&workloads[0], path_named(some_paths[path]), &patterns[p], 1, 32);
@@ -459,7 +452,7 @@ static bool brute_holds(const struct cell *cell)
 }
 
 /* Elements of every width, in tables of every size, on paths of which two load the widest in pieces. */
-static void tables_of_every_width_match_brute_force(void **state)
+TEST(tables_of_every_width_match_brute_force)
 {
     static const char *const some_paths[] = {"constant",      "param",   "global",   "shared",   "staging",
                                              "shared_copies", "shuffle", "select_4", "select_16"};
@@ -467,7 +460,6 @@ static void tables_of_every_width_match_brute_force(void **state)
     char reason[CELL_REASON_BYTES];
     uint32_t turn = 0, checked = 0;
 
-    (void)state;
     for (size_t path = 0; path < sizeof(some_paths) / sizeof(some_paths[0]); path++)
         for (size_t p = 0; p < pattern_count; p++)
             for (uint32_t width = 1; width <= 16; width *= 2)
@@ -491,11 +483,10 @@ static void tables_of_every_width_match_brute_force(void **state)
     assert_true(checked > 2000 / every);
 }
 
-static void local_patterns_match_brute_force(void **state)
+TEST(local_patterns_match_brute_force)
 {
     const struct workload steps = three_steps();
 
-    (void)state;
     for (size_t p = 0; p < sizeof(local_patterns) / sizeof(local_patterns[0]); p++) {
         check_sizes(make_cell(&workloads[0], &paths[0], &local_patterns[p], 1, 32));
         check_sizes(make_cell(&steps, &paths[0], &local_patterns[p], 1, 32));
@@ -503,14 +494,13 @@ static void local_patterns_match_brute_force(void **state)
 }
 
 /* Every workload on every path that it can have: few elements, since convolutions have many steps. */
-static void workloads_match_brute_force(void **state)
+TEST(workloads_match_brute_force)
 {
     static const uint64_t elements[] = {1, 5, 33, 100, 1023, 1025, 1056, 2080, 3001, 5000};
     const size_t every = repetitions(1, sanitized(5, 4));
     char reason[CELL_REASON_BYTES];
     size_t checked = 0;
 
-    (void)state;
     for (size_t w = 0; w < workload_count; w++)
         for (size_t p = 0; p < path_count && workloads[w].index != INDEX_LOADED; p++) /* those: test_lookup.c */
             for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e += every)
@@ -532,13 +522,12 @@ static void workloads_match_brute_force(void **state)
 }
 
 /* All radii, and images that end anywhere in a row, in a plane, or a few elements into another. */
-static void convolutions_match_brute_force(void **state)
+TEST(convolutions_match_brute_force)
 {
     static const uint64_t elements[] = {1,    2,    6,    31,   32,   34,   37,   64,   68,   96,   97,
                                         1000, 1024, 1026, 2048, 2050, 3000, 4090, 4095, 4096, 4100, 9000};
     const size_t every = repetitions(1, sanitized(6, 2));
 
-    (void)state;
     for (size_t w = 0; w < workload_count; w++)
         for (uint32_t radius = 1; workloads[w].takes & PARAMETER_BIT(radius) && radius <= workloads[w].variants;
              radius += workloads[w].dimensions)
@@ -552,12 +541,11 @@ static void convolutions_match_brute_force(void **state)
 }
 
 /* Three planes and a part of a fourth: whole planes, whole rows and a part of one. */
-static void volume_matches_brute_force(void **state)
+TEST(volume_matches_brute_force)
 {
     struct cell cell = make_cell(workload_named("conv_3d"), path_named("staging"), pattern_named("lockstep"),
                                  3 * 1024 + 5 * 32 + 3, 256);
 
-    (void)state;
     cell.parameters[PARAMETER_radius] = 1;
     check(&cell);
     cell.elements = 31 * 1024 + 7; /* close to a whole cube */
@@ -567,9 +555,8 @@ static void volume_matches_brute_force(void **state)
 }
 
 /* More blocks than the table has elements: per_block comes round. */
-static void block_index_wraps(void **state)
+TEST(block_index_wraps)
 {
-    (void)state;
     for (size_t p = 0; p < pattern_count; p++) {
         struct cell cell = make_cell(&workloads[0], &paths[0], &patterns[p], 32u * 16384 + 32 * 7 + 5, 32);
 
@@ -587,7 +574,7 @@ static void block_index_wraps(void **state)
  * (16284, 100 short) and d = 24 (200 short). So every address has a line of its own. A block reads 1024
  * distinct elements. 1357 being odd, the addresses of a warp are in distinct banks. 42.4 lines of 128 bytes apart, 13 of them are in
  * the fullest of four banks of lines, in every warp. */
-static void large_grid_by_hand(void **state)
+TEST(large_grid_by_hand)
 {
     static const struct {
         const char *pattern;
@@ -599,7 +586,6 @@ static void large_grid_by_hand(void **state)
         {"pseudo_random", 400000 * 32, 400000 * 32, 400000 * 32, 400000, 12500 * 32 * 13, 1024 * 4},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct cell cell = make_cell(&workloads[0], &paths[0], pattern_named(rows[i].pattern), 12800000, 1024);
         const struct access_counts expected = {
@@ -626,13 +612,12 @@ static void large_grid_by_hand(void **state)
 
 /* Lines of 128 bytes that follow each other are in four banks, eight of 32 in each; every fourth one is in the same. Words of
  * one line are looked up at once. */
-static void tags_by_hand(void **state)
+TEST(tags_by_hand)
 {
     static const struct {
         uint32_t stride_bytes, turns;
     } rows[] = {{4, 1}, {16, 1}, {32, 2}, {64, 4}, {128, 8}, {256, 16}, {512, 32}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct cell cell =
             make_cell(workload_named("add"), path_named("global"), pattern_named("distinct"), 2048, 1024);
@@ -646,7 +631,7 @@ static void tags_by_hand(void **state)
 }
 
 /* One element beyond a block: a second block of 32 warps, of which one has one thread with an element. */
-static void partial_block_by_hand(void **state)
+TEST(partial_block_by_hand)
 {
     const struct cell cell = make_cell(&workloads[0], &paths[0], pattern_named("per_thread"), 1025, 1024);
     const struct access_counts expected = {
@@ -666,18 +651,16 @@ static void partial_block_by_hand(void **state)
     };
     struct access_counts actual;
 
-    (void)state;
     assert_int_equal(access_count(&cell, &actual), STATUS_OK);
     assert_counts(&actual, &expected);
 }
 
 /* Addresses 128 bytes apart are in one bank: 8 distinct ones take 8 turns. A block copies 16384 elements, 32 a load. */
-static void shared_memory_by_hand(void **state)
+TEST(shared_memory_by_hand)
 {
     struct cell cell = make_cell(workload_named("add"), path_named("shared"), pattern_named("distinct"), 2048, 1024);
     struct access_counts counts;
 
-    (void)state;
     cell.parameters[PARAMETER_distinct] = 8;
     cell.parameters[PARAMETER_stride_bytes] = 128;
     assert_int_equal(access_count(&cell, &counts), STATUS_OK);
@@ -698,13 +681,12 @@ static void shared_memory_by_hand(void **state)
 
 /* A table of 64 entries in as many copies as banks: no load takes a second turn. 2048 entries of 8 KB in 4: of 8 threads
  * that read one copy, those that read another entry read the same bank. Every block copies 32 entries a load. */
-static void copies_by_hand(void **state)
+TEST(copies_by_hand)
 {
     struct cell cell =
         make_cell(workload_named("add"), path_named("shared_copies"), pattern_named("hashed"), 2048, 1024);
     struct access_counts counts;
 
-    (void)state;
     cell.parameters[PARAMETER_table_bytes] = 256;
     assert_int_equal(table_copies(cell.path, cell.parameters), 32);
     assert_int_equal(cell_staged_bytes(&cell), 8192);
@@ -725,13 +707,12 @@ static void copies_by_hand(void **state)
 
 /* 2^24 elements in blocks of 32: 524,288 warps. Each block but one has a left halo and each but one a right one, of a
  * sector each. */
-static void stencil_by_hand(void **state)
+TEST(stencil_by_hand)
 {
     const struct cell cell =
         make_cell(workload_named("stencil_1d"), path_named("shared"), pattern_named("lockstep"), 1 << 24, 32);
     struct access_counts counts;
 
-    (void)state;
     assert_int_equal(access_count(&cell, &counts), STATUS_OK);
     assert_int_equal(counts.payload_loads, 4 * 524288);
     assert_int_equal(counts.wavefronts, 4 * 524288);
@@ -745,13 +726,12 @@ static void stencil_by_hand(void **state)
 
 /* 4096 x 4096 elements, radius 1. A row has 128 warps. dx = 0: 4 sectors each. dx = -1: the first warp reads 31
  * elements in 4 sectors, the others 5 sectors; dx = 1 the same from the other end. Of 3 dy two lack a row. */
-static void convolution_by_hand(void **state)
+TEST(convolution_by_hand)
 {
     struct cell cell =
         make_cell(workload_named("conv_2d"), path_named("constant"), pattern_named("lockstep"), 1 << 24, 1024);
     struct access_counts counts;
 
-    (void)state;
     cell.parameters[PARAMETER_radius] = 1;
     assert_int_equal(access_count(&cell, &counts), STATUS_OK);
     assert_int_equal(counts.payload_loads, 9 * 524288);
@@ -773,7 +753,7 @@ static const struct cell *list_at(const void *context, size_t i)
 }
 
 /* What is taken over from an earlier cell is what counting would have given. */
-static void cells_share_counts_where_they_are_the_same(void **state)
+TEST(cells_share_counts_where_they_are_the_same)
 {
     static const char *const names[] = {"constant", "global", "shared", "staging", "param"};
     struct cell cells[40];
@@ -781,7 +761,6 @@ static void cells_share_counts_where_they_are_the_same(void **state)
     const struct list list = {cells};
     size_t count = 0;
 
-    (void)state;
     for (uint32_t distinct = 1; distinct <= 8; distinct *= 2)
         for (size_t i = 0; i < 10; i++) {
             struct cell *cell = &cells[count++];
@@ -802,14 +781,13 @@ static void cells_share_counts_where_they_are_the_same(void **state)
     }
 }
 
-static void distinct_elements_in_order_of_threads(void **state)
+TEST(distinct_elements_in_order_of_threads)
 {
     static const uint32_t index[] = {9, 5, 9, 16383, 5, 0, 0, 9};
     static const uint32_t expected[] = {9, 5, 16383, 0};
     static uint32_t turns[ACCESS_TURNS(CBANK_TABLE_BYTES)];
     uint32_t distinct[8];
 
-    (void)state;
     for (unsigned turn = 0; turn < 2 * UINT8_MAX; turn++) {
         assert_int_equal(access_distinct(index, 8, turns, distinct), 4);
         assert_memory_equal(distinct, expected, sizeof(expected));
@@ -820,42 +798,16 @@ static void distinct_elements_in_order_of_threads(void **state)
     }
 }
 
-static void reading_beyond_the_table_is_an_error(void **state)
+TEST(reading_beyond_the_table_is_an_error)
 {
     const struct cell cell = make_cell(&workloads[0], &paths[0], &beyond, 1000, 64);
     struct access_counts counts;
     struct capture capture;
     enum status status;
 
-    (void)state;
     capture_begin(&capture, stderr);
     status = access_count(&cell, &counts);
     assert_non_null(strstr(capture_end(&capture),
                            "beyond reads element 16384 of a table of 16384; correct its row in patterns.def"));
     assert_int_equal(status, STATUS_USAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_patterns_match_brute_force),
-        cmocka_unit_test(tables_of_every_width_match_brute_force),
-        cmocka_unit_test(local_patterns_match_brute_force),
-        cmocka_unit_test(workloads_match_brute_force),
-        cmocka_unit_test(convolutions_match_brute_force),
-        cmocka_unit_test(volume_matches_brute_force),
-        cmocka_unit_test(block_index_wraps),
-        cmocka_unit_test(large_grid_by_hand),
-        cmocka_unit_test(tags_by_hand),
-        cmocka_unit_test(partial_block_by_hand),
-        cmocka_unit_test(shared_memory_by_hand),
-        cmocka_unit_test(copies_by_hand),
-        cmocka_unit_test(stencil_by_hand),
-        cmocka_unit_test(convolution_by_hand),
-        cmocka_unit_test(cells_share_counts_where_they_are_the_same),
-        cmocka_unit_test(distinct_elements_in_order_of_threads),
-        cmocka_unit_test(reading_beyond_the_table_is_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The code of a kernel in short, and what is said where it changed: changes are planted in real kernels. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "code_change.h"
 #include "image.h"
 #include "table.h"
+#include "test.h"
 
 enum { INSTRUCTION_BYTES = 16, CODE_BYTES_MAX = 1 << 20 };
 
@@ -67,12 +61,11 @@ static void check(const struct code *base, const struct code *new_code, struct c
 
 /* -- texts -------------------------------------------------------------------------------------------- */
 
-static void test_a_text_says_what_the_code_is(void **state)
+TEST(test_a_text_says_what_the_code_is)
 {
     static const char *const of[] = {"add", "conv_2d", "refill"};
     static struct code code;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
         struct sass_code parsed;
         uint64_t sum = 0;
@@ -93,7 +86,7 @@ static void test_a_text_says_what_the_code_is(void **state)
     }
 }
 
-static void test_texts_that_are_none(void **state)
+TEST(test_texts_that_are_none)
 {
     static const char *const texts[] = {
         "", ";", "LDC 1", "LDC 1;A", "LDC 1;B;x", "LDC;A;x", "LDC 1;A;", "LDC 1;A;xy", "LDC 1 MOV;A;x", "LDC x;A;x",
@@ -101,7 +94,6 @@ static void test_texts_that_are_none(void **state)
     struct code_change change;
     struct sass_code parsed;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         assert_false(sass_code_parse(texts[i], &parsed));
     assert_true(sass_code_parse("LDC 1;A;x", &parsed));
@@ -113,13 +105,12 @@ static void test_texts_that_are_none(void **state)
 /* -- changes ------------------------------------------------------------------------------------------ */
 
 /* Another opcode, at each place of a kernel. */
-static void test_another_opcode(void **state)
+TEST(test_another_opcode)
 {
     static struct code base, changed;
     struct sass_code parsed;
     char line[512], *text;
 
-    (void)state;
     if (!find_code("add", &base))
         skip();
     text = text_of_code(&base);
@@ -141,12 +132,11 @@ static void test_another_opcode(void **state)
 }
 
 /* One bit of an operand, or of the scheduling. */
-static void test_other_operands(void **state)
+TEST(test_other_operands)
 {
     static struct code base, changed;
     const size_t bits[] = {24, 70, 110};
 
-    (void)state;
     if (!find_code("add", &base))
         skip();
     for (size_t i = 0; i < 16; i++)
@@ -163,13 +153,12 @@ static void test_other_operands(void **state)
         }
 }
 
-static void test_an_instruction_more(void **state)
+TEST(test_an_instruction_more)
 {
     static struct code base, changed;
     struct code_change change;
     char line[512];
 
-    (void)state;
     if (!find_code("add", &base))
         skip();
     changed = base;
@@ -185,17 +174,17 @@ static void test_an_instruction_more(void **state)
     assert_int_equal(change.opcodes[0].new_count + 1, change.opcodes[0].base);
 }
 
-static void test_the_first_other_opcode_is_named(void **state)
+TEST(test_the_first_other_opcode_is_named)
 {
     static const struct {
         const char *base, *new_code, *line;
     } rows[] = {
         {"LDC 1 MOV 2 EXIT 1;ABBC;x", "MOV 2 LDC 1 EXIT 1;ABAC;y",
          "4 instructions, as many of each opcode; the first other opcode is 1: LDC -> MOV"},
-        {"LDC 1 EXIT 1;AB;x", "LDC 1;A;x", "2 -> 1 instructions: EXIT 1 -> 0; the first other opcode is 2: EXIT -> the end"},
+        {"LDC 1 EXIT 1;AB;x", "LDC 1;A;x",
+         "2 -> 1 instructions: EXIT 1 -> 0; the first other opcode is 2: EXIT -> the end"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct code_change change;
         char line[512];
@@ -204,18 +193,4 @@ static void test_the_first_other_opcode_is_named(void **state)
         code_change_text(&change, line, sizeof(line));
         assert_string_equal(line, rows[i].line);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_text_says_what_the_code_is),
-        cmocka_unit_test(test_texts_that_are_none),
-        cmocka_unit_test(test_another_opcode),
-        cmocka_unit_test(test_other_operands),
-        cmocka_unit_test(test_an_instruction_more),
-        cmocka_unit_test(test_the_first_other_opcode_is_named),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

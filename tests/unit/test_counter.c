@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Expected values of exact counters, by hand, for cells of every unit and shape. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "access.h"
 #include "counter.h"
 #include "table.h"
+#include "test.h"
 
 static const struct table workload_table = TABLE("workload", workloads, workload_count);
 static const struct table path_table = TABLE("path", paths, path_count);
@@ -76,7 +70,7 @@ static void check_cases(struct cell cell, const struct expected_case *cases, siz
 
 /* 2 blocks of 1024 and one thread more: 65 warps load input of 4 sectors, one of them of 1. A warp reads 8 addresses
  * 128 bytes apart: 8 sectors, all in one bank. 3 blocks copy 16384 elements: 512 loads, 2048 sectors each. */
-static void loads_of_add(void **state)
+TEST(loads_of_add)
 {
     static const struct expected_case cases[] = {
         {"constant", 65, 65, 257, 0, 0},
@@ -94,7 +88,6 @@ static void loads_of_add(void **state)
     };
     struct cell cell = make_cell("add", "constant", "distinct", 2049, 1024);
 
-    (void)state;
     cell.parameters[PARAMETER_distinct] = 8;
     cell.parameters[PARAMETER_stride_bytes] = 128;
     check_cases(cell, cases, COUNT(cases));
@@ -103,7 +96,7 @@ static void loads_of_add(void **state)
 /* 8 blocks of 32: 8 warps, 32 sectors, and 7 left and 7 right halos of a sector; the blocks at the ends execute the
  * eighth of each. A thread reads 8 elements of the tile and 4 coefficients; 8 blocks copy those in one load of one
  * sector. */
-static void loads_of_the_stencil(void **state)
+TEST(loads_of_the_stencil)
 {
     static const struct expected_case cases[] = {
         {"constant", 24, 22, 46, 0, 64},
@@ -114,7 +107,6 @@ static void loads_of_the_stencil(void **state)
     };
     struct cell cell = make_cell("stencil_1d", "constant", "lockstep", 256, 32);
 
-    (void)state;
     check_cases(cell, cases, COUNT(cases));
     cell.block_size = 64;
     assert_true(isnan(expected("global_load_instructions", &cell, NULL)));
@@ -123,7 +115,7 @@ static void loads_of_the_stencil(void **state)
 
 /* A row of 64 elements, radius 1. To the left the first warp reads elements 0 .. 30, the second 31 .. 62: 4 and 5
  * sectors. To the right 1 .. 32 and 33 .. 63: 5 and 4. */
-static void loads_of_a_convolution(void **state)
+TEST(loads_of_a_convolution)
 {
     static const struct expected_case cases[] = {
         {"constant", 6, 6, 9 + 8 + 9, 0, 0},
@@ -132,31 +124,28 @@ static void loads_of_a_convolution(void **state)
     };
     struct cell cell = make_cell("conv_1d", "constant", "lockstep", 64, 32);
 
-    (void)state;
     cell.parameters[PARAMETER_radius] = 1;
     check_cases(cell, cases, COUNT(cases));
 }
 
 /* One row of 32 elements: above and below it there is nothing, and the loads of that are executed. */
-static void loads_beyond_the_edges(void **state)
+TEST(loads_beyond_the_edges)
 {
     static const struct expected_case cases[] = {{"constant", 9, 3, 3 * 4, 0, 0}};
     struct cell cell = make_cell("conv_2d", "constant", "lockstep", 32, 32);
 
-    (void)state;
     cell.parameters[PARAMETER_radius] = 1;
     check_cases(cell, cases, COUNT(cases));
 }
 
 /* 2 warps of 32 distinct addresses each. Where the table is among the parameters, its load is the fourth of them. */
-static void requests_of_the_constant_caches(void **state)
+TEST(requests_of_the_constant_caches)
 {
     const struct sass_counts table_in_parameters = {.architecture = 90,
                                                     .prologue = {.ldc_parameter = 1},
                                                     .body = {.ldc_parameter = 3}};
     struct cell cell = make_cell("add", "constant", "per_thread", 64, 64);
 
-    (void)state;
     assert_true(expected("idc_requests", &cell, &sm_90) == 2 * (3 + 32));
     assert_true(expected("ldc_instructions", &cell, &sm_90) == 2 * 4);
     assert_true(expected("imc_requests", &cell, &sm_90) == 2 * 2);
@@ -176,12 +165,11 @@ static void requests_of_the_constant_caches(void **state)
 /* Where the code is not known, what depends on it cannot be said. */
 /* How many requests the constant caches make of elements that are no words, and L1 of those wider than a word, is not
  * known. How many instructions load them is. */
-static void loads_of_other_widths(void **state)
+TEST(loads_of_other_widths)
 {
     static const uint32_t widths[] = {1, 2, 8, 16};
     struct cell cell = make_cell("add", "global", "per_thread", 2048, 1024);
 
-    (void)state;
     for (size_t i = 0; i < COUNT(widths); i++) {
         const bool known = widths[i] < 4;
 
@@ -207,27 +195,11 @@ static void loads_of_other_widths(void **state)
     }
 }
 
-static void without_the_code(void **state)
+TEST(without_the_code)
 {
     static const char *const names[] = {"ldc_instructions", "idc_requests", "imc_requests", "instructions"};
     const struct cell cell = make_cell("add", "constant", "per_thread", 64, 64);
 
-    (void)state;
     for (size_t i = 0; i < COUNT(names); i++)
         assert_true(isnan(expected(names[i], &cell, NULL)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_of_add),
-        cmocka_unit_test(loads_of_the_stencil),
-        cmocka_unit_test(loads_of_a_convolution),
-        cmocka_unit_test(loads_beyond_the_edges),
-        cmocka_unit_test(requests_of_the_constant_caches),
-        cmocka_unit_test(loads_of_other_widths),
-        cmocka_unit_test(without_the_code),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * What engines share: what becomes of a cell's clock and counters. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "cells.h"
 #include "engine.h"
 #include "random.h"
 #include "sampling.h"
+#include "test.h"
 
 /* -- the clock ----------------------------------------------------------------------------------------- */
 
@@ -37,9 +31,8 @@ static const struct clock_case clock_cases[] = {
     {{NAN, NAN, NAN, NAN, NAN, NAN}, NAN, false},
 };
 
-static void clock_that_varies_is_marked(void **state)
+TEST(clock_that_varies_is_marked)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(clock_cases) / sizeof(clock_cases[0]); i++) {
         const struct clock_case *row = &clock_cases[i];
         struct cell_result cell = {.time.summary.value = 2000, .flags = FLAG_UNSTABLE};
@@ -60,11 +53,10 @@ static void clock_that_varies_is_marked(void **state)
 /* -- neighbours ---------------------------------------------------------------------------------------- */
 
 /* Two places, of which the second takes longer; a slice is a millisecond more than the least of the sample's place. */
-static void slices_are_told_from_places(void **state)
+TEST(slices_are_told_from_places)
 {
     double totals_ns[] = {1e6, 2.2e6, 1.01e6, 2.3e6, 1.02e6, 2.25e6};
 
-    (void)state;
     assert_int_equal(neighbour_slices(totals_ns, 0, 2), 0);
     assert_int_equal(neighbour_slices(totals_ns, 6, 2), 0);
     totals_ns[4] += 1e6;
@@ -80,14 +72,13 @@ static void slices_are_told_from_places(void **state)
 
 /* -- settling ------------------------------------------------------------------------------------------ */
 
-static void looks_grow_rarer(void **state)
+TEST(looks_grow_rarer)
 {
     const struct engine_options options = {.samples_max = 1000, .seconds_max = 1};
     struct settling settling = {0};
     struct cell_time time = {0};
     size_t looks = 0;
 
-    (void)state;
     for (time.summary.count = 1; time.summary.count < 128; time.summary.count++)
         looks += settling_is_due(&settling, &time, &options);
     assert_int_equal(looks, 15 + 8 + 8 + 8);
@@ -137,13 +128,12 @@ static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
 
 /* A tenth of four seconds is its part. With a quarter of that an eighth of what was asked for is narrow enough, with less it is
  * not; with all of it more samples would cost more than they tell. */
-static void cheap_cells_are_narrowed_further(void **state)
+TEST(cheap_cells_are_narrowed_further)
 {
     const struct series_case usual = {0.1 / 60, 0.01, 1, 0, false}, cheap = {0.1 / 600, 0.01, 1, 0, false},
                              dear = {0.4 / 24, 0.01, 1, 0, false};
     enum stop_reason stop;
 
-    (void)state;
     assert_true(samples_to_settle(cheap, &stop) >= 2 * samples_to_settle(usual, &stop));
     assert_int_equal(stop, STOP_CONVERGED);
     assert_int_equal(samples_to_settle(dear, &stop), 24);
@@ -151,13 +141,12 @@ static void cheap_cells_are_narrowed_further(void **state)
 }
 
 /* Each of 24 places has its turn twice; once where that took the cell's part of the time, and the places agree. */
-static void places_that_agree_take_one_turn(void **state)
+TEST(places_that_agree_take_one_turn)
 {
     const struct series_case cheap = {0.35 / 24, 0.01, 24, 0, false}, dear = {0.4 / 24, 0.01, 24, 0, false},
                              differ = {0.4 / 24, 0.01, 24, 300, false}, uneven = {0.4 / 24, 0.01, 24, 0, true};
     enum stop_reason stop;
 
-    (void)state;
     assert_true(samples_to_settle(cheap, &stop) > 24);
     assert_int_equal(samples_to_settle(dear, &stop), 24);
     assert_int_equal(stop, STOP_CONVERGED);
@@ -169,13 +158,12 @@ static void places_that_agree_take_one_turn(void **state)
 
 /* For 1 % samples that differ by 40 % take some 2000, and 800 are the most: it gives up when it had four times its part, but not
  * before the samples tell how they differ. */
-static void hopeless_cells_hold_nobody_up(void **state)
+TEST(hopeless_cells_hold_nobody_up)
 {
     const struct series_case cheap = {1.6 / 1000, 0.4, 1, 0, false}, usual = {1.6 / 100, 0.4, 1, 0, false},
                              dear = {1.6 / 10, 0.4, 1, 0, false};
     enum stop_reason stop;
 
-    (void)state;
     assert_int_equal(samples_to_settle(cheap, &stop), 800);
     assert_int_equal(stop, STOP_SAMPLES);
     assert_in_range(samples_to_settle(usual, &stop), 100, 108);
@@ -214,12 +202,11 @@ static size_t find_groups(struct cell_result *cells, size_t lines, size_t *group
     return count;
 }
 
-static void groups_have_whole_lines(void **state)
+TEST(groups_have_whole_lines)
 {
     struct cell_result cells[GROUP_CELLS];
     size_t groups[GROUP_CELLS], sizes[GROUP_CELLS + 1];
 
-    (void)state;
     fill_lines(cells, GROUP_LINES);
     /* 15 and 15, then twice as many each time, 60 of 64 at most. */
     assert_int_equal(find_groups(cells, GROUP_LINES, groups, sizes), 7);
@@ -279,11 +266,10 @@ static uint32_t flags_of(double value, const struct fault *fault)
     return cell.flags;
 }
 
-static void counters_begin_unread(void **state)
+TEST(counters_begin_unread)
 {
     struct cell_result cell = {0};
 
-    (void)state;
     for (int again = 0; again < 2; again++) { /* what was there before is released */
         assert_int_equal(engine_open_counters(&cell, &options, NULL, COUNTER_UNAVAILABLE, "why"), STATUS_OK);
         assert_int_equal(cell.counter_count, set.count);
@@ -302,30 +288,12 @@ static void counters_begin_unread(void **state)
     free(cell.counters);
 }
 
-static void exact_counter_that_differs_is_marked(void **state)
+TEST(exact_counter_that_differs_is_marked)
 {
     const struct fault planted = {.counter = true}, other = {.output = true};
 
-    (void)state;
     assert_int_equal(flags_of(7, NULL), 0);
     assert_int_equal(flags_of(7, &other), 0);
     assert_int_equal(flags_of(8, NULL), FLAG_COUNTER_DIFFERS);
     assert_int_equal(flags_of(7, &planted), FLAG_COUNTER_DIFFERS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clock_that_varies_is_marked),
-        cmocka_unit_test(slices_are_told_from_places),
-        cmocka_unit_test(looks_grow_rarer),
-        cmocka_unit_test(cheap_cells_are_narrowed_further),
-        cmocka_unit_test(places_that_agree_take_one_turn),
-        cmocka_unit_test(hopeless_cells_hold_nobody_up),
-        cmocka_unit_test(groups_have_whole_lines),
-        cmocka_unit_test(counters_begin_unread),
-        cmocka_unit_test(exact_counter_that_differs_is_marked),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

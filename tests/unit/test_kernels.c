@@ -2,19 +2,13 @@
  * The loads of every kernel of every architecture in this program, as the harness itself reads them from the
  * images: what `make check-sass` checks with NVIDIA's disassembler, here on any machine. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "cell.h"
 #include "image.h"
 #include "source.h"
+#include "test.h"
 #include "version.h"
 
 /* A cell of the rows, with the smallest value of each parameter that it takes and has to name. */
@@ -221,7 +215,7 @@ static void check_choice(const struct choice *choice)
                  choice->architecture, choice->path, choice->taken, choice->kernels);
 }
 
-static void every_kernel_loads_what_its_path_names(void **state)
+TEST(every_kernel_loads_what_its_path_names)
 {
     struct image image;
     char workload[32];
@@ -229,7 +223,6 @@ static void every_kernel_loads_what_its_path_names(void **state)
     size_t wrong = 0;
     bool any = false;
 
-    (void)state;
     choice_count = 0;
     for (size_t i = 0; image_at(i, &image); i++)
         if (kernels_of(&image, workload, &architecture)) {
@@ -285,7 +278,7 @@ static void differs(struct cell cell, struct kernel_sass sass, const char *expec
         assert_string_equal(text, expected);
 }
 
-static void differences_are_found(void **state)
+TEST(differences_are_found)
 {
     const struct cell constant = cell_named("add", "constant", "per_warp");
     const struct cell readonly = cell_named("add", "readonly", "per_warp");
@@ -296,7 +289,6 @@ static void differences_are_found(void **state)
     const struct cell shuffle = cell_named("add", "shuffle", "per_warp");
     const struct cell select = cell_named("add", "select_4", "per_warp");
 
-    (void)state;
     differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1}}, NULL);
     differs(constant, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 2}},
             "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
@@ -348,13 +340,12 @@ static void differences_are_found(void **state)
 }
 
 /* An element is loaded by the instruction of its width, or by several where there is none so wide. */
-static void widths_that_differ_are_found(void **state)
+TEST(widths_that_differ_are_found)
 {
     struct cell constant = cell_named("add", "constant", "per_warp");
     struct cell global = cell_named("add", "global", "per_warp");
     struct cell texture = cell_named("add", "texture", "per_warp");
 
-    (void)state;
     constant.parameters[PARAMETER_width_bytes] = global.parameters[PARAMETER_width_bytes] =
         texture.parameters[PARAMETER_width_bytes] = 16;
     assert_string_equal(image_instruction(&constant), "LDC.64");
@@ -375,17 +366,16 @@ static void widths_that_differ_are_found(void **state)
     differs(texture, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 1, [SASS_TLD][SASS_WORD] = 1}}, NULL);
 }
 
-static void nothing_is_said_of_unknown_code(void **state)
+TEST(nothing_is_said_of_unknown_code)
 {
     const struct cell cell = cell_named("add", "constant", "per_warp");
     char text[CELL_REASON_BYTES];
 
-    (void)state;
     assert_false(image_kernel_differs(&cell, &(struct kernel_sass){.known = false}, text));
 }
 
 /* Code for Volta has shuffles under a predicate that is never true; sm_70 of CUDA 11.8, as nvdisasm -hex shows it. */
-static void what_is_never_executed_is_no_load(void **state)
+TEST(what_is_never_executed_is_no_load)
 {
     static const uint64_t code[] = {
         0x000000fffffff389, 0x000fe200000e00ff, /* @!PT SHFL.IDX PT, RZ, RZ, RZ, RZ */
@@ -395,7 +385,6 @@ static void what_is_never_executed_is_no_load(void **state)
     };
     struct kernel_sass sass;
 
-    (void)state;
     sass_read(code, sizeof(code), 70, &sass);
     assert_true(sass.known);
     assert_int_equal(image_class_loads(&sass, SASS_SHFL), 1);
@@ -403,9 +392,8 @@ static void what_is_never_executed_is_no_load(void **state)
     assert_int_equal(sass.counts.prologue.instructions, 4);
 }
 
-static void every_path_names_a_class(void **state)
+TEST(every_path_names_a_class)
 {
-    (void)state;
     for (size_t a = 0; a < path_count; a++) {
         size_t i = 0;
 
@@ -413,15 +401,4 @@ static void every_path_names_a_class(void **state)
             i++;
         assert_true(i < SASS_CLASS_COUNT);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_loads_what_its_path_names), cmocka_unit_test(differences_are_found),
-        cmocka_unit_test(widths_that_differ_are_found),           cmocka_unit_test(nothing_is_said_of_unknown_code),
-        cmocka_unit_test(what_is_never_executed_is_no_load),      cmocka_unit_test(every_path_names_a_class),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

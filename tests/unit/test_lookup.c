@@ -2,16 +2,9 @@
  * Lookups, whose indices are data: what they ask for by brute force, what they write with planted faults, what they are
  * called, what cannot be, where their indices come from, and what the model says of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "access.h"
 #include "capture.h"
@@ -25,6 +18,7 @@
 #include "size.h"
 #include "source.h"
 #include "table.h"
+#include "test.h"
 
 static const struct table path_table = TABLE("path", paths, path_count);
 static const struct table workload_table = TABLE("workload", workloads, workload_count);
@@ -100,12 +94,11 @@ static void assert_counts(const struct cell *cell, const uint32_t *index)
     assert_int_equal(counts.operations, brute.operations);
 }
 
-static void counts_are_those_of_every_warp(void **state)
+TEST(counts_are_those_of_every_warp)
 {
     static const uint64_t elements[] = {1, 31, 64, 65, 1000, 1024, 5003};
     uint64_t random = 7;
 
-    (void)state;
     for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)
         for (uint32_t blocks = 1; blocks <= 16; blocks *= 4) {
             struct cell cell = make_cell("constant", elements[e], 3);
@@ -125,7 +118,7 @@ static void counts_are_those_of_every_warp(void **state)
 /* -- tables beyond those of patterns ------------------------------------------------------------------- */
 
 /* Neighbours, elements anywhere, and the last one of all. */
-static void large_tables_are_counted_likewise(void **state)
+TEST(large_tables_are_counted_likewise)
 {
     enum { ELEMENTS = 777, COUNT = 2 * ELEMENTS };
     static const uint32_t sizes[] = {CBANK_TABLE_BYTES + 16, 1000000, CBANK_LARGE_BYTES};
@@ -133,7 +126,6 @@ static void large_tables_are_counted_likewise(void **state)
     const struct indices indices = {index, sizeof(*index), 0, COUNT};
     uint64_t random = 11;
 
-    (void)state;
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
         for (uint32_t width = 1; width <= 16; width *= sizes[s] == CBANK_LARGE_BYTES ? 16 : 2) {
             struct cell cell = make_cell("global", ELEMENTS, 2);
@@ -158,12 +150,11 @@ static void assert_obstacle(const struct cell *cell, const char *expected)
 }
 
 /* Lookups read them where they lie in global memory; nobody else does. */
-static void large_tables_are_in_global_memory(void **state)
+TEST(large_tables_are_in_global_memory)
 {
     struct cell cell = make_cell("global", 1000, 4);
     uint32_t *bytes = &cell.parameters[PARAMETER_table_bytes];
 
-    (void)state;
     assert_int_equal(parameters[PARAMETER_table_bytes].max, CBANK_LARGE_BYTES);
     assert_int_equal(cell_length(&cell), CBANK_TABLE_LENGTH);
     *bytes = CBANK_TABLE_BYTES;
@@ -198,9 +189,8 @@ static void large_tables_are_in_global_memory(void **state)
 }
 
 /* Whatever the source, but for lockstep: it has as many entries as steps. */
-static void sources_draw_over_all_of_a_large_table(void **state)
+TEST(sources_draw_over_all_of_a_large_table)
 {
-    (void)state;
     for (size_t s = 0; s < source_made_count; s++) {
         struct cell cell = make_cell("global", 10000, 2);
         struct index_list list = {.unhashed = true};
@@ -227,7 +217,7 @@ static void sources_draw_over_all_of_a_large_table(void **state)
 }
 
 /* What loads ask for is known, how long they take is not. */
-static void times_of_large_tables_are_not_known(void **state)
+TEST(times_of_large_tables_are_not_known)
 {
     static const uint32_t index[2000];
     const struct indices indices = {index, sizeof(*index), 0, 2000};
@@ -237,7 +227,6 @@ static void times_of_large_tables_are_not_known(void **state)
     struct card card;
     char lacks[CARD_LACKS_BYTES] = "";
 
-    (void)state;
     assert_int_equal(card_read(NULL, &card), STATUS_OK);
     cell.indices = &indices;
     model_set_grid(&cell, &card);
@@ -257,14 +246,13 @@ static void times_of_large_tables_are_not_known(void **state)
 }
 
 /* Three blocks, of 64 threads, copy a table of 100 bytes: of 25 words, by one warp each, from 4 sectors. */
-static void a_grid_that_strides_copies_the_table_once_a_block(void **state)
+TEST(a_grid_that_strides_copies_the_table_once_a_block)
 {
     static const uint8_t index[3000];
     const struct indices indices = {index, 1, 0, 3000};
     struct cell cell = make_cell("shared", 1500, 2);
     struct access_counts counts;
 
-    (void)state;
     cell.parameters[PARAMETER_table_bytes] = 100;
     cell.indices = &indices;
     cell_set_grid(&cell, 3);
@@ -278,12 +266,11 @@ static void a_grid_that_strides_copies_the_table_once_a_block(void **state)
 }
 
 /* The whole table of a path that exchanges entries has one for each thread of a warp, if they fit. */
-static void small_tables_have_limits(void **state)
+TEST(small_tables_have_limits)
 {
     struct cell cell = make_cell("shuffle", 128000, 1);
     char reason[CELL_REASON_BYTES];
 
-    (void)state;
     assert_int_equal(table_length(cell.path, cell.parameters), 32);
     assert_false(cell_obstacle(&cell, 0, reason));
     cell.parameters[PARAMETER_width_bytes] = 1;
@@ -330,13 +317,12 @@ static void small_tables_have_limits(void **state)
 }
 
 /* So many warps on each SM: whole blocks, for which there is room and work. */
-static void a_cell_says_how_many_warps_an_sm_runs(void **state)
+TEST(a_cell_says_how_many_warps_an_sm_runs)
 {
     struct cell cell = make_cell("constant", 100000, 4);
     char reason[CELL_REASON_BYTES];
     struct card card;
 
-    (void)state;
     assert_int_equal(card_read(NULL, &card), STATUS_OK);
     cell.block_size = 64;
     assert_int_equal(cell_crowd(&cell), 0);
@@ -360,13 +346,12 @@ static void a_cell_says_how_many_warps_an_sm_runs(void **state)
 }
 
 /* What a block takes for nothing leaves room for fewer: of 227 KB, two of 100 KB. */
-static void shared_memory_that_is_taken_leaves_less_room(void **state)
+TEST(shared_memory_that_is_taken_leaves_less_room)
 {
     struct cell cell = make_cell("constant", 100000, 4);
     struct card card;
     uint32_t before;
 
-    (void)state;
     assert_int_equal(card_read(NULL, &card), STATUS_OK);
     before = model_blocks_resident(&cell, &card);
     cell.parameters[PARAMETER_taken_bytes] = 102400;
@@ -377,7 +362,7 @@ static void shared_memory_that_is_taken_leaves_less_room(void **state)
 }
 
 /* Beside 8 loads of which 2 are in flight come 4 of other data: of 20 warps, 19 whole and one of 6 threads. */
-static void other_data_is_counted(void **state)
+TEST(other_data_is_counted)
 {
     struct cell cell = make_cell("constant", 614, 8);
     static const uint8_t index[8 * 614];
@@ -385,7 +370,6 @@ static void other_data_is_counted(void **state)
     struct access_counts alone, pressed;
     char reason[CELL_REASON_BYTES];
 
-    (void)state;
     cell.indices = &indices;
     cell.parameters[PARAMETER_in_flight] = 2;
     assert_int_equal(workload_variant(cell.parameters), 2);
@@ -410,7 +394,7 @@ static const struct cell *cell_at(const void *list, size_t i)
 }
 
 /* What is taken over from an earlier cell is what counting would have given: of lookups, what issues them does not matter. */
-static void cells_share_counts_of_the_same_lookups(void **state)
+TEST(cells_share_counts_of_the_same_lookups)
 {
     static const char *const names[] = {"constant", "shared", "staging"};
     static const uint32_t in_flight[] = {1, 2}, widths[] = {2, 4, 16};
@@ -419,7 +403,6 @@ static void cells_share_counts_of_the_same_lookups(void **state)
     struct cell cells[27];
     struct access_counts counts[27] = {0}, alone;
 
-    (void)state;
     for (uint32_t i = 0; i < 4 * 1500; i++)
         index[i] = i * i % 251;
     for (size_t i = 0; i < 27; i++) {
@@ -435,7 +418,7 @@ static void cells_share_counts_of_the_same_lookups(void **state)
 }
 
 /* Three tables of 100 entries: each step reads entries of the next. */
-static void lookups_go_round_the_tables(void **state)
+TEST(lookups_go_round_the_tables)
 {
     enum { ELEMENTS = 1000, LOADS = 5 };
     struct cell cell = make_cell("shared", ELEMENTS, LOADS);
@@ -443,7 +426,6 @@ static void lookups_go_round_the_tables(void **state)
     const struct index_array *array;
     char reason[CELL_REASON_BYTES];
 
-    (void)state;
     cell.parameters[PARAMETER_table_bytes] = 400;
     cell.parameters[PARAMETER_table_count] = 3;
     assert_int_equal(table_entries(cell.path, cell.parameters), 100);
@@ -465,7 +447,7 @@ static void lookups_go_round_the_tables(void **state)
 }
 
 /* A warp executes what is before the guard once; the loop once an element; the loop in it once for two of its loads. */
-static void expected_counters_follow_the_loops(void **state)
+TEST(expected_counters_follow_the_loops)
 {
     struct cell cell = make_cell("constant", 640, 8);
     const struct access_counts access = {.warps_launched = 4,
@@ -483,7 +465,6 @@ static void expected_counters_follow_the_loops(void **state)
                          *ldc = table_find(&table, "ldc_instructions");
     const struct counter *requests = table_find(&table, "idc_requests");
 
-    (void)state;
     cell.parameters[PARAMETER_in_flight] = 2;
     assert_true(instructions->expect(&expectation) == 4 * 10 + 4 * 5 + 20 * 7 + 20 * 4 * 9);
     assert_true(ldc->expect(&expectation) == 4 * 1 + 4 * 2 + 20 * 4 * 3);
@@ -496,7 +477,7 @@ static void expected_counters_follow_the_loops(void **state)
 /* -- what is written ----------------------------------------------------------------------------------- */
 
 /* Two loads of a table whose entry k is 10 k: of elements of 2 bytes, and a fault planted in every element. */
-static void the_reference_adds_what_is_looked_up(void **state)
+TEST(the_reference_adds_what_is_looked_up)
 {
     enum { ELEMENTS = 150 };
     int16_t index[2 * ELEMENTS];
@@ -506,7 +487,6 @@ static void the_reference_adds_what_is_looked_up(void **state)
     static uint32_t values[CBANK_TABLE_LENGTH];
     uint16_t *entries = (uint16_t *)values;
 
-    (void)state;
     cell.indices = &indices;
     cell.parameters[PARAMETER_width_bytes] = 2;
     cell.parameters[PARAMETER_table_bytes] = 1000;
@@ -532,12 +512,11 @@ static void the_reference_adds_what_is_looked_up(void **state)
 
 /* -- cells --------------------------------------------------------------------------------------------- */
 
-static void cells_are_named_by_their_source_or_file(void **state)
+TEST(cells_are_named_by_their_source_or_file)
 {
     struct cell cell = make_cell("constant", 1000, 4), other;
     char identity[CELL_IDENTITY_BYTES];
 
-    (void)state;
     cell_identity(&cell, identity);
     assert_string_equal(identity, "lookup/constant/uniform/1000/64/hot/loads=4/in_flight=1");
     other = cell;
@@ -552,12 +531,11 @@ static void cells_are_named_by_their_source_or_file(void **state)
     assert_false(cell_equal(&cell, &other));
 }
 
-static void what_cannot_be_says_why(void **state)
+TEST(what_cannot_be_says_why)
 {
     char reason[CELL_REASON_BYTES];
     struct cell cell = make_cell("constant_uniform", 1000, 4);
 
-    (void)state;
     assert_true(cell_obstacle(&cell, 0, reason));
     assert_non_null(strstr(reason, "needs an index that the compiler sees"));
     cell = make_cell("constant", 1000, 6);
@@ -587,14 +565,13 @@ static void what_cannot_be_says_why(void **state)
 
 /* -- where indices come from --------------------------------------------------------------------------- */
 
-static void cells_share_what_is_made_alike(void **state)
+TEST(cells_share_what_is_made_alike)
 {
     struct cell constant = make_cell("constant", 1000, 4), global = make_cell("global", 1000, 4),
                 param = make_cell("param", 1000, 4), add = {.workload = &workloads[0]};
     struct index_list list = {0};
     const struct index_array *array;
 
-    (void)state;
     global.parameters[PARAMETER_in_flight] = 4;
     assert_int_equal(index_list_give(&list, &constant, &array), STATUS_OK);
     assert_int_equal(strlen(array->sha256), 64);
@@ -629,13 +606,12 @@ static size_t count_arrays(const struct index_list *list, bool made)
 }
 
 /* Of each source, for tables of two lengths: param has the shorter one. */
-static void what_is_wanted_is_made_as_if_alone(void **state)
+TEST(what_is_wanted_is_made_as_if_alone)
 {
     enum { CELLS = 3 * SOURCE_file, ARRAYS = 2 * SOURCE_file };
     static const char *const names[] = {"constant", "param", "global"};
     struct index_list together = {0};
 
-    (void)state;
     for (size_t i = 0; i < 2 * CELLS; i++) { /* each twice */
         const struct cell cell = make_source_cell(names[i % 3], i / 3 % SOURCE_file);
 
@@ -676,7 +652,7 @@ static void put_file(const char *path, const char *shape, const char values[6])
     file_put(path, file, sizeof(file));
 }
 
-static void a_file_says_its_shape_and_where_it_is_wrong(void **state)
+TEST(a_file_says_its_shape_and_where_it_is_wrong)
 {
     char path[] = "/tmp/cbank-test-XXXXXX";
     const int descriptor = mkstemp(path);
@@ -685,7 +661,6 @@ static void a_file_says_its_shape_and_where_it_is_wrong(void **state)
     const struct index_array *array, *again;
     struct capture said;
 
-    (void)state;
     assert_true(descriptor >= 0);
     close(descriptor);
     put_file(path, "(2, 3)", (const char[]){1, 2, 3, 4, -7, 6});
@@ -742,12 +717,11 @@ static double predicted_ns(const char *path, enum source_index source, uint32_t 
     return predicted(cell).time_ns;
 }
 
-static void more_to_look_up_takes_longer(void **state)
+TEST(more_to_look_up_takes_longer)
 {
     const double fewest = predicted_ns("constant", SOURCE_distinct, 1, 4);
     double before = fewest;
 
-    (void)state;
     for (uint32_t distinct = 8; distinct <= 32; distinct += (uint32_t)sanitized(24, 8)) {
         const double ns = predicted_ns("constant", SOURCE_distinct, distinct, 4);
 
@@ -775,9 +749,8 @@ static void assert_waits(const char *path, uint32_t block_size, uint32_t in_flig
 
 /* 2 or 10 selections, 5 other instructions, of two cycles each. Eight warps of a quarter take turns: 75 cycles of that are hidden.
  * Two lookups in flight are two groups of them, whose indices take longer, as other data does, with two instructions more. */
-static void selections_take_turns(void **state)
+TEST(selections_take_turns)
 {
-    (void)state;
     assert_waits("select_4", 64, 1, 0, 4 * (308 + 18 + 14));
     assert_waits("select_16", 64, 1, 0, 4 * (308 + 18 + 30));
     assert_waits("select_16", 64, 2, 0, 2 * (308 + 36 + 60));
@@ -791,14 +764,13 @@ static void selections_take_turns(void **state)
 }
 
 /* Entries of one bank of shared memory are read one after the other: 8 of them, in 7 cycles more. */
-static void turns_are_latency(void **state)
+TEST(turns_are_latency)
 {
     enum { ELEMENTS = 132 * 64 };
     static uint32_t index[ELEMENTS];
     const struct indices indices = {index, sizeof(*index), 0, ELEMENTS};
     struct cell cell = make_cell("shared", ELEMENTS, 1);
 
-    (void)state;
     cell.indices = &indices;
     assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 23)) < 1e-6);
     for (uint32_t i = 0; i < ELEMENTS; i++)
@@ -811,7 +783,7 @@ static void turns_are_latency(void **state)
 
 /* 8 lines are two in each of the four banks of lines; if every fourth one is read, all are in one bank. An SM has two loads, which
  * take as many turns. To wait for them takes as long. */
-static void lines_are_in_banks(void **state)
+TEST(lines_are_in_banks)
 {
     enum { ELEMENTS = 132 * 64 };
     static uint32_t index[ELEMENTS];
@@ -819,7 +791,6 @@ static void lines_are_in_banks(void **state)
     struct cell cell = make_cell("global", ELEMENTS, 1);
     struct model_cell near, far;
 
-    (void)state;
     cell.indices = &indices;
     for (uint32_t i = 0; i < ELEMENTS; i++)
         index[i] = i % 8 * (32 + 1); /* in banks of words of their own */
@@ -843,14 +814,13 @@ static struct model_first_touches first_touches(const struct cell *cell, uint32_
 
 /* Four warps read one sector, then each its own, of which the first warp's is the same: all wait first, three after. Lookups in
  * flight together are one wait; of one block there are two warps. */
-static void first_touches_are_waited_for(void **state)
+TEST(first_touches_are_waited_for)
 {
     enum { ELEMENTS = 128, SECTOR = 8 };
     uint32_t index[2 * ELEMENTS];
     const struct indices indices = {index, sizeof(*index), 0, 2 * ELEMENTS};
     struct cell cell = make_cell("global", ELEMENTS, 2);
 
-    (void)state;
     for (uint32_t i = 0; i < ELEMENTS; i++) {
         index[i] = 0;
         index[ELEMENTS + i] = SECTOR * (i / 32) + 1;
@@ -873,14 +843,13 @@ static void first_touches_are_waited_for(void **state)
 /* A line has its slice to itself: turns are those of its sectors, of each SM that has a block, one by one or four at once. Of a
  * table of 1 KB that begins at a kilobyte two slices have four lines each, of one that begins in the middle four have two: three
  * on average over the places. */
-static void first_touches_take_turns(void **state)
+TEST(first_touches_take_turns)
 {
     enum { ELEMENTS = 128, SECTOR = 8, LINE = 4 * SECTOR };
     uint32_t index[ELEMENTS];
     const struct indices indices = {index, sizeof(*index), 0, ELEMENTS};
     struct cell cell = make_cell("global", ELEMENTS, 1);
 
-    (void)state;
     cell.indices = &indices;
     cell.parameters[PARAMETER_table_bytes] = 128;
     for (uint32_t i = 0; i < ELEMENTS; i++)
@@ -897,14 +866,13 @@ static void first_touches_take_turns(void **state)
 }
 
 /* A warp that has its SM to itself waits for all that it reads; where four do, others have fetched it. */
-static void the_last_warp_waits_most(void **state)
+TEST(the_last_warp_waits_most)
 {
     enum { ELEMENTS = 160, LOADS = 4, SECTOR = 8 };
     uint32_t index[LOADS * ELEMENTS];
     const struct indices indices = {index, sizeof(*index), 0, LOADS * ELEMENTS};
     struct cell cell = make_cell("global", ELEMENTS, LOADS);
 
-    (void)state;
     cell.block_size = 128;
     for (uint32_t load = 0; load < LOADS; load++)
         for (uint32_t i = 0; i < ELEMENTS; i++)
@@ -912,38 +880,4 @@ static void the_last_warp_waits_most(void **state)
     cell.indices = &indices;
     assert_int_equal(first_touches(&cell, 2, 1).waits, 4); /* the fifth warp */
     assert_int_equal(first_touches(&cell, 1, 2).waits, 1); /* with the others */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_those_of_every_warp),
-        cmocka_unit_test(large_tables_are_counted_likewise),
-        cmocka_unit_test(large_tables_are_in_global_memory),
-        cmocka_unit_test(sources_draw_over_all_of_a_large_table),
-        cmocka_unit_test(times_of_large_tables_are_not_known),
-        cmocka_unit_test(a_grid_that_strides_copies_the_table_once_a_block),
-        cmocka_unit_test(small_tables_have_limits),
-        cmocka_unit_test(a_cell_says_how_many_warps_an_sm_runs),
-        cmocka_unit_test(shared_memory_that_is_taken_leaves_less_room),
-        cmocka_unit_test(other_data_is_counted),
-        cmocka_unit_test(lookups_go_round_the_tables),
-        cmocka_unit_test(expected_counters_follow_the_loops),
-        cmocka_unit_test(the_reference_adds_what_is_looked_up),
-        cmocka_unit_test(cells_are_named_by_their_source_or_file),
-        cmocka_unit_test(what_cannot_be_says_why),
-        cmocka_unit_test(cells_share_what_is_made_alike),
-        cmocka_unit_test(what_is_wanted_is_made_as_if_alone),
-        cmocka_unit_test(a_file_says_its_shape_and_where_it_is_wrong),
-        cmocka_unit_test(cells_share_counts_of_the_same_lookups),
-        cmocka_unit_test(more_to_look_up_takes_longer),
-        cmocka_unit_test(selections_take_turns),
-        cmocka_unit_test(turns_are_latency),
-        cmocka_unit_test(lines_are_in_banks),
-        cmocka_unit_test(first_touches_are_waited_for),
-        cmocka_unit_test(first_touches_take_turns),
-        cmocka_unit_test(the_last_warp_waits_most),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Index sources: each makes what its row says. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "source.h"
+#include "test.h"
 
 enum { ELEMENTS = 10007, STEPS = 3, COUNT = ELEMENTS * STEPS };
 
@@ -29,20 +23,18 @@ static uint32_t *make(enum source_index source, uint32_t length, uint64_t seed)
     return index;
 }
 
-static void the_rows_are_those_of_the_table(void **state)
+TEST(the_rows_are_those_of_the_table)
 {
-    (void)state;
     assert_int_equal(source_count, SOURCE_COUNT);
     assert_string_equal(sources[SOURCE_zipf].name, "zipf");
     assert_string_equal(sources[source_made_count].name, "file");
     assert_int_equal(source_made_count + 1, source_count);
 }
 
-static void indices_are_below_the_length_and_follow_from_the_seed(void **state)
+TEST(indices_are_below_the_length_and_follow_from_the_seed)
 {
     static const uint32_t lengths[] = {8, 50, 1000, 16384, 65537};
 
-    (void)state;
     for (size_t s = 0; s < source_made_count; s++)
         for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++) {
             uint32_t *index = make((enum source_index)s, lengths[l], 5),
@@ -72,13 +64,12 @@ static double chi_squared(const uint32_t *index, size_t count, const double *sha
     return sum;
 }
 
-static void uniform_and_zipf_are_distributed_as_they_say(void **state)
+TEST(uniform_and_zipf_are_distributed_as_they_say)
 {
     enum { LENGTH = 50 };
     uint32_t *uniform = make(SOURCE_uniform, LENGTH, 1), *zipf = make(SOURCE_zipf, LENGTH, 1);
     double even[LENGTH], skewed[LENGTH], total = 0;
 
-    (void)state;
     for (uint32_t k = 0; k < LENGTH; k++)
         total += 1.0 / (k + 1);
     for (uint32_t k = 0; k < LENGTH; k++) {
@@ -112,9 +103,8 @@ static uint32_t distinct_of(const uint32_t *index, uint32_t threads, uint32_t *m
 }
 
 /* The last warp of a step has 23 threads. */
-static void a_warp_reads_as_many_entries_as_distinct_says(void **state)
+TEST(a_warp_reads_as_many_entries_as_distinct_says)
 {
-    (void)state;
     for (uint32_t distinct = 1; distinct <= 32; distinct++) {
         uint32_t *equal, *unequal;
 
@@ -138,12 +128,11 @@ static void a_warp_reads_as_many_entries_as_distinct_says(void **state)
     parameters_of_test[PARAMETER_distinct] = 7;
 }
 
-static void sorted_goes_up_over_all_of_the_table(void **state)
+TEST(sorted_goes_up_over_all_of_the_table)
 {
     uint32_t *index = make(SOURCE_sorted, 1000, 1);
     double sum = 0;
 
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         assert_true(i % ELEMENTS == 0 || index[i] >= index[i - 1]);
         sum += index[i];
@@ -155,38 +144,21 @@ static void sorted_goes_up_over_all_of_the_table(void **state)
 }
 
 /* Of 30021 threads with a run of 8 each 3753 begin one, give or take 57; one in 1000 reads what was read before. */
-static void runs_are_as_long_as_they_say(void **state)
+TEST(runs_are_as_long_as_they_say)
 {
     uint32_t *index = make(SOURCE_runs, 1000, 1), changes = 0;
 
-    (void)state;
     for (size_t i = 1; i < COUNT; i++)
         changes += index[i] != index[i - 1];
     assert_true(changes > 3753 - 4 * 57 - 10 && changes < 3753 + 4 * 57);
     free(index);
 }
 
-static void lockstep_walks(void **state)
+TEST(lockstep_walks)
 {
     uint32_t *index = make(SOURCE_lockstep, 2, 1);
 
-    (void)state;
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(index[i], i / ELEMENTS % 2);
     free(index);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_rows_are_those_of_the_table),
-        cmocka_unit_test(indices_are_below_the_length_and_follow_from_the_seed),
-        cmocka_unit_test(uniform_and_zipf_are_distributed_as_they_say),
-        cmocka_unit_test(a_warp_reads_as_many_entries_as_distinct_says),
-        cmocka_unit_test(sorted_goes_up_over_all_of_the_table),
-        cmocka_unit_test(runs_are_as_long_as_they_say),
-        cmocka_unit_test(lockstep_walks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

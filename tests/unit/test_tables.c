@@ -2,15 +2,8 @@
  * The tables: patterns against hand-computed indices, parameters, cells that cannot be, the plan, finding and choosing
  * rows, expected counters, and the small sources of truth that they stand on (SHA-256, random numbers, ranges of work). */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "cell.h"
 #include "command.h"
@@ -20,6 +13,7 @@
 #include "random.h"
 #include "sha256.h"
 #include "table.h"
+#include "test.h"
 
 /* -- patterns ----------------------------------------------------------------------------------------- */
 
@@ -78,9 +72,8 @@ static const struct table pattern_table = TABLE("pattern", patterns, pattern_cou
 static const struct table path_table = TABLE("path", paths, path_count);
 static const struct table workload_table = TABLE("workload", workloads, workload_count);
 
-static void patterns_read_the_elements_they_name(void **state)
+TEST(patterns_read_the_elements_they_name)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(index_cases) / sizeof(index_cases[0]); i++) {
         const struct index_case *c = &index_cases[i];
         const struct pattern *pattern = table_find(&pattern_table, c->pattern);
@@ -92,13 +85,12 @@ static void patterns_read_the_elements_they_name(void **state)
     }
 }
 
-static void every_pattern_stays_in_the_table_and_agrees_with_its_block_form(void **state)
+TEST(every_pattern_stays_in_the_table_and_agrees_with_its_block_form)
 {
     static const uint32_t lengths[] = {CBANK_TABLE_LENGTH, 512};
     const struct pattern_numbers numbers = {.distinct = 32, .stride = 16};
     uint32_t index[CELL_BLOCK_SIZE_MAX];
 
-    (void)state;
     for (size_t p = 0; p < 2 * pattern_count; p++)
         for (uint32_t block = 0; block < 70000; block += 777) {
             const struct pattern *pattern = &patterns[p / 2];
@@ -113,11 +105,10 @@ static void every_pattern_stays_in_the_table_and_agrees_with_its_block_form(void
 }
 
 /* Kernels for tables of other sizes take the index of the largest table and mask it. */
-static void a_masked_index_is_that_of_a_smaller_table(void **state)
+TEST(a_masked_index_is_that_of_a_smaller_table)
 {
     const struct pattern_numbers numbers = {.distinct = 32, .stride = 16};
 
-    (void)state;
     for (size_t p = 0; p < pattern_count; p++)
         for (uint32_t large = CBANK_TABLE_BYTES / 16; large <= CBANK_TABLE_BYTES; large *= 2)
             for (uint32_t length = 1; length <= large; length *= 2)
@@ -130,11 +121,10 @@ static void a_masked_index_is_that_of_a_smaller_table(void **state)
 }
 
 /* What a row says of its formula holds: a compiler sees as much as scope, and walks alone depends on the step. */
-static void patterns_are_what_their_columns_say(void **state)
+TEST(patterns_are_what_their_columns_say)
 {
     const struct pattern_numbers numbers = {.distinct = 4, .stride = 16}, others = {.distinct = 32, .stride = 2};
 
-    (void)state;
     for (size_t p = 0; p < pattern_count; p++) {
         bool by_block = false, by_thread = false, by_step = false, by_number = false;
 
@@ -157,7 +147,7 @@ static void patterns_are_what_their_columns_say(void **state)
 
 /* -- parameters --------------------------------------------------------------------------------------- */
 
-static void parameters_have_limits(void **state)
+TEST(parameters_have_limits)
 {
     static const struct {
         enum parameter_index parameter;
@@ -193,7 +183,6 @@ static void parameters_have_limits(void **state)
         {PARAMETER_in_flight, 3, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         if (parameter_allows(&parameters[cases[i].parameter], cases[i].value) != cases[i].allowed)
             fail_msg("%s %llu", parameters[cases[i].parameter].name, (unsigned long long)cases[i].value);
@@ -271,9 +260,8 @@ static const struct obstacle_case obstacle_cases[] = {
     {"add", "constant", "per_block", PARAMETER_radius, 0, 0, 35, NULL},
 };
 
-static void cells_that_cannot_be_say_why(void **state)
+TEST(cells_that_cannot_be_say_why)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(obstacle_cases) / sizeof(obstacle_cases[0]); i++) {
         const struct obstacle_case *c = &obstacle_cases[i];
         struct cell cell = cell_named(c->workload, c->path, c->pattern);
@@ -288,12 +276,11 @@ static void cells_that_cannot_be_say_why(void **state)
     }
 }
 
-static void identities_have_the_parameters_that_a_cell_takes(void **state)
+TEST(identities_have_the_parameters_that_a_cell_takes)
 {
     struct cell cell = cell_named("add", "global", "distinct"), other;
     char text[CELL_IDENTITY_BYTES];
 
-    (void)state;
     cell.parameters[PARAMETER_distinct] = 8;
     cell.parameters[PARAMETER_stride_bytes] = 64;
     cell_identity(&cell, text);
@@ -310,11 +297,10 @@ static void identities_have_the_parameters_that_a_cell_takes(void **state)
     assert_string_equal(text, "add/global/per_warp/128000/1024/hot");
 }
 
-static void tables_have_a_size(void **state)
+TEST(tables_have_a_size)
 {
     struct cell cell = cell_named("add", "param", "per_warp");
 
-    (void)state;
     assert_int_equal(table_width(cell.parameters), 4);
     assert_int_equal(table_bytes(cell.path, cell.parameters), 2048);
     assert_int_equal(table_length(cell.path, cell.parameters), 512);
@@ -329,11 +315,10 @@ static void tables_have_a_size(void **state)
     assert_int_equal(pattern_numbers(cell.parameters).stride, 3);
 }
 
-static void staging_asks_for_shared_memory(void **state)
+TEST(staging_asks_for_shared_memory)
 {
     struct cell cell = cell_named("add", "shared", "per_warp");
 
-    (void)state;
     assert_int_equal(cell_staged_bytes(&cell), 65536);
     cell = cell_named("add", "global", "per_warp");
     assert_int_equal(cell_staged_bytes(&cell), 0);
@@ -406,11 +391,10 @@ static size_t plan_text(const char *line, char text[IDENTITIES_BYTES])
 }
 
 /* Identities are kept in files: a parameter that came later leaves out what every cell had before. */
-static void identities_leave_out_what_every_table_was(void **state)
+TEST(identities_leave_out_what_every_table_was)
 {
     char text[IDENTITIES_BYTES];
 
-    (void)state;
     assert_int_equal(plan_text("--path constant --pattern per_warp --elements 64 --width-bytes 4,16,1", text), 3);
     assert_string_equal(text, "add/constant/per_warp/64/1024/hot add/constant/per_warp/64/1024/hot/width_bytes=16 "
                               "add/constant/per_warp/64/1024/hot/width_bytes=1 ");
@@ -434,7 +418,7 @@ static void identities_leave_out_what_every_table_was(void **state)
                               "add/global/lockstep/64/32/hot/width_bytes=2/table_bytes=64 ");
 }
 
-static void the_plan_is_every_combination_in_order(void **state)
+TEST(the_plan_is_every_combination_in_order)
 {
     const char *first = "add/global/per_warp/64/32/hot add/constant/per_warp/64/32/hot "
                         "add/global/distinct/64/32/hot/distinct=2/stride_bytes=64 "
@@ -444,7 +428,6 @@ static void the_plan_is_every_combination_in_order(void **state)
                         "add/global/per_warp/64/32/cold ";
     char text[IDENTITIES_BYTES];
 
-    (void)state;
     assert_int_equal(plan_text("--path global,constant --pattern per_warp,distinct --elements 64,32 --regime hot,cold "
                                "--block-size 32 --distinct 2,1 --stride-bytes 64",
                                text),
@@ -462,23 +445,21 @@ static void the_plan_is_every_combination_in_order(void **state)
                               "add/global/distinct/32/1024/hot/distinct=8/stride_bytes=4 ");
 }
 
-static void a_plan_that_names_nothing_is_the_core_matrix(void **state)
+TEST(a_plan_that_names_nothing_is_the_core_matrix)
 {
     char text[IDENTITIES_BYTES];
     const char *first = "add/constant/per_block/12800000/1024/hot add/global/per_block/12800000/1024/hot "
                         "add/readonly/per_block/12800000/1024/hot add/constant/per_warp/12800000/1024/hot ";
 
-    (void)state;
     assert_int_equal(plan_text("", text), 24);
     assert_memory_equal(text, first, strlen(first));
     assert_non_null(strstr(text, "add/readonly/pseudo_random/128000/1024/hot "));
 }
 
-static void each_workload_has_its_own_defaults(void **state)
+TEST(each_workload_has_its_own_defaults)
 {
     char text[IDENTITIES_BYTES];
 
-    (void)state;
     assert_int_equal(plan_text("--workload stencil_1d,refill,modules,conv_2d --path constant", text), 1 + 4 + 3 + 1);
     assert_string_equal(text, "stencil_1d/constant/lockstep/16777216/32/hot "
                               "refill/constant/per_warp/128000/1024/hot/refill_bytes=1024 "
@@ -517,9 +498,8 @@ static void check_cells(const struct plan *plan)
 }
 
 /* Every cell that a workload has by default, on the constant path, can be. */
-static void defaults_of_workloads_can_be(void **state)
+TEST(defaults_of_workloads_can_be)
 {
-    (void)state;
     for (size_t w = 0; w < workload_count; w++) {
         char line[128];
 
@@ -543,11 +523,10 @@ static void check_sweep(const struct plan *plan)
 }
 
 /* A sweep is 1,000 cells or fewer, most of which can be; what is given beside it stands. */
-static void sweeps_are_plans(void **state)
+TEST(sweeps_are_plans)
 {
     char text[IDENTITIES_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sweep_count; i++) {
         char line[64];
 
@@ -563,11 +542,10 @@ static void sweeps_are_plans(void **state)
 }
 
 /* Numbers may have a scale; an option may be shortened. */
-static void numbers_have_scales(void **state)
+TEST(numbers_have_scales)
 {
     char text[IDENTITIES_BYTES];
 
-    (void)state;
     assert_int_equal(plan_text("--patt per_warp --path global --elem 128k,12.8M,64Ki", text), 3);
     assert_string_equal(text, "add/global/per_warp/128000/1024/hot add/global/per_warp/12800000/1024/hot "
                               "add/global/per_warp/65536/1024/hot ");
@@ -583,20 +561,18 @@ static const struct fruit fruits[] = {{"apple"}, {"pear"}, {"quince"}};
 static const size_t fruit_count = sizeof(fruits) / sizeof(fruits[0]);
 static const struct table fruit_table = TABLE("fruit", fruits, fruit_count);
 
-static void the_closest_name_is_suggested(void **state)
+TEST(the_closest_name_is_suggested)
 {
-    (void)state;
     assert_string_equal(table_closest(&fruit_table, "aple"), "apple");
     assert_string_equal(table_closest(&fruit_table, "quins"), "quince");
     assert_null(table_closest(&fruit_table, "strawberry"));
     assert_null(table_find(&fruit_table, "Apple"));
 }
 
-static void lists_choose_rows_once_in_their_order(void **state)
+TEST(lists_choose_rows_once_in_their_order)
 {
     struct selection selection;
 
-    (void)state;
     assert_int_equal(table_select(&fruit_table, "pear,apple,pear", &selection), STATUS_OK);
     assert_int_equal(selection.count, 2);
     assert_ptr_equal(selection.rows[0], &fruits[1]);
@@ -609,11 +585,10 @@ static void lists_choose_rows_once_in_their_order(void **state)
     assert_int_equal(table_select(&fruit_table, "pear,,apple", &selection), STATUS_USAGE);
 }
 
-static void counter_lists_take_rows_and_metrics(void **state)
+TEST(counter_lists_take_rows_and_metrics)
 {
     struct counter_set set;
 
-    (void)state;
     assert_int_equal(counter_set_parse("none", &set), STATUS_OK);
     assert_int_equal(set.count, 0);
     counter_set_close(&set);
@@ -657,7 +632,7 @@ static double expected(const char *name, const struct cell *cell, const struct a
     return counter->expect(&expectation);
 }
 
-static void exact_counters_add_what_parameters_cost(void **state)
+TEST(exact_counters_add_what_parameters_cost)
 {
     const struct path idc = {.name = "x", .unit = UNIT_IDC}, l1 = {.name = "y", .unit = UNIT_L1};
     const struct cell constant = {.workload = &workloads[0], .path = &idc};
@@ -668,7 +643,6 @@ static void exact_counters_add_what_parameters_cost(void **state)
         .body = {.instructions = 13, .ldc_parameter = 3, .ldc_user = 1, .uniform_constant = 1},
     };
 
-    (void)state;
     assert_true(expected("ldc_instructions", &constant, &access_counts, &sass) == 5 * 400000.0);
     assert_true(expected("idc_requests", &constant, &access_counts, &sass) == 4 * 400000.0 + 12800000.0);
     assert_true(expected("idc_requests", &global, &access_counts, &sass) == 4 * 400000.0);
@@ -680,7 +654,7 @@ static void exact_counters_add_what_parameters_cost(void **state)
     assert_true(expected("l1_sectors", &global, &access_counts, &sass) == 3200000.0);
 }
 
-static void idle_warps_execute_the_prologue_alone(void **state)
+TEST(idle_warps_execute_the_prologue_alone)
 {
     const struct path idc = {.name = "x", .unit = UNIT_IDC};
     const struct cell constant = {.path = &idc};
@@ -689,7 +663,6 @@ static void idle_warps_execute_the_prologue_alone(void **state)
                                      .body = {.instructions = 13, .ldc_user = 1}};
     const struct access_counts access = {.warps_launched = 32, .warps_active = 1, .payload_loads = 1, .addresses = 1};
 
-    (void)state;
     assert_true(expected("instructions", &constant, &access, &sass) == 32 * 8 + 13.0);
     assert_true(expected("ldc_instructions", &constant, &access, &sass) == 32 + 1.0);
     assert_true(expected("idc_requests", &constant, &access, &sass) == 32 + 1.0);
@@ -698,11 +671,10 @@ static void idle_warps_execute_the_prologue_alone(void **state)
     assert_true(isnan(expected("instructions", &constant, &access, NULL)));
 }
 
-static void only_an_exact_counter_that_was_read_can_differ(void **state)
+TEST(only_an_exact_counter_that_was_read_can_differ)
 {
     struct counter_value value = {.kind = COUNTER_EXACT, .status = COUNTER_OK, .value = 5, .expected = 4};
 
-    (void)state;
     assert_true(counter_differs(&value));
     value.expected = 5;
     assert_false(counter_differs(&value));
@@ -716,7 +688,7 @@ static void only_an_exact_counter_that_was_read_can_differ(void **state)
 
 /* -- what they stand on ------------------------------------------------------------------------------- */
 
-static void sha256_of_published_messages(void **state)
+TEST(sha256_of_published_messages)
 {
     /* FIPS 180-4 examples, and the empty message. */
     static const char *const cases[][2] = {
@@ -727,21 +699,19 @@ static void sha256_of_published_messages(void **state)
     };
     char hex[SHA256_HEX_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sha256_hex(cases[i][0], strlen(cases[i][0]), hex);
         assert_string_equal(hex, cases[i][1]);
     }
 }
 
-static void random_numbers_are_the_published_sequence(void **state)
+TEST(random_numbers_are_the_published_sequence)
 {
     /* First outputs of SplitMix64 from 1234567, as its author's reference program prints them. */
     static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u, 9817491932198370423u};
     uint64_t sequence = 1234567;
     static uint32_t filled[200000];
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         assert_true(random_next(&sequence) == published[i]);
     random_fill_floats(99, filled, 200000);
@@ -750,13 +720,12 @@ static void random_numbers_are_the_published_sequence(void **state)
         assert_int_equal(filled[i], (random_next(&sequence) >> 32 & 0x807fffff) | 0x3f800000);
 }
 
-static void a_shuffle_keeps_every_item(void **state)
+TEST(a_shuffle_keeps_every_item)
 {
     size_t items[100];
     bool seen[100] = {false};
     uint64_t sequence = 7;
 
-    (void)state;
     for (size_t i = 0; i < 100; i++)
         items[i] = i;
     random_shuffle(&sequence, items, 100);
@@ -776,12 +745,11 @@ static void mark_range(void *context, uint64_t first, uint64_t count)
         marks[i]++;
 }
 
-static void parallel_work_covers_everything_once(void **state)
+TEST(parallel_work_covers_everything_once)
 {
     static const uint64_t totals[] = {1, 95, 96, 97, 1000, 100000};
     static unsigned char marks[100000];
 
-    (void)state;
     for (size_t t = 0; t < sizeof(totals) / sizeof(totals[0]); t++) {
         memset(marks, 0, sizeof(marks));
         parallel_ranges(totals[t], 96, mark_range, marks);
@@ -821,13 +789,12 @@ static bool take_part(void *context, uint64_t index)
 }
 
 /* All that was made is taken once, in order; behind one that fails no more is begun than was on its way. */
-static void parallel_work_is_taken_in_order(void **state)
+TEST(parallel_work_is_taken_in_order)
 {
     static const struct {
         uint64_t total, bad_to_make, bad_to_take;
     } rows[] = {{0, 9, 9}, {1, 9, 9}, {1000, 1000, 1000}, {1000, 0, 1000}, {1000, 500, 1000}, {1000, 1000, 500}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const uint64_t bad = rows[i].bad_to_make < rows[i].bad_to_take ? rows[i].bad_to_make : rows[i].bad_to_take;
         struct parts parts = {.bad_to_make = rows[i].bad_to_make, .bad_to_take = rows[i].bad_to_take};
@@ -843,39 +810,4 @@ static void parallel_work_is_taken_in_order(void **state)
         else
             assert_int_equal(made, rows[i].total);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_read_the_elements_they_name),
-        cmocka_unit_test(every_pattern_stays_in_the_table_and_agrees_with_its_block_form),
-        cmocka_unit_test(a_masked_index_is_that_of_a_smaller_table),
-        cmocka_unit_test(patterns_are_what_their_columns_say),
-        cmocka_unit_test(parameters_have_limits),
-        cmocka_unit_test(cells_that_cannot_be_say_why),
-        cmocka_unit_test(identities_have_the_parameters_that_a_cell_takes),
-        cmocka_unit_test(identities_leave_out_what_every_table_was),
-        cmocka_unit_test(tables_have_a_size),
-        cmocka_unit_test(staging_asks_for_shared_memory),
-        cmocka_unit_test(the_plan_is_every_combination_in_order),
-        cmocka_unit_test(a_plan_that_names_nothing_is_the_core_matrix),
-        cmocka_unit_test(each_workload_has_its_own_defaults),
-        cmocka_unit_test(defaults_of_workloads_can_be),
-        cmocka_unit_test(sweeps_are_plans),
-        cmocka_unit_test(numbers_have_scales),
-        cmocka_unit_test(the_closest_name_is_suggested),
-        cmocka_unit_test(lists_choose_rows_once_in_their_order),
-        cmocka_unit_test(counter_lists_take_rows_and_metrics),
-        cmocka_unit_test(exact_counters_add_what_parameters_cost),
-        cmocka_unit_test(idle_warps_execute_the_prologue_alone),
-        cmocka_unit_test(only_an_exact_counter_that_was_read_can_differ),
-        cmocka_unit_test(sha256_of_published_messages),
-        cmocka_unit_test(random_numbers_are_the_published_sequence),
-        cmocka_unit_test(a_shuffle_keeps_every_item),
-        cmocka_unit_test(parallel_work_covers_everything_once),
-        cmocka_unit_test(parallel_work_is_taken_in_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * A call that does not come back ends the process; one that does, however late, does not go on once that has begun. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "clock.h"
+#include "test.h"
 #include "watchdog.h"
 
 enum { ENDED = 41, WENT_ON = 42 };
@@ -61,50 +56,45 @@ static int code_of(const struct watchdog_end *then, double takes, double allowed
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void test_in_time(void **state)
+TEST(test_in_time)
 {
     const struct watchdog_end then = {.end = end_at_once, .context = "the call"};
 
-    (void)state;
     assert_int_equal(code_of(&then, 0.05, 20), WENT_ON);
     assert_int_equal(code_of(&then, 0.05, INFINITY), WENT_ON);
 }
 
-static void test_too_late(void **state)
+TEST(test_too_late)
 {
     const struct watchdog_end then = {.end = end_at_once, .context = "the call"};
 
-    (void)state;
     assert_int_equal(code_of(&then, 20, 0.05), ENDED);
 }
 
-static void test_comes_back_while_it_is_ended(void **state)
+TEST(test_comes_back_while_it_is_ended)
 {
     const struct watchdog_end then = {.end = end_slowly, .context = "the call"};
 
-    (void)state;
     assert_int_equal(code_of(&then, 0.2, 0.05), ENDED);
 }
 
-static void test_signal(void **state)
+TEST(test_signal)
 {
     const struct watchdog_end then = {.end = end_at_once, .asked = is_asked, .context = "the call"};
     const double begin = clock_seconds();
 
-    (void)state;
     assert_int_equal(code_of(&then, 20, INFINITY), ENDED);
     assert_true(clock_seconds() - begin < 5);
     assert_int_equal(code_of(&then, 0.01, INFINITY), WENT_ON);
 }
 
 /* A deadline is of one call: another that begins just then has its own. */
-static void test_many_calls(void **state)
+TEST(test_many_calls)
 {
     const struct watchdog_end then = {.end = end_at_once, .context = ""};
     struct watchdog watchdog;
     const double begin = clock_seconds();
 
-    (void)state;
     watchdog_open(&watchdog, &then);
     while (clock_seconds() - begin < 0.3) {
         watch_begin(&watchdog, "a call", 10);
@@ -113,26 +103,11 @@ static void test_many_calls(void **state)
     watchdog_close(&watchdog);
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
     struct watchdog watchdog = {0};
 
-    (void)state;
     watch_begin(NULL, "a call", 0);
     watch_end(NULL);
     watchdog_close(&watchdog);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_time),
-        cmocka_unit_test(test_too_late),
-        cmocka_unit_test(test_comes_back_while_it_is_ended),
-        cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_many_calls),
-        cmocka_unit_test(test_none),
-    };
-
-    return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
 }

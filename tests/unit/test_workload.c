@@ -2,16 +2,10 @@
  * The reference of the workloads on the CPU, against sums written here element by element from what the rows say:
  * right outputs pass, planted faults are found, and operations are those that the loops below count. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "random.h"
 #include "table.h"
+#include "test.h"
 #include "workload.h"
 
 enum { ELEMENTS_MAX = 40000, IMAGE_MAX = 1 << 18 };
@@ -133,12 +127,11 @@ static struct problem convolution(size_t i, const char *path)
 
 static const size_t convolution_count = sizeof(convolutions) / sizeof(convolutions[0]);
 
-static void convolution_is_the_sum_over_neighbours(void **state)
+TEST(convolution_is_the_sum_over_neighbours)
 {
     struct mismatch mismatch;
     uint64_t operations;
 
-    (void)state;
     random_fill_floats(1, input, IMAGE_MAX);
     random_fill_floats(2, values, CBANK_TABLE_LENGTH);
     for (size_t i = 0; i < convolution_count; i++) {
@@ -155,12 +148,11 @@ static void convolution_is_the_sum_over_neighbours(void **state)
 }
 
 /* The result of a kernel that adds in single precision, in its order, is within what the check allows. */
-static void sums_in_single_precision_pass(void **state)
+TEST(sums_in_single_precision_pass)
 {
     const struct problem problem = problem_of("conv_3d", "constant", "lockstep", 32768, 1024, 3);
     struct mismatch mismatch;
 
-    (void)state;
     random_fill_floats(3, input, IMAGE_MAX);
     random_fill_floats(4, values, CBANK_TABLE_LENGTH);
     for (long i = 0; i < 32768; i++) {
@@ -178,12 +170,11 @@ static void sums_in_single_precision_pass(void **state)
         fail_msg("%s", mismatch.text);
 }
 
-static void convolution_finds_faults(void **state)
+TEST(convolution_finds_faults)
 {
     struct mismatch mismatch;
     uint64_t operations;
 
-    (void)state;
     random_fill_floats(5, input, IMAGE_MAX);
     random_fill_floats(6, values, CBANK_TABLE_LENGTH);
     for (size_t i = 0; i < convolution_count; i++) {
@@ -219,13 +210,12 @@ static void convolution_finds_faults(void **state)
     }
 }
 
-static void a_part_of_the_output_is_checked_alone(void **state)
+TEST(a_part_of_the_output_is_checked_alone)
 {
     const struct problem problem = problem_of("conv_2d", "global", "lockstep", 4000, 96, 2);
     struct mismatch mismatch;
     uint64_t operations;
 
-    (void)state;
     random_fill_floats(7, input, IMAGE_MAX);
     random_fill_floats(8, values, CBANK_TABLE_LENGTH);
     convolve_all(&problem, -1, 0, &operations);
@@ -261,12 +251,11 @@ static void stencil_all(const struct problem *problem, long skip, int backwards)
     }
 }
 
-static void stencil_is_antisymmetric_over_four_neighbours(void **state)
+TEST(stencil_is_antisymmetric_over_four_neighbours)
 {
     static const uint64_t sizes[] = {1, 4, 5, 31, 33, 1000, 4099};
     struct mismatch mismatch;
 
-    (void)state;
     random_fill_floats(9, input, IMAGE_MAX);
     random_fill_floats(10, values, CBANK_TABLE_LENGTH);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -293,12 +282,11 @@ static void stencil_is_antisymmetric_over_four_neighbours(void **state)
 /* -- map ---------------------------------------------------------------------------------------------- */
 
 /* input + values[index] for every row that is that, every pattern that goes with it, and both lengths of the table. */
-static void map_adds_one_value_of_the_table(void **state)
+TEST(map_adds_one_value_of_the_table)
 {
     static const char *const names[] = {"add", "add_switch", "add_runtime", "refill", "modules"};
     struct mismatch mismatch;
 
-    (void)state;
     random_fill_floats(11, input, IMAGE_MAX);
     random_fill_floats(12, values, CBANK_TABLE_LENGTH);
     for (size_t w = 0; w < sizeof(names) / sizeof(names[0]); w++)
@@ -331,12 +319,11 @@ static void map_adds_one_value_of_the_table(void **state)
 }
 
 /* What a kernel makes of an element of each width, written out byte by byte. */
-static void map_adds_elements_of_every_width(void **state)
+TEST(map_adds_elements_of_every_width)
 {
     const unsigned char *const bytes = (const unsigned char *)values;
     struct mismatch mismatch;
 
-    (void)state;
     random_fill_floats(15, input, IMAGE_MAX);
     random_fill_floats(16, values, CBANK_TABLE_LENGTH);
     for (uint32_t width = 1; width <= 16; width *= 2)
@@ -363,12 +350,11 @@ static void map_adds_elements_of_every_width(void **state)
 
 /* -- paths that load nothing -------------------------------------------------------------------------- */
 
-static void what_loads_nothing_adds_nothing(void **state)
+TEST(what_loads_nothing_adds_nothing)
 {
     static const char *const names[][2] = {{"add", "per_warp"}, {"stencil_1d", "lockstep"}, {"conv_2d", "lockstep"}};
     struct mismatch mismatch;
 
-    (void)state;
     random_fill_floats(13, input, IMAGE_MAX);
     random_fill_floats(14, values, CBANK_TABLE_LENGTH);
     for (size_t i = 0; i < 3; i++) {
@@ -384,33 +370,15 @@ static void what_loads_nothing_adds_nothing(void **state)
     }
 }
 
-static void staging_copies_what_may_be_read(void **state)
+TEST(staging_copies_what_may_be_read)
 {
     const struct problem add = problem_of("add", "shared", "per_warp", 999, 96, 0);
     const struct problem small = problem_of("add", "param", "per_warp", 999, 96, 0);
     const struct problem stencil = problem_of("stencil_1d", "shared", "lockstep", 999, 96, 0);
     const struct problem conv = problem_of("conv_3d", "shared", "lockstep", 999, 96, 2);
 
-    (void)state;
     assert_int_equal(workload_table_length(&add), 16384);
     assert_int_equal(workload_table_length(&small), 512);
     assert_int_equal(workload_table_length(&stencil), 4);
     assert_int_equal(workload_table_length(&conv), 125);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convolution_is_the_sum_over_neighbours),
-        cmocka_unit_test(sums_in_single_precision_pass),
-        cmocka_unit_test(convolution_finds_faults),
-        cmocka_unit_test(a_part_of_the_output_is_checked_alone),
-        cmocka_unit_test(stencil_is_antisymmetric_over_four_neighbours),
-        cmocka_unit_test(map_adds_one_value_of_the_table),
-        cmocka_unit_test(map_adds_elements_of_every_width),
-        cmocka_unit_test(what_loads_nothing_adds_nothing),
-        cmocka_unit_test(staging_copies_what_may_be_read),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
