@@ -18,7 +18,7 @@ enum { RECORDED_MAX = 1 << 20 };
 
 /* -- verdicts ------------------------------------------------------------------------------------------ */
 
-/* What a verdict means. value "": unclear. # stands for the level, @ for what came before, % for the share. */
+/* The meaning of a verdict. value "": unclear. # stands for the level, @ for what came before, % for the share. */
 /* clang-format off */
 static const struct {
     const char *name, *value, *text;

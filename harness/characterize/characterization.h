@@ -45,7 +45,7 @@ struct verdict {
 
 enum outcome_status { OUTCOME_OK, OUTCOME_SKIPPED };
 
-/* What an experiment found, or why it was skipped. */
+/* The findings of an experiment, or why it was skipped. */
 struct outcome {
     struct experiment experiment; /* first: its row; of a file that was read, the texts alone */
     enum outcome_status status;
@@ -60,7 +60,7 @@ struct outcome {
     double seconds;
 };
 
-/* What cbank characterize writes. */
+/* The document that cbank characterize writes. */
 struct characterization {
     char argv[CHARACTERIZATION_ARGV_BYTES];
     char started_utc[CLOCK_UTC_BYTES], finished_utc[CLOCK_UTC_BYTES];
@@ -85,7 +85,7 @@ enum status characterization_parse(const char *name, const char *text, size_t by
 /* Releases; accepts a zeroed struct. */
 void characterization_close(struct characterization *characterization);
 
-/* What the experiment of that name found, or that it was skipped; NULL where there is no such experiment. */
+/* The outcome of the experiment of that name; NULL where there is none. */
 const struct outcome *characterization_outcome(const struct characterization *characterization, const char *name);
 
 /* SMs of a group. */

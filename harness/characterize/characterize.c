@@ -8,7 +8,7 @@
 #include "log.h"
 #include "table.h"
 
-/* What experiments of one kind find out. */
+/* The quantities that several experiments measure. */
 static const char follows[] = "cycles of a dependent load";
 static const char follows_l1[] = "cycles of a dependent load that hits L1, the addition of its 64-bit address included";
 static const char serializes[] = "cost of distinct addresses in a warp";

@@ -47,7 +47,7 @@ static void progress(const struct experiment *experiment, size_t done)
     fprintf(stderr, "%zu of %zu: %s\n", done + 1, experiment_count, experiment->name);
 }
 
-/* What would not be known before the end. */
+/* Finds wrong options before the experiments run. */
 static enum status check_card(const struct characterize_options *options)
 {
     struct card card;
@@ -57,7 +57,7 @@ static enum status check_card(const struct characterize_options *options)
     return options->new_card_path ? card_read(options->card_path, &card) : STATUS_OK;
 }
 
-/* The GPU does not answer. What it answered before is of no use without the rest. */
+/* The GPU does not answer. Its answers so far are of no use without the rest. */
 static void end_now(void *context, const char *call, double seconds)
 {
     (void)context;
@@ -149,13 +149,13 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
 
 const struct command characterize_command = {
     .name = "characterize",
-    .summary = "Find out how the load paths of a GPU work: latencies, caches, serialization",
+    .summary = "Measure how the load paths of a GPU work: latencies, caches, serialization",
     .groups = &(const struct option_group)OPTION_GROUP(rows, 0),
     .group_count = 1,
     .options_bytes = sizeof(struct characterize_options),
     .details =
-        "It measures the latency of a dependent load, what distinct addresses in a warp cost, throughput against resident warps,\n"
-        "the caches behind each path, what launches and copies leave of the constant caches, and which SMs share one. The file\n"
+        "It measures the latency of a dependent load, the cost of distinct addresses in a warp, and throughput against resident\n"
+        "warps. It finds the caches behind each path, what launches and copies leave of them, and which SMs share one. The file\n"
         "has every answer of the probes, for --replay.",
     .run = characterize_gpu,
 };

@@ -60,8 +60,8 @@ static void judge_banks(struct experiment_run *run)
         value = by_order == by_address ? NULL : by_order ? "order of launches" : "address";
     experiment_verdict(
         run, "sets_swapped_by", 1, value,
-        "line i of the bank of kernel k is in the set of line i ^ n of the first: n %s k, and %s bits of the bank's "
-        "address; lists drawn at random from %u banks hit as that says",
+        "line i of kernel k's bank is in the set of line i ^ n of the first. n %s k, and %s bits of the bank's address; "
+        "random lists from %u banks agree",
         by_order ? "is" : "is not", by_address ? "is" : "is not", level->bank_count);
 }
 
@@ -210,8 +210,8 @@ static bool walk_evicted(struct experiment_run *run, const struct region_walk *w
 }
 
 /* Fills each level with a region that the levels before it do not hold, and walks it after a launch, a copy, a launch of
- * another module, and a flush. A level that answers as many accesses as when it is empty has lost the region, if it
- * answers more when it holds it: one miss may bring what several accesses ask for. */
+ * another module, and a flush. One miss may bring what several accesses ask for, so an empty level answers some of them,
+ * too. A level has lost the region if it answers as many as when it is empty, and more when it holds it. */
 void experiment_invalidation(struct experiment_run *run)
 {
     const struct geometry_level *levels = run->geometry->level;

@@ -70,10 +70,10 @@ void experiment_latency(struct experiment_run *run)
 
 /* -- serialization ------------------------------------------------------------------------------------- */
 
-/* What is fitted: cycles = base + cost x further addresses, and the largest deviation from that line. */
+/* The fitted line: cycles = base + cost x further addresses, and the largest deviation from that line. */
 enum { BASE, COST, LARGEST, FITTED };
 
-/* What is measured of distinct addresses, and what follows. */
+/* A measure of distinct addresses, and the names of its results. */
 static const struct curve {
     enum probe_kind kind;
     uint32_t warps;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The search, in its order: levels from the times of a sweep, then for each level what a miss brings, the largest region
- * that fits, sets and ways, banks, and a check by random lists. */
+ * The search, in its order. A sweep shows the levels by their times. For each level follow the bytes that a miss brings, the
+ * largest region that fits, sets and ways, banks, and a check by random lists. */
 #include "geometry.h"
 
 #include <math.h>

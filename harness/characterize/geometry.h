@@ -85,7 +85,7 @@ struct geometry_finding {
 enum { GEOMETRY_FINDINGS = 8 };
 extern const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS];
 
-/* That number of the level. */
+/* The level's number of that finding. */
 const struct geometry_number *geometry_number(const struct geometry_level *level, const struct geometry_finding *of);
 
 /* The cycles above which an access was answered behind the level, which must not be the last. */

@@ -99,8 +99,8 @@ static size_t add_visit(struct search *search, const struct plan *plan, size_t c
     return count;
 }
 
-/* Writes the list. It visits every line that there is room for once, which empties the sets, then lines at random: more
- * likely one with many visits left, and none that was visited in the last phases. Returns the accesses. */
+/* Writes the list. It first visits every line that there is room for, which empties the sets. Then it visits lines at
+ * random: more likely one with many visits left, and none of the last phases. Returns the accesses. */
 static size_t list_visits(struct search *search, const struct plan *plan, uint64_t *random)
 {
     const uint32_t lines = plan->lines, visits = lines * (plan->visits - 1);
@@ -138,7 +138,7 @@ static size_t list_visits(struct search *search, const struct plan *plan, uint64
 
 /* -- answers ------------------------------------------------------------------------------------------- */
 
-/* What visits of all lists showed. */
+/* Counts over the visits of all lists. */
 struct seen {
     uint32_t visits, wavered, decided;
     uint32_t differ[CACHE_REPLACEMENT_COUNT]; /* decided visits that the policy answers otherwise */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What was asked of a source of probes and what it answered, as text; and a source that answers from such a record.
+ * Questions to a source of probes, and its answers, as text; and a source that answers from such a record.
  *
  * A question: "walk constant warm_up 1 timed 3 before nothing list 0+16*64": of a list, runs FIRST+STEP*COUNT of byte
  * offsets, with spaces between. An answer: numbers with spaces between, N*COUNT for a number that comes several times.
@@ -32,7 +32,7 @@ struct probe_kernel_row {
     struct probe_kernel kernel;
 };
 
-/* What a file says of the source. */
+/* The source, as a file describes it. */
 struct probes {
     uint64_t samples_max;
     uint32_t chunk_bytes;
@@ -42,7 +42,7 @@ struct probes {
     size_t kernel_count;
 };
 
-/* What there is to say of a source, with the kernels of all its probes. STATUS_ENVIRONMENT, logged, when out of memory.
+/* Describes a source, with the kernels of all its probes. STATUS_ENVIRONMENT, logged, when out of memory.
  * The caller frees out->kernels. */
 enum status probes_describe(const struct probe_source *source, struct probes *out);
 

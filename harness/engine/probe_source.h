@@ -29,7 +29,7 @@ extern const char *const probe_kind_names[PROBE_KIND_COUNT];
 /* Whether it is one for all paths. */
 bool probe_is_single(enum probe_kind kind);
 
-/* What happens between a walk that brings the list, in a launch of its own, and the launch that is timed. */
+/* The step between the launch that brings the list and the launch that is timed. */
 enum probe_before {
     PROBE_BEFORE_NOTHING, /* there is no such walk: the caches are as the launch finds them, or the warm-up leaves them
                            */
@@ -61,8 +61,8 @@ struct probe_request {
 
     /* PROBE_CHAIN, PROBE_STREAM: lane i of every warp loads from byte i % distinct x stride. Answer: `repeats` times
      * cycles from the first warp's begin to the last one's end, of PROBE_LOADS x (iterations - 1) loads of each warp.
-     * 32 warps at most in the one block; more, an even number: two blocks of half as many on every SM, and the median
-     * over the SMs that had a moment when all of them were loading; PROBE_NOT_AT_ONCE where there is none. */
+     * Up to 32 warps are one block. More, an even number, are two blocks of half as many on every SM. The answer is then
+     * the median over the SMs on which all of them loaded at one moment; PROBE_NOT_AT_ONCE where there is none. */
     uint32_t distinct, stride, warps, iterations, repeats;
 
     /* PROBE_SHARING: see struct probe_sharing_args; `blocks`, one on each SM. Answer: the SM of each block and its
@@ -70,7 +70,7 @@ struct probe_request {
     uint32_t blocks, first, bytes, step, grain;
 };
 
-/* What PROBE_COUNT counts, over all SMs. */
+/* Counts of PROBE_COUNT, over all SMs. */
 enum {
     PROBE_COUNTED_REQUESTS, /* of the indexed constant caches */
     PROBE_COUNTED_LINES, /* that they brought */

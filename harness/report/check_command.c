@@ -32,7 +32,7 @@ static const struct option_row rows[] = {
 
 static const struct option_group groups[] = {OPTION_GROUP(rows, 0)};
 
-/* What is known of a document. */
+/* The facts about a document. */
 struct checked {
     const char *file, *kind; /* kind NULL: it is no document of cbank */
     bool measured;           /* a GPU answered */

@@ -66,7 +66,7 @@ class Check:
         self.check_head(chips.MANIFEST, manifest)
 
     def listed(self, name):
-        """What the manifest says of a file."""
+        """The manifest's entry of a file."""
         return next((entry for entry in self.manifest["files"] if entry["name"] == name), None)
 
     def check_file(self, name):

@@ -23,7 +23,7 @@ DIVERGENT = "sm__idc_divergent_instructions.sum,sm__idc_divergent_instruction_re
 SIZES = "128000,270336,540672,1000000,2000000,4000000,6000000,8000000,10000000,12800000,25600000,51200000"
 CARD = f"characterize --quiet --replay characterization.json --json {SCRATCH} --new-card card.json"
 
-# What is measured often keeps few samples, so that a folder stays below BYTES_MAX.
+# Plans of many cells keep few samples, so that a folder stays below BYTES_MAX.
 STEPS = (
     Step("core-matrix.json", "the default plan", "result", f"{RUN} --max-samples 200", f"{RUN} {SMALL}", 8),
     Step("core-matrix-cold.json", "the default plan, caches flushed", "result",

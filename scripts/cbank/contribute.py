@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """`cbank contribute DIR`: measures all that the folder of a chip holds, on the first GPU.
 
-After cbank doctor it runs the default plan hot, cold and by a second process, the calibration, sizes, serialization,
-widths, table sizes, every workload by every path, the characterization, and makes a card. A manifest then names the files
+After cbank doctor it runs the default plan hot, cold and by a second process, and the calibration. Then follow sizes,
+serialization, widths, table sizes, every workload by every path, the characterization, and a card. A manifest names the files
 with their hashes, and cbank check looks at the folder. It can be stopped at any time: the same command goes on with what
 is not there. The card takes no GPU. Names of hosts are left out."""
 

@@ -21,8 +21,8 @@ COMMITTED = [os.path.join(ROOT, "results", *name.split("/")) for name in
               "chips/h100/characterization.json")]
 LONG = ("geometry_constant_modules", "geometry_global")  # of all its time, nine tenths
 
-# The geometry of an H100 and an H200, by experiment and level: fetch, line, fits, capacity, ways, sets, replacement. What
-# answers behind the last cache has none.
+# The geometry of an H100 and an H200, by experiment and level: fetch, line, fits, capacity, ways, sets, replacement. The
+# memory behind the last cache has none.
 UNKNOWN = [None] * 7
 FIRST = [64, 64, 2048, 2048, 4, 8, "tree pseudo-LRU"]
 GEOMETRY = {
@@ -43,7 +43,7 @@ def stripped(value):
 
 
 def found(file):
-    """What was found, by experiment."""
+    """The findings of a file, by experiment."""
     return {experiment["name"]: {key: experiment.get(key) for key in FOUND} for experiment in file["experiments"]}
 
 
@@ -80,7 +80,7 @@ class Case(Scratch):
         return done
 
     def replayed(self, path):
-        """What the analysis finds in a record, valid under the schema."""
+        """The analysis of a record, valid under the schema."""
         self.cbank("--quiet", "--replay", path, "--json", "again.json")
         again = read_json(os.path.join(self.folder, "again.json"))
         jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/characterization.schema.json"))).validate(again)
@@ -189,8 +189,7 @@ def slower(cycles):
     return lambda numbers: [value + cycles for value in numbers]
 
 
-# Answers that are changed: (the test's name, pattern of the questions, numbers of an answer to others, experiment, and the
-# verdicts that it has then, by name, level and what came before).
+# (the fault, pattern of the questions, change of an answer, experiment, its verdicts then by name, level and what came before)
 PLANTED = (
     ("points on no line: 32 addresses take as long as one",
      "^chain constant distinct 32 stride 4 warps 1 iterations 69 ", slower(-341 * 1024), "serialization_constant",
@@ -255,8 +254,8 @@ class Planted(Case):
             self.assertAlmostEqual(number(after, "latency")[key], before[key] + 1)
 
     def test_one_point_off_the_line(self):
-        """32 addresses 4 bytes apart take 31 cycles more. Of x = distinct - 1 = 0, 1, 3, 7, 15, 31 the mean is 9.5 and
-        the squares about it are 703.5: the cost grows by 31 (31 - 9.5) / 703.5, not as 64 bytes apart."""
+        """32 addresses 4 bytes apart take 31 cycles more. The mean of distinct - 1 = 0, 1, 3, 7, 15, 31 is 9.5, and the
+        sum of squares about it is 703.5: the cost grows by 31 (31 - 9.5) / 703.5, not as 64 bytes apart."""
         before = found(read_json(RECORDED))["serialization_constant"]
         after = self.replay(lambda record: change_answers(
             record, "^chain constant distinct 32 stride 4 warps 1 iterations 69 ", slower(31 * 1024)))["serialization_constant"]

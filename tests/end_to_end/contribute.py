@@ -288,7 +288,7 @@ class Check(Case):
         self.assertRegex(self.check()[0][0][1], r"has 1\d\.\d MiB, more than 10")
 
     def test_documents(self):
-        """What the instrument says of each file by itself, without Python."""
+        """The instrument checks each file by itself, without Python."""
         self.edit("serialization", miscount)
         with open(self.path("text"), "w", encoding="utf-8") as file:
             file.write("no JSON")

@@ -21,9 +21,9 @@ from common import FULL, read_json
 # Short samples: each launch of a long one is a call like the one before.
 PLAN = ["--elements", "12800", "--pattern", "per_warp", "--seed", "1", "--sample-us", "20"]
 CELLS = 3
-# What undoes another call: what it leaves when it fails is nobody's leak.
+# Calls that undo another: where they fail, nothing else is to blame for a leak.
 ENDS = re.compile("Free|Destroy|Unload|Close|Shutdown|Deinit|DeInit|Disable", re.IGNORECASE)
-# What hangs while cells are measured; a call before that takes the seconds that opening a device may.
+# Calls that wait while cells are measured. A call before that may take as long as opening a device.
 WAITS = ("cudaStreamSynchronize", "cudaGraphLaunch", "cudaMemcpyAsync")
 # Errors by the names of tests/simulated/errors.def: of one call, and of all that follow.
 ONCE = ("unknown", "memory", "invalid", "permission", "not_supported", "operation")
@@ -52,7 +52,7 @@ class Run:
         return read_json(self.path)
 
     def wrong(self):
-        """What is wrong with what the program did; None when nothing is."""
+        """The first thing that the program did wrong; None when nothing is."""
         patience = ["--patience", "0.5"] if self.planted.startswith("hang=") else []
         code, said = self.cbank(self.planted, "--json", "x.json", *PLAN, *patience)
         result = self.result()

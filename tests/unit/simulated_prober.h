@@ -35,8 +35,8 @@ struct sim_level {
     bool hashed; /* the set is no modulus of the line */
     uint32_t bank_bytes; /* the number of the bank is exclusive-ored to the line's; 0: memory is one bank */
     uint32_t cycles;
-    /* Owned. Of each place: line + 1 (0: empty), sectors there, and what the policy knows. Of each set: the next place of
-     * a clock or the place used last, and the bits of a tree. */
+    /* Owned. For each place: line + 1 (0: empty), its sectors, its age by the policy. For each set: the next place of a
+     * clock or the place used last, and the bits of a tree. */
     uint32_t *line, *sectors, *age, *hand;
     uint64_t *tree;
 };

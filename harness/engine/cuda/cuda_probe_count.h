@@ -19,7 +19,7 @@ bool cuda_count_open(uint32_t ordinal, void *cuda_context, struct cuda_count *ou
 /* Releases; accepts a zeroed struct. */
 void cuda_count_close(struct cuda_count *count);
 
-/* Counts one range, a launch, as often as it takes. What the chip does not count is PROBE_NOT_COUNTED. False, with the
+/* Counts one range, a launch, as often as it takes. A number that the chip does not count is PROBE_NOT_COUNTED. False, with the
  * reason, when it failed. */
 bool cuda_count_launch(struct cuda_count *count, const struct cupti_ranges *ranges,
                        uint32_t counted[PROBE_COUNTED_COUNT], char reason[CUPTI_REASON_BYTES]);

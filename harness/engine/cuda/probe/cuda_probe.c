@@ -372,7 +372,7 @@ static enum status ask(void *context, const struct probe_request *request, uint3
     }
 }
 
-/* The kernel that answers. What takes long to open is opened when its kernel is first asked for. */
+/* The kernel that answers. The relay and the counters take long to open, and are opened at the first request. */
 static const struct probe_kernel *kernel_of(void *context, enum probe_kind kind, const struct path *path)
 {
     struct cuda_probe *probe = context;
