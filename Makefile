@@ -158,7 +158,7 @@ CARDS   := $(wildcard results/cards/*.json)
 all: $(PROGRAM) ## build the program (the default)
 	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)$(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with the Range Profiler),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
 
-tests: $(TESTS) $(TRIALS) $(FAULTS) ## build the unit tests
+tests: $(TESTS) $(TRIALS) $(FAULTS) $(BUILD)/examples/ratio ## build the unit tests
 
 # $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT depends
 # on it.
@@ -210,7 +210,7 @@ $(OBJ)/harness/store/store_text.o: $(wildcard harness/store/*.sql)
 
 # What of the house an object sees, by its folder.
 $(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room)) $(if $(filter $(room),$(FUZZED)),$(GUIDED))))
-$(OBJ)/harness/main.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
+$(OBJ)/harness/main.o $(OBJ)/harness/cbank.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
 $(OBJ)/patterns/%.o: HOUSE = -Ipatterns
 $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 
@@ -242,6 +242,20 @@ endif
 $(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) $(LIBS)
+
+# What others may call, with harness/cbank.h: one object, in which all other names are its own.
+$(BUILD)/libcbank.a: $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(CC) -r -nostdlib -o $(OBJ)/libcbank.o $(filter %.o,$^)
+	$(Q)objcopy --wildcard --keep-global-symbol='cbank_*' $(OBJ)/libcbank.o
+	$(Q)ar rcsD $@ $(OBJ)/libcbank.o
+
+# Examples are compiled as a user's programs are: by the public header and the library alone.
+$(BUILD)/examples/%: examples/%.c harness/cbank.h $(BUILD)/libcbank.a
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -Wall -Wextra -Wpedantic $(WERROR) -Iharness $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libcbank.a $(LIBS)
 
 # An archive, as each test needs a part; thin, as kernels are large.
 $(OBJ)/tested.a: $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
@@ -478,8 +492,10 @@ REPORT := figures page page/templates # what cbank report runs, beside the scrip
 # What pip installs from scripts/, too: the Python package, with its templates and styles.
 PACKAGE := $(shell cd scripts && find cbank -type f -not -name '*.pyc')
 
-install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
+install: $(PROGRAM) $(BUILD)/libcbank.a ## install into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cbank
+	install -D -m 644 $(BUILD)/libcbank.a $(DESTDIR)$(PREFIX)/lib/libcbank.a
+	install -D -m 644 harness/cbank.h $(DESTDIR)$(PREFIX)/include/cbank.h
 	install -d $(SHARE)/cbank/cards
 	install -m 644 $(wildcard results/*schema.json) $(SHARE)/cbank/
 	install -m 644 $(CARDS) $(SHARE)/cbank/cards/
@@ -496,13 +512,13 @@ endif
 	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/cbank $(SHARE)/man/man1/cbank.1 $(SHARE)/bash-completion/completions/cbank
+	rm -f $(DESTDIR)$(PREFIX)/bin/cbank $(DESTDIR)$(PREFIX)/lib/libcbank.a $(DESTDIR)$(PREFIX)/include/cbank.h $(SHARE)/man/man1/cbank.1 $(SHARE)/bash-completion/completions/cbank
 	rm -rf $(SHARE)/cbank
 
 # One version of the formatter: another would format otherwise.
 CLANG_FORMAT ?= clang-format-19
 CLANG_TIDY   ?= clang-tidy-19
-FORMATTED := $(shell find patterns kernels harness tests -name '*.[ch]' | LC_ALL=C sort)
+FORMATTED := $(shell find patterns kernels harness examples tests -name '*.[ch]' | LC_ALL=C sort)
 
 format: ## format all C sources
 	@scripts/setup.sh lint

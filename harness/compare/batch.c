@@ -80,8 +80,7 @@ static enum status read_side(const struct line *line, const cJSON *json, struct 
     if (!processes)
         return log_memory("a comparison");
     out->processes = 0;
-    cJSON_ArrayForEach(time, times)
-    {
+    cJSON_ArrayForEach (time, times) {
         const bool interval = cJSON_IsNumber(low) && cJSON_IsNumber(high);
 
         if (!cJSON_IsNumber(time))
@@ -170,8 +169,7 @@ static enum status read_files(const struct line *line, const char *key, struct s
     const cJSON *path, *paths = json_get(line->json, key);
     enum status status = cJSON_GetArraySize(paths) > 0 ? STATUS_OK : wrong(line, "%s: expected names of files", key);
 
-    cJSON_ArrayForEach(path, paths)
-    {
+    cJSON_ArrayForEach (path, paths) {
         if (status == STATUS_OK)
             status = cJSON_IsString(path) ? sides_add(out, path->valuestring)
                                           : wrong(line, "%s: expected names of files", key);
@@ -185,8 +183,7 @@ static enum status choose_allowed(const struct line *line, struct selection *out
     const cJSON *name, *names = json_get(line->json, "allow_diff");
     char list[256] = "";
 
-    cJSON_ArrayForEach(name, names)
-    {
+    cJSON_ArrayForEach (name, names) {
         if (cJSON_IsString(name))
             text_join(list, sizeof(list), ",", "%s", name->valuestring);
     }
@@ -205,7 +202,8 @@ static enum status compare_files(struct line *line)
 
     if (allowed.count > 0)
         line->options.allowed = &allowed;
-    line->options.counter_threshold = number_of(line->json, "counter_threshold", 100 * line->options.counter_threshold) / 100;
+    line->options.counter_threshold =
+        number_of(line->json, "counter_threshold", 100 * line->options.counter_threshold) / 100;
     if (status == STATUS_OK && json_get_text(line->json, "calibration", &path)) {
         status = calibration_read(path, &calibration);
         line->options.calibration = &calibration;

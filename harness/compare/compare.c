@@ -99,18 +99,17 @@ static enum status add_gpu(struct comparison *out, const struct side *base_side,
 
     *gpu = (struct compared_gpu){.order = out->gpu_count++, .sides = {base_side, new_side}};
     for (size_t i = 0, k = 0; base && new_cells && (i < base_side->cell_count || k < new_side->cell_count);) {
-        const int order = i == base_side->cell_count ? 1
-                          : k == new_side->cell_count
-                              ? -1
-                              : cell_order(&base[i]->cell, &new_cells[k]->cell);
+        const int order = i == base_side->cell_count  ? 1
+                          : k == new_side->cell_count ? -1
+                                                      : cell_order(&base[i]->cell, &new_cells[k]->cell);
 
         add_cell(out, gpu, order <= 0 ? base[i++] : NULL, order >= 0 ? new_cells[k++] : NULL);
     }
     for (size_t i = 0; i < context_field_count; i++) {
         const size_t offset = context_fields[i].offset;
 
-        if (offset != SIZE_MAX && text_differs((const char *)&base_side->identity + offset,
-                                               (const char *)&new_side->identity + offset))
+        if (offset != SIZE_MAX &&
+            text_differs((const char *)&base_side->identity + offset, (const char *)&new_side->identity + offset))
             gpu->differing |= 1u << i;
     }
     gpu->comparable = !(gpu->differing & ~allowed);
@@ -277,10 +276,10 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     status = compare_counters(cell, comparison->options.counter_threshold);
     judged->before = calibrated(comparison, cell);
     judged->plans_differ = cell->gpu->plans_differ;
-    judged->plans_differ |= layout_differs(cell, "the table had %u and %u sites a buffer set", sides[BASE]->sites,
-                                           sides[NEW]->sites);
-    judged->plans_differ |= layout_differs(cell, "the code was loaded %u and %u times", sides[BASE]->code_copies,
-                                           sides[NEW]->code_copies);
+    judged->plans_differ |=
+        layout_differs(cell, "the table had %u and %u sites a buffer set", sides[BASE]->sites, sides[NEW]->sites);
+    judged->plans_differ |=
+        layout_differs(cell, "the code was loaded %u and %u times", sides[BASE]->code_copies, sides[NEW]->code_copies);
     judged->cold = cell->cell.regime->flush;
     judged->copies = cell_copied_bytes(&cell->cell) > 0;
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);

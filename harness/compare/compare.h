@@ -73,8 +73,8 @@ struct comparison {
     size_t cell_count;
     size_t counts[VERDICTS];
     uint32_t differing; /* context fields that differ in a GPU */
-    uint32_t refused;   /* of those, the ones that may not */
-    bool comparable;    /* a GPU is, and there is a cell in common */
+    uint32_t refused; /* of those, the ones that may not */
+    bool comparable; /* a GPU is, and there is a cell in common */
     bool plans_differ, boards_differ;
 };
 

@@ -6,9 +6,9 @@
 #include "document.h"
 
 /* A value that follows from the struct at base, or from a member of it. */
-#define WRITER(name)                                                                             \
-    static void write_##name(cJSON *object, const struct field *field, const void *base);        \
-    static const struct field_kind kind_##name = {write_##name, NULL};                           \
+#define WRITER(name)                                                                      \
+    static void write_##name(cJSON *object, const struct field *field, const void *base); \
+    static const struct field_kind kind_##name = {write_##name, NULL};                    \
     static void write_##name(cJSON *object, const struct field *field, const void *base)
 
 WRITER(allowed)

@@ -51,8 +51,9 @@ struct compare_options comparing_as(const struct comparing_options *options, con
 /* -- sentences ----------------------------------------------------------------------------------------- */
 
 /* In the order in which a summary counts them. */
-static const enum verdict counted[VERDICTS] = {VERDICT_REGRESSED, VERDICT_MISSING,  VERDICT_INVALID, VERDICT_INCONCLUSIVE,
-                                               VERDICT_NEW,       VERDICT_IMPROVED, VERDICT_SAME};
+static const enum verdict counted[VERDICTS] = {VERDICT_REGRESSED,    VERDICT_MISSING, VERDICT_INVALID,
+                                               VERDICT_INCONCLUSIVE, VERDICT_NEW,     VERDICT_IMPROVED,
+                                               VERDICT_SAME};
 
 static const char *plural(size_t count)
 {
@@ -76,12 +77,12 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
     size_t gpus[VERDICTS] = {0};
 
     snprintf(line, LINE_BYTES, "%s",
-             !comparison->comparable                         ? "NEW cannot be compared with BASE"
+             !comparison->comparable                     ? "NEW cannot be compared with BASE"
              : comparison->counts[VERDICT_REGRESSED] > 0 ? "NEW is worse"
-             : status == STATUS_FINDING                      ? "NEW does not pass"
-             : status == STATUS_INCONCLUSIVE                 ? "NEW may be worse"
-             : comparison->counts[VERDICT_IMPROVED] > 0      ? "NEW is better"
-                                                             : "NEW is the same");
+             : status == STATUS_FINDING                  ? "NEW does not pass"
+             : status == STATUS_INCONCLUSIVE             ? "NEW may be worse"
+             : comparison->counts[VERDICT_IMPROVED] > 0  ? "NEW is better"
+                                                         : "NEW is the same");
     for (size_t i = 0; i < context_field_count; i++)
         if (comparison->refused >> i & 1)
             add(line, ", %s differs", context_fields[i].name);
@@ -183,7 +184,8 @@ static void code_line(const struct comparison *comparison, char line[LINE_BYTES]
             add(line, "%s%s", differing == 1 ? "SASS differs, the code changed there: " : ", ", identity);
     }
     if (differing > 0)
-        add(line, "%s (%zu of %zu cells)", differing > 3 ? " and others" : "", differing, comparison_common(comparison));
+        add(line, "%s (%zu of %zu cells)", differing > 3 ? " and others" : "", differing,
+            comparison_common(comparison));
     if (first && code_compare(first->sides[BASE]->code, first->sides[NEW]->code, &change)) {
         char text[512];
 
@@ -387,8 +389,8 @@ static void value_verdict(const struct grid_column *column, const void *row, str
         &verdict_rows[*(const enum verdict *)((const char *)row + *(const size_t *)column->of)];
 
     out->text = verdict->name;
-    out->style = verdict->status == STATUS_FINDING         ? GRID_BAD
-                 : verdict == &verdict_rows[VERDICT_SAME] ? GRID_PLAIN
+    out->style = verdict->status == STATUS_FINDING            ? GRID_BAD
+                 : verdict == &verdict_rows[VERDICT_SAME]     ? GRID_PLAIN
                  : verdict == &verdict_rows[VERDICT_IMPROVED] ? GRID_GOOD
                                                               : GRID_DOUBT;
 }
@@ -500,7 +502,11 @@ static void value_counts(const struct grid_column *column, const void *row, stru
     out->text = out->room;
 }
 
-#define WHICH(number) .value = value_gpu, .of = &(const size_t){number}
+#define WHICH(number)                         \
+    .value = value_gpu, .of = &(const size_t) \
+    {                                         \
+        number                                \
+    }
 
 static const struct grid_column gpu_columns[] = {
     {.heading = "GPU", WHICH(3), .head = true},
@@ -671,11 +677,11 @@ enum status compare_junit(FILE *stream, const void *compared)
     for (size_t i = 0; i < VERDICTS; i++)
         *(verdict_rows[i].status == STATUS_FINDING ? &failures : &skipped) +=
             verdict_rows[i].junit ? comparison->counts[i] : 0;
-    snprintf(counts, sizeof(counts), " name=\"cbank compare\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"",
+    snprintf(counts, sizeof(counts),
+             " name=\"cbank compare\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"",
              comparison->cell_count + errors, failures, errors, skipped);
-    fprintf(stream,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n  <testsuite%s>\n    <properties>\n", counts,
-            counts);
+    fprintf(stream, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n  <testsuite%s>\n    <properties>\n",
+            counts, counts);
     for (size_t i = 0; i < SIDES; i++) {
         put_property(stream, side_names[i], comparison->sides[i]->label);
         side_line(comparison->sides[i], line);

@@ -28,14 +28,8 @@ const struct verdict_row verdict_rows[VERDICTS] = {
     [VERDICT_INVALID] = {"invalid", STATUS_FINDING, 4, "failure"},
 };
 
-#define NO_RATIO                    \
-    {                               \
-        NAN, NAN, NAN, NAN          \
-    }
-#define NO_SIDE                                        \
-    {                                                  \
-        .estimate = {.ns = NAN}, .clock_mhz = NAN      \
-    }
+#define NO_RATIO {NAN, NAN, NAN, NAN}
+#define NO_SIDE  {.estimate = {.ns = NAN}, .clock_mhz = NAN}
 
 const struct judged_cell judged_unknown = {
     .sides = {NO_SIDE, NO_SIDE},
@@ -130,7 +124,8 @@ static struct ratio ratio_of(double value, const struct deviation *error, struct
     if (error->degrees <= 0)
         return (struct ratio){value, NAN, NAN, NAN};
     if (quantile->degrees != error->degrees)
-        *quantile = (struct quantile){quantile->level, error->degrees, student_quantile(quantile->level, error->degrees)};
+        *quantile =
+            (struct quantile){quantile->level, error->degrees, student_quantile(quantile->level, error->degrees)};
     half = error->value * quantile->t;
     return (struct ratio){
         .value = value,
@@ -185,13 +180,14 @@ static enum status find_ratios(struct judged_cell *const *cells, size_t count, c
         const double within = sqrt((base->within * base->within + new_one->within * new_one->within) /
                                    (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
 
-        evidence[i] = (struct deviation_evidence){.flush = cell->cold, .own = deviation_pool(&base->own, &new_one->own)};
+        evidence[i] =
+            (struct deviation_evidence){.flush = cell->cold, .own = deviation_pool(&base->own, &new_one->own)};
         if (isnan(within)) /* too few samples: the default says nothing of such times */
             continue;
-        evidence[i].before = deviation_at_least(
-            cell->before.degrees > 0 ? cell->before
-                                     : deviation_default(CAUSE_process, cell->cold, cell->copies, base->ns),
-            within);
+        evidence[i].before = deviation_at_least(cell->before.degrees > 0 ? cell->before
+                                                                         : deviation_default(CAUSE_process, cell->cold,
+                                                                                             cell->copies, base->ns),
+                                                within);
     }
     deviation_find_scales(evidence, count, scales);
     for (size_t i = 0; i < count; i++) {

@@ -105,10 +105,10 @@ struct judged_cell {
 extern const struct judged_cell judged_unknown;
 
 struct judge_options {
-    double threshold;    /* relative change of time that counts, 0.01 for 1 % */
-    unsigned looks;      /* interim analyses, of which this is one; 0 as 1 */
-    bool fixed[SIDES];   /* the side gets no more processes */
-    bool boards_differ;  /* what GPUs of a model differ by is added */
+    double threshold; /* relative change of time that counts, 0.01 for 1 % */
+    unsigned looks; /* interim analyses, of which this is one; 0 as 1 */
+    bool fixed[SIDES]; /* the side gets no more processes */
+    bool boards_differ; /* what GPUs of a model differ by is added */
     bool clocks_allowed; /* times are taken as they are where SM clocks differ */
 };
 

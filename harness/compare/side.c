@@ -152,7 +152,8 @@ struct side_counter *side_counter(const struct side_cell *cell, const char *name
 
 static bool add_counters(struct side *side, struct side_cell *to, const struct cell_result *from)
 {
-    struct side_counter *larger = realloc(to->counters, (to->counter_count + from->counter_count + 1) * sizeof(*larger));
+    struct side_counter *larger =
+        realloc(to->counters, (to->counter_count + from->counter_count + 1) * sizeof(*larger));
 
     if (!larger)
         return false;
@@ -165,8 +166,7 @@ static bool add_counters(struct side *side, struct side_cell *to, const struct c
         while (name && at < to->counter_count && to->counters[at].name != name)
             at++;
         if (name && at == to->counter_count)
-            to->counters[to->counter_count++] =
-                (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
+            to->counters[to->counter_count++] = (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
         if (!name || (value->status == COUNTER_OK && !add_value(&to->counters[at], value->value)))
             return false;
     }

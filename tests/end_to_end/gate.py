@@ -4,6 +4,7 @@
 change. CBANK names the program (default build/cbank)."""
 
 import csv
+import functools
 import glob
 import io
 import itertools
@@ -18,7 +19,7 @@ import xml.etree.ElementTree as xml
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json, scale
+from common import FULL, ROOT, Scratch, read_json, scale
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 FOLDER = os.path.join(ROOT, "results/h200")
@@ -138,6 +139,30 @@ class Verdicts(Case):
         once, twice = self.compare(FIRST, SECOND), self.compare(f"{FIRST},{FIRST}", f"{SECOND},{FOLDER}/./second-process.json")
         self.assertEqual(twice["cells"], once["cells"])
         self.assertIn("24 of 24 cells have samples that the side has already", self.cbank("compare", f"{FIRST},{FIRST}", SECOND).stderr)
+
+
+class Golden(Case):
+    """Verdicts on committed results as the program gave them at commit 9dc14fc, cells in the order of the files: a letter for
+    each, and how many cells in a row have it."""
+
+    LETTERS = {"s": "same", "i": "improved", "r": "regressed", "?": "inconclusive", "m": "missing", "n": "new", "x": "invalid"}
+
+    def test_verdicts_stay(self):
+        rows = read_json(os.path.join(ROOT, "tests/golden/verdicts.json"))
+        rows = rows[::1 if FULL else 4]
+        done = subprocess.run([CBANK, "compare", "--batch", "-"], capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
+                              input="\n".join(json.dumps({**row, "verdicts": None}) for row in rows))
+        identities = functools.cache(lambda path: [cell["identity"] for cell in read_json(os.path.join(ROOT, path))["cells"]])
+        for row, line in zip(rows, done.stdout.splitlines(), strict=True):
+            order = {}
+            for path in row["base"] + row["new"]:
+                for identity in identities(path):
+                    order.setdefault(identity, len(order))
+            cells = sorted(json.loads(line)["cells"], key=lambda cell: (order[cell["cell"]], cell["uuid"]))
+            expected = [self.LETTERS[letter] for letter, count in re.findall(r"(\D)(\d*)", row["verdicts"])
+                        for _ in range(int(count or 1))]
+            with self.subTest(base=row["base"], new=row["new"]):
+                self.assertEqual([cell["verdict"] for cell in cells], expected)
 
 
 class SameData(Case):

@@ -21,7 +21,8 @@ CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(O
 
 # What there is of every kind that is installed, by its place below the prefix.
 PROGRAMS = ("bin/cbank", "share/cbank/scripts/fleet_run.sh", "share/cbank/scripts/fleet.sbatch")
-INSTALLED = {"bin/cbank": "build/cbank", "share/cbank/scripts/report.py": "scripts/report.py",
+INSTALLED = {"bin/cbank": "build/cbank", "lib/libcbank.a": "build/libcbank.a", "include/cbank.h": "harness/cbank.h",
+             "share/cbank/scripts/report.py": "scripts/report.py",
              "share/cbank/scripts/plot.py": "scripts/plot.py",
              "share/cbank/scripts/upgrade.py": "scripts/upgrade.py",
              "share/cbank/scripts/fit_card.py": "scripts/fit_card.py",

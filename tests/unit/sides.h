@@ -68,9 +68,13 @@ static inline void result_counter(struct cell_result *cell, const char *name, en
 
     assert_non_null(counters);
     cell->counters = counters;
-    counters[cell->counter_count++] = (struct counter_value){
-        .name = name, .unit = "requests", .kind = kind, .status = isnan(value) ? COUNTER_NO_PERMISSION : COUNTER_OK, .value = value,
-        .expected = NAN};
+    counters[cell->counter_count++] =
+        (struct counter_value){.name = name,
+                               .unit = "requests",
+                               .kind = kind,
+                               .status = isnan(value) ? COUNTER_NO_PERMISSION : COUNTER_OK,
+                               .value = value,
+                               .expected = NAN};
 }
 
 /* Adds a result, which is closed. */

@@ -48,10 +48,10 @@ static struct sides make_sides(struct side *side, struct side_cell cells[3])
     all[0] = process_of(a, 3, 0, scratch);
     all[1] = process_of(b, 1, 0, scratch);
     all[2] = process_of(c, 2, 0, scratch);
-    sides.total = (struct side){
-        .label = "side",
-        .files = 3,
-        .identity = {.engine = "cuda", .device = {.name = "NVIDIA Test", .uuid = "GPU-1", .driver = "570"}}};
+    sides.total = (struct side){.label = "side",
+                                .files = 3,
+                                .identity = {.engine = "cuda",
+                                             .device = {.name = "NVIDIA Test", .uuid = "GPU-1", .driver = "570"}}};
     *side = (struct side){.files = 3, .cells = cells, .cell_count = 3};
     /* Not in the tables' order: a calibration sorts. */
     for (size_t i = 0; i < 3; i++) {
@@ -130,10 +130,10 @@ static void test_pooled(void **state)
     const double own = log(1.02) / sqrt(2);
     const double error = sqrt(18.0 / 6 * 7) / 5; /* winsorized 98 98 99 100 101 102 102 */
     const double within = error * sqrt((pow(0.01, 2) + pow(1 / 102.0, 2)) / 2);
-    const struct deviation_evidence evidence = {
-        false,
-        deviation_at_least(deviation_default(CAUSE_process, false, false, 101), within),
-        {own, 1, DEVIATION_PROCESSES}};
+    const struct deviation_evidence evidence = {false,
+                                                deviation_at_least(deviation_default(CAUSE_process, false, false, 101),
+                                                                   within),
+                                                {own, 1, DEVIATION_PROCESSES}};
     struct deviation_scale scales[2];
     struct deviation expected;
 

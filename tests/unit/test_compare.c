@@ -77,8 +77,8 @@ static void test_cells_without_a_valid_time_are_invalid(void **state)
         double ns;
         const char *note;
     } rows[] = {
-        {CELL_FAILED, 1000, " is failed: because"},   {CELL_SKIPPED, 1000, " is skipped: because"},
-        {CELL_PENDING, 1000, " is pending: because"}, {CELL_OK, 0, " has a time that is not above 0"},
+        {CELL_FAILED, 1000, " is failed: because"},       {CELL_SKIPPED, 1000, " is skipped: because"},
+        {CELL_PENDING, 1000, " is pending: because"},     {CELL_OK, 0, " has a time that is not above 0"},
         {CELL_OK, -1, " has a time that is not above 0"}, {CELL_OK, NAN, " has no time"},
     };
 
@@ -198,9 +198,9 @@ static void test_counters(void **state)
         bool shown;
         enum verdict verdict;
     } rows[] = {
-        {COUNTER_EXACT, 4000, 4000, false, VERDICT_SAME},  {COUNTER_EXACT, 4000, 4001, true, VERDICT_REGRESSED},
+        {COUNTER_EXACT, 4000, 4000, false, VERDICT_SAME},     {COUNTER_EXACT, 4000, 4001, true, VERDICT_REGRESSED},
         {COUNTER_EXACT, 4000, 3999, true, VERDICT_REGRESSED}, {COUNTER_MEASURED, 100, 104, false, VERDICT_SAME},
-        {COUNTER_MEASURED, 100, 106, true, VERDICT_SAME},  {COUNTER_EXACT, NAN, 1, false, VERDICT_SAME},
+        {COUNTER_MEASURED, 100, 106, true, VERDICT_SAME},     {COUNTER_EXACT, NAN, 1, false, VERDICT_SAME},
         {COUNTER_EXACT, 1, NAN, false, VERDICT_SAME},
     };
     enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -402,8 +402,10 @@ static void test_a_calibration_stands_in_for_the_default(void **state)
                                        .deviation = {rows[i].deviation, 20, DEVIATION_PROCESSES},
                                        .median_ns = 1000,
                                        .sha256 = "aa"};
-        struct calibration calibration = {
-            .device = {.name = "NVIDIA Test"}, .processes = 21, .cells = &cell, .cell_count = 1};
+        struct calibration calibration = {.device = {.name = "NVIDIA Test"},
+                                          .processes = 21,
+                                          .cells = &cell,
+                                          .cell_count = 1};
         struct compare_options options = defaults;
         struct pair pair;
         struct comparison comparison;
@@ -445,8 +447,9 @@ static void test_every_exit_code(void **state)
         assert_int_equal(comparison_status(&comparison), expected[i]);
         /* A comparison that decided no cell says so, strict or not. */
         comparison.counts[VERDICT_INCONCLUSIVE] = 1;
-        assert_int_equal(comparison_exit(&comparison, false),
-                         expected[i] == STATUS_FINDING ? STATUS_FINDING : decided ? STATUS_OK : STATUS_INCONCLUSIVE);
+        assert_int_equal(comparison_exit(&comparison, false), expected[i] == STATUS_FINDING ? STATUS_FINDING
+                                                              : decided                     ? STATUS_OK
+                                                                                            : STATUS_INCONCLUSIVE);
         assert_int_equal(comparison_exit(&comparison, true),
                          expected[i] == STATUS_FINDING ? STATUS_FINDING : STATUS_INCONCLUSIVE);
         comparison.comparable = false;

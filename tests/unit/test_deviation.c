@@ -273,18 +273,12 @@ static void test_default(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student_p),
-        cmocka_unit_test(test_student_quantile),
-        cmocka_unit_test(test_of_values),
-        cmocka_unit_test(test_sum),
-        cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_at_least),
-        cmocka_unit_test(test_of_median),
-        cmocka_unit_test(test_estimate),
-        cmocka_unit_test(test_error_within_placements),
-        cmocka_unit_test(test_process),
-        cmocka_unit_test(test_process_error),
+        cmocka_unit_test(test_student_p), cmocka_unit_test(test_student_quantile),
+        cmocka_unit_test(test_of_values), cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_pool),      cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_at_least),  cmocka_unit_test(test_of_median),
+        cmocka_unit_test(test_estimate),  cmocka_unit_test(test_error_within_placements),
+        cmocka_unit_test(test_process),   cmocka_unit_test(test_process_error),
         cmocka_unit_test(test_default),
     };
 

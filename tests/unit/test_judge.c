@@ -153,10 +153,11 @@ static void test_where_nothing_is_known_there_is_no_interval_and_no_p(void **sta
         simulate(&cell, 1, processes, 1.03, (struct noise){0.0002, NAN}, 1, &defaults);
         /* A time of NaN error is drawn without noise: give each process another one. */
         for (size_t side = 0; side < SIDES; side++)
-            cell.sides[side].estimate = (struct estimate){
-                .ns = side ? 1030 : 1000,
-                .within = NAN,
-                .own = known ? (struct deviation){0.0002, 4, DEVIATION_PROCESSES} : (struct deviation){0}};
+            cell.sides[side].estimate =
+                (struct estimate){.ns = side ? 1030 : 1000,
+                                  .within = NAN,
+                                  .own = known ? (struct deviation){0.0002, 4, DEVIATION_PROCESSES}
+                                               : (struct deviation){0}};
         judge_all(&cell, 1, &defaults);
         assert_int_equal(cell.verdict, known ? VERDICT_REGRESSED : VERDICT_INCONCLUSIVE);
         assert_int_equal(cell.underpowered, !known);
@@ -208,8 +209,11 @@ static void test_predictions_are_certain(void **state)
     static const struct {
         double base, new_ns;
         enum verdict verdict;
-    } rows[] = {{1000, 1015, VERDICT_REGRESSED}, {1015, 1000, VERDICT_IMPROVED}, {1000, 1005, VERDICT_SAME},
-                {1000, 1000, VERDICT_SAME},      {1e-308, 1e308, VERDICT_INVALID}};
+    } rows[] = {{1000, 1015, VERDICT_REGRESSED},
+                {1015, 1000, VERDICT_IMPROVED},
+                {1000, 1005, VERDICT_SAME},
+                {1000, 1000, VERDICT_SAME},
+                {1e-308, 1e308, VERDICT_INVALID}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -368,7 +372,8 @@ static void test_intervals_hold_as_often_as_they_say(void **state)
                 covered += cells[k].ratio.ci_low <= 1 && cells[k].ratio.ci_high >= 1;
         }
         /* Four standard deviations of the binomial below, and no interval that says nothing. */
-        assert_true((double)covered > COUNT * 0.95 * (double)comparisons - 4 * sqrt(COUNT * 0.0475 * (double)comparisons));
+        assert_true((double)covered >
+                    COUNT * 0.95 * (double)comparisons - 4 * sqrt(COUNT * 0.0475 * (double)comparisons));
         assert_true((double)covered < COUNT * 0.99 * (double)comparisons);
     }
 }
@@ -413,8 +418,14 @@ static void test_when_a_gate_judges(void **state)
     static const struct {
         uint64_t most;
         uint64_t at[GATE_LOOKS + 1]; /* 0 behind the last */
-    } rows[] = {{1, {1}},          {2, {2}},           {3, {3}},           {4, {3, 4}},
-                {5, {3, 5}},       {12, {3, 5, 10, 12}}, {20, {3, 5, 10, 20}}, {50, {3, 5, 10, 20, 50}}};
+    } rows[] = {{1, {1}},
+                {2, {2}},
+                {3, {3}},
+                {4, {3, 4}},
+                {5, {3, 5}},
+                {12, {3, 5, 10, 12}},
+                {20, {3, 5, 10, 20}},
+                {50, {3, 5, 10, 20, 50}}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -120,7 +120,9 @@ static void test_what_is_said_of_other_comparisons(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 5; i++) {
-        struct compare_options as = {.threshold = 0.01, .looks = i == 3 ? 5 : 1, .again = i == 3 ? "cbank gate x" : NULL};
+        struct compare_options as = {.threshold = 0.01,
+                                     .looks = i == 3 ? 5 : 1,
+                                     .again = i == 3 ? "cbank gate x" : NULL};
         struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
         struct comparison comparison;
 
@@ -158,13 +160,15 @@ static void test_what_is_said_of_other_comparisons(void **state)
         if (i == 3) {
             expect_text(printed(&comparison, true, &wide), "99% CI");
             expect_text(printed(&comparison, true, &wide), "one of at most 5 interim analyses");
-            expect_text(printed(&comparison, true, &wide), "would settle 2 of the 2 that are inconclusive: cbank gate x");
+            expect_text(printed(&comparison, true, &wide),
+                        "would settle 2 of the 2 that are inconclusive: cbank gate x");
         }
         if (i == 4) {
             char *text = printed(&comparison, false, &wide);
 
-            assert_string_equal(text, "NEW cannot be compared with BASE, no cell in common: 2 missing, 2 new of 4 cells "
-                                      "(threshold 1 %)\n");
+            assert_string_equal(text,
+                                "NEW cannot be compared with BASE, no cell in common: 2 missing, 2 new of 4 cells "
+                                "(threshold 1 %)\n");
             free(text);
             expect_text(written(compare_junit, &comparison), "errors=\"1\"");
             expect_text(written(compare_markdown, &comparison), "2 missing");

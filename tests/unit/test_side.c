@@ -112,7 +112,8 @@ static void test_a_folder_is_read_in_the_order_of_names(void **state)
 
 static void test_what_cannot_be_read_is_refused_in_a_line(void **state)
 {
-    static const char *const texts[] = {"", "{", "[]", "null", "{\"schema\": {\"name\": \"cbank-calibration\"}}", "\xff"};
+    static const char *const texts[] = {"",    "{", "[]", "null", "{\"schema\": {\"name\": \"cbank-calibration\"}}",
+                                        "\xff"};
     struct result result;
     char path[80], identity[CELL_IDENTITY_BYTES];
 

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A second judge, written from docs/comparing.md and the headers of harness/compare alone: its verdicts and ratios on
+committed results are those of cbank compare. CBANK names the program (default build/cbank)."""
+
+import json
+import math
+import os
+import re
+import subprocess
+import unittest
+
+import numpy
+from scipy import stats
+
+from common import CBANK, ROOT, Scratch, read_json, scale
+
+DOUBTFUL = {"unstable", "multimodal", "shared"}
+with open(os.path.join(ROOT, "harness/compare/deviation.def"), encoding="utf-8") as table:
+    KNOWN = {(cause, cells): tuple(map(float, numbers.split(",")))
+             for cause, cells, numbers in re.findall(r"^DEVIATION\((\w+), (\w+), ([^)]*)\)", table.read(), re.MULTILINE)}
+
+
+def default(cause, cells, ns):
+    relative, absolute, degrees = KNOWN[cause, cells]
+    return math.hypot(relative, absolute / ns), degrees
+
+
+def process(cell):
+    """(time, standard error of its logarithm, that of other buffer sets) of one process: the trimmed mean of its samples."""
+    samples = numpy.array(cell["time_ns"]["samples"])
+    count, cut = len(samples), max(len(samples) // 10, 1) if len(samples) >= 5 else 0
+    ordered = numpy.sort(samples)
+    value = ordered[cut:count - cut].mean()
+    sets = cell["placements"] or 1
+    sets = sets if count >= 2 * sets else 1
+    winsorized = numpy.clip(samples, ordered[cut], ordered[count - 1 - cut])
+    groups = [winsorized[i::sets] for i in range(sets)]
+    within = sum(((group - group.mean()) ** 2).sum() for group in groups)
+    share = (count - 2 * cut) / count
+    if count < 6 or count - 2 * cut <= sets:
+        return value, math.nan, 0
+    total = ((winsorized - winsorized.mean()) ** 2).sum()
+    between = max((total - within) / (sets - 1) - within / (count - sets), 0) / count if sets > 1 else 0
+    return value, math.sqrt(within / (count - sets) / count) / share / value, math.sqrt(between) / share / value
+
+
+def side(results, identity):
+    cells = [cell for result in results for cell in result["cells"] if cell["identity"] == identity]
+    found = [process(cell) for cell in cells]
+    values, errors, placed = map(numpy.array, zip(*found))
+    clocks = [cell["sm_clock_mhz"] for cell in cells if cell["sm_clock_mhz"]]
+    n = len(values)
+    return {"n": n, "ns": numpy.median(values), "of_median": 1 / n if n < 3 else math.pi / 2 / (n + (0.48 if n % 2 else 1.3)),
+            "within": math.sqrt((errors ** 2).mean()), "placed": (placed ** 2).mean(), "sd": numpy.log(values).std(ddof=1) if n > 1 else 0,
+            "clock": numpy.median(clocks) if clocks else math.nan, "doubtful": any(DOUBTFUL & set(c["flags"]) for c in cells),
+            "sites": max(cell["sites"] or 1 for cell in cells),
+            "copies": max(cell["code_copies"] or 1 for cell in cells),
+            "exact": [{name: counter["value"] for name, counter in cell["counters"].items()
+                       if counter["kind"] == "exact" and counter["status"] == "ok"} for cell in cells]}
+
+
+def judge(base, new, threshold):
+    """{identity: (verdict, ratio)} of the cells that both sides have, all of status ok."""
+    names = [{cell["identity"]: cell for result in results for cell in result["cells"]} for results in (base, new)]
+    common = [name for name in names[0] if all(of.get(name, {}).get("status") == "ok" for of in names)]
+    plans = set(names[0]) != set(names[1])
+    cells, judged = {}, {}
+    for name in common:
+        b, n = side(base, name), side(new, name)
+        cell = names[0][name]
+        kind = "copies" if cell["parameters"].get("refill_bytes") and cell["path"] != "param" else cell["regime"]
+        within, own = math.sqrt((b["within"] ** 2 + n["within"] ** 2) / 2), b["n"] + n["n"] - 2
+        sd, degrees = default("process", kind, b["ns"])
+        pooled = math.sqrt(((b["n"] - 1) * b["sd"] ** 2 + (n["n"] - 1) * n["sd"] ** 2) / own) if own else 0
+        cells[name] = {"b": b, "n": n, "kind": kind, "regime": cell["regime"], "own": own, "sd_own": pooled,
+                       "prior": (0, 0) if math.isnan(within) else (max(sd, within), degrees)}
+    for regime in ("hot", "cold"):
+        seen = [c for c in cells.values() if c["regime"] == regime and c["own"] and c["prior"][1]]
+        total, prior = sum(c["own"] for c in seen), max((c["prior"][1] for c in seen), default=0)
+        factor = (sum(c["own"] * (c["sd_own"] / c["prior"][0]) ** 2 for c in seen) + prior) / (total + prior) if seen else 1
+        known = max(c["own"] for c in seen) * ((prior + total) / total) ** 2 if seen else math.inf
+        for name, c in ((name, c) for name, c in cells.items() if c["regime"] == regime):
+            b, n, (sd, degrees) = c["b"], c["n"], c["prior"]
+            degrees = 1 / (1 / degrees + 1 / known) if degrees else 0
+            both = degrees + c["own"]
+            variance = (degrees * factor * sd ** 2 + c["own"] * c["sd_own"] ** 2) / both if both else math.nan
+            parts = [(variance * (b["of_median"] + n["of_median"]), both)]
+            if plans or b["sites"] != n["sites"] or b["copies"] != n["copies"]:
+                plan, plan_degrees = default("plan", c["kind"], b["ns"])
+                parts.append((2 * (plan ** 2 + (b["placed"] + n["placed"]) / 2), plan_degrees))
+            error = math.sqrt(sum(part for part, _ in parts))
+            freedom = sum(part for part, _ in parts) ** 2 / sum(part ** 2 / df for part, df in parts if part) if both else 0
+            ratio, clocks = n["ns"] / b["ns"], b["clock"] / n["clock"]
+            clocks = clocks if clocks > 1.003 or 1 / clocks > 1.003 else 1
+            logs = sorted((math.log(ratio), math.log(ratio / clocks)))
+            half = stats.t.ppf(0.975, freedom) * error if both else math.inf
+            change = min(map(abs, logs)) if logs[0] * logs[1] > 0 else 0
+            p = 2 * stats.t.sf((change if clocks != 1 else abs(logs[0])) / error, freedom) if both else None
+            judged[name] = {"ratio": ratio, "low": math.exp(logs[0] - half), "high": math.exp(logs[1] + half), "p": p,
+                            "change": math.expm1(change), "doubtful": b["doubtful"] or n["doubtful"],
+                            "exact": any(read.get(key, value) != value for read in n["exact"] for key, value in b["exact"][0].items())}
+    tested = sorted((c for c in judged.values() if c["p"] is not None), key=lambda c: c["p"])
+    least = 0
+    for place, cell in enumerate(tested):
+        cell["p"] = least = max(least, min(1, cell["p"] * (len(tested) - place)))
+    for cell in judged.values():
+        if cell["exact"] or (cell["change"] > threshold and cell["p"] is not None and cell["p"] < 0.05 and not cell["doubtful"]):
+            cell["verdict"] = "regressed" if cell["exact"] or cell["ratio"] > 1 else "improved"
+        else:
+            cell["verdict"] = "same" if 1 / (1 + threshold) <= cell["low"] and cell["high"] <= 1 + threshold else "inconclusive"
+    return judged
+
+
+class SecondJudge(Scratch):
+    def test_it_says_what_compare_says(self):
+        count = verdicts = 0
+        for base, new, threshold, slower in self.comparisons():
+            results = [[read_json(os.path.join(ROOT, "results", f"{name}.json")) for name in names] for names in (base, new)]
+            for cell in (cell for cell in results[1][0]["cells"][:slower] if cell["status"] == "ok"):
+                scale(cell, 1.02)
+            paths = [",".join(self.write(f"{letter}{i}.json", result) for i, result in enumerate(of))
+                     for letter, of in zip("bn", results)]
+            done = subprocess.run([CBANK, "compare", *paths, f"--threshold={100 * threshold:g}", "--json", "-"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            ours = judge(*results, threshold)
+            for cell in json.loads(done.stdout)["cells"]:
+                if cell["ratio"]:
+                    other = ours[cell["identity"]]
+                    self.assertEqual(cell["verdict"], other["verdict"], (base, new, cell))
+                    for key, name in (("value", "ratio"), ("ci_low", "low"), ("ci_high", "high")):
+                        self.assertAlmostEqual(cell["ratio"][key], other[name], delta=1e-7 if key != "value" else 1e-9)
+                    count, verdicts = count + 1, verdicts + (cell["verdict"] not in ("same", "inconclusive"))
+        self.assertGreater(count, 1000)
+        self.assertGreater(verdicts, 40)
+
+    @staticmethod
+    def comparisons():
+        """(BASE, NEW, threshold, cells of NEW's first process that are made 2 % slower)"""
+        for chip in ("h200", "h100"):
+            processes = [f"{chip}/processes/process-{i:02}" for i in range(1, 11)]
+            yield [f"{chip}/core-matrix"], [f"{chip}/second-process"], 0.002, 0
+            yield [f"{chip}/core-matrix"], [f"{chip}/second-process"], 0.01, 24
+            yield [f"chips/{chip}/core-matrix"], [f"{chip}/core-matrix"], 0.005, 3
+            yield [f"{chip}/core-matrix"], [f"{chip}/all-paths"], 0.01, 200
+            yield processes[:3], processes[7:], 0.002, 0
+            yield processes[:1], processes[5:], 0.001, 30
+            yield [f"{chip}/refill"], [f"{chip}/refill"], 0.01, 40
+            yield [f"chips/{chip}/all-paths"], [f"{chip}/all-paths"], 0.01, 0
+
+
+if __name__ == "__main__":
+    unittest.main()
