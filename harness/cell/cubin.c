@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In what other bits of a symbol the assembler says that the function is a kernel. */
+/* The bit of st_other by which the assembler marks a kernel. */
 enum { OTHER_ENTRY = 0x10 };
 
 #define TAKE_OUT "cuobjdump -xelf all FILE takes the cubins out of it"
 
-/* What files are that are none, by how they begin. */
+/* Other files, by how they begin. */
 static const struct other_file {
     const char *begins;
     const char *is;
@@ -58,26 +58,6 @@ static bool find_symbols(struct cubin *cubin)
     return false;
 }
 
-/* A symbol that is a function with code here; then *out is it. */
-static bool read_function(const struct cubin *cubin, uint64_t at, struct cubin_function *out)
-{
-    Elf64_Shdr section;
-    Elf64_Sym symbol;
-
-    if (!cubin_read(cubin, cubin->symbols.offset + at, &symbol, sizeof(symbol)) ||
-        ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_name >= cubin->strings.bytes ||
-        !read_section(cubin, symbol.st_shndx, &section) || section.sh_type != SHT_PROGBITS)
-        return false;
-    *out = (struct cubin_function){
-        .symbol = (const char *)cubin->data + cubin->strings.offset + symbol.st_name,
-        .code = cubin->data + section.sh_offset,
-        .bytes = section.sh_size,
-        .architecture = cubin->architecture,
-        .kernel = symbol.st_other & OTHER_ENTRY,
-    };
-    return true;
-}
-
 /* Why a file that begins so is no cubin; NULL: it may be one. */
 static const char *why_none(const void *data, size_t bytes, const Elf64_Ehdr *header)
 {
@@ -118,11 +98,23 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
 bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *out)
 {
     while (*at < cubin->symbols.bytes) {
-        const uint64_t here = *at;
+        Elf64_Shdr section;
+        Elf64_Sym symbol;
+        const uint64_t here = cubin->symbols.offset + *at;
 
-        *at += sizeof(Elf64_Sym);
-        if (read_function(cubin, here, out))
-            return true;
+        *at += sizeof(symbol);
+        if (!cubin_read(cubin, here, &symbol, sizeof(symbol)) || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
+            symbol.st_name >= cubin->strings.bytes || !read_section(cubin, symbol.st_shndx, &section) ||
+            section.sh_type != SHT_PROGBITS)
+            continue;
+        *out = (struct cubin_function){
+            .symbol = (const char *)cubin->data + cubin->strings.offset + symbol.st_name,
+            .code = cubin->data + section.sh_offset,
+            .bytes = section.sh_size,
+            .architecture = cubin->architecture,
+            .kernel = symbol.st_other & OTHER_ENTRY,
+        };
+        return true;
     }
     return false;
 }

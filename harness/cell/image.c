@@ -56,39 +56,24 @@ bool image_at(size_t index, struct image *out)
     return false;
 }
 
-/* Bytes of "add" in "add.sm_90.cubin". */
-static size_t module_bytes(const struct image *image)
-{
-    size_t bytes = 0;
-
-    while (bytes < image->name_bytes && image->name[bytes] != '.')
-        bytes++;
-    return bytes;
-}
-
-/* Appends what the image is of: "sm_90". */
-static void append_architecture(const struct image *image, char *list, size_t bytes)
-{
-    const size_t used = strlen(list);
-    char name[64], *rest = name;
-
-    snprintf(name, sizeof(name), "%.*s", (int)image->name_bytes, image->name);
-    strsep(&rest, ".");
-    if (rest)
-        snprintf(list + used, bytes - used, "%s%.*s", used ? " " : "", (int)strcspn(rest, "."), rest);
-}
-
 void image_architectures(char *list, size_t bytes)
 {
-    struct image first, image;
+    char first[64] = "", name[64];
+    struct image image;
 
     list[0] = '\0';
-    if (!image_at(0, &first))
-        return;
-    /* Every module is built for the same. */
-    for (size_t i = 0; image_at(i, &image); i++)
-        if (module_bytes(&image) == module_bytes(&first) && memcmp(image.name, first.name, module_bytes(&first)) == 0)
-            append_architecture(&image, list, bytes);
+    /* Every module is built for the same: "sm_90" of "add.sm_90.cubin" and of the others of the first module. */
+    for (size_t i = 0; image_at(i, &image); i++) {
+        const size_t used = strlen(list);
+        char *rest = name, *module;
+
+        snprintf(name, sizeof(name), "%.*s", (int)image.name_bytes, image.name);
+        module = strsep(&rest, ".");
+        if (i == 0)
+            snprintf(first, sizeof(first), "%s", module);
+        if (rest && strcmp(module, first) == 0)
+            snprintf(list + used, bytes - used, "%s%.*s", used ? " " : "", (int)strcspn(rest, "."), rest);
+    }
 }
 
 /* The image "module.kind_NN.suffix" of the highest architecture NN from `lowest` to `highest`. */

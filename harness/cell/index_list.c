@@ -28,21 +28,10 @@ static struct index_array *list_add(struct index_list *list, const struct index_
 
 /* -- files --------------------------------------------------------------------------------------------- */
 
-/* The first 64 bits of the hash; never 0, which stands for no file. */
-static uint64_t trace_of(const char sha256[SHA256_HEX_BYTES])
-{
-    char digits[17];
-    uint64_t trace;
-
-    memcpy(digits, sha256, sizeof(digits) - 1);
-    digits[sizeof(digits) - 1] = '\0';
-    trace = strtoull(digits, NULL, 16);
-    return trace ? trace : 1;
-}
-
 enum status index_list_map(struct index_list *list, const char *path, const struct index_array **out)
 {
     struct index_array array = {.path = path};
+    char digits[17] = "";
     enum status status;
 
     for (*out = list->first; *out; *out = (*out)->next)
@@ -57,30 +46,14 @@ enum status index_list_map(struct index_list *list, const char *path, const stru
     array.elements = array.indices.count / array.rows;
     array.highest = indices_highest(&array.indices);
     sha256_hex(array.file.mapping, array.file.bytes, array.sha256);
-    array.trace = trace_of(array.sha256);
+    /* The first 64 bits of the hash; never 0, which stands for no file. */
+    memcpy(digits, array.sha256, sizeof(digits) - 1);
+    array.trace = strtoull(digits, NULL, 16);
+    array.trace = array.trace ? array.trace : 1;
     *out = list_add(list, &array);
     if (!*out)
         npy_close(&array.file);
     return *out ? STATUS_OK : STATUS_ENVIRONMENT;
-}
-
-/* What a file says that a cell's table has no entry for. */
-static enum status check_entries(const struct index_array *array, uint32_t length)
-{
-    uint64_t place;
-    int64_t index;
-    bool negative;
-
-    if (array->highest < length)
-        return STATUS_OK;
-    place = indices_first_beyond(&array->indices, length);
-    index = indices_at(&array->indices, place);
-    negative = array->indices.is_signed && index < 0;
-    return log_error(STATUS_USAGE,
-                     "%s: index %s%" PRIu64 " at [%" PRIu64 "][%" PRIu64 "] is beyond a table of %" PRIu32
-                     " entries; name a larger --table-bytes, narrower entries, or paths whose table has room",
-                     array->path, negative ? "-" : "", negative ? -(uint64_t)index : (uint64_t)index,
-                     place / array->elements, place % array->elements, length);
 }
 
 /* -- sources ------------------------------------------------------------------------------------------- */
@@ -98,16 +71,6 @@ static bool same_indices(const struct index_array *array, const struct cell *cel
         if (cell->pattern->takes >> i & 1 && a[i] != b[i])
             return false;
     return true;
-}
-
-/* Of several tables, which lie one behind the other, each step's lookups are of the next. */
-static void choose_tables(const struct cell *cell, const struct source_numbers *numbers, uint32_t *index)
-{
-    const uint32_t tables = table_count(cell->parameters);
-
-    for (uint32_t step = 1; tables > 1 && step < numbers->steps; step++)
-        for (uint64_t i = 0; i < numbers->elements; i++)
-            index[step * numbers->elements + i] += step % tables * numbers->length;
 }
 
 static struct index_array *list_find(const struct index_list *list, const struct cell *cell)
@@ -144,6 +107,7 @@ static void make_array(struct index_array *array, bool hashed)
                                            .seed = index_seed,
                                            .parameters = cell->parameters};
     const uint64_t count = numbers.steps * numbers.elements;
+    const uint32_t tables = table_count(cell->parameters);
     uint32_t *made = malloc(count * sizeof(*made));
 
     if (!made || !source_make(cell->pattern, &numbers, made)) {
@@ -151,7 +115,10 @@ static void make_array(struct index_array *array, bool hashed)
         log_memory("%" PRIu64 " indices", count);
         return;
     }
-    choose_tables(cell, &numbers, made);
+    /* Several tables lie one behind the other; the lookups of each step read the next. */
+    for (uint32_t step = 1; tables > 1 && step < numbers.steps; step++)
+        for (uint64_t i = 0; i < numbers.elements; i++)
+            made[step * numbers.elements + i] += step % tables * numbers.length;
     if (hashed)
         sha256_hex(made, count * sizeof(*made), array->sha256);
     array->indices = (struct indices){made, sizeof(*made), 0, count};
@@ -190,6 +157,7 @@ enum status index_list_make(struct index_list *list)
 enum status index_list_give(struct index_list *list, struct cell *cell, const struct index_array **out)
 {
     enum status status = index_list_want(list, cell);
+    uint32_t length;
 
     *out = NULL;
     if (status != STATUS_OK || cell->workload->index != INDEX_LOADED)
@@ -197,9 +165,19 @@ enum status index_list_give(struct index_list *list, struct cell *cell, const st
     *out = list_find(list, cell);
     if (!*out)
         return log_error(STATUS_USAGE, "no file has the indices of hash %016" PRIx64, cell->trace);
-    if ((*out)->path)
-        status = check_entries(*out, cell_length(cell));
-    else if (is_wanted(*out))
+    length = cell_length(cell);
+    if ((*out)->path && (*out)->highest >= length) {
+        const uint64_t place = indices_first_beyond(&(*out)->indices, length);
+        const int64_t index = indices_at(&(*out)->indices, place);
+        const bool negative = (*out)->indices.is_signed && index < 0;
+
+        return log_error(STATUS_USAGE,
+                         "%s: index %s%" PRIu64 " at [%" PRIu64 "][%" PRIu64 "] is beyond a table of %" PRIu32
+                         " entries; name a larger --table-bytes, narrower entries, or paths whose table has room",
+                         (*out)->path, negative ? "-" : "", negative ? -(uint64_t)index : (uint64_t)index,
+                         place / (*out)->elements, place % (*out)->elements, length);
+    }
+    if (is_wanted(*out))
         status = index_list_make(list);
     if (status == STATUS_OK)
         cell->indices = &(*out)->indices;

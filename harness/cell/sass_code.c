@@ -51,60 +51,40 @@ static char digest(const unsigned char *bytes, size_t count)
     return letters[hash >> 58];
 }
 
-/* Different operations, in the order in which they come. */
-struct found {
-    unsigned operations[OPERATIONS];
-    size_t places[OPERATIONS]; /* of an operation among them */
-    size_t counts[OPERATIONS]; /* of an operation in the code */
-    size_t count;
-};
-
-static void find_operations(const unsigned char *code, size_t instructions, struct found *out)
-{
-    *out = (struct found){0};
-    for (size_t i = 0; i < instructions; i++) {
-        const unsigned operation = operation_at(code, i);
-
-        if (out->counts[operation]++ == 0) {
-            out->places[operation] = out->count;
-            out->operations[out->count++] = operation;
-        }
-    }
-}
-
-static char *put_opcodes(char *at, const struct found *found)
-{
-    for (size_t i = 0; i < found->count; i++) {
-        const unsigned operation = found->operations[i];
-
-        if (names[operation])
-            at += sprintf(at, "%s%s %zu", i ? " " : "", names[operation], found->counts[operation]);
-        else
-            at += sprintf(at, "%s0x%03x %zu", i ? " " : "", operation, found->counts[operation]);
-    }
-    return at;
-}
-
 char *sass_code_text(const void *code, size_t bytes)
 {
     enum { OPCODE_TEXT_BYTES = SASS_OPCODE_BYTES + 24 };
     const unsigned char *data = code;
-    size_t instructions = bytes / INSTRUCTION_BYTES;
-    struct found found;
+    size_t instructions = bytes / INSTRUCTION_BYTES, count = 0;
+    unsigned operations[OPERATIONS];                        /* different ones, in the order in which they come */
+    size_t places[OPERATIONS] = {0}, counts[OPERATIONS] = {0}; /* of an operation: its place there; how many */
     char *text, *at;
 
     while (instructions > 0 && operation_at(data, instructions - 1) == OPERATION_NOP)
         instructions--;
-    find_operations(data, instructions, &found);
-    if (found.count > SASS_OPCODES_MAX)
+    for (size_t i = 0; i < instructions; i++) {
+        const unsigned operation = operation_at(data, i);
+
+        if (counts[operation]++ == 0) {
+            places[operation] = count;
+            operations[count++] = operation;
+        }
+    }
+    if (count > SASS_OPCODES_MAX)
         return strdup("");
-    at = text = malloc(found.count * OPCODE_TEXT_BYTES + 2 * instructions + 4);
+    at = text = malloc(count * OPCODE_TEXT_BYTES + 2 * instructions + 4);
     if (!text)
         return NULL;
-    at = put_opcodes(at, &found);
+    for (size_t i = 0; i < count; i++) {
+        const unsigned operation = operations[i];
+        char number[8];
+
+        snprintf(number, sizeof(number), "0x%03x", operation);
+        at += sprintf(at, "%s%s %zu", i ? " " : "", names[operation] ? names[operation] : number, counts[operation]);
+    }
     *at++ = ';';
     for (size_t i = 0; i < instructions; i++)
-        *at++ = letters[found.places[operation_at(data, i)]];
+        *at++ = letters[places[operation_at(data, i)]];
     *at++ = ';';
     for (size_t i = 0; i < instructions; i += SASS_DIGEST_INSTRUCTIONS) {
         const size_t left = instructions - i;
@@ -118,8 +98,13 @@ char *sass_code_text(const void *code, size_t bytes)
 
 /* -- reading ------------------------------------------------------------------------------------------- */
 
-static bool parse_opcodes(const char *text, struct sass_code *out)
+bool sass_code_parse(const char *text, struct sass_code *out)
 {
+    const char *first = strchr(text, ';'), *second = first ? strchr(first + 1, ';') : NULL;
+
+    *out = (struct sass_code){0};
+    if (!second)
+        return false;
     for (int used = 0; *text != ';'; text += used) {
         struct sass_opcode *opcode = &out->opcodes[out->opcode_count];
         unsigned count;
@@ -130,16 +115,6 @@ static bool parse_opcodes(const char *text, struct sass_code *out)
         out->opcode_count++;
         used += text[used] == ' ';
     }
-    return true;
-}
-
-bool sass_code_parse(const char *text, struct sass_code *out)
-{
-    const char *first = strchr(text, ';'), *second = first ? strchr(first + 1, ';') : NULL;
-
-    *out = (struct sass_code){0};
-    if (!second || !parse_opcodes(text, out))
-        return false;
     out->sequence = first + 1;
     out->instructions = (size_t)(second - out->sequence);
     out->digests = second + 1;
