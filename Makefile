@@ -2,7 +2,7 @@
 #
 # cbank's one makefile. `make help` lists the targets.
 #
-# Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, NO_SQLITE=1 (no stores),
+# Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1,
 # ARCHS ("75 90", or all), CCBIN (host compiler of nvcc), SANITIZE=1, STATIC=1 (cJSON in the program),
 # WERROR=-Werror, FAST=-O0, FAST_TESTS=-O0, PYTHON, ARGS (for `make run`, `bench-gpu`, `plots`), FILES (for `make plots`),
 # FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR, V=1 (show the commands).
@@ -93,7 +93,7 @@ endif
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
 # list that it names, and no other. An include that points up does not compile.
 ROOMS := base document command cell model result engine engine/cuda engine/cuda/probe \
-         characterize store compare fleet explain advise report
+         characterize compare explain advise report
 CORE  := base document command cell model result engine
 SEES_base         :=
 SEES_document     := base
@@ -105,12 +105,10 @@ SEES_engine       := base document command cell model result
 SEES_engine/cuda  := $(CORE)
 SEES_engine/cuda/probe := $(CORE) engine/cuda
 SEES_characterize := $(CORE)
-SEES_store        := base document command cell model result
 SEES_compare      := $(CORE)
-SEES_fleet        := $(CORE) store compare
 SEES_explain      := $(CORE)
 SEES_advise       := $(CORE)
-SEES_report       := $(CORE) store characterize compare
+SEES_report       := $(CORE) characterize compare
 TABLES_SEEN       := $(filter-out base document command,$(ROOMS))
 
 # $(call room_flags,ROOM): its include path.
@@ -126,9 +124,7 @@ CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAG
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
 # STATIC=1 puts cJSON into the program: from libcjson.a or, where the distribution has none, from its source package.
 LIBCJSON ?= $(if $(STATIC),$(or $(filter /%,$(shell $(CC) -print-file-name=libcjson.a)),$(BUILD)/cjson/libcjson.a),-lcjson)
-# Of SQLite always the archive where there is one: a machine that has only the driver needs no library more.
-LIBSQLITE ?= $(if $(SQLITE_FOUND),$(or $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-lsqlite3))
-LIBS = $(CUDA_LIBS) $(LIBCJSON) $(LIBSQLITE) -lpthread -lm
+LIBS = $(CUDA_LIBS) $(LIBCJSON) -lpthread -lm
 
 # The only rooms that see a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a stand-in
 # says so, in the program.
@@ -137,17 +133,11 @@ CUDA_ABSENT   := $(VENDOR)/engine_cuda_absent.c
 CUPTI_ABSENT  := $(VENDOR)/cupti_reader_absent.c
 CUPTI_SOURCES := $(filter-out $(CUPTI_ABSENT),$(wildcard $(VENDOR)/cupti_*.c))
 CUPTI_FOUND   := $(wildcard $(addsuffix /cupti_range_profiler.h,$(CUDA)/include $(CUPTI_INCLUDE)))
-# SQLite, which stores need. NO_SQLITE=1 builds without.
-SQLITE_ABSENT := harness/store/sql_absent.c
-ifneq ($(BUILDS),)
-SQLITE_FOUND := $(if $(NO_SQLITE),,$(shell $(CC) $(CPPFLAGS) -include sqlite3.h -E -x c /dev/null >/dev/null 2>&1 && echo yes))
-endif
 CUDA_SOURCES  := $(filter-out $(CUDA_ABSENT) $(if $(CUPTI_FOUND),$(CUPTI_ABSENT),$(CUPTI_SOURCES)),$(wildcard $(VENDOR)/*.c $(VENDOR)/probe/*.c))
-PLAIN_SOURCES := $(filter-out $(VENDOR)/% $(if $(SQLITE_FOUND),$(SQLITE_ABSENT),harness/store/sql.c),$(wildcard patterns/*.c kernels/*.c harness/*.c $(ROOMS:%=harness/%/*.c)))
+PLAIN_SOURCES := $(filter-out $(VENDOR)/%,$(wildcard patterns/*.c kernels/*.c harness/*.c $(ROOMS:%=harness/%/*.c)))
 SOURCES := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES),$(CUDA_ABSENT))
 OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard $(ROOMS:%=harness/%/*.S)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
-TRIALS  := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fleet/*.c))
 FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
 FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
@@ -158,7 +148,7 @@ CARDS   := $(wildcard results/cards/*.json)
 all: $(PROGRAM) ## build the program (the default)
 	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)$(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with the Range Profiler),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
 
-tests: $(TESTS) $(TRIALS) $(FAULTS) $(BUILD)/examples/ratio ## build the unit tests
+tests: $(TESTS) $(FAULTS) $(BUILD)/examples/ratio ## build the unit tests
 
 # $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT depends
 # on it.
@@ -206,7 +196,6 @@ $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE) $(OBJ)/images.stamp
 $(filter $(OBJ)/harness/model/card%,$(OBJECTS)): $(CARDS)
 
 $(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
-$(OBJ)/harness/store/store_text.o: $(wildcard harness/store/*.sql)
 
 # What of the house an object sees, by its folder.
 $(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room)) $(if $(filter $(room),$(FUZZED)),$(GUIDED))))
@@ -236,7 +225,7 @@ $(BUILD)/cjson/libcjson.a:
 	$(Q)CC='$(CC)' scripts/build_cjson.sh $@
 
 ifdef STATIC
-$(PROGRAM) $(TESTS) $(TRIALS) $(FUZZER): $(LIBCJSON)
+$(PROGRAM) $(TESTS) $(FUZZER): $(LIBCJSON)
 endif
 
 $(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
@@ -262,7 +251,7 @@ $(OBJ)/tested.a: $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stam
 	@rm -f $@
 	$(Q)ar rcsT $@ $(filter %.o,$^)
 
-$(TESTS) $(TRIALS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(OBJ)/tested.a
+$(TESTS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(OBJ)/tested.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
@@ -330,7 +319,7 @@ $(SIMULATED)/cbank: $(OBJECTS) $(OBJ)/link.stamp $(SIMULATED)/libsimulated.so $(
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) -L$(SIMULATED) -lsimulated $(filter-out $(CUDART),$(LIBS))
 
 -include $(SIMULATED_OBJECTS:.o=.d) $(SIMULATED_CORE_OBJECTS:.o=.d)
--include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS) $(TRIALS)) $(FUZZ_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS)) $(FUZZ_OBJECTS:.o=.d)
 
 # ---- Kernel images: one cubin for each module and architecture, and PTX of the newest architecture. Each
 # workload is a module, kernels.cu compiled for it alone; probes and tools are two more.
@@ -563,4 +552,4 @@ help: ## this list
 	@echo 'Targets:'
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
 	    printf '  %-14s %s\n' "$$name" "$$text"; done
-	@echo 'Variables: CC BUILD CUDA CCBIN NO_CUDA NO_SQLITE ARCHS SANITIZE STATIC WERROR FAST ARGS FILES FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'
+	@echo 'Variables: CC BUILD CUDA CCBIN NO_CUDA ARCHS SANITIZE STATIC WERROR FAST ARGS FILES FUZZ_SECONDS PREFIX DESTDIR V (see the Makefile)'

@@ -16,10 +16,10 @@ _cbank_options()
     gate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --strict --quiet --color' ;;
     calibrate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
     characterize) echo '--help --device --replay --json --card --new-card --patience --quiet' ;;
-    history) echo '--help --cell --calibration --threshold --markdown --csv --json --raw --color' ;;
-    ingest) echo '--help --list --quiet' ;;
-    forget) echo '--help --why' ;;
-    fleet) echo '--help --baseline --inventory --threshold --peer-threshold --nights --gap --json --junit --markdown --quiet --color' ;;
+    history) echo '--help' ;;
+    ingest) echo '--help' ;;
+    forget) echo '--help' ;;
+    fleet) echo '--help' ;;
     export) echo '--help --format --raw' ;;
     contribute) echo '--help' ;;
     check) echo '--help --json' ;;
@@ -91,8 +91,6 @@ _cbank_words()
     calibrate:--device) echo 'all' ;;
     calibrate:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
     calibrate:--color) echo 'auto always never' ;;
-    history:--color) echo 'auto always never' ;;
-    fleet:--color) echo 'auto always never' ;;
     export:--format) echo 'csv jsonl' ;;
     list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips metrics cards images' ;;
     list:--color) echo 'auto always never' ;;

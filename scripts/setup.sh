@@ -23,7 +23,8 @@ needs='
     build command ar                    binutils            binutils            binutils
     build links   libc                  libc6-dev           glibc-devel         glibc
     build links   cjson                 libcjson-dev        cjson-devel         cjson
-    store links   sqlite3               libsqlite3-dev      sqlite-devel        sqlite
+    store module numpy             python3-numpy       python3-numpy       python-numpy
+    store module scipy             python3-scipy       python3-scipy       python-scipy
     test  command git                   git                 git                 git
     test  links   cmocka                libcmocka-dev       libcmocka-devel     cmocka
     test  python  python                python3             python3             python
@@ -61,7 +62,6 @@ needs='
 case $1 in
 build | browser | lint | fleet | cuda-11.8 | distributions) wanted=$1 ;;
 plots) wanted='build plots' ;;
-store) wanted='build store' ;;
 contribute) wanted='build contribute' ;;
 test) wanted='build store plots contribute test' ;;
 all) wanted='build store plots contribute test all' ;;
@@ -96,7 +96,6 @@ try_links() { # a program with it compiles, links and runs
     case $1 in
     libc) code='int main(void) { return puts("") < 0; }' header=stdio.h library= ;;
     cjson) code='int main(void) { cJSON_Delete(cJSON_Parse("{}")); return 0; }' header=cjson/cJSON.h library=cjson ;;
-    sqlite3) code='int main(void) { return !sqlite3_libversion(); }' header=sqlite3.h library=sqlite3 ;;
     cmocka) code='int main(void) { cmocka_set_message_output(CM_OUTPUT_TAP); return 0; }' header=cmocka.h library=cmocka ;;
     esac
     # cmocka.h needs other headers before it.

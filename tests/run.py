@@ -55,7 +55,7 @@ SECONDS = {"build": 100, "sanitizer build": 65, "sanitizer build, gcc": 110,
            "end_to_end/walk, sanitizers": 30, "end_to_end/cards": 10, "end_to_end/characterize": 10,
            "end_to_end/e2e": 13, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
            "end_to_end/allocation": 13, "end_to_end/contribute": 14, "end_to_end/claims": 10, "end_to_end/gate": 9,
-           "end_to_end/walk": 7, "end_to_end/faults": 13, "end_to_end/fleet": 8, "end_to_end/fleet_verdict": 8,
+           "end_to_end/walk": 7, "end_to_end/faults": 13, "end_to_end/fleet": 20, "end_to_end/store": 20,
            "end_to_end/advise": 9, "end_to_end/lookup": 9, "end_to_end/fleet_slurm": 10, "end_to_end/fleet_slurm, nights": 5}
 SECONDS_OF_OTHERS = 4
 # Parts that wait most of their time, for a moment to kill or for what hangs: so many of them run in one slot.
@@ -295,9 +295,7 @@ def merge(toolkit):
              Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     if toolkit:
         parts += [Part("build, no toolkit", [sys.executable, "tests/end_to_end/common.py", "build/nocuda",
-                                             *make("BUILD=build/nocuda", "NO_CUDA=1", "NO_SQLITE=1", "all")], after=["build"]),
-                  python("tests/end_to_end/fleet.py", "build/nocuda/cbank", ["build, no toolkit"], ", no SQLite",
-                         ["WithoutSqlite"]),
+                                             *make("BUILD=build/nocuda", "NO_CUDA=1", "all")], after=["build"]),
                   python("tests/end_to_end/e2e.py", "build/nocuda/cbank", ["build, no toolkit"], ", no toolkit", ["Smoke"])]
     return parts
 

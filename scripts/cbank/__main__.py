@@ -25,10 +25,10 @@ COMMANDS = {
     "contribute": Command("contribute", "Measure all that the folder of a chip holds, on the first GPU", ("jsonschema",)),
     "check": Command("check", "Say what is wrong with the folder of a chip", ("jsonschema",)),
     "cards": Command("cards", "Make the cards of chips from their characterizations", ("scipy",)),
-    "ingest": Command("ingest", "Put what results say into a store", ()),
-    "forget": Command("forget", "Take a run out of a store", ()),
-    "fleet": Command("fleet", "Which GPUs of a fleet, or all of them, have changed?", ("pandas", "scipy")),
-    "history": Command("history", "Show the times of cells over runs, and where they changed", ("pandas", "scipy")),
+    "ingest": Command("ingest", "Put results into a store, an SQLite file for questions over time", ()),
+    "forget": Command("forget", "Take a run out of a store, for good", ()),
+    "fleet": Command("fleet", "Say of a store which GPUs became slower, since when, and which did not answer", ("numpy", "scipy")),
+    "history": Command("history", "Print one line a run, or the series of cells, and since when levels changed", ("numpy", "scipy")),
 }
 
 USAGE_TEXT = "usage: python3 -m cbank COMMAND [OPTION...] [ARGUMENT...]\n\n"

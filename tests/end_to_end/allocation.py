@@ -15,18 +15,15 @@ CBANK names the program (default build/cbank).
 import array
 import collections
 import concurrent.futures
-import filecmp
-import functools
 import json
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-from common import FULL, ROOT, store_says
+from common import FULL, ROOT
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 LIBRARY = os.path.join(ROOT, "build/tests/faults/allocation_faults.so")
@@ -57,15 +54,8 @@ COMMANDS = {
     "explain": ["explain", "measured.json"], "explain --json": ["explain", "--json", "measured.json"],
     "compare": [*COMPARE, "--all"], "compare folders": ["compare", "bases", "news"],
     **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("json", "junit", "markdown")},
-    "history": ["history", "bases"], "history --cell": ["history", "--cell", "*", "--csv", "bases"],
-    "history --json": ["history", "--json", "bases"], "history of a store": ["history", "out.db"],
     **{f"export {form}": ["export", "--format", form, "measured.json", "new.json"]
        for form in ("csv", "jsonl")},
-    "ingest": ["ingest", "--list", "out.db", "base.json", "bases"],
-    "ingest a calibration": ["ingest", "out.db", "board-2.json"],
-    "forget": ["forget", "out.db", "measured.json", "--why", "test"],
-    "fleet": ["fleet", "fleet.db", "--inventory", "inventory"], "fleet --json": ["fleet", "fleet.db", "--json", "out.json"],
-    "fleet --junit": ["fleet", "fleet.db", "--baseline", "590.44.01", "--junit", "out.xml", "--markdown", "out.md"],
     "list": ["list"], "list --json": ["list", "counters", "--json"], "doctor": ["doctor"],
     "list cards": ["list", "cards"], "run of a published chip": ["run", *PLAN, "--card", "v100", "--json", "out.json"],
     "check": ["check", *CHECKED], "check --json": ["check", "--json", *CHECKED],
@@ -92,16 +82,7 @@ def settled(data):
 def given(source, target):
     """What a command may write into is its own, of what it reads there is one: files are written anew, not written over."""
     name = os.path.basename(source)
-    (shutil.copy2 if name.startswith("out") or name.endswith(".db") else os.link)(source, target)
-
-
-says = functools.lru_cache(store_says)
-
-
-def left_in(path, before):
-    """What a store says, where it was the file `before`: most commands leave it alone."""
-    alone = os.path.exists(before) and not os.path.exists(f"{path}-wal") and filecmp.cmp(path, before, shallow=False)
-    return says(before) if alone else store_says(path)
+    (shutil.copy2 if name.startswith("out") else os.link)(source, target)
 
 
 class Outcome:
@@ -110,8 +91,7 @@ class Outcome:
     def __init__(self, inputs, arguments, fault=None):
         with tempfile.TemporaryDirectory() as folder:
             work, log = os.path.join(folder, "work"), os.path.join(folder, "log")
-            # While others ask what the stores there say, SQLite has files beside them.
-            shutil.copytree(inputs, work, copy_function=given, ignore=shutil.ignore_patterns("*-shm", "*-wal"))
+            shutil.copytree(inputs, work, copy_function=given)
             before = set(os.listdir(work))
             library = {"CBANK_ALLOCATION_FAIL": fault} if fault else {"CBANK_ALLOCATION_LOG": log,
                                                                       "CBANK_ALLOCATION_CALLS": str(CALLS_OF_A_PLACE)}
@@ -120,10 +100,7 @@ class Outcome:
             self.status, self.stdout, self.stderr = done.returncode, settled(done.stdout), done.stderr.decode()
             self.files = {}
             left = set(os.listdir(work)) - before | {name for name in before if name.startswith("out")}
-            for name in sorted(name for name in left if name.endswith(".db")):
-                self.files[name] = left_in(os.path.join(work, name), os.path.join(inputs, name))
-            # What SQLite left beside a store is part of it, and went with it into what it says.
-            for name in left - set(self.files) - {f"{name}{end}" for name in self.files for end in ("-wal", "-shm")}:
+            for name in left:
                 with open(os.path.join(work, name), "rb") as file:
                     self.files[name] = settled(file.read())
             self.places = array.array("I")
@@ -206,17 +183,6 @@ class Allocations(unittest.TestCase):
             json.dump(result, file)
         with open(os.path.join(cls.folder.name, "out-interrupted.json"), "rb") as file:
             cls.old = {"out-interrupted.json": settled(file.read())}
-        with open(os.path.join(cls.folder.name, "calibration.json"), encoding="utf-8") as file:
-            calibration = {**json.load(file), "engine": "cuda", "modelled": False}
-        for board in (1, 2):
-            with open(os.path.join(cls.folder.name, f"board-{board}.json"), "w", encoding="utf-8") as file:
-                json.dump({**calibration, "device": {**calibration["device"], "uuid": f"GPU-{board}"}}, file)
-        subprocess.run([CBANK, "ingest", "--quiet", "out.db", "measured.json", "board-1.json"], cwd=cls.folder.name, check=True)
-        subprocess.run([sys.executable, os.path.join(ROOT, "scripts/make_fleet.py"), os.path.join(cls.folder.name, "fleet.db"), "--gpus", "16",
-                        "--nights", "6"], check=True)
-        with open(os.path.join(cls.folder.name, "inventory"), "w", encoding="utf-8") as file:
-            file.write("n000 8\nn001 9\n")
-        cls.old["out.db"] = store_says(os.path.join(cls.folder.name, "out.db"))
 
     def outcome(self, name, fault=None):
         return Outcome(self.folder.name, COMMANDS[name], fault)

@@ -10,11 +10,9 @@ import contextlib
 import importlib
 import json
 import os
-import re
 import runpy
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -74,19 +72,6 @@ def scale(cell, factor):
     for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
         time[key] *= factor
     time["samples"] = [sample * factor for sample in time["samples"]]
-
-
-def store_says(path):
-    """All that a store says, as SQL, but for when runs were forgotten, when it is whole; b"" without tables."""
-    database = sqlite3.connect(path)
-    try:
-        if database.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
-            raise ValueError(f"{path} is damaged")
-        tables = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        said = "\n".join(database.iterdump()) if tables else ""
-        return re.sub('(?<=INSERT INTO "forgotten" )[^\n]*', "", said).encode()
-    finally:
-        database.close()
 
 
 WARNINGS = list(warnings.filters)  # of a process as it starts; unittest asks for more

@@ -537,7 +537,7 @@ class Drawn(Case):
         subprocess.run([CBANK, "compare", "--quiet", "--json", cls.others[0], MATRIX,
                         os.path.join(ROOT, "results/h200/second-process.json")], check=True)
         store = os.path.join(cls.shared, "fleet.db")
-        subprocess.run([sys.executable, os.path.join(ROOT, "scripts/make_fleet.py"), store, "--gpus", "24", "--nights", "6"],
+        subprocess.run([sys.executable, os.path.join(ROOT, "scripts/studies/make_fleet.py"), store, "--gpus", "24", "--nights", "6"],
                        check=True, stdout=subprocess.DEVNULL)
         subprocess.run([CBANK, "fleet", store, "--quiet", "--json", cls.others[1]], check=False)
         with open(cls.others[2], "wb") as file:

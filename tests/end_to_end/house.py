@@ -6,7 +6,6 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -93,24 +92,6 @@ class House(unittest.TestCase):
                     self.assertNotRegex(line, r"^(<{7}|>{7}) ")  # of a merge
                     self.assertEqual(line, line.rstrip())
                     self.assertNotIn("\t", line)
-
-
-class Build(unittest.TestCase):
-    """What the build does without what it can do without, as on a machine that has a compiler and cJSON alone."""
-
-    def sources_of_the_store(self, *variables):
-        clean = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
-        with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run(["make", "-n", "all", "NO_CUDA=1", f"BUILD={folder}/build", *variables], cwd=ROOT, text=True,
-                                  capture_output=True, timeout=60, check=True, env=clean)
-        return set(re.findall(r"harness/store/(sql\w*)\.c", done.stdout))
-
-    def test_no_sqlite(self):
-        self.assertEqual(self.sources_of_the_store("CPPFLAGS=-nostdinc"), {"sql_absent"})
-        self.assertEqual(self.sources_of_the_store("NO_SQLITE=1"), {"sql_absent"})
-
-    def test_sqlite(self):
-        self.assertEqual(self.sources_of_the_store(), {"sql"})
 
 
 class Limits(unittest.TestCase):

@@ -14,7 +14,6 @@ import concurrent.futures
 import errno
 import json
 import os
-import re
 import shutil
 import stat
 import subprocess
@@ -22,7 +21,7 @@ import sys
 import tempfile
 import unittest
 
-from common import FULL, ROOT, kept_folder, store_says
+from common import FULL, ROOT, kept_folder
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 LIBRARY = os.path.join(ROOT, "build/tests/faults/io_faults.so")
@@ -51,10 +50,6 @@ COMMANDS = {
     "explain --json": ["explain", "measured.json", "--json"],
     "export csv": ["export", "--format", "csv", "measured.json"],
     "export jsonl": ["export", "--format", "jsonl", "measured.json"],
-    "history": ["history", "base.json", "new.json"],
-    "ingest": ["ingest", "out.db", "base.json"],
-    "ingest into a new store": ["ingest", "out-new.db", "base.json"],
-    "forget": ["forget", "out.db", "new.json"],
     "list": ["list", "--json"],
 }
 # What is printed differs from time to time: it has seconds.
@@ -62,15 +57,12 @@ TIMED = ["gate", "run", "run into a folder", "run to stdout", "run --resume", "c
 
 
 def files_below(folder):
-    """Bytes and mode of every file of a folder, by its path there; of a store what it says, with its log."""
+    """Bytes and mode of every file of a folder, by its path there."""
     found = {}
     for parent, _, names in os.walk(folder):
-        for name in [name for name in names if not name.endswith((".db-wal", ".db-shm"))]:
+        for name in names:
             path = os.path.join(parent, name)
             mode = stat.S_IMODE(os.stat(path).st_mode)
-            if name.endswith(".db"):
-                found[os.path.relpath(path, folder)] = (store_says(path), mode)
-                continue
             with open(path, "rb") as file:
                 found[os.path.relpath(path, folder)] = (file.read(), mode)
     return found
@@ -97,8 +89,6 @@ class Outcome:
 
 def is_whole(name, data, whole):
     """Whether a file is all that a command writes there, apart from times."""
-    if name.endswith(".db"):
-        return data == whole or not re.search(rb'INSERT INTO (?!"?(flags|default_deviations|sqlite))', data)
     if not name.endswith(".json"):
         return data == whole
     try:
@@ -113,7 +103,6 @@ class Faults(unittest.TestCase):
         cls.inputs = kept_folder(cls)
         for name in ("base.json", "new.json"):
             subprocess.run([CBANK, "run", *PLAN, "--quiet", "--json", os.path.join(cls.inputs, name)], check=True)
-        subprocess.run([CBANK, "ingest", "--quiet", "out.db", "new.json"], cwd=cls.inputs, check=True)
         shutil.copy(MEASURED, os.path.join(cls.inputs, "measured.json"))
         with open(RECORD, encoding="utf-8") as file:
             record = json.load(file)
@@ -175,9 +164,8 @@ class Faults(unittest.TestCase):
                 whole = Outcome(self.inputs, arguments)
                 self.assertEqual(whole.status, 0, whole.stderr)
                 self.assertEqual([file for file in whole.files if file.endswith(".tmp")], [])
-                # What was written, and the folder of its new name. SQLite has a log instead.
-                if not any(word.endswith(".db") for word in arguments):
-                    self.assertEqual(whole.times["fsync"], 2 * whole.times["rename"])
+                # What was written, and the folder of its new name.
+                self.assertEqual(whole.times["fsync"], 2 * whole.times["rename"])
                 tried["calls"] += sum(whole.times[call] for call in CALLS)
                 faults = list(self.faults(whole.times))
                 outcomes = pool.map(lambda fault, line=arguments: Outcome(self.inputs, line, fault), faults)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Change points of many series at once.
+
+Levels are found by optimal partitioning (Jackson and others, An algorithm for optimal partitioning of data on an
+interval, 2005) with a penalty of 3 s^2 log n for each level (Yao, 1988). s is the larger of the noise that is known and
+of what neighbouring values show.
+
+Series are the rows of an array. Values beyond a row's count are not read.
+"""
+
+import numpy as np
+
+
+def medians(values, counts):
+    """The median of the first `counts` values of each row, NaN where there are none. The other values are inf or NaN."""
+    ordered = np.sort(values, axis=-1)
+    rows = np.arange(len(values))
+    half = np.minimum(counts // 2, values.shape[1] - 1)
+    upper, below = ordered[rows, half], ordered[rows, np.maximum(half - 1, 0)]
+    with np.errstate(invalid="ignore"):
+        return np.where(counts == 0, np.nan, np.where(counts % 2 == 1, upper, below + (upper - below) / 2))
+
+
+def compress(values):
+    """(values, counts): the numbers of each row, in their order, before its NaN."""
+    missing = np.isnan(values)
+    order = np.argsort(missing, axis=1, kind="stable")
+    return np.take_along_axis(values, order, axis=1), values.shape[1] - missing.sum(axis=1)
+
+
+def difference_scale(values, counts):
+    """Standard deviation by the differences of neighbours, which a step does not move: their median absolute value over
+    0.6745 sqrt 2. NaN for fewer than two values."""
+    if values.shape[1] < 2:
+        return np.full(len(values), np.nan)
+    differences = np.abs(np.diff(values, axis=1))
+    known = np.arange(differences.shape[1]) < (counts - 1)[:, None]
+    return medians(np.where(known, differences, np.inf), np.maximum(counts - 1, 0)) / (0.6745 * np.sqrt(2))
+
+
+def partition(values, counts, least, noise):
+    """For each series, and each end of it, where the last level of the cheapest partition begins.
+
+    values: [series, n]; counts: [series], values of each; least: [series], values of a level; noise: [series], standard
+    deviation that is known. Returns integers of shape [series, n + 1].
+    """
+    series, n = values.shape
+    about = np.where(np.arange(n) < counts[:, None], values - values[:, :1], 0)  # so that large levels cost no digits
+    sums, squares = (np.concatenate([np.zeros((series, 1)), np.cumsum(of, axis=1)], axis=1) for of in (about, about * about))
+    spread = np.fmax(noise, np.nan_to_num(difference_scale(values, counts)))
+    penalty = 3 * spread * spread * np.log(np.maximum(counts, 1)) + 1e-9
+    least = np.clip(np.minimum(least, counts), 1, None)
+    costs, last = np.full((series, n + 1), np.inf), np.zeros((series, n + 1), dtype=int)
+    costs[:, 0] = 0
+    for end in range(1, n + 1):
+        sum_of = sums[:, end:end + 1] - sums[:, :end]
+        length = end - np.arange(end)
+        deviations = np.maximum(squares[:, end:end + 1] - squares[:, :end] - sum_of * sum_of / length, 0)
+        cost = np.where(length >= least[:, None], costs[:, :end] + deviations + penalty[:, None], np.inf)
+        last[:, end] = cost.argmin(axis=1)
+        costs[:, end] = cost[np.arange(series), last[:, end]]
+    return last
+
+
+def levels(values, last, count):
+    """(first value, number of values, mean) of each level of a series, by its row of partition()."""
+    found, end = [], int(count)
+    while end > 0:
+        first = int(last[end])
+        of = values[first:end] - values[0]
+        found.append((first, end - first, float(values[0] + of.sum() / (end - first))))
+        end = first
+    return found[::-1]

@@ -1,0 +1,688 @@
+# SPDX-License-Identifier: MIT
+"""The command fleet: says of a store which GPUs became slower, since when, and which did not answer.
+
+A night is a set of runs with no gap between the starts of two that follow each other. A GPU that ran several times in a
+night has a value in as many rounds of it. The last night is the one that is judged.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import sqlite3
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from . import text
+from .change_points import medians
+from .errors import FINDING, Failure, printable, say
+from .fleet_statistics import AGAINST, LEVELS, PAST, PEERS, Limits, find, judge, members_of
+from .noise import Known, error_within
+from .store import damaged, open_to_read, read_time, write_time
+
+HOUR_MS, DAY_MS = 3600_000, 86400_000
+CLOCK_SLACK_MS = 600_000
+NAMED = 3  # GPUs of a finding that are named
+LAST_VALUES = 3  # of a cell that say what it does now
+DOMAIN = "00000000:"  # of nearly every slot
+INVENTORY_MOST = 1024  # GPUs of a host
+REGIMES = ("hot", "cold")
+
+# Kinds of findings, in the order of the report, and whether they make the exit code 1.
+KINDS = {"missing": True, "replaced": True, "failed": True, "counter": True, "geometry": True, "slower": True, "apart": True,
+         "faster": False, "moved": False, "added": False}
+
+DETAILS = """STORE is a file that cbank ingest made; it is not changed. The last night is judged: who answered, what is not as on the other
+GPUs of a model, and which times changed against the past of the GPU. A change is told of the coarsest group that changed
+alike: all GPUs of a model, of a driver, of a VBIOS, of a node, or one. The exit code is 1 when a GPU is missing, replaced,
+slower, or differs. In place of any file that is written, - is standard output, and the table stays away."""
+
+
+@dataclass
+class Gpu:
+    """A board, by its UUID; without one, by host and slot. Texts are "" where they are not known; those of its last run."""
+
+    uuid: str
+    name: str
+    modelled: bool
+    last: int = 0  # its last run
+    answered: bool = False  # it ran in the last night
+    model: int = -1  # of one that answered: its model, and which of its GPUs it is
+    member: int = -1
+    host: str = ""
+    slot: str = ""
+    driver: str = ""
+    vbios: str = ""
+    geometry: str = ""
+
+    def group(self, level):
+        return {"model": self.name, "driver": self.driver, "vbios": self.vbios, "node": self.host}[level]
+
+    def place(self):
+        """Where it sits: n17:07:00.0."""
+        return place(self.host, self.slot)
+
+    def label(self):
+        """By place and UUID: n17:07:00.0 GPU-33a20bea."""
+        return " ".join(filter(None, (self.place(), text.short_uuid(self.uuid)))) or self.name
+
+    def json(self):
+        return {"uuid": self.uuid or None, "name": self.name, "host": self.host or None, "slot": self.slot or None}
+
+
+@dataclass
+class Model:
+    """All GPUs of a name that answered."""
+
+    name: str
+    modelled: bool
+    gpus: list = field(default_factory=list)  # of the fleet
+    groups: dict = field(default_factory=dict)  # {level: number of the group of each GPU}
+    base: np.ndarray | None = None  # [GPUs, rounds]: of the baseline
+    cells: list = field(default_factory=list)  # (log_ns [GPUs, rounds], (known deviation, degrees)) of each cell of the fleet
+
+
+@dataclass
+class Row:
+    """A finding as it is told."""
+
+    kind: str
+    what: str = ""
+    gpus: list = field(default_factory=list)  # of the fleet
+    who: str = ""
+    change: float | None = None  # relative
+    multiple: float | None = None  # of the deviation that it is held against
+    since_ms: int | None = None
+    drift: bool = False
+    why: str = ""  # what else changed then
+    finding: object = None  # whose cells it is of
+
+
+def place(host, slot):
+    slot = slot.removeprefix(DOMAIN)
+    return f"{host}:{slot}" if host and slot else host + slot
+
+
+# ---- Reading ---------------------------------------------------------------------------------------------------------
+
+
+class Fleet:
+    """What a store says of many GPUs, night by night. runs are arrays, in the order of their starts."""
+
+    def __init__(self, path, store, nights, gap_hours, baseline):
+        self.path, self.store, self.baseline = path, store, baseline
+        self.read_runs()
+        self.find_nights(gap_hours, None if baseline else nights)
+        self.find_models()
+        self.find_baseline()
+        self.read_times()
+
+    def read_runs(self):
+        rows = self.store.execute("SELECT run_id, started_ms, setup_id FROM runs ORDER BY started_ms, run_id").fetchall()
+        if not rows:
+            raise Failure(f"{self.path} has no runs; put results into it: cbank ingest {self.path} PATH...")
+        self.run_id, self.started, self.setup = np.array(rows).T
+        names = "uuid name modelled host slot driver vbios geometry".split()
+        self.setups = {setup_id: dict(zip(names, (printable(value) if isinstance(value, str) else value or "" for value in values)))
+                       for setup_id, *values in self.store.execute(f"SELECT setup_id, {', '.join(names)} FROM setups")}
+        numbers, gpu_of = {}, {}
+        for setup_id in dict.fromkeys(self.setup.tolist()):
+            of = self.setups[setup_id]
+            key = (of["uuid"], of["name"], of["modelled"], *(() if of["uuid"] else (of["host"], of["slot"])))
+            gpu_of[setup_id] = numbers.setdefault(key, len(numbers))
+        self.gpus = [Gpu(key[0], key[1], bool(key[2])) for key in numbers]
+        self.gpu = np.array([gpu_of[setup_id] for setup_id in self.setup.tolist()])
+
+    def find_nights(self, gap_hours, nights):
+        """Nights, and the rounds of each: as many as the GPU has runs that has most."""
+        self.night = np.cumsum(np.diff(self.started, prepend=self.started[0]) > gap_hours * HOUR_MS)
+        dropped = max(self.night[-1] + 1 - nights, 0) if nights else 0
+        kept = self.night >= dropped
+        self.run_id, self.started, self.setup, self.gpu, self.night = (
+            of[kept] for of in (self.run_id, self.started, self.setup, self.gpu, self.night - dropped))
+        there = np.unique(self.gpu)
+        self.gpus = [self.gpus[i] for i in there]
+        self.gpu = np.searchsorted(there, self.gpu)
+        order = np.lexsort((np.arange(len(self.gpu)), self.gpu, self.night))
+        first = np.flatnonzero(np.diff(self.night[order] * len(there) + self.gpu[order], prepend=-1))
+        nth = np.empty(len(order), dtype=int)  # run of its GPU in that night
+        nth[order] = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+        self.nights = int(self.night[-1]) + 1
+        rounds = np.zeros(self.nights, dtype=int)
+        np.maximum.at(rounds, self.night, nth + 1)
+        self.first_round = np.cumsum(rounds) - rounds
+        self.rounds = int(rounds.sum())
+        self.round = self.first_round[self.night] + nth
+        self.night_of_round = np.repeat(np.arange(self.nights), rounds)
+        self.first_ms = self.started[np.searchsorted(self.night, np.arange(self.nights))]
+        for i, last in enumerate(dict(zip(self.gpu.tolist(), range(len(self.gpu)))).items()):
+            gpu, of = self.gpus[last[0]], self.setups[int(self.setup[last[1]])]
+            gpu.last, gpu.answered = last[1], bool(self.night[last[1]] == self.nights - 1)
+            for key in ("host", "slot", "driver", "vbios", "geometry"):
+                setattr(gpu, key, of[key])
+
+    def find_models(self):
+        models = {}
+        for number, gpu in enumerate(self.gpus):
+            if gpu.answered:
+                model = models.setdefault((gpu.name, gpu.modelled), Model(gpu.name, gpu.modelled))
+                gpu.model, gpu.member = list(models).index((gpu.name, gpu.modelled)), len(model.gpus)
+                model.gpus.append(number)
+        self.models = list(models.values())
+        for model in self.models:
+            for level in LEVELS[1:-1]:
+                keys = [self.gpus[number].group(level) or number for number in model.gpus]
+                numbers = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+                model.groups[level] = np.array([numbers[key] for key in keys])
+
+    def find_baseline(self):
+        """Marks the runs of the baseline: with a driver, or until a date."""
+        answered = np.array([gpu.answered for gpu in self.gpus])[self.gpu]
+        if self.baseline:
+            until = date_of(self.baseline)
+            if until is None:
+                based = np.array([self.setups[setup_id]["driver"] == self.baseline for setup_id in self.setup.tolist()])
+            else:
+                based = self.started <= until
+            if not (based & answered).any():
+                drivers = ", ".join(dict.fromkeys(self.setups[setup_id]["driver"] for setup_id in self.setup.tolist()))
+                raise Failure(f"--baseline {self.baseline}: {self.path} has no run of that driver or until that date; drivers: {drivers}")
+        model, member = (np.array([getattr(gpu, key) for gpu in self.gpus])[self.gpu] for key in ("model", "member"))
+        for number, of in enumerate(self.models):
+            runs = np.flatnonzero(model == number)
+            of.runs, of.members = runs, member[runs]
+            if self.baseline:
+                of.base = np.zeros((len(of.gpus), self.rounds), dtype=bool)
+                of.base[of.members[based[runs]], self.round[runs[based[runs]]]] = True
+
+    def read_times(self):
+        """Times of all cells that some GPU has in the last night."""
+        known = Known()
+        known.read(self.store)
+        self.cells = []  # (key of the store, identity, path)
+        place_of = np.full(int(self.run_id.max()) + 1, -1)
+        place_of[self.run_id] = np.arange(len(self.run_id))
+        model_of = np.array([gpu.model for gpu in self.gpus])[self.gpu]
+        member_of = np.array([gpu.member for gpu in self.gpus])[self.gpu]
+        is_last = self.night == self.nights - 1
+        kind = np.dtype([("run", "i8"), ("ns", "f8")])
+        first = int(self.run_id[model_of >= 0].min())
+        for identity_id, identity in self.store.execute("SELECT identity_id, identity FROM identities ORDER BY identity").fetchall():
+            parts = identity.split("/")
+            if len(parts) < 6 or parts[5] not in REGIMES:
+                continue
+            rows = np.fromiter(self.store.execute("SELECT run_id, time_ns FROM times WHERE identity_id = ? AND run_id >= ? AND time_ns"
+                                                  " ORDER BY run_id", (identity_id, first)), kind)
+            rows = rows[rows["run"] < len(place_of)]
+            runs = place_of[rows["run"]]
+            good = runs >= 0
+            good[good] = model_of[runs[good]] >= 0
+            runs, logs = runs[good], np.log(rows["ns"][good])
+            latest = is_last[runs]
+            if not latest.any():
+                continue
+            self.cells.append((identity_id, identity, parts[1]))
+            for number, model in enumerate(self.models):
+                of = model_of[runs] == number
+                log_ns = np.full((len(model.gpus), self.rounds), np.nan)
+                log_ns[member_of[runs[of]], self.round[runs[of]]] = logs[of]
+                last = np.flatnonzero(of & latest)
+                model.cells.append((log_ns, self.known_before(known, model, identity_id, identity, runs[last[-1]]) if len(last) else (0, 0)))
+
+    def known_before(self, known, model, identity_id, identity, run):
+        """How far processes differ, at least as far as the time is unsure within its own: (deviation, degrees). Where a model has
+        several GPUs, none is the one that was calibrated."""
+        ns, low, high, sha = self.store.execute("SELECT time_ns, ci_low_ns, ci_high_ns, sass_sha256 FROM times LEFT JOIN kernels USING (kernel_id)"
+                                                " WHERE identity_id = ? AND run_id = ?", (identity_id, int(self.run_id[run]))).fetchone()
+        gpu = self.gpus[model.gpus[0]]
+        noise = known.find(identity, ns, gpu.uuid if len(model.gpus) == 1 else "several", model.name, gpu.driver, sha)
+        return max(noise.deviation, error_within(low, high)), noise.degrees
+
+    def night_ms(self, night=-1):
+        """Starts of the first and of the last run of a night."""
+        of = self.started[self.night == night % self.nights]
+        return int(of[0]), int(of[-1])
+
+
+def date_of(baseline):
+    """The end of a day, or a time to the millisecond; None where the text is no date."""
+    try:
+        if len(baseline) == 10:
+            datetime.date.fromisoformat(baseline)
+            return read_time(baseline + "T00:00:00Z") + DAY_MS - 1
+        return read_time(baseline)
+    except ValueError:
+        return None
+
+
+# ---- The verdict -----------------------------------------------------------------------------------------------------
+
+
+class Verdict:
+    """Rows that each say something of one GPU or many."""
+
+    def __init__(self, fleet, limits, inventory=None):
+        self.fleet, self.limits, self.inventory = fleet, limits, inventory
+        self.rows = []
+        self.answered = sum(gpu.answered for gpu in fleet.gpus)
+        self.expected = 0
+        self.census()
+        if inventory:
+            self.read_inventory(inventory)
+        self.compare_cells()
+        self.compare_devices()
+        self.judge_times()
+        for row in self.rows:
+            row.who = row.who or self.name(row.gpus)
+        order = list(KINDS)
+        self.rows.sort(key=lambda row: (order.index(row.kind), -len(row.gpus), -abs(row.change or 0), row.who))
+
+    def add(self, kind, gpu, what):
+        """Adds a GPU to the row of that kind with that text."""
+        what = printable(what)
+        for row in self.rows:
+            if row.kind == kind and row.what == what:
+                break
+        else:
+            row = Row(kind, what)
+            self.rows.append(row)
+        row.gpus.append(gpu)
+
+    def failing(self):
+        return [row for row in self.rows if KINDS[row.kind]]
+
+    # ---- Who answered
+
+    def census(self):
+        """Against the night before."""
+        fleet, gpus = self.fleet, self.fleet.gpus
+        earlier = np.flatnonzero(fleet.night < fleet.nights - 1).tolist()
+        before = {int(fleet.gpu[run]): run for run in earlier}  # the last run of each GPU
+        there = {}  # the last run in each place
+        for run in earlier:
+            of = fleet.setups[int(fleet.setup[run])]
+            if of["host"] and of["slot"]:
+                there[of["host"], of["slot"]] = run
+        now = {(gpu.host, gpu.slot): number for number, gpu in enumerate(gpus) if gpu.answered}
+        missing = {}
+        for number, gpu in enumerate(gpus):
+            run = before.get(number)
+            if gpu.answered:
+                self.expected += run is not None
+                self.look_at(number, run, there.get((gpu.host, gpu.slot)))
+            elif run is not None and fleet.night[run] == fleet.nights - 2:
+                self.expected += 1
+                of = fleet.setups[int(fleet.setup[run])]
+                # The board that is there now is what is said.
+                if not self.inventory and not (of["host"] and of["slot"] and (of["host"], of["slot"]) in now):
+                    missing.setdefault(gpu.host or number, []).append(number)
+        for host, numbers in missing.items():
+            row = Row("missing", "did not answer", numbers, since_ms=fleet.night_ms()[0])
+            if isinstance(host, str) and len(numbers) > 1 and not any(gpu.answered and gpu.host == host for gpu in gpus):
+                row.who = f"all {len(numbers)} GPUs of {host}"
+            self.rows.append(row)
+
+    def look_at(self, number, before, other):
+        """What is the matter with a GPU that answered: it is where another was, elsewhere than before, or new."""
+        fleet, gpu = self.fleet, self.fleet.gpus[number]
+        if other is not None and fleet.gpu[other] != number and gpu.uuid:
+            self.add("replaced", number, f"in place of {fleet.gpus[fleet.gpu[other]].uuid}")
+        elif before is not None:
+            of = fleet.setups[int(fleet.setup[before])]
+            if (of["host"], of["slot"]) != (gpu.host, gpu.slot):
+                self.add("moved", number, f"was at {place(of['host'], of['slot']) or 'a place that is not known'}")
+        elif fleet.nights > 1:
+            self.add("added", number, "never answered before")
+
+    def read_inventory(self, path):
+        """Lines of a host and how many GPUs it has, or the UUID of one."""
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines = file.read().split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Failure(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is no text'}") from error
+        self.expected = 0
+        hosts = set()
+        for number, line in enumerate(lines, 1):
+            words = line.split("#")[0].split()
+            if words:
+                if len(words) != 2:
+                    raise Failure(f"{path}:{number}: a line is a host and how many GPUs it has, or the UUID of one of them")
+                is_uuid = words[1].startswith("GPU-")
+                if not is_uuid and not (words[1].isdecimal() and 1 <= int(words[1]) <= INVENTORY_MOST):
+                    raise Failure(f"{path}:{number}: {words[1]} is no UUID and no number of GPUs from 1 to {INVENTORY_MOST}")
+                hosts.add(words[0])
+                self.take_line(f"{path}:{number}", words[0], None if is_uuid else int(words[1]), words[1])
+        if not self.expected:
+            raise Failure(f"{path}: has no host; a line is a host and how many GPUs it has")
+        for host in dict.fromkeys(gpu.host for gpu in self.fleet.gpus if gpu.answered and gpu.host):
+            if host not in hosts:
+                say("warning", f"{path}: has no line for {host}, which answered")
+
+    def take_line(self, where, host, count, uuid):
+        """Holds a line against who answered. GPUs that were seen there, and did not answer, are named as far as so many lack."""
+        gpus, expected = self.fleet.gpus, count or 1
+        known = [number for number, gpu in enumerate(gpus) if (gpu.host == host if count else gpu.uuid == uuid)]
+        answered = sum(gpus[number].answered for number in known)
+        self.expected += expected
+        if not known:
+            say("warning", f"{where}: {host if count else uuid} never answered in {self.fleet.path}; is that its name?")
+        if answered > expected:
+            say("warning", f"{where}: {answered} GPUs of {host} answered")
+        if answered < expected:
+            lacking = [number for number in known if not gpus[number].answered][:expected - answered]
+            self.rows.append(Row("missing", f"{answered} of {expected} GPUs of {host} answered" if count else f"{uuid} of {host} did not answer",
+                                 lacking, "" if lacking else host))
+
+    # ---- Cells, counters and devices of the last night
+
+    def compare_cells(self):
+        """Cells that failed; exact counters that are not as expected, or not what most GPUs of the model with that code read."""
+        fleet = self.fleet
+        last = np.flatnonzero(fleet.night == fleet.nights - 1)
+        gpu_of = dict(zip(fleet.run_id[last].tolist(), fleet.gpu[last].tolist()))
+        by_cell = {}
+        for identity, run_id, *row in fleet.store.execute(
+                "SELECT identity, run_id, status, reason, kernel_id, counter_set_id FROM identities CROSS JOIN times USING (identity_id)"
+                " WHERE run_id BETWEEN ? AND ?", (min(gpu_of), max(gpu_of))):
+            if run_id in gpu_of:
+                by_cell.setdefault(identity, []).append((gpu_of[run_id], *row))
+        sets = {}
+        for identity, rows in by_cell.items():
+            for gpu, status, reason, _, _ in rows:
+                if status == "failed":
+                    self.add("failed", gpu, f"{identity}: {reason}")
+            seen = [((fleet.gpus[gpu].model, kernel), gpu, counters) for gpu, status, _, kernel, counters in rows if status != "failed"]
+            counts = Counter((key, counters) for key, _, counters in seen)
+            usual = {}
+            for (key, counters), count in counts.items():
+                if key not in usual or count > counts[key, usual[key]]:
+                    usual[key] = counters
+            wrong = {of: self.differences(sets, *of) for of in {(counters, usual[key]) for key, _, counters in seen}}
+            for key, gpu, counters in seen:
+                for what in wrong[counters, usual[key]]:
+                    self.add("counter", gpu, f"{identity}: {what}")
+
+    def differences(self, sets, counters, usual):
+        """What is wrong with a set of counters: against what is expected, else against the usual set."""
+        for key in (counters, usual):
+            if key not in sets:
+                text_of = self.fleet.store.execute("SELECT counters FROM counter_sets WHERE counter_set_id = ?", (key,)).fetchone()[0]
+                sets[key] = {name: (value, expected) for name, (status, value, expected) in json.loads(text_of).items() if status == "ok"}
+        own, others = sets[counters], sets[usual]
+        against = {name: (value, expected, "expected") for name, (value, expected) in own.items()
+                   if expected is not None and value != expected} or {
+                       name: (value, others[name][0], "on most GPUs") for name, (value, _) in own.items()
+                       if name in others and value != others[name][0]}
+        return [f"{name} is {value:.0f}, {which} {other:.0f}" for name, (value, other, which) in against.items()]
+
+    def compare_devices(self):
+        for model in self.fleet.models:
+            counts = Counter(self.fleet.gpus[number].geometry for number in model.gpus)
+            usual = json.loads(counts.most_common(1)[0][0])
+            for number in model.gpus:
+                own = json.loads(self.fleet.gpus[number].geometry)
+                what = "; ".join(f"{key} is {value}, on most GPUs {usual.get(key)}" for key, value in own.items() if value != usual.get(key))
+                if what:
+                    self.add("geometry", number, what)
+
+    # ---- Times
+
+    def judge_times(self):
+        for model in self.fleet.models:
+            limits = Limits(self.limits.threshold, self.limits.peer_threshold,
+                            self.limits.false_findings * len(model.gpus) / self.answered)
+            for finding in find(judge(model.cells, len(model.gpus), model.groups, limits, model.base), model.groups):
+                self.add_finding(model, finding)
+
+    def add_finding(self, model, finding):
+        surest = finding.surest
+        slower = finding.change > 0 if surest.change == 0 else surest.change > 0
+        row = Row(("apart" if surest.against == PEERS else "slower") if slower else "faster", self.paths_of(finding),
+                  [model.gpus[member] for member in members_of(surest, model.groups, len(model.gpus))], change=math.expm1(finding.change),
+                  multiple=abs(surest.change / surest.deviation) if surest.deviation else None, drift=surest.drift, finding=finding)
+        if surest.against == PAST:
+            self.set_why(row, surest.since)
+        if LEVELS[surest.level] != "gpu":
+            row.who = self.group_name(row.gpus, LEVELS[surest.level])
+        if finding.covered < finding.members:
+            row.who += f"{', ' if row.who else ''}{finding.covered} of {finding.members} alike"
+        self.rows.append(row)
+
+    def paths_of(self, finding):
+        """Paths of the finding, and how many of their cells it is of."""
+        paths = [path for _, _, path in self.fleet.cells]
+        found = {paths[change.cell] for change in finding.changes}
+        named = [path for path in dict.fromkeys(paths) if path in found]
+        what = "every path" if len(found) == len(set(paths)) else ", ".join(named) + (" paths" if len(found) > 1 else " path")
+        return f"{what}, {len(finding.changes)} of {sum(path in found for path in paths)} cells"
+
+    def set_why(self, row, since):
+        """What else changed of the first GPU when its times did."""
+        fleet = self.fleet
+        runs = np.flatnonzero(fleet.gpu == row.gpus[0])
+        later = fleet.round[runs] >= since
+        if not later.any():
+            return
+        after = int(later.argmax())
+        row.since_ms = int(fleet.started[runs[after]])
+        if after == 0:
+            return
+        before, now = (fleet.setups[int(fleet.setup[runs[i]])] for i in (after - 1, after))
+        commits = [fleet.store.execute("SELECT git_commit FROM runs WHERE run_id = ?", (int(fleet.run_id[runs[i]]),)).fetchone()[0] or ""
+                   for i in (after - 1, after)]
+        pairs = [("driver", before["driver"], now["driver"]), ("VBIOS", before["vbios"], now["vbios"]),
+                 ("host", before["host"], now["host"]), ("commit", *map(printable, commits))]
+        row.why = ", ".join(f"{what} {old or '?'} -> {new or '?'}" for what, old, new in pairs if old != new)
+
+    # ---- Names
+
+    def alike(self, number, level):
+        """GPUs that answered, and are of the group that one is of."""
+        one = self.fleet.gpus[number]
+        return [i for i in self.fleet.models[one.model].gpus if self.fleet.gpus[i].group(level) == one.group(level)] if one.answered else []
+
+    def group_name(self, numbers, level):
+        """All 8 GPUs of n17, or 7 of 8."""
+        one, size = self.fleet.gpus[numbers[0]], len(self.alike(numbers[0], level))
+        name = one.name if len(self.fleet.models) > 1 else "GPUs"
+        of = {"model": "", "driver": " with driver ", "vbios": " with VBIOS ", "node": " of "}[level]
+        return (f"all {size} {name}" if len(numbers) == size else f"{len(numbers)} of {size} {name}") + (of and of + one.group(level))
+
+    def name(self, numbers):
+        """GPUs by their group, where they are all of it; else one by one."""
+        if len(numbers) > 1:
+            for level in LEVELS[:-1]:
+                if sorted(self.alike(numbers[0], level)) == sorted(numbers):
+                    return self.group_name(numbers, level)
+        named = ", ".join(self.fleet.gpus[number].label() for number in numbers[:NAMED])
+        return (f"{len(numbers)} GPUs: " if len(numbers) > 1 else "") + named + (
+            f" and {len(numbers) - NAMED} more" if len(numbers) > NAMED else "")
+
+
+# ---- Output ----------------------------------------------------------------------------------------------------------
+
+
+def summary(verdict):
+    failing, others = len(verdict.failing()), len(verdict.rows) - len(verdict.failing())
+    told = f"{failing} finding{'s' if failing > 1 else ''}" if failing else "nothing is worse"
+    if others:
+        told += f", {others} that need{'' if others > 1 else 's'} nothing"
+    expected = verdict.expected or verdict.answered
+    who = f"{verdict.answered} of {expected} GPUs answered" if verdict.answered <= expected else (
+        f"{verdict.answered} GPUs answered, {expected} expected")
+    return f"{who}, {told}"
+
+
+def context(verdict):
+    fleet = verdict.fleet
+    first, last = fleet.night_ms()
+    return (f"night from {write_time(first)} to {write_time(last)}, {fleet.nights} night{'s' if fleet.nights > 1 else ''} in all"
+            + (f", baseline {printable(fleet.baseline)}" if fleet.baseline else "")
+            + ("; no past to hold it against" if fleet.rounds < 2 else ""))
+
+
+COLUMNS = (text.Column("verdict"), text.Column("GPUs"), text.Column("change", True), text.Column("spreads", True, 1), text.Column("since"))
+
+
+def cells_of(row):
+    return (row.kind, row.who, text.change(row.change), text.tenths(row.multiple), write_time(row.since_ms) if row.since_ms else "-")
+
+
+def note_of(row):
+    drift = "slowly, from then on" if row.drift else ""
+    return "; then: ".join((drift, row.why)) if drift and row.why else drift or row.why
+
+
+def table(verdict, color):
+    rows, bad = [cells_of(row) for row in verdict.rows], [KINDS[row.kind] for row in verdict.rows]
+    notes = [[f"what: {row.what}", *filter(None, [note_of(row)])] for row in verdict.rows]
+    lines = text.paragraph(summary(verdict)) + text.paragraph(context(verdict))
+    return "\n".join(lines + (["", *text.table(COLUMNS, rows, notes, bad, color)] if rows else [])) + "\n"
+
+
+def markdown(verdict):
+    rows = [(*cells_of(row), row.what, note_of(row)) for row in verdict.rows]
+    columns = (*COLUMNS, text.Column("what"), text.Column("notes"))
+    lines = [f"**cbank fleet: {summary(verdict)}**", "", text.markdown_text(context(verdict))]
+    return "\n".join(lines + (["", *text.markdown(columns, rows, [KINDS[row.kind] for row in verdict.rows])] if rows else [])) + "\n"
+
+
+def junit(verdict):
+    """A test for each GPU, and one more, census, where rows are of none. Several findings are lines of one failure."""
+    failing = verdict.failing()
+
+    def line(row):
+        parts = [f"{row.kind}: {row.what}", *([text.change(row.change)] if row.change is not None else []),
+                 *([f"{'slowly since' if row.drift else 'since'} {write_time(row.since_ms)}"] if row.since_ms else []), row.why]
+        return ", ".join(filter(None, parts))
+
+    def test(group, name, rows):
+        head = f"    <testcase classname={quoteattr(group or 'fleet')} name={quoteattr(name)}"
+        if not rows:
+            return head + "/>"
+        body = "\n".join([escape(rows[0].who), *(escape(line(row)) for row in rows[1:])])
+        return f"{head}>\n      <failure type={quoteattr(rows[0].kind)} message={quoteattr(line(rows[0]))}>{body}</failure>\n    </testcase>"
+
+    of_gpu = {}
+    for row in verdict.rows:
+        for number in row.gpus:
+            of_gpu.setdefault(number, []).append(row)
+    tests = [(gpu.host, f"{gpu.slot} {gpu.uuid or gpu.name}".strip(), [row for row in of_gpu.get(number, ()) if KINDS[row.kind]])
+             for number, gpu in enumerate(verdict.fleet.gpus) if gpu.answered or number in of_gpu]
+    nobody = [row for row in failing if not row.gpus]
+    tests += [("fleet", "census", nobody)] if nobody else []
+    counts = f'tests="{len(tests)}" failures="{sum(bool(rows) for _, _, rows in tests)}"'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="cbank fleet" {counts}>', f'  <testsuite name="cbank fleet" {counts}>',
+                      *(test(*of) for of in tests), "  </testsuite>", "</testsuites>", ""])
+
+
+def path_changes(model, paths):
+    """What times do, found or not: {path: change of each GPU}. A cell's last three values against those before, or the baseline; the
+    median over the cells of a path."""
+    of_path = {}
+    for path, (log_ns, _) in zip(paths, model.cells):
+        known = ~np.isnan(log_ns)
+        new = known if model.base is None else known & ~model.base
+        last = new & (np.cumsum(new[:, ::-1], axis=1)[:, ::-1] <= LAST_VALUES)
+        before = known & ~last if model.base is None else known & model.base
+        sides = [medians(np.where(mask, log_ns, np.inf), mask.sum(axis=1)) for mask in (last, before)]
+        of_path.setdefault(path, []).append(sides[0] - sides[1])
+    found = {}
+    for path, changes in of_path.items():
+        changes = np.array(changes).T
+        found[path] = np.expm1(medians(changes, (~np.isnan(changes)).sum(axis=1)))
+    return found
+
+
+def number(value):
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def document(verdict):
+    """The verdict as results/fleet.schema.json says."""
+    fleet = verdict.fleet
+    kind_of = {}
+    for row in verdict.rows:
+        for gpu in row.gpus:
+            kind_of.setdefault(gpu, row.kind)
+    paths = [path for _, _, path in fleet.cells]
+    changes = [path_changes(model, paths) for model in fleet.models]
+    complete = dict(fleet.store.execute("SELECT run_id, complete FROM runs").fetchall())
+    first, last = fleet.night_ms()
+
+    def cell(change):
+        since = write_time(int(fleet.first_ms[fleet.night_of_round[change.since]])) if change.against == PAST else None
+        return {"identity": fleet.cells[change.cell][1], "change": number(math.expm1(change.change)), "deviation": number(change.deviation),
+                "p": number(change.p), "values": change.last, "since_utc": since}
+
+    def finding(row):
+        of = row.finding
+        return {"kind": row.kind, "fails": KINDS[row.kind], "who": row.who, "what": row.what, "level": of and LEVELS[of.surest.level],
+                "against": of and AGAINST[of.surest.against], "change": number(row.change), "multiple": number(row.multiple),
+                "since_utc": write_time(row.since_ms) if row.since_ms else None, "drift": row.drift, "why": row.why or None,
+                "gpus": [fleet.gpus[gpu].json() for gpu in row.gpus], "cells": [cell(change) for change in of.changes] if of else []}
+
+    def gpu(index, of):
+        run = of.last
+        return {**of.json(), "driver": of.driver or None, "vbios": of.vbios or None, "last_utc": write_time(int(fleet.started[run])),
+                "answered": of.answered, "modelled": of.modelled, "complete": bool(complete[int(fleet.run_id[run])]),
+                "verdict": kind_of.get(index, "quiet"),
+                "changes": [{"path": path, "change": number(found[of.member])} for path, found in changes[of.model].items()] if of.answered else []}
+
+    limits = verdict.limits
+    return {"schema": {"name": "cbank-fleet", "version": "1.0"}, "store": fleet.path, "verdict": "finding" if verdict.failing() else "quiet",
+            "night": {"first_utc": write_time(first), "last_utc": write_time(last)}, "nights": fleet.nights, "baseline": fleet.baseline,
+            "answered": verdict.answered, "expected": verdict.expected, "expected_from": "inventory" if verdict.inventory else "night before",
+            "limits": {"threshold": limits.threshold, "peer_threshold": limits.peer_threshold, "false_findings": limits.false_findings},
+            "findings": [finding(row) for row in verdict.rows], "gpus": [gpu(index, of) for index, of in enumerate(fleet.gpus)]}
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(prog="cbank fleet", description="Say of a store which GPUs became slower, since when, and which did not answer.",
+                                     epilog=DETAILS, formatter_class=argparse.RawDescriptionHelpFormatter)
+    percent = text.in_limits(0.001, 1000, "percent")
+    parser.add_argument("store", metavar="STORE", help="a file that cbank ingest made")
+    parser.add_argument("--baseline", metavar="DRIVER|DATE", help="hold GPUs against their runs with this driver, or until this date (2026-01-31, or"
+                        " a time as results have it); default: the past of each")
+    parser.add_argument("--inventory", metavar="FILE", help="who should answer: lines of a host and its number of GPUs, or the UUID of one; default:"
+                        " who did the night before")
+    parser.add_argument("--threshold", metavar="PERCENT", type=percent, default=1.0,
+                        help="change of a GPU against its past that counts; of a group half of it (default 1%%)")
+    parser.add_argument("--peer-threshold", metavar="PERCENT", type=percent, default=3.0,
+                        help="difference from the other GPUs of the model that counts (default 3%%)")
+    parser.add_argument("--nights", metavar="N", type=text.in_limits(1, 100000, "nights", int), default=60,
+                        help="nights that are looked at, without --baseline (default 60)")
+    parser.add_argument("--gap", metavar="HOURS", type=text.in_limits(0, 10000, "hours"), default=4.0,
+                        help="a new night begins where no run began for so long (default 4)")
+    for name, what in (("json", "the verdict as JSON"), ("junit", "it as JUnit, a test for each GPU"), ("markdown", "it as Markdown")):
+        parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what}")
+    parser.add_argument("--quiet", action="store_true", help="print errors and warnings alone")
+    parser.add_argument("--color", metavar="WHEN", choices=("auto", "always", "never"), default="auto", help="auto, always or never; NO_COLOR is respected")
+    return parser.parse_args(words)
+
+
+def main(words):
+    options = parse(words)
+    text.check_outputs(options, ("json", "junit", "markdown"), options.store)
+    if options.baseline == "":
+        raise Failure("--baseline: a driver or a date is missing")
+    try:
+        store = open_to_read(options.store)
+        fleet = Fleet(options.store, store, options.nights, options.gap, options.baseline)
+        for name, in store.execute("SELECT file FROM runs WHERE started_ms > ?", (round(time.time() * 1000) + CLOCK_SLACK_MS,)):
+            say("warning", f"{name}: it began in the future; set the clock of its host, and take it out: cbank forget")
+        verdict = Verdict(fleet, Limits(options.threshold / 100, options.peer_threshold / 100), options.inventory)
+        made = [(path, make) for path, make in ((options.json, lambda of: json.dumps(document(of), indent=1, allow_nan=False) + "\n"),
+                                                (options.junit, junit), (options.markdown, markdown)) if path]
+        if not options.quiet and "-" not in (options.json, options.junit, options.markdown):
+            text.write("-", table(verdict, text.use_color(options.color)))
+        for path, make in made:
+            text.write(path, make(verdict))
+    except sqlite3.Error as error:
+        raise damaged(options.store, error) from error
+    return FINDING if verdict.failing() else 0

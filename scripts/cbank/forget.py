@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""The command forget: takes a run out of a store."""
+
+import argparse
+import sqlite3
+
+from .errors import Failure, printable
+from .store import Writer, damaged, is_store, not_a_store, open_to_write, write_time
+
+DIGITS_LEAST = 6  # of a hash that names a run
+
+DETAILS = """RUN is the name of its file, or the first digits of its hash. Its times and counters are deleted. The store keeps which run
+it was, when and why it went; cbank history says so, and cbank ingest does not take the file again."""
+
+
+def find(store, path, name):
+    """(run, start, hash, file) of the one run that is named so. Raises Failure."""
+    found = store.execute(
+        "SELECT run_id, started_ms, hash, file FROM runs WHERE file = ?1 OR substr(file, -length(?1) - 1) = '/' || ?1"
+        " OR (length(?1) >= ?2 AND substr(hash, 1, length(?1)) = ?1) ORDER BY run_id LIMIT 2", (name, DIGITS_LEAST)).fetchall()
+    if len(found) > 1:
+        raise Failure(f"{path}: several runs are named {name}: {found[0][2][:12]} and {found[1][2][:12]}, and perhaps more; give a hash")
+    if not found:
+        raise Failure(f"{path}: no run is named {name}; give the name of its file, or at least {DIGITS_LEAST} digits of its hash,"
+                      " which cbank history --json prints")
+    return found[0]
+
+
+def main(words):
+    parser = argparse.ArgumentParser(prog="cbank forget", description="Take a run out of a store, for good.", epilog=DETAILS,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", metavar="STORE", help="a file that cbank ingest made")
+    parser.add_argument("run", metavar="RUN", help="a run of it")
+    parser.add_argument("--why", metavar="TEXT", help="the reason, which the store keeps")
+    options = parser.parse_args(words)
+    if not is_store(options.store):
+        raise not_a_store(options.store)
+    try:
+        store = open_to_write(options.store)
+        store.execute("BEGIN IMMEDIATE")
+        run_id, started, key, file = find(store, options.store, options.run)
+        Writer(store).forget(run_id, options.why)
+        store.execute("COMMIT")
+        store.close()
+    except sqlite3.Error as error:
+        raise damaged(options.store, error) from error
+    print(f"forgotten: {printable(file)} of {write_time(started)}, hash {key[:12]}")
+    return 0

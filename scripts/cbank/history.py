@@ -1,0 +1,446 @@
+# SPDX-License-Identifier: MIT
+"""The command history: a line a run, or the series of cells, and since when their levels changed.
+
+A series is a cell on a GPU with an engine. Points are columns: one array for each thing that is known of them.
+"""
+
+import argparse
+import difflib
+import fnmatch
+import json
+import os
+import re
+import sqlite3
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import text
+from .change_points import compress, levels, partition
+from .errors import Failure, printable, say
+from .ingest import add_all, files_of
+from .noise import Known, Noise
+from .store import CALIBRATION, Writer, damaged, is_store, open_in_memory, open_to_read, read_file, take, write_time
+
+DOUBTFUL = {"unstable", "multimodal", "shared"}  # flags of a time that nothing is concluded from
+RUNS_OF_A_LEVEL = 2
+CONFIDENCE = 0.95
+RUN_TEXTS = ("uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios")
+
+DETAILS = """PATH is a result, a folder of them, or a store. Below the runs stand the levels that changed: since which run, on which GPU, in
+which cell, by how much, and whether the driver, the VBIOS or the code changed with it. A level holds for two runs at
+least. Runs that cbank forget took out of a store are listed."""
+
+
+def natural(identity):
+    """A key that sorts numbers in text by their size."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", identity)]
+
+
+# ---- Reading ---------------------------------------------------------------------------------------------------------
+
+
+class History:
+    """What stores and files say of cells, of all or of those that a glob names.
+
+    Runs are sorted by start, then by file. Points are sorted by cell, GPU and engine, then by run.
+    """
+
+    def __init__(self, paths, glob=None, calibration=None, with_files=True):
+        """with_files: names and hashes of files are wanted."""
+        self.known, self.setups, self.forgotten = Known(), [], []
+        self.identities, self.hashes = {}, {None: 0}  # numbers of cells and kernels
+        stores = [path for path in paths if is_a_store(path)]
+        files = [file for path in paths if path not in stores for file in files_of(path, deep=False)]
+        self.with_files = with_files or len(stores) + bool(files) > 1  # several sources are sorted by file, too
+        runs, points = [], []
+        for path in stores:
+            try:
+                store = open_to_read(path)
+                self.read(store, glob, runs, points)
+                store.close()
+            except sqlite3.Error as error:
+                raise damaged(path, error) from error
+            if not len(runs[-1]["started"]):
+                raise Failure(f"{path} has no run; cbank ingest puts results in")
+        if files:
+            self.read_files(files, glob, runs, points)
+        if calibration:
+            self.add_calibration(calibration)
+        self.runs, self.points = ({key: np.concatenate([of[key] for of in all_of]) for key in all_of[0]} for all_of in (runs, points))
+        self.sort(len(runs) > 1)
+
+    def read_files(self, files, glob, runs, points):
+        store = open_in_memory()
+        counts = add_all(store, files)
+        if counts["refused"]:
+            raise Failure("a file was refused; name results of a version that this cbank reads")
+        if counts["known"]:
+            say("warning", f"{counts['known']} of {len(files)} files were read already; they count once")
+        if not counts["new"]:
+            raise Failure(f"{files[0]} is no result; name results, folders of them or stores")
+        self.read(store, glob, runs, points)
+
+    def add_calibration(self, path):
+        content, key = read_file(path)
+        name, taken = take(path, content)
+        if name != CALIBRATION:
+            raise Failure(f"{path} is no calibration of a GPU; cbank calibrate makes one")
+        store = open_in_memory()
+        Writer(store).add(path, key, name, taken)
+        self.known.read(store)
+
+    def read(self, store, glob, runs, points):
+        """Adds what a store says."""
+        self.known.read(store)
+        self.forgotten += store.execute("SELECT started_ms, uuid, file, forgotten_ms, why, hash FROM forgotten ORDER BY started_ms").fetchall()
+        setup_of = {}
+        for setup_id, *values in store.execute(f"SELECT setup_id, {', '.join(RUN_TEXTS)} FROM setups"):
+            setup_of[setup_id] = len(self.setups)
+            self.setups.append(dict(zip(RUN_TEXTS, values)))
+        first = sum(len(of["started"]) for of in runs)
+        names = ", file, hash" if self.with_files else ""
+        rows = store.execute(f"SELECT run_id, started_ms, setup_id, cells, failed{names} FROM runs ORDER BY started_ms, file, run_id").fetchall()
+        run_id, started, setup, cells, failed, *names = zip(*rows) if rows else [()] * 7
+        run_id = np.array(run_id, dtype=int)
+        runs.append({"started": np.array(started, dtype=np.int64), "setup": np.array([setup_of[of] for of in setup], dtype=int),
+                     "cells": np.array(cells, dtype=int), "failed": np.array(failed, dtype=int),
+                     **{key: np.array(of, dtype=object) for key, of in zip(("file", "hash"), names)}})
+        place_of = np.full(int(run_id.max(initial=0)) + 1, -1)
+        place_of[run_id] = first + np.arange(len(run_id))
+        hash_of = {kernel_id: self.hashes.setdefault(sha, len(self.hashes)) for kernel_id, sha in store.execute("SELECT kernel_id, sass_sha256 FROM kernels")}
+        for identity_id, identity in store.execute("SELECT identity_id, identity FROM identities").fetchall():
+            if glob is None or fnmatch.fnmatchcase(identity, glob):
+                cell = self.identities.setdefault(identity, len(self.identities))
+                points.append(self.read_cell(store, identity_id, cell, place_of, hash_of))
+        if not points:
+            points.append(self.read_cell(store, -1, 0, place_of, hash_of))
+
+    def read_cell(self, store, identity_id, cell, place_of, hash_of):
+        """Columns of the points of a cell."""
+        rows = store.execute("SELECT run_id, time_ns, ci_low_ns, ci_high_ns, flags, kernel_id FROM times WHERE identity_id = ? ORDER BY run_id",
+                             (identity_id,)).fetchall()
+        run_id, time_ns, low, high, flags, kernel = zip(*rows) if rows else [()] * 6
+        doubtful = {of: of is not None and not DOUBTFUL.isdisjoint(of.split()) for of in set(flags)}
+        ns, low, high = (np.array(of, dtype=float) for of in (time_ns, low, high))
+        with np.errstate(invalid="ignore"):
+            half = (high - low) / 2 / np.where(ns > 0, ns, np.nan)
+        return {"run": place_of[np.array(run_id, dtype=int)], "cell": np.full(len(rows), cell), "ns": ns, "half": half,
+                "doubtful": np.array([doubtful[of] for of in flags], dtype=bool), "kernel": np.array([hash_of.get(of, 0) for of in kernel], dtype=int)}
+
+    def sort(self, merge):
+        """Brings all into order. merge: the runs are of several sources."""
+        points = self.points
+        if merge:
+            by_start = np.lexsort((self.runs["file"].astype(str), self.runs["started"]))
+            self.runs = {key: of[by_start] for key, of in self.runs.items()}
+            points["run"] = np.argsort(by_start)[points["run"]]
+        keys = [(of["uuid"] or "", of["name"], of["engine"]) for of in self.setups]
+        ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+        self.gpu = np.array([ranks[key] for key in keys], dtype=int)[self.runs["setup"]]
+        self.names = sorted(self.identities, key=natural)
+        rank = np.zeros(len(self.names) + 1, dtype=int)
+        rank[[self.identities[name] for name in self.names]] = np.arange(len(self.names))
+        points["cell"] = rank[points["cell"]]
+        gpu = self.gpu[points["run"]]
+        order = np.lexsort((points["run"], gpu, points["cell"]))
+        points = {key: of[order] for key, of in points.items()}
+        points["gpu"] = gpu[order]
+        self.points = self.drop_repeated(points)
+        points = self.points
+        same = np.zeros(len(points["run"]), dtype=bool)  # the point before is of the same series
+        same[1:] = (points["cell"][1:] == points["cell"][:-1]) & (points["gpu"][1:] == points["gpu"][:-1])
+        points["change"] = np.full(len(same), np.nan)
+        at = np.flatnonzero(same)
+        points["change"][at] = points["ns"][at] / points["ns"][at - 1] - 1
+        self.starts = np.flatnonzero(~same)
+
+    def drop_repeated(self, points):
+        """What points say of a run that was read before counts once. Predictions tell no run from another."""
+        modelled = np.array([bool(of["modelled"]) for of in self.setups])[self.runs["setup"]]
+        started = self.runs["started"][points["run"]]
+        same = np.zeros(len(started), dtype=bool)
+        same[1:] = ((points["cell"][1:] == points["cell"][:-1]) & (points["gpu"][1:] == points["gpu"][:-1]) & (started[1:] == started[:-1])
+                    & (points["ns"][1:] == points["ns"][:-1]) & ~modelled[points["run"][1:]])
+        if same.any():
+            say("warning", f"{same.sum()} of {len(same)} times are of runs that were read already; they count once")
+        return {key: of[~same] for key, of in points.items()}
+
+    def setup(self, run):
+        return self.setups[int(self.runs["setup"][run])]
+
+    def name(self, point):
+        """The cell of a point."""
+        return self.names[int(self.points["cell"][point])]
+
+
+def is_a_store(path):
+    return os.path.isfile(path) and is_store(path)
+
+
+# ---- Changes of levels -----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Change:
+    """Where the level of a series changed."""
+
+    cell: str
+    before: int  # the last run of the old level
+    after: int  # the first one of the new level
+    change: float  # of the level, relative, with the interval of 95 %
+    low: float
+    high: float
+    runs_before: int
+    runs_after: int
+    noise: Noise | None  # between processes, that it was held against; None: of predictions
+    together: str  # what changed at the same time: driver, VBIOS, code
+
+
+def find_changes(history, threshold):
+    """Changes of all series with four points or more whose times settled; the latest first. `threshold` is relative."""
+    points = history.points
+    good = np.flatnonzero((points["ns"] > 0) & ~points["doubtful"])
+    number = np.searchsorted(history.starts, good, side="right") - 1  # of the series
+    series, first, counts = np.unique(number, return_index=True, return_counts=True)
+    long = np.flatnonzero(counts >= 2 * RUNS_OF_A_LEVEL)
+    if not len(long):
+        return []
+    values = np.full((len(long), counts[long].max()), np.nan)
+    known = np.arange(values.shape[1]) < counts[long][:, None]
+    values[known] = np.log(points["ns"][good[np.isin(number, series[long])]])
+    noise = [noise_of(history, good[first[row]]) for row in long]
+    values, counted = compress(values)
+    last = partition(values, counted, np.full(len(long), RUNS_OF_A_LEVEL), np.array([of.deviation if of else 0.0 for of in noise]))
+    found = []
+    for row in np.flatnonzero(last[np.arange(len(long)), counted] > 0):
+        own = values[row, :counted[row]]
+        members = good[first[long[row]]:first[long[row]] + counted[row]]
+        found += changes_of(history, members, own, levels(own, last[row], counted[row]), noise[row], threshold)
+    order = {name: index for index, name in enumerate(history.names)}
+    return sorted(found, key=lambda change: (-change.after, order[change.cell]))
+
+
+def noise_of(history, point):
+    """How far processes differ; None of predictions."""
+    points = history.points
+    of = history.setup(points["run"][point])
+    if of["modelled"]:
+        return None
+    sha = list(history.hashes)[points["kernel"][point]] if history.known.cells else None
+    return history.known.find(history.name(point), float(points["ns"][point]), of["uuid"], of["name"], of["driver"] or "", sha)
+
+
+def changes_of(history, members, values, found, noise, threshold):
+    from scipy.special import stdtrit  # which takes long to import, and is for changes alone
+
+    known = noise.deviation if noise else 0.0
+    rest = len(values) - len(found)
+    spread = np.sqrt(sum(((values[first:first + count] - mean) ** 2).sum() for first, count, mean in found) / rest) if rest else 0.0
+    quantile = -float(stdtrit(rest if spread > known else 100000, (1 - CONFIDENCE) / 2))
+    for (_, n, old), (first, m, new) in zip(found, found[1:]):
+        half = max(spread, known) * np.sqrt(1 / n + 1 / m) * quantile
+        size = new - old
+        if abs(np.expm1(size)) >= threshold:
+            before, after = members[first - 1], members[first]
+            runs = [int(history.points["run"][at]) for at in (before, after)]
+            yield Change(history.name(after), *runs, *(float(np.expm1(x)) for x in (size, size - half, size + half)),
+                         n, m, noise, together(history, before, after))
+
+
+def together(history, before, after):
+    """What changed at the same time."""
+    old, new = (history.setup(history.points["run"][at]) for at in (before, after))
+    kernels = [history.points["kernel"][at] for at in (before, after)]
+    said = [f"{name} {printable(old[key])} -> {printable(new[key])}" for name, key in (("driver", "driver"), ("VBIOS", "vbios"))
+            if old[key] and new[key] and old[key] != new[key]]
+    return "; ".join(said + (["the code changed"] if all(kernels) and kernels[0] != kernels[1] else []))
+
+
+# ---- Output ----------------------------------------------------------------------------------------------------------
+
+
+def write_times(ms):
+    """As write_time, of an array."""
+    whole = np.datetime_as_string((np.asarray(ms, dtype=np.int64) // 1000).astype("datetime64[s]")).tolist()
+    return [f"{text_of}.{of % 1000:03}Z" if of % 1000 else text_of + "Z" for text_of, of in zip(whole, ms.tolist())]
+
+
+RUN_COLUMNS = (text.Column("started"), text.Column("engine", rank=5), text.Column("times"), text.Column("device", rank=4), text.Column("UUID", rank=1),
+               text.Column("host", rank=2), text.Column("driver"))
+COLUMNS = {False: (*RUN_COLUMNS, text.Column("cells", True), text.Column("change", True)),
+           True: (*RUN_COLUMNS, text.Column("time", True), text.Column("95% CI", True, 3), text.Column("change", True))}
+CHANGE_COLUMNS = (text.Column("since"), text.Column("UUID"), text.Column("host"), text.Column("change", True), text.Column("95% CI", True))
+FORGOTTEN_COLUMNS = (text.Column("started"), text.Column("UUID"), text.Column("file"), text.Column("forgotten"), text.Column("hash", rank=1))
+
+
+class View:
+    """Rows of a history: the runs, each with the cell that became slower most; or with `series` all points, by cell, then by run."""
+
+    def __init__(self, history, series):
+        self.history, self.series, points = history, series, history.points
+        if series:
+            self.points = np.lexsort((points["run"], points["cell"]))
+            self.runs = points["run"][self.points]
+        else:
+            self.runs, self.points = np.arange(len(history.runs["started"])), np.full(len(history.runs["started"]), -1)
+            known = np.flatnonzero(~np.isnan(points["change"]))
+            known = known[np.argsort(points["change"][known], kind="stable")][::-1]  # the largest first
+            runs, first = np.unique(points["run"][known], return_index=True)
+            self.points[runs] = known[first]
+        self.started = write_times(history.runs["started"][self.runs])
+        self.setups = history.runs["setup"][self.runs].tolist()
+
+    def of_points(self, key, otherwise=None):
+        """A column of the points, `otherwise` where a row has none or it is not known."""
+        values = self.history.points[key][self.points].tolist()
+        return [value if point >= 0 and value == value else otherwise for value, point in zip(values, self.points.tolist())]
+
+    def of_runs(self, key):
+        return self.history.runs[key][self.runs].tolist()
+
+    def cells(self):
+        """The cell of each row, or None."""
+        names = self.history.names
+        return [names[cell] if point >= 0 else None for cell, point in zip(self.history.points["cell"][self.points].tolist(), self.points.tolist())]
+
+    def titles(self):
+        """(cell, first row, end) of each table: one for each cell, or one of all runs."""
+        if not self.series:
+            return [(None, 0, len(self.runs))]
+        cells = self.history.points["cell"][self.points]
+        starts = np.flatnonzero(np.diff(cells, prepend=-1)).tolist()
+        return [(self.history.names[cells[first]], first, end) for first, end in zip(starts, [*starts[1:], len(cells)])]
+
+    def table(self):
+        """Texts of the columns that people see."""
+        heads = [tuple(printable(value or "-") for value in (of["engine"], "modelled" if of["modelled"] else "measured", of["name"],
+                                                            text.short_uuid(of["uuid"] or ""), of["host"], of["driver"])) for of in self.history.setups]
+        changes = map(text.change, self.of_points("change"))
+        if self.series:
+            values = zip(map(text.nanoseconds, self.of_points("ns")), map(text.half_width, self.of_points("half")), changes)
+        else:
+            values = zip(map(str, self.of_runs("cells")), changes)
+        return [(started, *heads[setup], *of) for started, setup, of in zip(self.started, self.setups, values)]
+
+    def notes(self):
+        """Lines below each run: how many cells failed, and which became slower most."""
+        return [[*([f"{failed} failed"] if failed else []), *([f"worst: {cell}{' (unstable)' if doubtful else ''}"] if cell else [])]
+                for failed, cell, doubtful in zip(self.of_runs("failed"), self.cells(), self.of_points("doubtful", False))]
+
+    def json(self):
+        """Rows as JSON. What runs share is encoded once."""
+        encode = json.JSONEncoder(allow_nan=False).encode
+        heads = [encode({"engine": of["engine"], "times": "modelled" if of["modelled"] else "measured", "device": of["name"] or None,
+                         "gpu": text.short_uuid(of["uuid"] or "") or None, "uuid": of["uuid"], "host": of["host"], "slot": of["slot"],
+                         "driver": of["driver"], "vbios": of["vbios"]})[1:-1] for of in self.history.setups]
+        cell_of = {cell: encode(cell) for cell in (*self.history.names, None)}
+
+        def numbers(key):
+            return ["null" if value is None else repr(value) for value in self.of_points(key)]
+
+        if self.series:
+            own = [f'"time_ns": {ns}, "relative_half_width": {half}' for ns, half in zip(numbers("ns"), numbers("half"))]
+        else:
+            own = [f'"cells": {cells}' for cells in self.of_runs("cells")]
+        states = ['"unstable"' if doubtful else "null" for doubtful in self.of_points("doubtful", False)]
+        return [f'{{"started_utc": "{started}", {heads[setup]}, {values}, "change": {change}, "cell": {cell_of[cell]}, "state": {state},'
+                f' "failed": {failed}, "file": {encode(file)}, "hash": "{key}"}}'
+                for started, setup, values, change, cell, state, failed, file, key in zip(
+                    self.started, self.setups, own, numbers("change"), self.cells(), states, self.of_runs("failed"), self.of_runs("file"),
+                    self.of_runs("hash"))]
+
+
+def change_json(history, change):
+    before, after = history.setup(change.before), history.setup(change.after)
+    since, until = (write_time(int(history.runs["started"][run])) for run in (change.after, change.before))
+    return {"since_utc": since, "until_utc": until, "uuid": after["uuid"], "device": after["name"] or None, "host": after["host"], "slot": after["slot"],
+            "cell": change.cell, "change": change.change, "ci_low": change.low, "ci_high": change.high, "runs_before": change.runs_before,
+            "runs_after": change.runs_after, "driver_before": before["driver"], "driver_after": after["driver"], "vbios_before": before["vbios"],
+            "vbios_after": after["vbios"], "with": change.together or None, "noise": change.noise.deviation if change.noise else 0.0,
+            "noise_origin": change.noise.origin if change.noise else None}
+
+
+def forgotten_json(row):
+    started, uuid, file, forgotten, why, key = row
+    return {"started_utc": write_time(started), "uuid": uuid, "file": file, "forgotten_utc": write_time(forgotten), "why": why, "hash": key}
+
+
+def below(history, changes, lines):
+    """What people are told below the rows. lines: text.table or text.markdown."""
+    tables = []
+    if changes:
+        of = [change_json(history, change) for change in changes]
+        rows = [tuple(printable(value or "-") for value in (row["since_utc"], text.short_uuid(row["uuid"] or ""), row["host"], text.change(row["change"]),
+                                                           f"{text.change(row['ci_low'])} to {text.change(row['ci_high'])}")) for row in of]
+        notes = [[f"cell: {row['cell']}", *([f"with it: {row['with']}"] if row["with"] else [])] for row in of]
+        tables.append(("Levels that changed:", CHANGE_COLUMNS, rows, notes))
+    if history.forgotten:
+        of = list(map(forgotten_json, history.forgotten))
+        rows = [tuple(printable(row[key] or "-") for key in ("started_utc", "uuid", "file", "forgotten_utc", "hash")) for row in of]
+        tables.append(("Runs that cbank forget took out:", FORGOTTEN_COLUMNS, rows, [[f"why: {printable(row['why'])}"] if row["why"] else [] for row in of]))
+    return [line for title, columns, rows, notes in tables for line in ("", title, *lines(columns, rows, notes))]
+
+
+def show(history, view, changes, markdown):
+    """Lines for people."""
+    rows, notes = view.table(), None if view.series else view.notes()
+    if markdown:
+        def lines(columns, of, below_them):
+            return ["", *text.markdown((*columns, text.Column("notes")) if below_them else columns,
+                                       [(*row, "; ".join(note)) for row, note in zip(of, below_them)] if below_them else of)]
+    else:
+        lines = text.table
+    out = []
+    for cell, first, end in view.titles():
+        out += [""] * bool(out) + [cell] * bool(cell) + lines(COLUMNS[view.series], rows[first:end], notes)
+    return out + below(history, changes, lines)
+
+
+def csv_rows(view):
+    """(keys, rows) of CSV: those of JSON, but of the runs alone."""
+    rows = [json.loads(row) for row in view.json()]
+    return list(rows[0]) if rows else [], rows
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(prog="cbank history", description="Print one line a run, or the series of cells, and since when levels changed.",
+                                     epilog=DETAILS, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a folder of results or a store")
+    parser.add_argument("--cell", metavar="CELL", help="the series of this cell, by its identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names")
+    parser.add_argument("--calibration", metavar="FILE", help="how much cells differ between processes here, from cbank calibrate")
+    parser.add_argument("--threshold", metavar="PERCENT", type=text.in_limits(0, 1000, "percent"), default=0.5,
+                        help="change of a level that is listed (default 0.5%%)")
+    form = parser.add_mutually_exclusive_group()
+    for name, what in (("csv", "CSV"), ("json", "JSON"), ("markdown", "Markdown")):
+        form.add_argument(f"--{name}", action="store_true", help=f"print {what}")
+    parser.add_argument("--raw", action="store_true", help="in CSV, text that begins as a formula does (=, +, -, @) without a ' before it")
+    parser.add_argument("--color", metavar="WHEN", choices=("auto", "always", "never"), default="auto", help="auto, always or never; tables have no color yet")
+    return parser.parse_args(words)
+
+
+def say_unknown(options):
+    """Raises Failure: there is no such cell; names the nearest."""
+    names = History(options.paths).names
+    near = difflib.get_close_matches(options.cell, names, 1, 0.3)
+    raise Failure(f"no cell is named '{options.cell}'{f'; the nearest is {near[0]!r}' if near else ''}; a name is an identity, as cbank show --csv has"
+                  " them, or a glob: '*/constant/*'")
+
+
+def main(words):
+    options = parse(words)
+    history = History(options.paths, options.cell, options.calibration, options.json or options.csv)
+    if options.cell and not len(history.points["run"]):
+        say_unknown(options)
+    view = View(history, bool(options.cell))
+    changes = [] if options.csv else find_changes(history, options.threshold / 100)
+    if options.json:
+        parts = {"rows": view.json(), "changes": [json.dumps(change_json(history, change), allow_nan=False) for change in changes],
+                 "forgotten": [json.dumps(forgotten_json(row)) for row in history.forgotten]}
+        arrays = (f'"{key}": [' + ",\n".join(of) + "]" for key, of in parts.items())
+        text.write("-", '{"schema": {"name": "cbank-history", "version": "1.1"},\n' + ",\n".join(arrays) + "}\n")
+    elif options.csv:
+        text.write("-", text.csv_text(*csv_rows(view), options.raw))
+    else:
+        text.write("-", "\n".join(show(history, view, changes, options.markdown)) + "\n")
+    return 0

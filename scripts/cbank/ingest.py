@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""The command ingest: puts results, and calibrations, into a store."""
+
+import argparse
+import os
+import sqlite3
+import sys
+
+from .errors import USAGE, Failure, printable, say
+from .store import Refused, Writer, damaged, open_to_write, read_file, take
+
+FILES_A_TRANSACTION = 64
+WORDS = ("new", "known", "refused", "forgotten", "other")  # what becomes of a file, in the order of the counts
+ALWAYS = 3  # counts that are printed though they are 0
+
+DETAILS = """PATH is a result or a calibration, or a folder: then all *.json files in it and in its folders are taken. Other documents
+of cbank are passed over. A file that is in already is known by the hash of its content, and changes nothing. The exit
+code is 2 when a file was refused; the others are in. Several commands may write to one store at once."""
+
+
+def files_of(path, deep=True):
+    """The file, or the *.json files of a folder, and of its folders where deep, sorted. Hidden ones do not count. Raises Failure."""
+    if not path:
+        raise Failure("an empty name is no file")
+    if not os.path.isdir(path):
+        if not os.path.exists(path):
+            raise Failure(f"cannot read {path}: No such file or directory")
+        return [path]
+
+    def fail(error):
+        raise Failure(f"cannot read {error.filename}: {error.strerror}")
+
+    found = []
+    for folder, folders, names in os.walk(path, onerror=fail):
+        folders[:] = [name for name in folders if deep and not name.startswith(".")]
+        found += [os.path.join(folder, name) for name in names if name.endswith(".json") and not name.startswith(".")]
+    if not found:
+        raise Failure(f"{path} has no .json file; name a folder with results")
+    return sorted(found)
+
+
+def read(writer, path):
+    """(outcome, hash, name of the schema, what is kept) of a file."""
+    try:
+        content, key = read_file(path)
+        if (answer := writer.answer(key)) != "new":
+            return answer, key, None, None
+        name, taken = take(path, content)
+        return "new" if taken else "other", key, name, taken
+    except Refused as refused:
+        say("error", refused)
+        return "refused", None, None, None
+
+
+def add(writer, path, key, name, taken):
+    """Adds what was read; its outcome."""
+    try:
+        return writer.add(path, key, name, taken)
+    except Refused as refused:
+        say("error", refused)
+        return "refused"
+
+
+def add_all(store, paths, told=lambda outcome, path: None):
+    """Adds files, some in each transaction. What became of a file is told once it is in. Returns counts by outcome."""
+    writer, counts = Writer(store), dict.fromkeys(WORDS, 0)
+    for first in range(0, len(paths), FILES_A_TRANSACTION):
+        files = [(path, *read(writer, path)) for path in paths[first:first + FILES_A_TRANSACTION]]
+        store.execute("BEGIN IMMEDIATE")
+        try:
+            outcomes = [(path, add(writer, path, *rest) if outcome == "new" else outcome) for path, outcome, *rest in files]
+            store.execute("COMMIT")
+        except BaseException:
+            if store.in_transaction:
+                store.execute("ROLLBACK")
+            raise
+        for path, outcome in outcomes:
+            counts[outcome] += 1
+            told(outcome, path)
+        sys.stdout.flush()
+    return counts
+
+
+def main(words):
+    parser = argparse.ArgumentParser(prog="cbank ingest", description="Put results into a store, an SQLite file for questions over time.",
+                                     epilog=DETAILS, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", metavar="STORE", help="an SQLite file, which is made where there is none")
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a calibration or a folder")
+    parser.add_argument("--list", action="store_true", help="print what became of each file, once it is in")
+    parser.add_argument("--quiet", action="store_true", help="print no counts")
+    options = parser.parse_args(words)
+    paths = [file for path in options.paths for file in files_of(path)]
+    try:
+        store = open_to_write(options.store)
+        counts = add_all(store, paths, lambda outcome, path: options.list and print(f"{outcome:<9} {printable(path)}"))
+        store.close()
+    except sqlite3.Error as error:
+        raise damaged(options.store, error) from error
+    if not options.quiet:
+        print(", ".join(f"{counts[word]} {word if word != 'other' else 'passed over, which are no results'}"
+                        for index, word in enumerate(WORDS) if index < ALWAYS or counts[word]))
+    return USAGE if counts["refused"] else 0

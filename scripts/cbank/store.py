@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: MIT
+"""A store: one SQLite file that keeps the times of many results, for questions over time and over many GPUs.
+
+store.sql is the schema. A run's key is the hash of its file's content, a cell's key is its identity.
+"""
+
+import datetime
+import hashlib
+import json
+import math
+import os
+import re
+import sqlite3
+import time
+import urllib.parse
+
+from .errors import Failure, printable
+
+APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
+VERSION = 1  # of store.sql
+FILE_BYTES_MAX = 1 << 28
+WAIT_SECONDS = 120  # for another command that writes
+RESULT, CALIBRATION = "cbank-result", "cbank-calibration"
+MAJOR = {RESULT: "2", CALIBRATION: "2"}  # versions that are read
+GEOMETRY = ("chip", "compute_capability", "sm_count", "warps_per_sm", "blocks_per_sm", "shared_bytes_per_sm",
+            "shared_bytes_reserved", "l2_bytes", "memory_bytes")
+STATUSES = ("ok", "skipped", "failed", "pending")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z")
+
+
+class Refused(Failure):
+    """A file that cannot go into a store."""
+
+
+def read_time(text):
+    """Milliseconds since 1970 of a time like 2026-01-31T12:00:00.250Z. Raises ValueError."""
+    if not isinstance(text, str) or not TIME.fullmatch(text):
+        raise ValueError(f"{text!r} is no time like 2026-01-31T12:00:00Z")
+    return round(datetime.datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def write_time(ms):
+    """The reverse of read_time. Whole seconds have no fraction."""
+    when = datetime.datetime.fromtimestamp(ms // 1000, datetime.timezone.utc)
+    return when.strftime("%Y-%m-%dT%H:%M:%S") + (f".{ms % 1000:03}Z" if ms % 1000 else "Z")
+
+
+# ---- Opening ---------------------------------------------------------------------------------------------------------
+
+
+def is_store(path):
+    """Whether a file is a database of SQLite. Raises Failure when it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError as error:
+        raise Failure(f"cannot read {path}: {error.strerror}") from error
+
+
+def not_a_store(path):
+    return Failure(f"{path} is no store; name one that cbank ingest made")
+
+
+def damaged(path, error):
+    """What an error of SQLite is to the user."""
+    return Failure(f"{path}: {error}; " + ("free some space" if "full" in str(error) else "wait for the other command, and try again"
+                                           if "locked" in str(error) else "may it be written to?" if "readonly" in str(error)
+                                           else "if the store is damaged, ingest the results into a new one"))
+
+
+def connect(path, mode):
+    uri = "file:" + urllib.parse.quote(os.fsencode(os.path.abspath(path))) + "?mode=" + mode
+    store = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
+    store.text_factory = lambda text: text.decode("utf-8", "replace")
+    return store
+
+
+def check_version(store, path):
+    found = [store.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    if found[0] != APPLICATION:
+        raise not_a_store(path)
+    if found[1] != VERSION:
+        raise Failure(f"{path} has version {found[1]} of the schema, this cbank reads {VERSION}; ingest the results again")
+
+
+def open_to_read(path):
+    """A store that nothing is written to. Works on read-only file systems."""
+    if not is_store(path):
+        raise not_a_store(path)
+    store = connect(path, "ro")
+    check_version(store, path)
+    return store
+
+
+def make(store):
+    """Writes the schema into an empty database."""
+    with open(os.path.join(os.path.dirname(__file__), "store.sql"), encoding="utf-8") as file:
+        schema = file.read()
+    for statement in re.sub(r"--.*", "", schema).split(";"):
+        store.execute(statement)
+    store.execute(f"PRAGMA application_id = {APPLICATION}")
+    store.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def open_to_write(path):
+    """A store, which is made where there is none."""
+    if os.path.exists(path) and os.path.getsize(path) and not is_store(path):
+        raise Failure(f"{path} is no store; name one that cbank ingest made, or a new file")
+    store = connect(path, "rwc")
+    store.execute("PRAGMA foreign_keys = ON")
+    store.execute("BEGIN IMMEDIATE")
+    try:
+        if not store.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+            make(store)
+        check_version(store, path)
+    finally:
+        store.execute("COMMIT")
+    return store
+
+
+def open_in_memory():
+    """A store without a file."""
+    store = sqlite3.connect(":memory:", isolation_level=None)
+    make(store)
+    return store
+
+
+# ---- Documents -------------------------------------------------------------------------------------------------------
+
+
+def member(of, key, kinds, what=""):
+    """A member that has to be there and of that kind."""
+    value = of.get(key, of)
+    if value is of or not isinstance(value, kinds) or isinstance(value, bool) and bool not in (kinds if isinstance(kinds, tuple) else (kinds,)):
+        raise ValueError(f"{what}{key} {'is missing' if value is of else 'is not of the right kind'}")
+    return value
+
+
+TEXT = (str, type(None))
+NUMBER = (int, float, type(None))
+
+
+def number(of, key, what=""):
+    """A finite number, or None."""
+    value = of.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{what}{key} is no finite number")
+    return float(value)
+
+
+def exact_counters(cell, what):
+    """Exact counters of a cell as JSON."""
+    exact = {}
+    for name, counter in member(cell, "counters", (dict, type(None)), what).items() if cell.get("counters") else ():
+        if member(counter, "kind", str, what) == "exact":
+            exact[name] = [member(counter, "status", str, what), *(
+                float(value) if isinstance(value, str) else value for value in (counter.get("value"), counter.get("expected")))]
+    return json.dumps(exact, separators=(",", ":"), allow_nan=False)
+
+
+def time_of(cell, index):
+    """What the table times keeps of a cell, with identity, kernel's hash and counters in place of their keys."""
+    what = f"cells[{index}]."
+    status, time_ns = member(cell, "status", str, what), cell.get("time_ns") or {}
+    kernel, flags = cell.get("kernel") or {}, member(cell, "flags", list, what)
+    identity = member(cell, "identity", str, what)
+    if status not in STATUSES or not all(isinstance(flag, str) and flag.isidentifier() for flag in flags):
+        raise ValueError(f"{what}{'flags' if status in STATUSES else 'status'} has an unknown word")
+    if len(identity.split("/")) < 6:
+        raise ValueError(f"{what}identity is no identity")
+    value = number(time_ns, "value", what + "time_ns.") if status == "ok" else None
+    if status == "ok" and not (value and value > 0):
+        raise ValueError(f"{what}time_ns.value is no time")
+    return (identity, value, number(time_ns, "ci_low", what), number(time_ns, "ci_high", what), " ".join(flags) or None,
+            number(cell, "sm_clock_mhz", what), status, member(cell, "reason", TEXT, what), bool(member(cell, "verified", bool, what)),
+            member(kernel, "sass_sha256", TEXT, what) if kernel else None, exact_counters(cell, what))
+
+
+def setup_of(result):
+    """What the table setups keeps, in its order."""
+    device, host = member(result, "device", dict), member(result, "host", (dict, type(None))) or {}
+    geometry = {key: device.get(key) for key in GEOMETRY}
+    return (member(device, "uuid", TEXT, "device.") or None, member(device, "name", str, "device."), member(result, "engine", str),
+            result["engine"] == "model",
+            host.get("name") or None, host.get("slot") or None, device.get("driver") or None, device.get("vbios") or None,
+            json.dumps(geometry, separators=(",", ":")))
+
+
+def take_result(result):
+    """A result as what the store keeps of it. Raises ValueError."""
+    started = read_time(member(result, "started_utc", str))
+    finished = member(result, "finished_utc", TEXT)
+    finished = read_time(finished) if finished else None
+    if finished is not None and finished < started:
+        raise ValueError("it finished before it began: the host's clock was set back; measure again")
+    times = [time_of(cell, index) for index, cell in enumerate(member(result, "cells", list))]
+    if len({row[0] for row in times}) < len(times):
+        raise ValueError("a cell is twice in the result; remove one of the two")
+    host, tool = result.get("host") or {}, member(result, "tool", dict)
+    return {"setup": setup_of(result), "started": started, "finished": finished, "job": host.get("job"),
+            "version": tool.get("version"), "commit": tool.get("git_commit"), "complete": member(result, "complete", bool), "times": times}
+
+
+def take_calibration(calibration):
+    """The same of a calibration; None where its GPU is not known by a UUID: it says nothing of others."""
+    device = member(calibration, "device", dict)
+    if calibration.get("modelled") or not device.get("uuid"):
+        return None
+    cells = []
+    for index, cell in enumerate(member(calibration, "cells", list)):
+        what, deviation = f"cells[{index}].", cell.get("process_deviation")
+        if deviation and (number(cell, "median_ns", what) or 0) > 0:
+            cells.append((member(cell, "identity", str, what), member(cell, "sass_sha256", TEXT, what) or "", number(cell, "median_ns", what),
+                          number(deviation, "value", what), number(deviation, "degrees_of_freedom", what)))
+    return {"uuid": device["uuid"], "name": member(device, "name", str, "device."), "driver": device.get("driver") or "", "cells": cells}
+
+
+def refuse_constant(name):
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def take(path, content):
+    """(name of the schema, what a store keeps) of a file's content; (None, None) where nothing is kept. Raises Refused."""
+    try:
+        document = json.loads(content, parse_constant=refuse_constant)
+        schema = document.get("schema") if isinstance(document, dict) else None
+        name = schema.get("name") if isinstance(schema, dict) else None
+        if name not in MAJOR:
+            return None, None
+        if str(schema.get("version")).split(".")[0] != MAJOR[name]:
+            raise ValueError(f"schema.version {schema.get('version')} is not read; this cbank reads {MAJOR[name]}.x")
+        taken = take_result(document) if name == RESULT else take_calibration(document)
+        return (name, taken) if taken else (None, None)
+    except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
+        raise Refused(f"{path}: {printable(str(error))}") from error
+
+
+def read_file(path):
+    """(content, hash) of a file. Raises Refused."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise Refused(f"cannot read {path}: {error.strerror}") from error
+    if len(content) > FILE_BYTES_MAX:
+        raise Refused(f"{path}: larger than {FILE_BYTES_MAX >> 20} MiB, the most that cbank reads")
+    return content, hashlib.sha256(content).hexdigest()
+
+
+# ---- Writing ---------------------------------------------------------------------------------------------------------
+
+
+class Writer:
+    """Adds documents to a store, within transactions of the caller's."""
+
+    def __init__(self, store):
+        self.store = store
+        self.keys = {}  # of rows that runs share, by table and text
+
+    def forget_keys(self):
+        """After a rollback: rows that were added are gone."""
+        self.keys.clear()
+
+    def answer(self, key):
+        """new, known or forgotten: what the store knows of a file with that hash."""
+        found = self.store.execute("SELECT 'known' FROM runs WHERE hash = ?1 UNION ALL SELECT 'forgotten' FROM forgotten WHERE hash = ?1"
+                                   " UNION ALL SELECT 'known' FROM calibrations WHERE hash = ?1", (key,)).fetchone()
+        return found[0] if found else "new"
+
+    def key(self, table, column, text, others=(), values=()):
+        """The key of the row with that text, which is added where it is not there."""
+        key = self.keys.get((table, text))
+        if key is None:
+            id_of = {"identities": "identity_id", "kernels": "kernel_id", "setups": "setup_id", "counter_sets": "counter_set_id"}[table]
+            names = ", ".join((column, *others))
+            self.store.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * (1 + len(values)))})", (text, *values))
+            key = self.store.execute(f"SELECT {id_of} FROM {table} WHERE {column} = ?", (text,)).fetchone()[0]
+            self.keys[table, text] = key
+        return key
+
+    def shared(self, table, column, text):
+        """As key, of a row that is found by the hash of its text."""
+        key = self.keys.get((table, text))
+        if key is None:
+            key = self.keys[table, text] = self.key(table, "key", hashlib.sha256(text.encode()).hexdigest(), (column,), (text,))
+        return key
+
+    def setup(self, values):
+        """The key of a setup with these values of its columns."""
+        return self.key("setups", "key", hashlib.sha256(json.dumps(values).encode()).hexdigest(), (
+            "uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios", "geometry"), values)
+
+    def add_calibration(self, file, key, taken):
+        found = self.store.execute("INSERT INTO calibrations (hash, file, uuid, name, driver) VALUES (?, ?, ?, ?, ?)",
+                                   (key, file, taken["uuid"], taken["name"], taken["driver"])).lastrowid
+        self.store.executemany("INSERT INTO calibrated VALUES (?, ?, ?, ?, ?, ?)", [
+            (self.key("identities", "identity", identity), found, *values) for identity, *values in taken["cells"]])
+        return "new"
+
+    def make_way(self, file, setup_id, started, taken):
+        """What becomes of a run beside one of that GPU that started in the same millisecond: an interrupted run gives way to
+        what was written of it later, and adds nothing to the finished one."""
+        others = self.store.execute(
+            "SELECT run_id, file, complete FROM runs JOIN setups AS other USING (setup_id), setups AS own ON own.setup_id = ?"
+            " WHERE started_ms = ? AND other.uuid = own.uuid AND other.name = own.name AND other.engine = own.engine", (setup_id, started)).fetchall()
+        for run_id, name, complete in others:
+            own = [self.key("identities", "identity", row[0]) for row in taken["times"]]
+            if not any(self.store.execute("SELECT 1 FROM times WHERE identity_id = ? AND run_id = ?", (i, run_id)).fetchone() for i in own):
+                continue
+            if not complete:
+                self.remove(run_id)
+            elif not taken["complete"]:
+                return "known"
+            else:
+                raise Refused(f"{printable(file)}: the same GPU and start as another run, {printable(name)}, which is in; cbank forget takes that out")
+        return "new"
+
+    def add_result(self, file, key, taken):
+        setup_id = self.setup(taken["setup"])
+        if taken["setup"][0] and self.make_way(file, setup_id, taken["started"], taken) == "known":
+            return "known"
+        run_id = self.store.execute(
+            "INSERT INTO runs (hash, file, started_ms, finished_ms, setup_id, job, tool_version, git_commit, complete, cells, failed)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (key, file, taken["started"], taken["finished"], setup_id, taken["job"], taken["version"], taken["commit"],
+             taken["complete"], len(taken["times"]), sum(row[6] == "failed" for row in taken["times"]))).lastrowid
+        self.store.executemany("INSERT INTO times VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [
+            (self.key("identities", "identity", identity), run_id, *values, sha and self.key("kernels", "sass_sha256", sha),
+             self.shared("counter_sets", "counters", counters)) for identity, *values, sha, counters in taken["times"]])
+        return "new"
+
+    def add(self, path, key, name, taken):
+        """Adds what take() gave. Returns new, known or forgotten; raises Refused. Nothing stays of what is not new, but for
+        identities."""
+        answer = self.answer(key)
+        if answer != "new":
+            return answer
+        file = os.fsencode(path).decode("utf-8", "replace")
+        return (self.add_result if name == RESULT else self.add_calibration)(file, key, taken)
+
+    def remove(self, run_id):
+        """Deletes a run with its times."""
+        self.store.execute("DELETE FROM times WHERE run_id = ? AND identity_id IN (SELECT identity_id FROM identities)", (run_id,))
+        self.store.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
+
+    def forget(self, run_id, why):
+        """Takes a run out. The table forgotten keeps which it was."""
+        self.store.execute("INSERT INTO forgotten SELECT hash, file, uuid, started_ms, ?, ? FROM runs JOIN setups USING (setup_id)"
+                           " WHERE run_id = ?", (round(time.time() * 1000), why, run_id))
+        self.remove(run_id)

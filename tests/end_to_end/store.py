@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Stores: cbank ingest, forget and history. CBANK names the program (default build/cbank)."""
+
+import datetime
+import hashlib
+import json
+import math
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+from common import ROOT, read_json, repetitions
+from nights import CBANK, DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+from cbank import noise  # noqa: E402
+
+CARD = os.path.join(ROOT, "results/cards/h200.json")
+
+
+class Ingest(Case):
+    def test_a_folder_goes_in_once(self):
+        self.nights("all", 4, 2)
+        shutil.copy(CARD, self.path("all/card.json"))
+        self.write("all/.hidden.json", "no JSON")
+        self.write("all/notes.txt", "no JSON")
+        passed = ", 1 passed over, which are no results\n"
+        self.assertEqual(self.cbank("ingest", "store.db", "all").stdout, "8 new, 0 known, 0 refused" + passed)
+        before = self.dump()
+        os.rename(self.path("all/00"), self.path("all/moved"))
+        self.assertEqual(self.cbank("ingest", "store.db", "all").stdout, "0 new, 8 known, 0 refused" + passed)
+        self.assertEqual(self.dump(), before)
+        self.assertEqual(self.cbank("ingest", "--quiet", "store.db", "all/01/gpu00.json").stdout, "")
+        self.assertEqual(self.cbank("ingest", "--list", "store.db", "all/01").stdout.splitlines(),
+                         [f"known     all/01/gpu{i:02d}.json" for i in range(4)] + ["0 new, 4 known, 0 refused"])
+
+    def test_what_results_say_is_in(self):
+        result = result_of(5, 1, cells=24)
+        result["started_utc"], milliseconds = result["started_utc"].replace("Z", ".250Z"), 250
+        result["cells"][2].update(status="failed", reason="wrong output", verified=False, flags=["unstable", "throttled"])
+        result["cells"][4]["counters"]["ldc_instructions"]["value"] += 1
+        with open(self.write("one.json", result), "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
+        self.cbank("ingest", "store.db", "one.json")
+        device, seconds = result["device"], int(start(5, 1).replace(tzinfo=datetime.timezone.utc).timestamp())
+        self.assertEqual(
+            self.ask("SELECT hash, file, started_ms, finished_ms, uuid, name, host, slot, job, engine, modelled, driver, vbios, tool_version,"
+                     " git_commit, complete, cells, failed FROM runs JOIN setups USING (setup_id)"),
+            [(digest, "one.json", 1000 * seconds + milliseconds, 1000 * (seconds + 2), uuid(5), device["name"], "n00", "00000000:05:00.0", "1001",
+              "cuda", 0, device["driver"], device["vbios"], result["tool"]["version"], result["tool"]["git_commit"], 1, 24, 1)])
+        geometry = json.loads(self.ask("SELECT geometry FROM setups")[0][0])
+        self.assertEqual({key: device[key] for key in geometry}, geometry)
+        rows = {identity: row for identity, *row in self.ask(
+            "SELECT identity, identity_id, status, reason, verified, time_ns, ci_low_ns, ci_high_ns, sm_clock_mhz, flags, sass_sha256"
+            " FROM times JOIN identities USING (identity_id) LEFT JOIN kernels USING (kernel_id)")}
+        self.assertEqual(len(rows), 24)
+        for cell in result["cells"]:
+            key, *row = rows[cell["identity"]]
+            time = cell["time_ns"]
+            self.assertEqual(row, [cell["status"], cell["reason"], cell["verified"], time["value"] if cell["status"] == "ok" else None,
+                                   time["ci_low"], time["ci_high"], cell["sm_clock_mhz"], " ".join(cell["flags"]) or None, cell["kernel"]["sass_sha256"]])
+            self.assertEqual(sorted(self.ask("SELECT name, status, value, expected FROM counters WHERE identity_id = ?", key)), sorted(
+                (name, *(counter[key] for key in ("status", "value", "expected"))) for name, counter in cell["counters"].items()
+                if counter["kind"] == "exact"))
+        # Cells that read the same share a set of counters.
+        self.write("again.json", result_of(5, 2, cells=24))
+        sets = self.ask("SELECT count(*) FROM counter_sets")[0][0]
+        self.cbank("ingest", "store.db", "again.json")
+        self.assertLessEqual(self.ask("SELECT count(*) FROM counter_sets")[0][0], sets + 1)
+        self.assertEqual(self.ask("SELECT count(*) FROM history"), [(48,)])
+
+    def test_several_at_once_make_no_duplicates(self):
+        self.nights("all", 5, 4)
+        for number in range(repetitions(30, 3)):
+            running = [subprocess.Popen([CBANK, "ingest", f"{number}.db", "all"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True) for _ in range(4)]
+            said = [process.communicate(timeout=120) for process in running]
+            self.assertEqual([process.returncode for process in running], [0] * 4, said)
+            self.assertEqual(sum(int(out.split()[0]) for out, _ in said), 20)
+            self.assertEqual(self.ask("SELECT count(*), count(DISTINCT hash) FROM runs", store=f"{number}.db"), [(20, 20)])
+            self.assertEqual(self.ask("SELECT count(*) FROM times", store=f"{number}.db"), [(60,)])
+            self.dump(f"{number}.db")
+
+    def test_killed_at_any_moment_nothing_that_was_in_is_lost(self):
+        self.nights("all", 8, 25, cells=1)  # four transactions
+        chance = random.Random(1)
+        for attempt in range(repetitions(40, 4)):
+            store = f"store{attempt}.db"
+            with subprocess.Popen([CBANK, "ingest", "--list", store, "all"], cwd=self.folder, stdout=subprocess.PIPE, text=True) as process:
+                said = [process.stdout.readline() for _ in range(chance.choice([0, 1, 64, 65, 128, 192]))]
+                if chance.random() < 0.5:
+                    try:
+                        process.wait(chance.random() * 0.1)
+                    except subprocess.TimeoutExpired:
+                        pass
+                process.send_signal(signal.SIGKILL)
+                said += process.stdout.readlines()
+            there = os.path.exists(self.path(store)) and self.ask("SELECT 1 FROM sqlite_schema WHERE name = 'runs'", store=store)
+            kept = {name for name, in self.ask("SELECT file FROM runs", store=store)} if there else set()
+            lines = [line.split() for line in said if line.endswith("\n")]
+            self.assertLessEqual({line[1] for line in lines if line[0] == "new" and len(line) == 2}, kept)
+            self.cbank("ingest", store, "all")
+            self.assertEqual(self.ask("SELECT count(*), count(DISTINCT hash) FROM runs", store=store), [(200, 200)])
+            self.assertEqual(self.ask("SELECT count(*) FROM times", store=store), [(200,)])
+            self.dump(store)
+
+    def test_the_finished_result_takes_the_place_of_the_interrupted_one(self):
+        whole = result_of(1, 1)
+        self.write("whole.json", whole)
+        self.write("part.json", {**whole, "complete": False, "finished_utc": None})
+        self.cbank("ingest", "store.db", "part.json")
+        self.assertEqual(self.ask("SELECT complete, finished_ms FROM runs"), [(0, None)])
+        self.cbank("ingest", "store.db", "whole.json")
+        self.assertEqual(self.ask("SELECT file, complete FROM runs"), [("whole.json", 1)])
+        self.assertEqual(self.ask("SELECT count(*) FROM times"), [(3,)])
+        self.assertEqual(self.cbank("ingest", "store.db", "part.json").stdout, "0 new, 1 known, 0 refused\n")
+
+    def test_predictions_without_uuid_may_begin_at_the_same_time(self):
+        for name in ("one", "two"):
+            self.cbank("run", "--engine", "model", "--quiet", "--path", "global", "--elements", "4096", "--json", f"{name}.json", SLURM_JOB_ID="4711")
+        self.assertEqual(self.cbank("ingest", "store.db", "one.json", "two.json").stdout, "2 new, 0 known, 0 refused\n")
+        self.assertEqual(self.ask("SELECT DISTINCT modelled, engine, host, job FROM runs JOIN setups USING (setup_id)"),
+                         [(1, "model", os.uname().nodename, "4711")])
+        self.assertIn("modelled", self.cbank("history", "store.db").stdout)
+
+    def test_runs_of_one_second_are_told_apart_by_milliseconds(self):
+        for name, fraction in (("a", ".001Z"), ("b", ".002Z")):
+            result = result_of(1, 1)
+            self.write(f"{name}.json", {**result, "started_utc": result["started_utc"].replace("Z", fraction)})
+        self.assertEqual(self.cbank("ingest", "store.db", "a.json", "b.json").stdout, "2 new, 0 known, 0 refused\n")
+        self.assertIn("02:00:01.002Z", self.cbank("history", "store.db").stdout)
+
+
+class BadInput(Case):
+    """Exit 2, a message with the file, and a store that says what it said."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("good.json", result_of(0, 0))
+        self.cbank("ingest", "store.db", "good.json")
+        self.before = self.dump()
+
+    def test_files_that_are_refused(self):
+        result = result_of(1, 0)
+        cell = result["cells"][0]
+        again = result_of(0, 0)
+        slower(again, 1.5)
+        huge = json.dumps(result).replace(f'"value": {cell["time_ns"]["value"]}', '"value": 1e999')
+        rows = [
+            ("text", "no JSON", "Expecting value"), ("cut", json.dumps(result)[:5000], "[Dd]elimiter|[Uu]nterminated|[Ee]xpecting"),
+            ("deep", "[" * 100000, "recursion"), ("nan", json.dumps({**result, "max_noise": math.nan}), "NaN is no number"),
+            ("later", {**result, "schema": {"name": "cbank-result", "version": "9.0"}}, "schema.version 9.0 is not read"),
+            ("time", huge, r"cells\[0\].time_ns.value is no finite number"), ("zero", {**result, "cells": [{**cell, "time_ns": None}]}, "is no time"),
+            ("status", {**result, "cells": [{**cell, "status": "fine"}]}, "status has an unknown word"),
+            ("flag", {**result, "cells": [{**cell, "flags": ["a b"]}]}, "flags has an unknown word"),
+            ("identity", {**result, "cells": [{**cell, "identity": "x"}]}, "identity is no identity"),
+            ("twice", {**result, "cells": [cell, cell]}, "a cell is twice"), ("lacks", {**result, "cells": [{}]}, r"cells\[0\].status is missing"),
+            ("kinds", {**result, "cells": 3}, "cells is not of the right kind"), ("device", {**result, "device": None}, "device is not of the right kind"),
+            ("back", {**result, "finished_utc": "2026-02-01T00:00:00Z"}, "finished before it began"),
+            ("start", again, "the same GPU and start as another run, good.json"),
+            *((f"clock{i}", {**result, "started_utc": text}, "is no time like|day is out of range|started_utc is not of")
+              for i, text in enumerate(("2026-02-30T00:00:00Z", "2026-03-01T00:00:00+01:00", "yesterday", None, 5)))]
+        for name, content, pattern in rows:
+            with self.subTest(name):
+                self.write(f"{name}.json", content)
+                done = self.cbank("ingest", "store.db", f"{name}.json", status=2)
+                self.assertRegex(done.stderr, f"cbank: error: {name}.json: .*({pattern})")
+                self.assertEqual(done.stdout, "0 new, 0 known, 1 refused\n")
+                self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertEqual(self.ask("SELECT count(*) FROM runs"), [(1,)])
+        self.assertEqual(self.ask("SELECT count(*) FROM times"), [(3,)])
+        self.write("some/good.json", result_of(2, 1))
+        shutil.copy(self.path("cut.json"), self.path("some/cut.json"))
+        self.assertEqual(self.cbank("ingest", "store.db", "some", status=2).stdout, "1 new, 0 known, 1 refused\n")
+
+    def test_other_documents_and_cells_go_in_or_are_passed_over(self):
+        self.write("other.json", {"schema": {"name": "of somebody else", "version": "1.0"}})
+        self.write("list.json", [1])
+        self.assertEqual(self.cbank("ingest", "store.db", "other.json", "list.json").stdout,
+                         "0 new, 0 known, 0 refused, 2 passed over, which are no results\n")
+        self.assertEqual(self.dump(), self.before)
+        self.write("more.json", {**result_of(0, 0, cells=4), "cells": SOURCE["cells"][3:4]})  # other cells of the same start
+        self.assertEqual(self.cbank("ingest", "store.db", "more.json").stdout, "1 new, 0 known, 0 refused\n")
+
+    def test_a_folder_without_results(self):
+        os.makedirs(self.path("empty/deep"))
+        for path, pattern in (("empty", "empty has no .json file"), ("nowhere", "nowhere: No such file"), ("", "empty name")):
+            self.assertRegex(self.cbank("ingest", "new.db", path, status=2).stderr, pattern)
+            self.assertFalse(os.path.exists(self.path("new.db")))
+
+    def test_files_that_are_no_stores(self):
+        self.write("more.json", result_of(1, 1))
+        for name, message in self.bad_stores():
+            with open(self.path(name), "rb") as file:
+                before = file.read()
+            for command in (["ingest", name, "more.json"], ["forget", name, "good.json"], ["history", name], ["fleet", name]):
+                with self.subTest(" ".join(command)):
+                    self.assertIn(message if command[0] != "history" or name != "text.db" else "text.db", self.cbank(*command, status=2).stderr)
+                    with open(self.path(name), "rb") as file:
+                        self.assertEqual(file.read(), before)
+
+    def test_a_store_that_cannot_be_written(self):
+        os.mkdir(self.path("folder.db"))
+        for name in ("folder.db", "nowhere/x.db", "/dev/full", "/proc/x.db"):
+            self.assertIn(name, self.cbank("ingest", name, "good.json", status=2).stderr)
+
+    def test_output_that_cannot_be_written(self):
+        for command in ("ingest --list store.db good.json", "history store.db", "history --json store.db", "fleet store.db", "fleet store.db --json -"):
+            done = subprocess.run(f"{CBANK} {command} > /dev/full", shell=True, cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+            done = subprocess.run(f"{CBANK} {command} | true", shell=True, cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertEqual(done.stderr, "")
+
+    def test_a_store_on_a_read_only_disk_is_read(self):
+        os.mkdir(self.path("locked"))
+        shutil.copy(self.path("store.db"), self.path("locked/store.db"))
+        os.chmod(self.path("locked/store.db"), 0o444)
+        os.chmod(self.path("locked"), 0o555)
+        self.addCleanup(os.chmod, self.path("locked"), 0o755)
+        drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 and shutil.which("setpriv") else []
+        os.chmod(self.folder, 0o755)
+        for command in ("fleet", "history"):
+            done = subprocess.run([*drop, CBANK, command, "locked/store.db"], cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(os.listdir(self.path("locked")), ["store.db"])
+
+    def test_names_that_are_no_text(self):
+        name = b"\xff\x1b[31m.json"
+        with open(os.path.join(os.fsencode(self.folder), name), "wb") as file:
+            file.write(json.dumps(result_of(1, 3)).encode())
+        for command in (["ingest", "--list", "store.db", "."], ["history", "store.db"], ["history", "--json", "store.db"]):
+            self.assertNotRegex(self.cbank(*command).stdout, "[\x00-\x09\x0b-\x1f]")
+
+
+class Documentation(Case):
+    def test_questions_in_sql_are_answered(self):
+        for gpu in range(3):
+            result = result_of(gpu, 0, cells=24)
+            result["started_utc"] = utc(datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=2))
+            result["finished_utc"] = None
+            if gpu == 1:
+                result["cells"][4]["counters"]["ldc_instructions"]["value"] += 1
+                result["device"]["sm_count"] -= 2
+            self.write(f"all/{gpu}.json", result)
+        self.cbank("ingest", "store.db", "all")
+        with open(os.path.join(ROOT, "docs/fleet.md"), encoding="utf-8") as file:
+            blocks = re.findall(r"^```sql\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
+        answers = [self.ask(question) for block in blocks for question in block.split(";") if question.strip()]
+        self.assertEqual([len(rows) for rows in answers], [3, 1, 1])
+        self.assertEqual(answers[1][0][0], uuid(1))
+        self.assertEqual(answers[2], [(SOURCE["device"]["name"], 2)])
+
+
+class Forget(Case):
+    def setUp(self):
+        super().setUp()
+        self.nights("all", 2, 2)
+        self.cbank("ingest", "store.db", "all")
+
+    def test_a_run_goes_and_stays_away(self):
+        digest, = self.ask("SELECT hash FROM runs WHERE file = 'all/01/gpu01.json'")[0]
+        done = self.cbank("forget", "store.db", digest[:12], "--why", "the door was open")
+        self.assertEqual(done.stdout, f"forgotten: all/01/gpu01.json of 2026-03-02T02:00:01Z, hash {digest[:12]}\n")
+        self.assertEqual(self.ask("SELECT hash, file, uuid, why FROM forgotten"), [(digest, "all/01/gpu01.json", uuid(1), "the door was open")])
+        for table, count in (("runs", 3), ("times", 9)):
+            self.assertEqual(self.ask(f"SELECT count(DISTINCT run_id), count(*) FROM {table}"), [(3, count)])
+        self.assertEqual(self.cbank("ingest", "store.db", "all").stdout, "0 new, 3 known, 0 refused, 1 forgotten\n")
+        self.cbank("forget", "store.db", "all/00/gpu00.json")
+        self.assertEqual(self.ask("SELECT why FROM forgotten WHERE file = 'all/00/gpu00.json'"), [(None,)])
+        said = self.json_of("history", "store.db", "--json", schema="history.schema.json")
+        self.assertEqual([(row["file"], row["why"]) for row in said["forgotten"]],
+                         [("all/00/gpu00.json", None), ("all/01/gpu01.json", "the door was open")])
+        self.assertEqual([row["file"] for row in said["rows"]], ["all/00/gpu01.json", "all/01/gpu00.json"])
+        self.assertIn("the door was open", self.cbank("history", "store.db").stdout)
+
+    def test_a_name_is_of_one_run(self):
+        before = self.dump()
+        for name, message in (("gpu01.json", "several runs are named gpu01.json"), ("nothing.json", "no run is named"),
+                              ("u01.json", "no run is named"), ("%", "no run is named")):
+            self.assertIn(message, self.cbank("forget", "store.db", name, status=2).stderr)
+        self.assertEqual(self.dump(), before)
+
+
+class History(Case):
+    """Planted steps: found on their GPU, in their path, with their date, and with what changed at the same time."""
+
+    NIGHTS, GPUS, STEP = 14, 3, 9
+    CELL = "add/constant/per_warp/12800000/1024/hot"
+
+    def setUp(self):
+        super().setUp()
+        chance = random.Random(7)
+        for night in range(self.NIGHTS):
+            for gpu in range(self.GPUS):
+                result = result_of(gpu, night, cells=6)
+                if night >= 5:
+                    result["device"]["driver"] = "590.44.01"
+                for cell in result["cells"]:
+                    factor = 1 + chance.gauss(0, 0.0002)
+                    factor *= 1.02 if gpu == 1 and cell["path"] == "constant" and night >= self.STEP else 1
+                    factor *= 0.99 if gpu == 2 and cell["path"] == "global" and night >= 5 else 1
+                    for key in ("value", "ci_low", "ci_high"):
+                        cell["time_ns"][key] *= factor
+                self.write(f"all/{night:02d}-{gpu}.json", result)
+        self.cbank("ingest", "store.db", "all")
+
+    def history(self, *arguments):
+        return self.json_of("history", *arguments, "--json", schema="history.schema.json")
+
+    def test_a_store_says_what_its_files_say(self):
+        for options in ([], ["--cell", self.CELL], ["--cell", "*/constant/*"]):
+            self.assertEqual(*(self.history(source, *options) for source in ("all", "store.db")))
+            self.assertEqual(*(self.cbank("history", source, *options).stdout for source in ("all", "store.db")))
+
+    def test_a_run_that_is_given_twice_counts_once(self):
+        """So that one bad night is no new level of two runs."""
+        last = f"all/{self.NIGHTS - 1:02d}-0.json"
+        bad = read_json(self.path(last))
+        slower(bad, 1.05)
+        self.write(last, bad)
+        once = self.history("all")["changes"]
+        self.assertEqual(self.history("all", last)["changes"], once)
+        self.assertIn("1 of 43 files were read already", self.cbank("history", "all", last).stderr)
+        self.cbank("ingest", "new.db", "all")
+        self.assertEqual(self.history("all", "new.db")["changes"], once)
+        self.assertIn("252 of 504 times are of runs that were read already", self.cbank("history", "all", "new.db").stderr)
+
+    def test_steps_are_found(self):
+        changes = self.history("store.db")["changes"]
+        self.assertEqual({(change["uuid"], change["cell"].split("/")[1]) for change in changes}, {(uuid(1), "constant"), (uuid(2), "global")})
+        self.assertEqual(len(changes), 4)  # two cells of each path
+        for change in changes:
+            gpu, night, size = (1, self.STEP, 0.02) if "/constant/" in change["cell"] else (2, 5, -0.01)
+            self.assertEqual((change["since_utc"], change["until_utc"]), (utc(start(gpu, night)), utc(start(gpu, night - 1))))
+            self.assertTrue(change["ci_low"] < size < change["ci_high"] < change["ci_low"] + 0.004, change)
+            self.assertEqual((change["runs_before"], change["runs_after"]), (night, self.NIGHTS - night))
+            self.assertEqual(change["with"], None if gpu == 1 else f"driver {DRIVER} -> 590.44.01")
+            self.assertEqual((change["host"], change["driver_after"]), ("n00", "590.44.01"))
+        self.assertEqual([change["since_utc"] for change in changes], sorted((change["since_utc"] for change in changes), reverse=True))
+        self.assertEqual({change["uuid"] for change in self.history("store.db", "--threshold", "1.5%")["changes"]}, {uuid(1)})
+        self.assertGreaterEqual(len(self.history("store.db", "--threshold", "0")["changes"]), 4)
+
+    def test_a_calibration_is_the_noise(self):
+        """Where processes differ by 5 %, no step is one: whether the calibration is a file, or in the store."""
+        self.write("calibration.json", calibration_of(1))
+        self.assertEqual(self.history("store.db", "--calibration", "calibration.json")["changes"], [])
+        self.assertEqual({change["noise_origin"] for change in self.history("store.db")["changes"]}, {"default"})
+        for counts in ("1 new, 0 known", "0 new, 1 known"):
+            self.assertEqual(self.cbank("ingest", "store.db", "calibration.json").stdout, f"{counts}, 0 refused\n")
+        self.assertEqual(self.history("store.db")["changes"], [])
+        self.cbank("history", "store.db", "--calibration", CARD, status=2)
+
+    def test_a_calibration_of_that_gpu_goes_first(self):
+        """Then that of another one, what boards differ by added; of two the later one."""
+        for gpu, deviation in ((1, 0.0001), (1, 0.0002), (0, 0.0004)):
+            self.write("calibration.json", calibration_of(gpu, deviation))
+            self.cbank("ingest", "store.db", "calibration.json")
+        found = {change["uuid"]: (change["noise_origin"], change["noise"]) for change in self.history("store.db", "--threshold", "0.1")["changes"]}
+        self.assertEqual(found[uuid(1)], ("calibration", 0.0002))
+        origin, deviation = found[uuid(2)]
+        self.assertEqual(origin, "calibration_of_another_board")
+        self.assertAlmostEqual(deviation, math.hypot(0.0004, noise.BOARD.relative), 12)
+        # The calibrations are of another driver than runs after the update: those of a store of them alone have the default.
+        self.write("other.json", calibration_of(1, 0.0003, device={**SOURCE["device"], "uuid": uuid(1), "driver": "1"}))
+        self.cbank("ingest", "new.db", "all", "other.json")
+        self.assertEqual({change["noise_origin"] for change in self.history("new.db")["changes"]}, {"default"})
+
+    def test_other_calibrations_say_nothing_of_a_gpu(self):
+        for changes in ({"modelled": True}, {"device": {**SOURCE["device"], "uuid": None}}):
+            self.write("calibration.json", calibration_of(1, **changes))
+            self.assertIn("1 passed over", self.cbank("ingest", "store.db", "calibration.json").stdout)
+        self.assertEqual(self.ask("SELECT count(*) FROM calibrations"), [(0,)])
+
+    def test_formats(self):
+        text = self.cbank("history", "store.db", "--cell", self.CELL).stdout
+        self.assertTrue(text.startswith(self.CELL + "\n"))
+        self.assertRegex(text, r"GPU-00000001 +n00 +590.44.01 ")
+        self.assertRegex(text, r"(?s)Levels that changed:.*2026-03-10T02:00:01Z +GPU-00000001 +n00 +\+2.0\d%")
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
+        self.assertIn("| started |", self.cbank("history", "store.db", "--markdown").stdout)
+        self.assertEqual(len(self.cbank("history", "store.db", "--csv").stdout.splitlines()), 1 + self.NIGHTS * self.GPUS)
+        self.cbank("history", "store.db", "--csv", "--json", status=2)
+
+    def test_cells_that_are_not_there(self):
+        for source in ("store.db", "all"):
+            self.assertRegex(self.cbank("history", source, "--cell", self.CELL + "t", status=2).stderr,
+                             f"no cell is named '{self.CELL}t'; the nearest is '{self.CELL}'")
+
+
+class Noise(unittest.TestCase):
+    def test_defaults_are_those_of_the_instrument(self):
+        with open(os.path.join(ROOT, "harness/compare/deviation.def"), encoding="utf-8") as file:
+            rows = re.findall(r"^DEVIATION\((\w+), (\w+), ([\d.]+), ([\d.]+), ([\d.]+)\)", file.read(), re.MULTILINE)
+        written = {(cause, cells): tuple(map(float, numbers)) for cause, cells, *numbers in rows}
+        for cells, row in noise.PROCESS.items():
+            self.assertEqual(written["process", cells], tuple(row))
+            self.assertEqual(written["board", cells], tuple(noise.BOARD))
+
+
+if __name__ == "__main__":
+    unittest.main()
