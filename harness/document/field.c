@@ -126,39 +126,28 @@ static void read_reference(const struct node *node, const struct field *field, v
         is_empty(node, field) ? NULL : node_text(node, field->key, field->presence == REQUIRED);
 }
 
-static void write_integer(cJSON *object, const struct field *field, uint64_t value)
+/* Members of 4 or 8 bytes. */
+static void write_integer(cJSON *object, const struct field *field, const void *base)
 {
+    const void *member = member_of(field, base);
+    const uint64_t value = field->bytes == sizeof(uint32_t) ? *(const uint32_t *)member : *(const uint64_t *)member;
+
     if (value || field->presence == REQUIRED)
         json_add_integer(object, field->key, value);
     else
         write_empty(object, field);
 }
 
-static uint64_t read_integer(const struct node *node, const struct field *field, uint64_t most)
+static void read_integer(const struct node *node, const struct field *field, void *base)
 {
-    if (is_empty(node, field))
-        return 0;
-    return node_integer(node, field->key, (uint64_t)field->low, field->high > 0 ? (uint64_t)field->high : most);
-}
+    const bool small = field->bytes == sizeof(uint32_t);
+    const uint64_t most = field->high > 0 ? (uint64_t)field->high : small ? UINT32_MAX : UINT64_MAX;
+    const uint64_t value = is_empty(node, field) ? 0 : node_integer(node, field->key, (uint64_t)field->low, most);
 
-static void write_uint32(cJSON *object, const struct field *field, const void *base)
-{
-    write_integer(object, field, *(const uint32_t *)member_of(field, base));
-}
-
-static void read_uint32(const struct node *node, const struct field *field, void *base)
-{
-    *(uint32_t *)member_in(field, base) = (uint32_t)read_integer(node, field, UINT32_MAX);
-}
-
-static void write_uint64(cJSON *object, const struct field *field, const void *base)
-{
-    write_integer(object, field, *(const uint64_t *)member_of(field, base));
-}
-
-static void read_uint64(const struct node *node, const struct field *field, void *base)
-{
-    *(uint64_t *)member_in(field, base) = read_integer(node, field, UINT64_MAX);
+    if (small)
+        *(uint32_t *)member_in(field, base) = (uint32_t)value;
+    else
+        *(uint64_t *)member_in(field, base) = value;
 }
 
 static void write_number(cJSON *object, const struct field *field, const void *base)
@@ -369,36 +358,31 @@ static void write_pointer(cJSON *object, const struct field *field, const void *
         fields_write(field->key ? json_add(object, field->key, cJSON_CreateObject()) : object, field->of, pointed);
 }
 
-static size_t *count_in(const struct objects *list, void *base)
-{
-    return (size_t *)((char *)base + list->count);
-}
-
 static size_t count_of(const struct objects *list, const void *base)
 {
     return *(const size_t *)((const char *)base + list->count);
 }
 
-/* An element as the file has it. */
-static cJSON *element_json(const struct objects *list, const char *element)
-{
-    cJSON *object = cJSON_CreateObject();
-
-    fields_write(object, &list->fields, element);
-    return list->line ? json_line(object) : object;
-}
-
-/* Adds the array of the elements that begin at `elements`. */
-static void write_elements(cJSON *object, const struct field *field, const void *base, const char *elements)
+/* Writes elements of an array or, with their keys, of a map, which begin at `elements`. */
+static void write_elements(cJSON *object, const struct field *field, const void *base, const char *element)
 {
     const struct objects *list = field->of;
-    cJSON *array;
+    const bool map = field->kind == &field_map;
+    cJSON *all;
 
     if (count_of(list, base) == 0 && field->presence == OMITTED)
         return;
-    array = json_add(object, field->key, cJSON_CreateArray());
-    for (size_t i = 0; i < count_of(list, base); i++)
-        json_append(array, element_json(list, elements + i * list->element_bytes));
+    all = json_add(object, field->key, map ? cJSON_CreateObject() : cJSON_CreateArray());
+    for (size_t i = 0; i < count_of(list, base); i++, element += list->element_bytes) {
+        cJSON *item = cJSON_CreateObject();
+
+        fields_write(item, &list->fields, element);
+        item = list->line ? json_line(item) : item;
+        if (map)
+            json_add(all, *(const char *const *)(element + list->key), item);
+        else
+            json_append(all, item);
+    }
 }
 
 static void write_array(cJSON *object, const struct field *field, const void *base)
@@ -411,30 +395,38 @@ static void write_list(cJSON *object, const struct field *field, const void *bas
     write_elements(object, field, base, *(const char *const *)member_of(field, base));
 }
 
-static void write_map(cJSON *object, const struct field *field, const void *base)
+/* Reads an array within the struct, or an array or map into new memory. */
+static void read_elements(const struct node *node, const struct field *field, void *base)
 {
     const struct objects *list = field->of;
-    const char *elements = *(const char *const *)member_of(field, base);
-    cJSON *map = json_add(object, field->key, cJSON_CreateObject());
-
-    for (size_t i = 0; i < count_of(list, base); i++) {
-        const char *element = elements + i * list->element_bytes;
-
-        json_add(map, *(const char *const *)(element + list->key), element_json(list, element));
-    }
-}
-
-/* Reads the elements of an array or map, as far as there is room, which begin at `elements`; of a map, with their keys. */
-static void read_elements(const struct node *node, const struct field *field, void *base, char *elements)
-{
-    const struct objects *list = field->of;
+    char *element = member_in(field, base);
     const cJSON *item;
+    size_t count, i = 0;
 
-    cJSON_ArrayForEach (item, node->json) {
-        const size_t i = (*count_in(list, base))++;
-        char *element = elements + i * list->element_bytes;
-        const struct node child = node_element(node, item, i);
+    if (is_empty(node, field))
+        return;
 
+    const struct node all = field->kind == &field_map ? node_object(node, field->key) : node_array(node, field->key);
+
+    count = (size_t)cJSON_GetArraySize(all.json);
+    if (!node_failed(node) && (count > list->max || count < (size_t)field->low))
+        node_wrong(&all, "expected %.0f to %zu elements, there are %zu", field->low, list->max, count);
+    if (node_failed(node) || count == 0)
+        return;
+    if (field->kind != &field_array) {
+        char *elements = calloc(count, list->element_bytes);
+
+        if (!elements) {
+            node_out_of_memory(node);
+            return;
+        }
+        *(char **)element = elements;
+        element = elements;
+    }
+    cJSON_ArrayForEach (item, all.json) {
+        const struct node child = node_element(&all, item, i++);
+
+        *(size_t *)((char *)base + list->count) = i;
         if (list->open)
             list->open(element);
         if (item->string)
@@ -444,71 +436,15 @@ static void read_elements(const struct node *node, const struct field *field, vo
             list->check(&child, element);
         if (node_failed(node))
             return;
+        element += list->element_bytes;
     }
-}
-
-/* How many elements there are to read: none after an error, and where there are too few or too many. */
-static size_t elements_given(const struct node *node, const struct field *field)
-{
-    const struct objects *list = field->of;
-    const size_t count = (size_t)cJSON_GetArraySize(node->json);
-
-    if (!node_failed(node) && (count > list->max || count < (size_t)field->low))
-        node_wrong(node, "expected %.0f to %zu elements, there are %zu", field->low, list->max, count);
-    return node_failed(node) ? 0 : count;
-}
-
-static void read_array(const struct node *node, const struct field *field, void *base)
-{
-    if (is_empty(node, field))
-        return;
-
-    const struct node array = node_array(node, field->key);
-
-    if (elements_given(&array, field) > 0)
-        read_elements(&array, field, base, member_in(field, base));
-}
-
-/* Reads an array or map into new memory. */
-static void read_owned(const struct node *node, const struct field *field, void *base)
-{
-    const struct objects *list = field->of;
-    const size_t count = elements_given(node, field);
-    char *elements = count > 0 ? calloc(count, list->element_bytes) : NULL;
-
-    if (elements) {
-        *(char **)member_in(field, base) = elements;
-        read_elements(node, field, base, elements);
-    } else if (count > 0) {
-        node_out_of_memory(node);
-    }
-}
-
-static void read_list(const struct node *node, const struct field *field, void *base)
-{
-    if (is_empty(node, field))
-        return;
-
-    const struct node array = node_array(node, field->key);
-
-    read_owned(&array, field, base);
-}
-
-static void read_map(const struct node *node, const struct field *field, void *base)
-{
-    if (is_empty(node, field))
-        return;
-
-    const struct node object = node_object(node, field->key);
-
-    read_owned(&object, field, base);
 }
 
 const struct field_kind field_text = {write_text, read_text};
 const struct field_kind field_words = {write_words, read_words};
 const struct field_kind field_reference = {write_reference, read_reference};
-const struct field_kind field_uint32 = {write_uint32, read_uint32};
-const struct field_kind field_uint64 = {write_uint64, read_uint64};
+const struct field_kind field_uint32 = {write_integer, read_integer};
+const struct field_kind field_uint64 = {write_integer, read_integer};
 const struct field_kind field_number = {write_number, read_number};
 const struct field_kind field_bool = {write_bool, read_bool};
 const struct field_kind field_name = {write_name, read_name};
@@ -517,9 +453,9 @@ const struct field_kind field_row = {write_row, read_row};
 const struct field_kind field_numbers = {write_numbers, read_numbers};
 const struct field_kind field_object = {write_object, read_object};
 const struct field_kind field_pointer = {write_pointer, NULL};
-const struct field_kind field_array = {write_array, read_array};
-const struct field_kind field_list = {write_list, read_list};
-const struct field_kind field_map = {write_map, read_map};
+const struct field_kind field_array = {write_array, read_elements};
+const struct field_kind field_list = {write_list, read_elements};
+const struct field_kind field_map = {write_list, read_elements};
 
 void fields_write(cJSON *object, const struct fields *fields, const void *base)
 {

@@ -265,27 +265,6 @@ static ssize_t write_through(void *cookie, const char *data, size_t bytes)
     return (ssize_t)bytes;
 }
 
-static bool open_replacement(struct replacement *file)
-{
-    struct stat about;
-    bool there;
-
-    file->target = file_target(file->path);
-    if (!file->target)
-        return false;
-    there = stat(file->target, &about) == 0;
-    if (there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
-        file->descriptor = TEMP_FAILURE_RETRY(open(file->target, O_WRONLY | O_CLOEXEC));
-    } else {
-        file_clean(file->target, FILE_LEFT_OVER_TEMPORARY);
-        file->descriptor = open_temporary(file, there ? &about : NULL);
-    }
-    if (file->descriptor < 0)
-        return false;
-    file->stream = fopencookie(file, "w", (cookie_io_functions_t){.write = write_through});
-    return file->stream;
-}
-
 /* Syncs the folder of the file, so that its new name lasts. The file is in its place already: no error of ours, and none
  * at all on a file system that cannot. */
 static void sync_folder(const struct replacement *file)
@@ -300,35 +279,6 @@ static void sync_folder(const struct replacement *file)
     if (descriptor >= 0)
         close(descriptor);
     free(folder);
-}
-
-/* Brings what was written to its place. Returns false with errno. */
-static bool commit(struct replacement *file)
-{
-    const bool flushed = fflush(file->stream) == 0 && !ferror(file->stream);
-
-    if (file->error)
-        errno = file->error;
-    if (!flushed || file->error)
-        return false;
-    if (!file->temporary)
-        return true;
-    if (TEMP_FAILURE_RETRY(fsync(file->descriptor)) != 0 || rename(file->temporary, file->target) != 0)
-        return false;
-    sync_folder(file);
-    return true;
-}
-
-/* Closes what is open; a temporary file is synced already, and its lock ends here, after it was renamed. */
-static bool close_replacement(struct replacement *file)
-{
-    const bool replaces = file->temporary;
-
-    if (file->stream)
-        fclose(file->stream);
-    free(file->temporary);
-    free(file->target);
-    return file->descriptor < 0 || close(file->descriptor) == 0 || replaces;
 }
 
 static enum status write_stdout(file_writer *writer, const void *context)
@@ -348,19 +298,47 @@ enum status file_write(const char *path, file_writer *writer, const void *contex
 {
     struct replacement file = {.path = path, .descriptor = -1};
     enum status status = STATUS_OK;
+    struct stat about;
+    bool done = false;
 
     if (strcmp(path, "-") == 0)
         return write_stdout(writer, context);
-    if (!open_replacement(&file))
+    file.target = file_target(path);
+    if (!file.target)
+        return cannot_write(path);
+    if (stat(file.target, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+        file.descriptor = TEMP_FAILURE_RETRY(open(file.target, O_WRONLY | O_CLOEXEC));
+    } else {
+        file_clean(file.target, FILE_LEFT_OVER_TEMPORARY);
+        file.descriptor = open_temporary(&file, stat(file.target, &about) == 0 ? &about : NULL);
+    }
+    if (file.descriptor >= 0)
+        file.stream = fopencookie(&file, "w", (cookie_io_functions_t){.write = write_through});
+    if (!file.stream)
+        goto out;
+    status = writer(file.stream, context);
+    if (status != STATUS_OK)
+        goto out;
+    done = fflush(file.stream) == 0 && !ferror(file.stream) && !file.error;
+    if (file.error)
+        errno = file.error;
+    if (done && file.temporary) {
+        done = TEMP_FAILURE_RETRY(fsync(file.descriptor)) == 0 && rename(file.temporary, file.target) == 0;
+        if (done)
+            sync_folder(&file);
+    }
+out:
+    if (status == STATUS_OK && !done)
         status = cannot_write(path);
-    if (status == STATUS_OK)
-        status = writer(file.stream, context);
-    if (status == STATUS_OK && !commit(&file))
-        status = cannot_write(path);
+    if (file.stream)
+        fclose(file.stream);
     if (status != STATUS_OK && file.temporary && file.descriptor >= 0)
         unlink(file.temporary);
-    if (!close_replacement(&file) && status == STATUS_OK)
+    /* A temporary file is synced already; its lock ends here, after it was renamed. */
+    if (file.descriptor >= 0 && close(file.descriptor) != 0 && !file.temporary && status == STATUS_OK)
         status = cannot_write(path);
+    free(file.temporary);
+    free(file.target);
     return status;
 }
 

@@ -75,14 +75,157 @@ static const struct grid grid = {
     .note = note_of,
 };
 
+static const struct grid_column some_below[] = {
+    {.key = "cell", .heading = "cell", .value = value_name, .head = true},
+    {.key = "base_ns", .heading = "time", .group = "constant", .format = text_time, .value = value_ns, .of = &first},
+    {.key = "share",
+     .heading = "change",
+     .group = "constant",
+     .format = text_change,
+     .value = value_share,
+     .below = true},
+    {.key = "new_ns",
+     .heading = "time",
+     .group = "global",
+     .format = text_time,
+     .value = value_ns,
+     .of = &second,
+     .below = true},
+};
+static const struct grid below = {.columns = some_below,
+                                  .column_count = 4,
+                                  .rows = rows,
+                                  .row_count = 2,
+                                  .row_bytes = sizeof(rows[0]),
+                                  .note = note_of};
+
+/* One column beside the name, for which there is no room. */
+static const struct grid_column one_below[] = {
+    {.key = "cell", .heading = "cell", .value = value_name, .head = true},
+    {.key = "share",
+     .heading = "change",
+     .group = "constant",
+     .format = text_change,
+     .value = value_share,
+     .below = true},
+};
+static const struct grid narrow = {.columns = one_below,
+                                   .column_count = 2,
+                                   .rows = rows,
+                                   .row_count = 2,
+                                   .row_bytes = sizeof(rows[0]),
+                                   .note = note_of};
+
+static const struct row long_names[] = {{.name = "add/global/distinct/128000", .ns = {1, 2}}};
+static const struct grid stacked = {.columns = columns,
+                                    .column_count = COUNT(columns),
+                                    .rows = long_names,
+                                    .row_count = 1,
+                                    .row_bytes = sizeof(struct row)};
+
+static const struct grid_column ranked[] = {
+    {.key = "cell", .heading = "cell", .value = value_name, .head = true},
+    {.key = "a", .heading = "time", .group = "a", .format = text_time, .value = value_ns, .of = &first},
+    {.key = "b", .heading = "change", .group = "a", .format = text_change, .value = value_share, .rank = 2},
+    {.key = "c", .heading = "more", .group = "a", .format = text_change, .value = value_share, .rank = 3},
+    {.key = "d", .heading = "time", .group = "a long name", .format = text_time, .value = value_ns, .of = &second},
+};
+static const struct row one[] = {{.name = "x", .ns = {100, 200}, .share = 0.1}};
+static const struct grid many = {
+    .columns = ranked, .column_count = COUNT(ranked), .rows = one, .row_count = 1, .row_bytes = sizeof(one[0])};
+
+static const struct grid empty = {.title = "nothing", .columns = columns, .column_count = COUNT(columns)};
+
+/* What a grid prints at a width, and the greatest rank that is shown then. */
+static const struct {
+    const struct grid *grid;
+    int width;
+    unsigned rank;
+    const char *text;
+} texts[] = {
+    {&grid, 60, 1,
+     "         | constant           | global\n"
+     "cell     |     time    change |     time\n"
+     "per_warp | 25.31 us    +10.0% | 1.406 us\n"
+     "    a note\n"
+     "x, \"y\"|  | 98.50 ns  failed a |        -\n"},
+    {&grid, 35, 0,
+     "         | constant | global\n"
+     "cell     |     time |     time\n"
+     "per_warp | 25.31 us | 1.406 us\n"
+     "    a note\n"
+     "x, \"y\"|  | 98.50 ns |        -\n"},
+    {&grid, 22, 0,
+     "         | constant\n"
+     "cell     |     time\n"
+     "per_warp | 25.31 us\n"
+     "x, \"y\"|  | 98.50 ns\n"
+     "\n"
+     "         | global\n"
+     "cell     |     time\n"
+     "per_warp | 1.406 us\n"
+     "    a note\n"
+     "x, \"y\"|  |        -\n"},
+    /* The name has a line of its own where it takes more than half of the width. */
+    {&stacked, 30, 0,
+     "cell\n"
+     "    constant | global\n"
+     "        time |     time\n"
+     "add/global/distinct/128000\n"
+     "    1.000 ns | 2.000 ns\n"},
+    /* Columns without room go below the row before anything is left out; nothing is said of "-". */
+    {&below, 60, 0,
+     "         | constant           | global\n"
+     "cell     |     time    change |     time\n"
+     "per_warp | 25.31 us    +10.0% | 1.406 us\n"
+     "    a note\n"
+     "x, \"y\"|  | 98.50 ns  failed a |        -\n"},
+    {&below, 35, 0,
+     "         | constant\n"
+     "cell     |     time\n"
+     "per_warp | 25.31 us\n"
+     "    change: +10.0%\n"
+     "    time: 1.406 us\n"
+     "    a note\n"
+     "x, \"y\"|  | 98.50 ns\n"
+     "    change: failed a\n"},
+    {&narrow, 18, 0,
+     "cell\n"
+     "per_warp\n"
+     "    change:\n"
+     "      +10.0%\n"
+     "    a note\n"
+     "x, \"y\"|\n"
+     "    change:\n"
+     "      failed a\n"},
+    /* As few blocks as can be, and in them as many columns. */
+    {&many, 60, 3,
+     "     | a                        | a long name\n"
+     "cell |     time  change    more |        time\n"
+     "x    | 100.0 ns  +10.0%  +10.0% |    200.0 ns\n"},
+    {&many, 34, 0,
+     "     | a        | a long name\n"
+     "cell |     time |        time\n"
+     "x    | 100.0 ns |    200.0 ns\n"},
+    {&many, 25, 2,
+     "     | a\n"
+     "cell |     time  change\n"
+     "x    | 100.0 ns  +10.0%\n"
+     "\n"
+     "     | a long name\n"
+     "cell |        time\n"
+     "x    |    200.0 ns\n"},
+    {&empty, 60, 0, ""},
+};
+
 /* What a grid prints in a format; the caller's to free. */
-static char *printed(const struct grid *what, int width, bool color)
+static char *printed(const struct grid *what, struct grid_look look)
 {
     char *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
-    assert_int_equal(grid_print(stream, what, &(struct grid_look){.width = width, .color = color}), STATUS_OK);
+    assert_int_equal(grid_print(stream, what, &look), STATUS_OK);
     fclose(stream);
     return text;
 }
@@ -93,126 +236,15 @@ static void expect(char *text, const char *expected)
     free(text);
 }
 
-static void test_wide(void **state)
+static void columns_stand_beside_or_below_each_other(void **state)
 {
     (void)state;
-    expect(printed(&grid, 60, false), "         | constant           | global\n"
-                                      "cell     |     time    change |     time\n"
-                                      "per_warp | 25.31 us    +10.0% | 1.406 us\n"
-                                      "    a note\n"
-                                      "x, \"y\"|  | 98.50 ns  failed a |        -\n");
-}
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        unsigned rank = 0;
 
-static void test_narrower_set(void **state)
-{
-    (void)state;
-    expect(printed(&grid, 35, false), "         | constant | global\n"
-                                      "cell     |     time |     time\n"
-                                      "per_warp | 25.31 us | 1.406 us\n"
-                                      "    a note\n"
-                                      "x, \"y\"|  | 98.50 ns |        -\n");
-}
-
-static void test_blocks(void **state)
-{
-    (void)state;
-    expect(printed(&grid, 22, false), "         | constant\n"
-                                      "cell     |     time\n"
-                                      "per_warp | 25.31 us\n"
-                                      "x, \"y\"|  | 98.50 ns\n"
-                                      "\n"
-                                      "         | global\n"
-                                      "cell     |     time\n"
-                                      "per_warp | 1.406 us\n"
-                                      "    a note\n"
-                                      "x, \"y\"|  |        -\n");
-}
-
-static void test_stacked(void **state)
-{
-    const struct row names[] = {{.name = "add/global/distinct/128000", .ns = {1, 2}}};
-    const struct grid stacked = {.columns = columns,
-                                 .column_count = COUNT(columns),
-                                 .rows = names,
-                                 .row_count = 1,
-                                 .row_bytes = sizeof(names[0])};
-
-    (void)state;
-    expect(printed(&stacked, 30, false), "cell\n"
-                                         "    constant | global\n"
-                                         "        time |     time\n"
-                                         "add/global/distinct/128000\n"
-                                         "    1.000 ns | 2.000 ns\n");
-}
-
-/* What has no room beside the others goes below the row before anything is left out; nothing is said of "-". */
-static void test_below(void **state)
-{
-    struct grid_column some[COUNT(columns)];
-    struct grid below = grid;
-
-    (void)state;
-    memcpy(some, columns, sizeof(some));
-    some[2].below = some[3].below = true;
-    below.columns = some;
-    expect(printed(&below, 60, false), "         | constant           | global\n"
-                                       "cell     |     time    change |     time\n"
-                                       "per_warp | 25.31 us    +10.0% | 1.406 us\n"
-                                       "    a note\n"
-                                       "x, \"y\"|  | 98.50 ns  failed a |        -\n");
-    expect(printed(&below, 35, false), "         | constant\n"
-                                       "cell     |     time\n"
-                                       "per_warp | 25.31 us\n"
-                                       "    change: +10.0%\n"
-                                       "    time: 1.406 us\n"
-                                       "    a note\n"
-                                       "x, \"y\"|  | 98.50 ns\n"
-                                       "    change: failed a\n");
-    /* One column beside the name, for which there is no room. */
-    some[1] = some[2];
-    below.column_count = 2;
-    expect(printed(&below, 18, false), "cell\n"
-                                       "per_warp\n"
-                                       "    change:\n"
-                                       "      +10.0%\n"
-                                       "    a note\n"
-                                       "x, \"y\"|\n"
-                                       "    change:\n"
-                                       "      failed a\n");
-}
-
-/* As few blocks as can be, and in them as many columns. */
-static void test_fewest_blocks(void **state)
-{
-    static const struct grid_column many[] = {
-        {.key = "cell", .heading = "cell", .value = value_name, .head = true},
-        {.key = "a", .heading = "time", .group = "a", .format = text_time, .value = value_ns, .of = &first},
-        {.key = "b", .heading = "change", .group = "a", .format = text_change, .value = value_share, .rank = 2},
-        {.key = "c", .heading = "more", .group = "a", .format = text_change, .value = value_share, .rank = 3},
-        {.key = "d", .heading = "time", .group = "a long name", .format = text_time, .value = value_ns, .of = &second},
-    };
-    const struct row one[] = {{.name = "x", .ns = {100, 200}, .share = 0.1}};
-    const struct grid what = {
-        .columns = many, .column_count = COUNT(many), .rows = one, .row_count = 1, .row_bytes = sizeof(one[0])};
-    FILE *stream = fopen("/dev/null", "w");
-    unsigned rank = 0;
-
-    (void)state;
-    expect(printed(&what, 34, false), "     | a        | a long name\n"
-                                      "cell |     time |        time\n"
-                                      "x    | 100.0 ns |    200.0 ns\n");
-    expect(printed(&what, 25, false), "     | a\n"
-                                      "cell |     time  change\n"
-                                      "x    | 100.0 ns  +10.0%\n"
-                                      "\n"
-                                      "     | a long name\n"
-                                      "cell |        time\n"
-                                      "x    |    200.0 ns\n");
-    assert_int_equal(grid_print(stream, &what, &(struct grid_look){.width = 36, .rank = &rank}), STATUS_OK);
-    assert_int_equal(rank, 0);
-    assert_int_equal(grid_print(stream, &what, &(struct grid_look){.width = 60, .rank = &rank}), STATUS_OK);
-    assert_int_equal(rank, 3);
-    fclose(stream);
+        expect(printed(texts[i].grid, (struct grid_look){.width = texts[i].width, .rank = &rank}), texts[i].text);
+        assert_int_equal(rank, texts[i].rank);
+    }
 }
 
 struct behind {
@@ -271,7 +303,7 @@ static const struct grid outer_grid = {.title = "title",
                                        .row_bytes = sizeof(outers[0])};
 
 /* A fact goes on below itself, a word that is too long is divided, and what is not there is left out. */
-static void test_records(void **state)
+static void records_have_a_line_a_fact(void **state)
 {
     char *text = NULL;
     size_t bytes;
@@ -291,8 +323,7 @@ static void test_records(void **state)
                  "  array     chars\n");
 }
 
-/* The line of keys stands once. */
-static void test_continued(void **state)
+static void the_line_of_keys_stands_once(void **state)
 {
     struct grid what = outer_grid;
     char *text = NULL;
@@ -310,11 +341,11 @@ static void test_continued(void **state)
                  "a text that goes on_and_on_and_on_and_on,1500,,12800000,some,true,chars\r\n");
 }
 
-static void test_no_line_is_wider(void **state)
+static void no_line_is_wider_than_the_terminal(void **state)
 {
     (void)state;
     for (int width = 20; width < 70; width++) {
-        char *text = printed(&grid, width, false);
+        char *text = printed(&grid, (struct grid_look){.width = width});
 
         for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
             assert_true((int)text_columns(line) <= width);
@@ -322,16 +353,16 @@ static void test_no_line_is_wider(void **state)
     }
 }
 
-static void test_color(void **state)
+static void styles_are_attributes_of_the_terminal(void **state)
 {
-    char *text = printed(&grid, 60, true);
+    char *text = printed(&grid, (struct grid_look){.width = 60, .color = true});
 
     (void)state;
     assert_non_null(strstr(text, "| \033[1m98.50 ns\033[m  failed a"));
     free(text);
 }
 
-static void test_formats(void **state)
+static void csv_markdown_and_json_have_all_digits(void **state)
 {
     char *text = NULL, *json;
     size_t bytes;
@@ -355,16 +386,8 @@ static void test_formats(void **state)
     cJSON_Delete(array);
 }
 
-static void test_no_rows(void **state)
-{
-    const struct grid empty = {.title = "nothing", .columns = columns, .column_count = COUNT(columns)};
-
-    (void)state;
-    expect(printed(&empty, 60, false), "");
-}
-
 /* Blanks up to the column, lines no wider than the width, those after the first indented. */
-static void test_paragraph(void **state)
+static void paragraphs_are_wrapped(void **state)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -383,11 +406,13 @@ static void test_paragraph(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paragraph), cmocka_unit_test(test_wide),          cmocka_unit_test(test_narrower_set),
-        cmocka_unit_test(test_blocks),    cmocka_unit_test(test_stacked),       cmocka_unit_test(test_no_line_is_wider),
-        cmocka_unit_test(test_color),     cmocka_unit_test(test_formats),       cmocka_unit_test(test_no_rows),
-        cmocka_unit_test(test_below),     cmocka_unit_test(test_fewest_blocks), cmocka_unit_test(test_records),
-        cmocka_unit_test(test_continued),
+        cmocka_unit_test(columns_stand_beside_or_below_each_other),
+        cmocka_unit_test(no_line_is_wider_than_the_terminal),
+        cmocka_unit_test(styles_are_attributes_of_the_terminal),
+        cmocka_unit_test(records_have_a_line_a_fact),
+        cmocka_unit_test(the_line_of_keys_stands_once),
+        cmocka_unit_test(csv_markdown_and_json_have_all_digits),
+        cmocka_unit_test(paragraphs_are_wrapped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
