@@ -77,6 +77,14 @@ static enum status write_count(FILE *stream, const struct result *result, const 
 
 """
 
+COUNTER = ('    {"fresh_misses", "misses, under another name", "lookups", {"idc__requests_lookup_miss.sum"}, COUNTER_MEASURED,'
+           ' NULL},\n')
+
+PARAMETER = """\
+PARAMETER(launch_blocks, "launch-blocks", "blocks of a launch; fit: as many as there is room for", "blocks", 1, 4096, 1,
+          "fit", 0)
+"""
+
 EXPERIMENT = '    {"latency_anew", follows_l2, "global_l2", experiment_latency, .probes = ASKS(CHAIN)},\n'
 
 CARD, RESULT = "results/cards/h200.json", "results/h200/core-matrix.json"
@@ -126,6 +134,17 @@ def workload(scratch):
     scratch.edit("kernels/workloads.def", "#undef WORKLOAD", WORKLOAD + "#undef WORKLOAD")
 
 
+def counter(scratch):
+    head = "const struct counter counters[] = {\n"
+    scratch.edit("harness/cell/counter.c", head, head + COUNTER)
+
+
+def axis(scratch):
+    """The row, and its bit in the row of lookup."""
+    scratch.edit("patterns/parameters.def", "#undef PARAMETER", PARAMETER + "#undef PARAMETER")
+    scratch.edit("kernels/workloads.def", "PARAMETER_BIT(table_count),", "PARAMETER_BIT(table_count) + PARAMETER_BIT(launch_blocks),")
+
+
 def command(scratch):
     """A file, and its name in the list of main.c."""
     scratch.add("harness/result/greet_command.c", COMMAND)
@@ -152,7 +171,7 @@ checked_ptx = functools.lru_cache(maxsize=None)(Scratch.check_ptx)
 checked_sass = functools.lru_cache(maxsize=None)(Scratch.check_sass)
 
 # What each adds is in one place, but for a command's name and a card's value.
-EVERY = (pattern, path, workload, command, export_format, experiment, key_of_a_card)
+EVERY = (pattern, path, workload, counter, axis, command, export_format, experiment, key_of_a_card)
 
 
 class Row(Changes):
@@ -229,6 +248,28 @@ class Addition(Changes):
         done = self.scratch.run(*words)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout + done.stderr
+
+    def test_counter(self):
+        self.change(counter)
+        self.assertIn("fresh_misses", [row["name"] for row in self.scratch.rows("counters")])
+        cells, _ = self.scratch.cells("--elements", "4096", "--path", "constant", "--pattern", "per_warp")
+        self.assertEqual(cells[0]["counters"]["fresh_misses"]["kind"], "measured")
+        self.assertRegex(self.said("build/cbank", "counters", "result.json", "fresh_misses"), r"(?m)\bfresh_misses$")
+        self.assertRegex(self.said("build/cbank", "help", "--completion"), r"(?m)--counters\b[^;]*\bfresh_misses\b")
+
+    def test_axis_of_lookup(self):
+        """Identities and CSV of cells without it stay as they were."""
+        self.change(axis)
+        row = self.scratch.rows("parameters")[-1]
+        self.assertEqual((row["name"], row["option"], row["taken_by"]), ("launch_blocks", "--launch-blocks", ["lookup"]))
+        plan = ("--workload", "lookup", "--path", "constant", "--source", "sorted", "--elements", "4096")
+        cells, _ = self.scratch.cells(*plan, "--launch-blocks", "fit,7")
+        plain = "lookup/constant/sorted/4096/256/hot/loads=4/in_flight=1"
+        self.assertEqual([cell["identity"] for cell in cells], [plain, plain + "/launch_blocks=7"])
+        self.assertEqual([cell["parameters"].get("launch_blocks") for cell in cells], [None, 7])
+        before = self.scratch.run(os.path.join(built(), "build/cbank"), "export", "--format", "csv", RESULT).stdout
+        self.assertEqual(self.said("build/cbank", "export", "--format", "csv", RESULT), before)
+        self.assertIn("--launch-blocks", self.said("build/cbank", "run", "--elements", "64", "--launch-blocks", "5000", status=2))
 
     def test_command(self):
         self.change(command)

@@ -53,14 +53,6 @@ const char *error_text(enum api api, int code)
     return code ? "an error that the simulation has no text for" : "no error";
 }
 
-const char *error_name(int code)
-{
-    for (size_t i = 0; i < ERROR_ROWS; i++)
-        if (error_rows[i].code[API_RUNTIME] == code)
-            return error_rows[i].names[API_RUNTIME];
-    return code ? "cudaErrorOther" : "cudaSuccess";
-}
-
 static __thread int last_error;
 
 int runtime_error(int code)
@@ -70,12 +62,11 @@ int runtime_error(int code)
     return code;
 }
 
-int runtime_last_error(int reset)
+int runtime_last_error(void)
 {
     const int code = last_error;
 
-    if (reset)
-        last_error = device_current()->sticky;
+    last_error = device_current()->sticky;
     return code;
 }
 
@@ -140,13 +131,6 @@ static bool is_planted(const struct planted *planted, enum entry entry)
     return strcmp(planted->name, rows[entry].name) == 0 && calls[entry] == planted->nth;
 }
 
-static void hang(void)
-{
-    entry_unlock();
-    for (;;)
-        pause();
-}
-
 /* What the script says of this call. */
 static int scripted(enum entry entry)
 {
@@ -154,8 +138,11 @@ static int scripted(enum entry entry)
     int code = stuck[entry];
 
     for (size_t i = 0; i < settings.hang.count; i++)
-        if (is_planted(&settings.hang.of[i], entry))
-            hang();
+        if (is_planted(&settings.hang.of[i], entry)) {
+            entry_unlock();
+            for (;;)
+                pause();
+        }
     if (settings.lost > 0 && (double)failing_calls >= settings.lost) {
         if (api == API_RUNTIME || api == API_DRIVER)
             device_break(device_current(), error_code(API_RUNTIME, "lost"));

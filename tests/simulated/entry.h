@@ -44,14 +44,13 @@ void entry_leave(const int *entered);
 void entry_unlock(void);
 void entry_lock(void);
 
-/* The code of an error by name or number in an API; its text; what the runtime calls it. */
+/* The code of an error by name or number in an API; its text. */
 int error_code(enum api api, const char *name);
 const char *error_text(enum api api, int code);
-const char *error_name(int code);
 
-/* The runtime's last error of this thread: set, asked for, reset. */
+/* The runtime's last error of this thread: sets it; returns and resets it. */
 int runtime_error(int code);
-int runtime_last_error(int reset);
+int runtime_last_error(void);
 
 /* The number of threads' captures that are open. */
 void entry_capturing(int difference);

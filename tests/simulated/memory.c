@@ -152,15 +152,6 @@ void block_close(struct block *block)
     block_unmap(block);
 }
 
-void memory_reset(const struct device *device)
-{
-    for (struct block *block = blocks, *next; block; block = next) {
-        next = block->next;
-        if (block->device == device)
-            block_close(block);
-    }
-}
-
 /* Computes all that is to be written into a block. */
 static void settle(struct block *block)
 {

@@ -38,29 +38,8 @@ struct event {
     unsigned gpu_instance, compute_instance;
 };
 
-/* Not declared in a header here. */
-int nvmlInit_v2(void);
-int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvml_device *out);
-int nvmlSystemGetDriverVersion(char *text, unsigned bytes);
-int nvmlDeviceGetVbiosVersion(nvml_device device, char *text, unsigned bytes);
-int nvmlDeviceGetEccMode(nvml_device device, int *now, int *pending);
-int nvmlDeviceGetMigMode(nvml_device device, unsigned *now, unsigned *pending);
-int nvmlDeviceGetMaxClockInfo(nvml_device device, int clock, unsigned *mhz);
-int nvmlDeviceGetClockInfo(nvml_device device, int clock, unsigned *mhz);
-int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device device, unsigned long long *reasons);
-int nvmlDeviceGetTemperature(nvml_device device, int sensor, unsigned *celsius);
-int nvmlDeviceGetComputeRunningProcesses(nvml_device device, unsigned *count, void *processes);
-int nvmlDeviceGetTotalEccErrors(nvml_device device, int type, int since, unsigned long long *count);
-int nvmlDeviceGetMemoryErrorCounter(nvml_device device, int type, int since, int location, unsigned long long *count);
-int nvmlDeviceGetRetiredPages(nvml_device device, int cause, unsigned *count, unsigned long long *addresses);
-int nvmlDeviceGetRetiredPagesPendingStatus(nvml_device device, int *pending);
-int nvmlDeviceGetRemappedRows(nvml_device device, unsigned *corrected, unsigned *uncorrected, unsigned *pending,
-                              unsigned *failure);
-const char *nvmlErrorString(int code);
-int nvmlEventSetCreate(nvml_event_set *out);
-int nvmlDeviceRegisterEvents(nvml_device device, unsigned long long types, nvml_event_set set);
-int nvmlEventSetWait_v2(nvml_event_set set, struct event *out, unsigned timeout_ms);
-int nvmlEventSetFree(nvml_event_set set);
+/* No header here declares them. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 int nvmlInit_v2(void)
 {
@@ -165,22 +144,6 @@ int nvmlDeviceGetTotalEccErrors(nvml_device device, int type, int since, unsigne
         return error_code(API_NVML, "not_supported");
     *count = (unsigned long long)device_health(device, type == UNCORRECTED ? &settings.ecc_uncorrected
                                                                            : &settings.ecc_corrected);
-    return NVML_OK;
-}
-
-/* All of them are of the device's memory. */
-int nvmlDeviceGetMemoryErrorCounter(nvml_device device, int type, int since, int location, unsigned long long *count)
-{
-    enum { DEVICE_MEMORY = 2 };
-
-    ENTER(nvmlDeviceGetMemoryErrorCounter);
-    (void)since;
-    if (!settings.ecc)
-        return error_code(API_NVML, "not_supported");
-    *count = 0;
-    if (location == DEVICE_MEMORY)
-        *count = (unsigned long long)device_health(device, type == UNCORRECTED ? &settings.ecc_uncorrected
-                                                                               : &settings.ecc_corrected);
     return NVML_OK;
 }
 

@@ -19,13 +19,6 @@ cudaError_t cudaGetDeviceCount(int *count)
     return cudaSuccess;
 }
 
-cudaError_t cudaGetDevice(int *device)
-{
-    ENTER(cudaGetDevice);
-    *device = (int)device_ordinal(device_current());
-    return cudaSuccess;
-}
-
 cudaError_t cudaSetDevice(int device)
 {
     ENTER(cudaSetDevice);
@@ -76,54 +69,18 @@ cudaError_t cudaDriverGetVersion(int *version)
     return cudaSuccess;
 }
 
-cudaError_t cudaRuntimeGetVersion(int *version)
-{
-    ENTER(cudaRuntimeGetVersion);
-    *version = CUDART_VERSION;
-    return cudaSuccess;
-}
-
-/* Nothing is left of the context; what the program holds is not valid any more. */
-cudaError_t cudaDeviceReset(void)
-{
-    ENTER(cudaDeviceReset);
-    device_forget(device_current());
-    memory_reset(device_current());
-    device_current()->sticky = 0;
-    runtime_last_error(true);
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceSynchronize(void)
-{
-    ENTER(cudaDeviceSynchronize);
-    return runtime_error(device_run(device_current()));
-}
-
 /* -- errors -------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGetLastError(void)
 {
     ENTER_TEXT(cudaGetLastError);
-    return runtime_last_error(true);
-}
-
-cudaError_t cudaPeekAtLastError(void)
-{
-    ENTER_TEXT(cudaPeekAtLastError);
-    return runtime_last_error(false);
+    return runtime_last_error();
 }
 
 const char *cudaGetErrorString(cudaError_t code)
 {
     ENTER_TEXT(cudaGetErrorString);
     return error_text(API_RUNTIME, (int)code);
-}
-
-const char *cudaGetErrorName(cudaError_t code)
-{
-    ENTER_TEXT(cudaGetErrorName);
-    return error_name((int)code);
 }
 
 /* -- memory -------------------------------------------------------------------------------------------- */

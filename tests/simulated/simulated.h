@@ -90,15 +90,30 @@ struct grown {
     double before, after;
 };
 
+/* The settings of each kind of value. */
+#define NUMBERS(EACH)                                                                                                 \
+    EACH(devices)                                                                                                     \
+    EACH(host) EACH(swapped) EACH(capability) EACH(memory) EACH(free) EACH(mig) EACH(ecc) EACH(seed) EACH(noise)      \
+        EACH(placement) EACH(table_placement) EACH(odd_table) EACH(code_placement) EACH(making_ms) EACH(drift)        \
+            EACH(mode) EACH(mode_share) EACH(neighbour_ms) EACH(neighbour_burst_ms) EACH(clock) EACH(throttle_ms)     \
+                EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) \
+                    EACH(keep_second) EACH(passes) EACH(wrong) EACH(lost) EACH(xid)
+#define GROWING(EACH)   \
+    EACH(ecc_corrected) \
+    EACH(ecc_uncorrected) EACH(retired) EACH(retired_pending) EACH(remapped) EACH(remap_pending) EACH(remap_failure)
+#define TEXTS(EACH) EACH(slow) EACH(refuse) EACH(ptx) EACH(log) EACH(leaks)
+
 struct settings {
-    double devices, host, swapped, capability, memory, free, mig, ecc;
-    double seed, noise, placement, table_placement, odd_table, code_placement, making_ms, drift, mode, mode_share,
-        neighbour_ms, neighbour_burst_ms;
-    double clock, throttle_ms, throttle_clock, slow_factor, slow_device, pace;
-    double deny_counters, in_turn, keep_second, passes, wrong, lost, xid;
-    struct grown ecc_corrected, ecc_uncorrected, retired, retired_pending, remapped, remap_pending, remap_failure;
-    char slow[SETTING_BYTES], refuse[SETTING_BYTES], ptx[SETTING_BYTES], log[SETTING_BYTES], leaks[SETTING_BYTES];
-    struct planted_list fail, hang, kernel_fault, hang_kernel;
+#define NUMBER(name)  double name;
+#define GROWN(name)   struct grown name;
+#define TEXT_OF(name) char name[SETTING_BYTES];
+    NUMBERS(NUMBER)
+    GROWING(GROWN) TEXTS(TEXT_OF)
+#undef NUMBER
+#undef GROWN
+#undef TEXT_OF
+        struct planted_list fail,
+        hang, kernel_fault, hang_kernel;
 };
 
 /* What CBANK_SIMULATED says; a word that it does not know ends the process with exit code 99. */
@@ -198,9 +213,6 @@ bool memory_set(void *address, int byte, size_t bytes);
 
 /* The launch is to write bytes at an address, later. */
 bool memory_defer(struct launch *launch, void *address, size_t bytes);
-
-/* Gives all of a device back. */
-void memory_reset(const struct device *device);
 
 /* Appends what is left to the file of leaks. */
 void memory_leaks(void *file);

@@ -200,16 +200,6 @@ int device_run(struct device *device)
     return code;
 }
 
-void device_forget(const struct device *device)
-{
-    for (struct CUstream_st *stream = streams; stream; stream = stream->next)
-        if (stream->device == device) {
-            op_list_close(&stream->queue);
-            stream->head = stream->node = 0;
-            stream->hung = false;
-        }
-}
-
 /* -- streams ------------------------------------------------------------------------------------------- */
 
 struct CUstream_st *stream_open(struct device *device)

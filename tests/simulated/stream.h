@@ -61,9 +61,6 @@ int stream_run(struct CUstream_st *stream, bool wait);
 /* The same for all streams of a device. */
 int device_run(struct device *device);
 
-/* Forgets what they have still to do. */
-void device_forget(const struct device *device);
-
 struct CUstream_st *stream_open(struct device *device);
 void stream_close(struct CUstream_st *stream);
 
