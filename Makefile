@@ -426,7 +426,7 @@ plots: ## draw the figures of FILES (default: the committed H200) into results/l
 	@scripts/setup.sh plots
 	@$(MAKE) all
 	@$(PROGRAM) compare --quiet --json $(BUILD)/two-processes.json results/h200/core-matrix.json results/h200/second-process.json
-	@$(PYTHON) scripts/plot.py --program $(PROGRAM) $(ARGS) $(FILES)
+	@$(PROGRAM) plot $(ARGS) $(FILES)
 
 reproduce: ## draw the figures of the README from the committed results into docs/figures/
 	@scripts/setup.sh plots
@@ -477,7 +477,6 @@ fuzz: ## feed documents and command lines that are wrong to what reads them (FUZ
 	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
 
 SHARE := $(DESTDIR)$(PREFIX)/share
-REPORT := figures page page/templates # what cbank report runs, beside the scripts that install names
 # What pip installs from scripts/, too: the Python package, with its templates and styles.
 PACKAGE := $(shell cd scripts && find cbank -type f -not -name '*.pyc')
 
@@ -494,10 +493,7 @@ endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
 	$(foreach file,$(PACKAGE),install -D -m 644 scripts/$(file) $(SHARE)/cbank/python/$(file) &&) true
 	install -d $(SHARE)/cbank/scripts
-	install -d $(REPORT:%=$(SHARE)/cbank/scripts/%)
-	install -m 644 $(wildcard scripts/report.py scripts/plot.py scripts/claims.py scripts/upgrade.py scripts/fit_card.py) \
-	  $(SHARE)/cbank/scripts/
-	$(foreach folder,$(REPORT),install -m 644 $(wildcard scripts/$(folder)/*.*) $(SHARE)/cbank/scripts/$(folder)/ &&) true
+	install -m 644 $(wildcard scripts/upgrade.py scripts/fit_card.py) $(SHARE)/cbank/scripts/
 	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 
 uninstall: ## remove what install put there

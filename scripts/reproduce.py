@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the figures of README.md and docs/ from the committed results, by scripts/plot.py, and makes the page of docs/example:
+"""Draws the figures of README.md and docs/ from the committed results, by cbank plot, and makes the page of docs/example:
 the same bytes each time.
 
 usage: reproduce.py [--program FILE] [-o DIR] [--example DIR]
@@ -22,7 +22,7 @@ import tempfile
 import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FIGURES = ("matrix", "serialization", "capacity", "parts")
+FIGURES = ("matrix", "serialization", "capacity")
 FILES = ("results/h200/core-matrix.json", "results/characterizations/h200.json")
 # Of several chips: the figures and, of each chip, the default plan and the characterization.
 CHIP_FIGURES = {"chips": "What a load costs, on each chip", "generations": "The default plan on each chip"}
@@ -64,9 +64,8 @@ def folder_of(chip):
 
 
 def figures_of(asked, files, figures, folder):
-    return subprocess.run([sys.executable, os.path.join(ROOT, "scripts/plot.py"), *(f"--figure={name}" for name in figures),
-                           "--format", "svg", "--program", asked.program, "-o", os.path.join(asked.output, folder),
-                           *(os.path.join(ROOT, file) for file in files)], check=False).returncode
+    return subprocess.run([asked.program, "plot", *(f"--figure={name}" for name in figures), "--format", "svg", "-o",
+                           os.path.join(asked.output, folder), *(os.path.join(ROOT, file) for file in files)], check=False).returncode
 
 
 def print_figure(asked, stem, title):

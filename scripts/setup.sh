@@ -6,7 +6,7 @@
 #   build, store, plots, contribute   the program, stores, figures and reports, the folder of a chip
 #   test                              make test
 #   all                               make test-all, as far as it is not optional: clang with sanitizers and fuzzer
-#   lint, fleet, browser              optional parts of make test-all: sources, a Slurm cluster, reports in a browser
+#   lint, fleet                       optional parts of make test-all: sources, a Slurm cluster
 #   static, cuda-11.8, distributions  cJSON in the program, the compiler for an old nvcc, chroots of distributions
 #
 # It installs as root, or by sudo where sudo asks for no password. Otherwise it prints the command to type and exits 3.
@@ -46,10 +46,6 @@ needs='
     lint  module  pyflakes              python3-pyflakes    python3-pyflakes    python-pyflakes
     lint  command ctags                 universal-ctags     ctags               ctags
     lint  command cloc                  cloc                cloc                cloc
-    browser command chromium|chromium-browser chromium      chromium            chromium
-    browser command chromedriver        chromium-driver     chromedriver        -
-    browser module  selenium            python3-selenium    python3-selenium    python-selenium
-    browser file    /usr/share/javascript/d3/d3.min.js libjs-d3 -               -
     fleet   command slurmctld       slurm-wlm           slurm-slurmctld     -
     fleet   command slurmd          slurm-wlm           slurm-slurmd        -
     fleet   file    /usr/bin/sbatch slurm-wlm           slurm               -
@@ -60,14 +56,14 @@ needs='
 '
 
 case $1 in
-build | browser | lint | fleet | cuda-11.8 | distributions) wanted=$1 ;;
+build | lint | fleet | cuda-11.8 | distributions) wanted=$1 ;;
 plots) wanted='build plots' ;;
 contribute) wanted='build contribute' ;;
 test) wanted='build store plots contribute test' ;;
 all) wanted='build store plots contribute test all' ;;
 static) wanted='build static' ;;
 *)
-    echo "usage: scripts/setup.sh build|store|plots|contribute|test|all|browser|lint|fleet|static|cuda-11.8|distributions" >&2
+    echo "usage: scripts/setup.sh build|store|plots|contribute|test|all|lint|fleet|static|cuda-11.8|distributions" >&2
     exit 2
     ;;
 esac

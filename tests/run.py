@@ -50,7 +50,7 @@ SECONDS = {"build": 100, "sanitizer build": 65, "sanitizer build, gcc": 110,
            "build, scratch tree": 18, "build, simulated GPU": 9, "build, simulated GPU, sanitizers": 26, "lint": 51,
            "fuzz": 18, "unit tests": 32, "unit tests, sanitizers": 68, "unit tests, sanitizers, gcc": 90,
            "kernels/cuda_11_8": 180, "kernels/toolkit": 85, "kernels/kernel_faults": 40, "kernels/kernel_checks": 27,
-           "end_to_end/report": 50, "end_to_end/readme": 30, "end_to_end/model": 125, "end_to_end/figures": 40, "end_to_end/scratch": 40,
+           "end_to_end/report": 22, "end_to_end/readme": 30, "end_to_end/model": 125, "end_to_end/figures": 90, "end_to_end/analysis": 14, "end_to_end/scratch": 40,
            "end_to_end/packages": 47, "end_to_end/simulated": 18, "end_to_end/faults, sanitizers": 35,
            "end_to_end/walk, sanitizers": 30, "end_to_end/cards": 10, "end_to_end/characterize": 10,
            "end_to_end/e2e": 13, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
@@ -70,7 +70,7 @@ SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py", "
 FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run them.
-ALL = ("scratch.py", "packages.py", "model.py", "report.py", "figures.py", "legible.py", "readme.py", "allocation.py", "faults.py",
+ALL = ("scratch.py", "packages.py", "model.py", "report.py", "figures.py", "readme.py", "allocation.py", "faults.py",
        "walk.py", "consumers.py")
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)

@@ -120,7 +120,7 @@ def read_all(paths):
 def blamed(documents):
     """Turns what a malformed document makes code raise into a sentence about the first document that is not valid.
 
-    Where all of them are valid, the error is one of this package, and is raised as it is."""
+    Where all of them follow their schemas, the sentence names what was stumbled over; CBANK_TRACEBACK=1 says where."""
     try:
         yield
     except NOT_SO as error:
@@ -128,7 +128,10 @@ def blamed(documents):
             wrong = document.wrong_part()
             if wrong:
                 raise Failure(f"{document.path} is not what its schema says at {wrong}; write it again with cbank") from error
-        raise
+        if os.environ.get("CBANK_TRACEBACK"):
+            raise
+        raise Failure(f"{', '.join(document.path for document in documents)} cannot be shown: {type(error).__name__}, {error}; write it "
+                      "again with cbank, or report this") from error
 
 
 def number(value):

@@ -84,6 +84,10 @@ COLUMNS = {
     "state": "state of the cell in the history",
 }
 
+TEXTS = {"document", "source", "source_sha256", "engine", "device", "uuid", "driver", "host", "slot", "started_utc", "identity", "workload",
+         "path", "pattern", "regime", "parameters", "status", "reason", "verified", "flags", "samples_ns", "verdict", "experiment", "number",
+         "unit", "text", "method", "origin", "before", "answered", "with", "state"}
+
 
 def parameters_text(cell):
     return " ".join(f"{name}={value}" for name, value in sorted((cell.get("parameters") or {}).items()))
@@ -218,6 +222,11 @@ def frame(document, process=0):
     same = {"document": document.kind, "source": document.name, "source_sha256": document.sha256, "process": process}
     with documents.blamed([document]):
         made = pandas.DataFrame([{**same, **row} for row in ROWS[document.kind](document.content)])
+        if made.empty:
+            made = pandas.DataFrame(columns=list(COLUMNS))
+        for column in made:
+            if column in COLUMNS and column not in TEXTS:
+                made[column] = pandas.to_numeric(made[column])
     order = [column for column in COLUMNS if column in made]
     return made[order + [column for column in made if column not in COLUMNS]]
 

@@ -1,15 +1,193 @@
 # SPDX-License-Identifier: MIT
-"""`cbank report`."""
+"""`cbank report`: a static page of documents. Writes DIR/index.html, DIR/style.css, DIR/figures/, and DIR/cells/ with a page for
+each result that has all its cells. The page needs no script. The same files make the same bytes; other files in DIR stay.
 
+FILEs are results, characterizations, cards, comparisons, verdicts on fleets and histories; a folder stands for all of its
+documents. Two results of one GPU model are compared. Two chips or more stand beside each other in a first table.
+"""
+
+import argparse
+import itertools
 import os
-import subprocess
-import sys
+import re
+import shutil
 
-from . import instrument
+import jinja2
+
+from . import atlas, documents, frames, instrument, plot, sections, tables
+from .errors import Failure, printable, say
+from .figures import kinds, style
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class One(kinds.Source):
+    """A document of the report: `label` names it on the page and its files, and no two have the same."""
+
+    def __init__(self, document, label):
+        super().__init__(document)
+        self.label, self.cells_page = label, f"cells/{label}.html"
+        self.measured = self.kind != "result" or self.content["engine"] == "cuda"
+        self.anchors = {cell["identity"]: f"cell-{i}" for i, cell in enumerate(self.content["cells"], 1)} if self.kind == "result" else {}
+
+    def href(self, identity):
+        """Where a cell of this result is told; None where it is not."""
+        return f"{self.cells_page}#{self.anchors[identity]}" if identity in self.anchors else None
+
+
+def labelled(found, folders):
+    """A One for each document. Its label is the file's name, with the folder's where that was given, and a number where taken."""
+    taken, made = set(), []
+    for document in found:
+        folder = os.path.dirname(document.path)
+        name = f"{os.path.basename(os.path.abspath(folder))}-{document.stem}" if folder in folders else document.stem
+        stem = re.sub(r"[^\w.-]+", "-", printable(name)).lstrip(".-") or "file"
+        label = next(label for label in itertools.chain([stem], (f"{stem}-{i}" for i in itertools.count(2))) if label.casefold() not in taken)
+        taken.add(label.casefold())
+        with documents.blamed([document]):
+            made.append(One(document, label))
+    return made
+
+
+# -- what it says -------------------------------------------------------------------------------------------------
+
+
+def comparisons_of(ones):
+    """[(name, comparison, base, new)]: those that were given, or of two results what the instrument says; and why there is none."""
+    results = [one for one in ones if one.kind == "result"]
+    given = [one for one in ones if one.kind == "comparison"]
+    if given or len(results) != 2:
+        return [(one.label, one.document, *sides_of(one, results)) for one in given], None
+    base, new = results
+    if base.content["device"]["name"] != new.content["device"]["name"]:
+        return [], "the results are of two models of GPUs"
+    try:
+        text = instrument.call(["compare", "--quiet", "--json", "-", "--", base.document.path, new.document.path], (0, 1, 4))
+        return [(f"{base.label} and {new.label}", documents.Document("comparison.json", text.encode()), base, new)], None
+    except Failure as failure:
+        return [], str(failure)
+
+
+def sides_of(one, results):
+    """The results that a comparison is of, each None where it was not given."""
+    by_name = {result.document.name: result for result in results}
+    return [by_name.get(os.path.basename(one.content[side]["label"] or "")) for side in ("base", "new")]
+
+
+# By how bad it is: the class of the verdict, its sign and its word.
+VERDICTS = {"bad": ("\N{HEAVY BALLOT X}", "Worse"), "doubt": ("\N{WARNING SIGN}", "With care"), "good": ("\N{HEAVY CHECK MARK}", "Good")}
+
+
+def verdict_of(ones, comparisons):
+    """(class, sign, word, [(text, href)]): findings before doubts, and doubts before what is well."""
+    results = [one for one in ones if one.kind == "result"]
+    cells = [cell for one in results for cell in one.content["cells"]]
+    failed, flagged = (sum(map(test, cells)) for test in (lambda cell: cell["status"] == "failed", lambda cell: bool(cell["flags"])))
+    equal, compared = sections.exact([one for one in results if one.measured])
+    fleets = [(one, sections.fleet_section(one)["summary"]) for one in ones if one.kind == "fleet"]
+    said = [(f"{name}: {document.content['summary']}", document.content) for name, document, _, _ in comparisons]
+    bad = [(text, "#comparison") for text, content in said if content["counts"]["regressed"]]
+    bad += [(f"{one.label}: {text}", "#fleet") for one, text in fleets if any(finding["fails"] for finding in one.content["findings"])]
+    bad += [(f"{tables.plural(failed, 'cell')} failed", "#findings")] * bool(failed)
+    bad += [(f"exact counters: only {tables.of_all(equal, compared)} equal to expected", "#findings")] * (equal < compared)
+    modelled, incomplete = [one.label for one in results if not one.measured], [one.label for one in results if not one.content["complete"]]
+    doubts = [(text, "#comparison") for text, content in said if not content["comparable"] or content["counts"]["inconclusive"] or content["counts"]["invalid"]]
+    doubts += [(f"modelled, not measured: {', '.join(modelled)}", "#environment")] * bool(modelled)
+    doubts += [(f"interrupted: {', '.join(incomplete)}", "#cells")] * bool(incomplete)
+    doubts += [(f"{tables.of_all(flagged, len(cells))} cells are flagged", "#findings")] * bool(flagged)
+    well = [(text, "#comparison") for text, _ in said] + [(f"{one.label}: {text}", "#fleet") for one, text in fleets]
+    well += [(f"{tables.of_all(sum(cell['status'] == 'ok' for cell in cells), len(cells))} cells ok, none failed", None)] * bool(cells)
+    well += [(f"all {tables.count(compared)} exact counters equal to expected", None)] * bool(compared)
+    kind = "bad" if bad else "doubt" if doubts else "good"
+    return kind, *VERDICTS[kind], bad or doubts or well or [("nothing in these files is a finding", None)]
+
+
+def order_of_tables():
+    """Places of paths and patterns in the instrument's tables, and the paths that load nothing."""
+    rows = {name: instrument.ask(["list", name, "--json"]) for name in ("paths", "patterns")}
+    return {**{name: {row["name"]: place for place, row in enumerate(of)} for name, of in rows.items()},
+            "loadless": {row["name"] for row in rows["paths"] if not row.get("loads", True)}}
+
+
+def title_of(ones):
+    devices = sorted({one.content["device"]["name"] for one in ones if one.content.get("device") and one.measured})
+    return "cbank report: " + (", ".join(devices) if 0 < len(devices) < 4 else tables.plural(len(devices), "device") if devices else ones[0].label)
+
+
+def content_of(ones, others):
+    """What the template takes, but for the figures."""
+    of = {kind: [one for one in ones if one.kind == kind] for kind in frames.ROWS}
+    comparisons, why_none = comparisons_of(ones)
+    order = order_of_tables()
+    kind, sign, word, said = verdict_of(ones, comparisons)
+    notes = [f"{path} is not shown: a report does not have such documents" for path in others] + [f"No comparison: {why_none}."] * bool(why_none)
+    chips = atlas.table([one for one in ones if one.kind in ("result", "characterization", "card")])
+    return {"title": title_of(ones), "subtitle": ", ".join(tables.plural(len(its), name) for name, its in of.items() if its),
+            "verdict": {"kind": kind, "sign": sign, "word": word, "said": said}, "notes": notes, "chips": chips,
+            "results": of["result"], "summary": sections.summary_table(of["result"]) if of["result"] else None,
+            "findings": [(f"{one.label}: {text}", href) for one in of["result"] for text, href in sections.findings(one)],
+            "environment": sections.environment_tables(ones),
+            "matrices": [(one, sections.matrix_tables(one, order)) for one in of["result"]],
+            "characterizations": [(one.label, *sections.characterization_tables(one)) for one in of["characterization"]],
+            "cards": [sections.card_table(one) for one in of["card"]],
+            "parts": [("comparison", "Comparison", [sections.comparison_section(*its) for its in comparisons]),
+                      ("fleet", "Fleet", [sections.fleet_section(one) for one in of["fleet"]]),
+                      ("history", "History", [sections.history_section(one) for one in of["history"]])],
+            "sources": tables.Table("Files", ["file", "kind", "SHA-256"], [[one.document.name, one.kind, one.document.sha256] for one in ones]),
+            "version": instrument.call(["--version"]).strip(), "compared": [kinds.Source(document) for _, document, _, _ in comparisons]}
+
+
+# -- writing ------------------------------------------------------------------------------------------------------
+
+
+def environment():
+    """Templates. Every text is escaped, and has no control characters."""
+    made = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True, undefined=jinja2.StrictUndefined,
+                              finalize=lambda value: printable(value) if type(value) is str else value)
+    made.globals["next_id"] = map(str, itertools.count(1)).__next__
+    return made
+
+
+def figures_of(sources, folder, own_style=None):
+    """[(kind, method, [(drawing, table)])] of what was drawn, and what is missing. Says how far it is: drawing takes seconds."""
+    drawn, missing = plot.pages(sources, style.WIDTHS_MM["two"])
+    for i, paths in enumerate(plot.draw_all(drawn, folder, style.WIDTHS_MM["two"], ["svg"], own_style), 1):
+        say("", f"figure {i} of {len(drawn)}: {os.path.basename(paths[0])}")
+    groups = itertools.groupby(drawn, key=lambda drawing: drawing.kind)
+    return [(name, kinds.KINDS[name].method, [(drawing, sections.figure_table(drawing)) for drawing in its]) for name, its in groups], missing
+
+
+def make_folders(folder, with_cells):
+    try:
+        for path in (folder, os.path.join(folder, "figures"), *([os.path.join(folder, "cells")] if with_cells else [])):
+            os.makedirs(path, exist_ok=True)
+            if not os.access(path, os.W_OK | os.X_OK):
+                raise Failure(f"cannot write into {path}; name another folder: -o DIR")
+    except OSError as error:
+        raise Failure(f"cannot make {error.filename}: {error.strerror}; name another folder: -o DIR") from None
 
 
 def main(words):
-    script = os.path.join(instrument.HERE, "../report.py")
-    if not os.path.exists(script):
-        script = os.path.join(instrument.HERE, "../../scripts/report.py")
-    return subprocess.run([sys.executable, "-I", "-B", script, "--program", instrument.program(), *words], check=False).returncode
+    parser = argparse.ArgumentParser(prog="cbank report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder of the page, made where there is none")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="documents, or folders of them")
+    asked = parser.parse_args(words)
+    found, others = documents.read_all(asked.files)
+    if not found:
+        raise Failure(f"{asked.files[0]} holds nothing that a report shows; name results or characterizations")
+    ones = labelled(found, {os.path.normpath(path) for path in asked.files if os.path.isdir(path)} | {path.rstrip("/") for path in asked.files if os.path.isdir(path)})
+    templates = environment()
+    with documents.blamed(found):
+        content = content_of(ones, others)
+        cells = {one.cells_page: {"one": one, "cells": sections.cell_facts(one), "version": content["version"]} for one in content["results"]}
+    make_folders(asked.output, bool(cells))
+    given = [one for one in ones if one.kind != "comparison"]
+    with documents.blamed(found):
+        content["figures"], content["missing"] = figures_of(given + content["compared"], os.path.join(asked.output, "figures"))
+        pages = {"index.html": ("index.html", content), **{path: ("cells.html", its) for path, its in cells.items()}}
+        texts = {path: templates.get_template(name).render(**its) + "\n" for path, (name, its) in pages.items()}
+    for path, text in texts.items():
+        plot.write(os.path.join(asked.output, path), text.encode("utf-8", errors="replace"))
+    shutil.copyfile(os.path.join(HERE, "templates/style.css"), os.path.join(asked.output, "style.css"))
+    print(printable(os.path.join(asked.output, "index.html")))
+    return 0

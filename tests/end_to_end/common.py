@@ -8,6 +8,7 @@ runs the COMMAND, a make into the folder BUILD, with what build/ has compiled.
 
 import contextlib
 import importlib
+import io
 import json
 import os
 import runpy
@@ -133,6 +134,18 @@ def run_script(name, *arguments, folder=None, environment=None, loads=(), second
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(words, status, out.read(), err.read())
+
+
+sys.path.insert(1, os.path.join(ROOT, "scripts"))  # the package cbank
+
+
+def analysis(*words):
+    """A command of the package cbank, run in this process: what subprocess.run returns."""
+    from cbank.__main__ import main
+    os.environ["CBANK_PROGRAM"] = CBANK
+    with contextlib.redirect_stdout(io.StringIO(newline="")) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        status = main([str(word) for word in words])
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
 class Scratch(unittest.TestCase):

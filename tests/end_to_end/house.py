@@ -43,8 +43,7 @@ class House(unittest.TestCase):
         return sources(*(f"{folder}/**/*.{ending}" for folder in FOLDERS for ending in ("c", "h", "S", "cu", "def")))
 
     def test_license_comes_first(self):
-        for name in self.code() + sources("tests/**/*.[ch]", "tests/**/*.py", "scripts/*", "scripts/figures/*",
-                                          "scripts/page/*", "scripts/page/templates/*", "Makefile", ".ci/run", ".clang-*",
+        for name in self.code() + sources("tests/**/*.[ch]", "tests/**/*.py", "scripts/*", "scripts/cbank/**/*.*", "Makefile", ".ci/run", ".clang-*",
                                           "tests/.clang-*", ".editorconfig", ".shellcheckrc", "CITATION.cff",
                                           ".github/**/*.yml"):
             if os.path.isfile(os.path.join(ROOT, name)):
@@ -85,8 +84,7 @@ class House(unittest.TestCase):
                          "process_trial.py --program cbank --json c/trial.json --run 10")
 
     def test_lines_are_clean(self):
-        for name in self.code() + sources("tests/**/*.[ch]", "tests/**/*.py", "scripts/*.py", "scripts/figures/*.*",
-                                          "scripts/page/*.*", "scripts/page/templates/*", "scripts/*.sh"):
+        for name in self.code() + sources("tests/**/*.[ch]", "tests/**/*.py", "scripts/*.py", "scripts/cbank/**/*.*", "scripts/*.sh"):
             for number, line in enumerate(lines(name), 1):
                 with self.subTest(f"{name}:{number}"):
                     self.assertNotRegex(line, r"^(<{7}|>{7}) ")  # of a merge

@@ -22,18 +22,14 @@ CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(O
 # What there is of every kind that is installed, by its place below the prefix.
 PROGRAMS = ("bin/cbank", "share/cbank/scripts/fleet_run.sh", "share/cbank/scripts/fleet.sbatch")
 INSTALLED = {"bin/cbank": "build/cbank", "lib/libcbank.a": "build/libcbank.a", "include/cbank.h": "harness/cbank.h",
-             "share/cbank/scripts/report.py": "scripts/report.py",
-             "share/cbank/scripts/plot.py": "scripts/plot.py",
              "share/cbank/scripts/upgrade.py": "scripts/upgrade.py",
              "share/cbank/scripts/fit_card.py": "scripts/fit_card.py",
-             "share/cbank/scripts/claims.py": "scripts/claims.py",
              "share/cbank/scripts/fleet_run.sh": "scripts/fleet_run.sh",
              "share/cbank/scripts/fleet.sbatch": "scripts/fleet.sbatch",
              "share/bash-completion/completions/cbank": "scripts/completion.bash",
              "share/man/man1/cbank.1": "docs/cbank.1"}
 INSTALLED_FROM = {"share/cbank": "results/*schema.json", "share/cbank/cards": "results/cards/*.json",
-                  "share/cbank/scripts/figures": "scripts/figures/*.*", "share/cbank/scripts/page": "scripts/page/*.*",
-                  "share/cbank/scripts/page/templates": "scripts/page/templates/*.*"}
+                  **{f"share/cbank/python/{folder}": f"scripts/{folder}/*.*" for folder in ("cbank", "cbank/figures", "cbank/templates")}}
 
 
 def run(folder, *command, umask=0o022, status=0):
@@ -153,7 +149,7 @@ class Packaging(unittest.TestCase):
         self.assertEqual(os.path.basename(package).split("_")[:2], ["cbank", self.version])
         self.assertEqual(self.field(package, "Version"), self.version)
         self.assertRegex(self.field(package, "Depends"), r"^libc6 \(>= 2\.\d+\), libcjson1$")
-        self.assertEqual(self.field(package, "Recommends"), "python3-jinja2, python3-matplotlib")
+        self.assertEqual(self.field(package, "Recommends"), "python3-jinja2, python3-jsonschema, python3-matplotlib, python3-pandas, python3-scipy")
 
         place = os.path.join(self.folder, "package")
         run("/", "dpkg-deb", "--raw-extract", package, place)

@@ -9,6 +9,7 @@ CBANK_CUDA names the CUDA toolkit; without one, what needs it is skipped.
 import functools
 import json
 import os
+import sys
 import unittest
 
 from common import ROOT
@@ -90,35 +91,12 @@ EXPERIMENT = '    {"latency_anew", follows_l2, "global_l2", experiment_latency, 
 CARD, RESULT = "results/cards/h200.json", "results/h200/core-matrix.json"
 
 FIGURE = """\
-# SPDX-License-Identifier: MIT
-from . import documents
-
-NAME = "greeting"
-PLACE = 1000
-SUMMARY = "hello"
-TAKES = ("result",)
-NEEDS = "a result"
-METHOD = ""
-COLUMNS = ("cells", "source", "source_sha256")
+def greeting(sources):
+    rows = timed(sources[0])
+    made = times(rows, panel="hello", series=rows["path"], x=rows["elements"], y=rows["time_ns"])
+    return [Drawing("greeting", "greeting", made, f"There are {len(rows)} cells.", {None: ("elements", "ns")}, [sources[0].document])]
 
 
-def rows(document, selection=documents.ALL):
-    return [{"cells": len(documents.chosen(document, selection)), **document.source()}]
-
-
-def says(made):
-    return f"There are {made[0]['cells']} cells."
-
-
-def pages(made, _width_mm):
-    return [made]
-
-
-def draw(made, width_mm, note=None):
-    from . import style
-    figure, body = style.figure(width_mm, 40, [], note)
-    body.subplots().plot([0, 1], [0, made[0]["cells"]])
-    return figure
 """
 
 
@@ -311,16 +289,29 @@ class Addition(Changes):
 
 
 class Drawing(Case):
-    """A figure is a file."""
+    """A figure and a conversion are a function and a row."""
+
+    def cbank(self, *words):
+        done = self.scratch.run("env", "PYTHONPATH=scripts", sys.executable, "-m", "cbank", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
 
     def test_figure(self):
-        self.scratch.add("scripts/figures/greeting.py", FIGURE)
-        self.assertRegex(self.scratch.check("plot", "--list").stdout, r"(?m)^ +greeting +hello")
-        done = self.scratch.check("plot", "-o", "out", "--figure", "greeting", "--format", "svg", RESULT)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("\n24,", self.scratch.read("out/core-matrix-greeting.csv"))
-        self.assertIn("</svg>", self.scratch.read("out/core-matrix-greeting.svg"))
-        self.assertIn("There are 24 cells.", self.scratch.read("out/core-matrix-greeting.txt"))
+        kinds = "scripts/cbank/figures/kinds.py"
+        self.scratch.edit(kinds, "# -- the table", FIGURE + "# -- the table")
+        self.scratch.edit(kinds, "KINDS = {", 'KINDS = {\n    "greeting": Kind(greeting, ("result",), "lines", "hello", ""),')
+        self.assertRegex(self.cbank("plot", "--help"), r"(?m)^ +greeting +hello")
+        self.cbank("plot", "-o", "out", "--figure", "greeting", "--format", "svg", RESULT)
+        self.assertEqual(self.scratch.read("out/greeting.csv").count("\n"), 25)
+        self.assertIn("</svg>", self.scratch.read("out/greeting.svg"))
+        self.assertEqual("There are 24 cells.\n", self.scratch.read("out/greeting.txt"))
+
+    def test_conversion(self):
+        convert = "scripts/cbank/convert.py"
+        self.scratch.edit(convert, "# -- the command", 'def count(catalogue):\n    return f"{len(catalogue.cells)} cells\\n"\n\n\n# -- the command')
+        self.scratch.edit(convert, "FORMATS = {", 'FORMATS = {"count": (count, "result"), ')
+        self.assertEqual(self.cbank("convert", "--to", "count", RESULT), "24 cells\n")
+        self.assertIn("one of count, gbench", self.cbank("convert", "--help"))
 
 
 class Rooms(Case):

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""`cbank atlas`: several chips beside each other: each fact about their constant path, with its interval and its source."""
+
+import argparse
+import sys
+
+import pandas
+
+from . import documents, tables
+from .errors import Failure, printable
+from .figures import kinds
+
+# A fact: its name; the experiment of a characterization, its level, and the name of the number; the key of a card.
+FACTS = (
+    ("L1 constant cache, bytes", ("geometry_constant", 1, "capacity_bytes"), "levels.idc.capacity_bytes"),
+    ("L1 constant cache, line, bytes", ("geometry_constant", 1, "line_bytes"), "levels.idc.line_bytes"),
+    ("L1 constant cache, ways", ("geometry_constant", 1, "ways"), "levels.idc.ways"),
+    ("L1 constant cache, replacement", ("geometry_constant", 1, "replacement_name"), "levels.idc.replacement"),
+    ("L1 constant cache, latency, cycles", ("latency_constant", None, "latency"), "levels.idc.latency_cycles"),
+    ("L1.5 constant cache, bytes", ("geometry_constant_modules", 2, "capacity_bytes"), "levels.gcc.capacity_bytes"),
+    ("L1.5 constant cache, line, bytes", ("geometry_constant_modules", 2, "line_bytes"), "levels.gcc.line_bytes"),
+    ("L1.5 constant cache, ways", ("geometry_constant_modules", 2, "ways"), "levels.gcc.ways"),
+    ("L1.5 constant cache, replacement", ("geometry_constant_modules", 2, "replacement_name"), "levels.gcc.replacement"),
+    ("L1.5 constant cache, latency, cycles", ("geometry_constant_modules", 2, "latency"), "levels.gcc.latency_cycles"),
+    ("L1.5 constant cache, SMs that share it", None, "levels.gcc.sms"),
+    ("a further address, latency, cycles", ("serialization_constant", None, "latency_per_extra_address"), None),
+    ("a further address, cycles of an SM", ("serialization_constant", None, "cycles_per_load_per_extra_address"), "levels.idc.request_cycles"),
+    ("constant, loads a cycle and SM", ("throughput_constant", None, "loads_per_cycle"), None),
+    ("uniform path, latency, cycles", ("latency_constant_uniform", None, "latency"), None),
+    ("uniform path, loads a cycle and SM", ("throughput_constant_uniform", None, "loads_per_cycle"), None),
+    ("L1, latency, cycles", ("latency_global", None, "latency"), None),
+    ("L1, bytes that hit", ("geometry_global", 1, "fits_bytes"), None),
+    ("L2, latency, cycles", ("latency_global_l2", None, "latency"), None),
+    ("L2, bytes", None, "l2_bytes"),
+    ("launch, ns", None, "launch_ns"),
+)
+# Numbers that a card quotes from other publications, by name and level, and the fact that they are of.
+QUOTED = {("latency", 1): 4, ("capacity", 1): 0, ("capacity_bytes", 1): 0, ("capacity", 2): 5, ("capacity_bytes", 2): 5}
+ASSUMED, OF_OTHERS = "assumed", ("characterized", "fitted", "counted")  # origins in a card: no fact, and a fact of other documents
+STRIDE = 4  # bytes between distinct addresses
+COLUMNS = ["chip", "fact", "value", "low", "high", "text", "source", "reason"]
+
+
+def facts(sources):
+    """What all sources say, as a table of COLUMNS. A card that is of no measured chip is a chip by itself."""
+    measured = {source.content["device"]["name"] for source in sources if source.kind != "card"}
+    made = []
+    for source in sources:
+        if source.kind == "card":
+            words = source.content["name"].upper().split()
+            chip = next((name for name in sorted(measured) if set(words) <= set(name.upper().split())), source.content["name"])
+            made += of_card(chip, source)
+        elif source.kind == "characterization":
+            made += of_characterization(source)
+        elif source.content["engine"] == "cuda" and source.content["device"].get("launch_ns"):
+            launch = source.content["device"]["launch_ns"]
+            made.append([source.content["device"]["name"], "launch, ns", launch, None, None, None, "results, the median of them", None])
+    rows = pandas.DataFrame(made, columns=COLUMNS)
+    own = rows["source"].isin(OF_OTHERS)  # what a card repeats of documents that are here
+    rows = rows[~own | (rows.groupby(["chip", "fact"])["source"].transform("nunique") == 1)]
+    launches = rows["source"] == "results, the median of them"
+    medians = rows[launches].groupby("chip")["value"].agg(value="median", low="min", high="max").reset_index()
+    return pandas.concat([rows[~launches], medians.assign(fact="launch, ns", source="results, the median of them")], ignore_index=True)
+
+
+def of_characterization(source):
+    chip, rows = source.content["device"]["name"], source.frame
+    experiments = {entry["name"]: entry for entry in source.content["experiments"]}
+    for name, where, _ in FACTS:
+        if where is None:
+            continue
+        experiment, level, number = where
+        found = rows[(rows["experiment"] == experiment) & (rows["number"] == number)]
+        found = found[found["level"] == level] if level else found[found.get("stride_bytes", pandas.Series(STRIDE, found.index)).fillna(STRIDE) == STRIDE]
+        if number == "loads_per_cycle":
+            found = found.sort_values("value", ascending=False)
+        if len(found):
+            row = found.iloc[0]
+            # An access of a walk is timed alone: what reading the clock adds is taken off.
+            clock = (kinds.clock_cycles(experiments, experiments[experiment]) or float("nan")) if level and number == "latency" else 0
+            yield [chip, name, row["value"] - clock, row["low"] - clock, row["high"] - clock, row.get("text"), f"characterized, {source.document.name}", row["reason"]]
+
+
+def of_card(chip, source):
+    rows = source.frame
+    by_key = {row["number"]: row for row in rows[rows["origin"].notna()].to_dict("records")}
+    for name, _, key in FACTS:
+        row = by_key.get(key)
+        if row and row["origin"] != ASSUMED:
+            method = f": {row['method']}" if row["origin"] == "published" and row["method"] else ""
+            yield [chip, name, row["value"], row["low"], row["high"], row["text"], f"{row['origin']}{method}", None]
+    for row in rows[rows["origin"].isna()].to_dict("records"):
+        place = QUOTED.get((row["number"], row.get("level")))
+        if place is not None and row["experiment"] == "published":
+            yield [chip, FACTS[place][0], row["value"], row["low"], row["high"], None, f"published: {row['method']}", None]
+
+
+def agree(rows):
+    """Whether intervals touch, or names are the same."""
+    if rows["text"].notna().any():
+        return rows["text"].nunique() < 2
+    return rows["low"].fillna(rows["value"]).max() <= rows["high"].fillna(rows["value"]).min()
+
+
+def grid(rows):
+    """(names of chips, {fact: texts}, notes). A number in round brackets names the source, and stands below."""
+    known = rows[rows["value"].notna() | rows["text"].notna()].drop_duplicates(["chip", "fact", "value", "text", "source"])
+    chips, numbers, notes, lines = list(dict.fromkeys(rows["chip"])), {}, [], {}
+    for name, _, _ in FACTS:
+        texts = []
+        for chip in chips:
+            its = known[(known["chip"] == chip) & (known["fact"] == name)]
+            marks = "".join(f"({numbers.setdefault(source, len(numbers) + 1)})" for source in dict.fromkeys(its["source"]))
+            said = [row["text"] if isinstance(row["text"], str) else tables.with_interval(row["value"], row["low"], row["high"]) for row in its.to_dict("records")]
+            apart = len(its) > 1 and not agree(its)
+            if apart:
+                notes.append(f"{chip}, {name}: sources disagree: " + "; ".join(f"{text} ({source})" for text, source in zip(said, its["source"])))
+            texts.append(f"{'⚠ ' * apart}{said[0]} {marks}" if said else None)
+        if any(texts):
+            lines[name] = texts
+    return chips, lines, notes + [f"({number}) {source}" for source, number in numbers.items()]
+
+
+def table(sources):
+    """The table of a report; None where there are not two chips."""
+    chips, lines, notes = grid(facts(sources))
+    if len(chips) < 2:
+        return None
+    return tables.Table("Chips beside each other", ["fact", *chips], [[name, *texts] for name, texts in lines.items()], notes)
+
+
+def main(words):
+    parser = argparse.ArgumentParser(prog="cbank atlas", description=__doc__)
+    parser.add_argument("--csv", action="store_true", help="every value of every source as CSV: " + ", ".join(COLUMNS))
+    parser.add_argument("--markdown", action="store_true", help="a Markdown table")
+    parser.add_argument("files", metavar="DIR", nargs="+", help="folders of chips, or results, characterizations and cards")
+    asked = parser.parse_args(words)
+    found, _ = documents.read_all(asked.files)
+    sources = [kinds.Source(document) for document in found if document.kind in ("result", "characterization", "card")]
+    if not sources:
+        raise Failure("no result, characterization or card is among these files; name the folder of a chip, such as results/chips/h200")
+    with documents.blamed([source.document for source in sources]):
+        rows = facts(sources)
+        if asked.csv:
+            rows.to_csv(sys.stdout, index=False)
+            return 0
+        chips, lines, notes = grid(rows)
+    cells = [["fact", *chips], *([name, *(text or tables.NONE for text in texts)] for name, texts in lines.items())]
+    if asked.markdown:
+        cells[1:1] = [["---"] * len(cells[0])]
+        print(*("| " + " | ".join(printable(text).replace("|", "\\|") for text in row) + " |" for row in cells), "", *(f"- {printable(note)}" for note in notes), sep="\n")
+        return 0
+    widths = [max(len(printable(row[i])) for row in cells) for i in range(len(cells[0]))]
+    for row in cells:
+        print("  ".join(printable(text).ljust(width) for text, width in zip(row, widths)).rstrip())
+    print(*map(printable, notes), sep="\n")
+    return 0

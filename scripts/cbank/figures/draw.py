@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: MIT
+"""Draws figures. There are three ways: lines against a number, dots in named rows, and a map of squares.
+
+A Drawing holds a table with exactly what is drawn. All ways have the columns `panel` (its title), `series` (what has a look of
+its own) and `flags` (where not empty, the mark is hollow). Lines have `x`, `y`, `low` and `high` (ends of the interval of y),
+and `reference`, a text: such a row is a thin line at y, and at x where that is known. Dots have `row` (its name), `x`, `low`
+and `high` (of x), and `beside`, a text on the right of the row. Maps have `row`, `column`, `x` (the colour) and `beside`, a letter.
+"""
+
+import dataclasses
+import io
+import itertools
+import math
+import textwrap
+import warnings
+
+import pandas
+
+from . import style
+from ..errors import printable
+
+MM = 1 / 25.4  # in inches, which matplotlib counts in
+PAGE_MM = 225  # no page is higher
+PANEL_MM = {"lines": 42, "dots": 15, "map": 26}  # of a panel, without its rows
+LETTER_MM, HANDLE_MM, LEGEND_ROW_MM = 1.25, 10.5, 3.4
+
+
+@dataclasses.dataclass
+class Drawing:
+    """What is drawn on one page."""
+
+    kind: str  # a key of kinds.KINDS
+    stem: str  # name of its files
+    rows: pandas.DataFrame
+    sentence: str  # what it shows
+    labels: dict  # {panel: (below, beside)}; None: of all other panels
+    documents: list  # what it was made of
+    note: str = None  # stands above it: what has to be known
+    band: tuple = None  # share of the x axis where nothing differs: (low, high)
+    together: bool = False  # dots of all series at the same height
+    way: str = None  # lines, dots or map
+
+    def __post_init__(self):
+        """Texts of documents become one line each, without control characters: an SVG has no place for those."""
+        texts = {column: self.rows[column].map(lambda its: printable(its) if isinstance(its, str) else its)
+                 for column in self.rows if self.rows[column].dtype == object}
+        self.rows = self.rows.assign(**texts)
+        self.sentence, self.note = printable(self.sentence), self.note and printable(self.note)
+        self.labels = {panel and printable(panel): tuple(map(printable, its)) for panel, its in self.labels.items()}
+
+    def provenance(self):
+        """Where the data come from, as key and text."""
+        made = {"figure": self.kind}
+        for i, document in enumerate(self.documents, 1):
+            tool, device = document.content.get("tool") or {}, document.content.get("device") or {}
+            facts = {"source": document.name, "sha256": document.sha256, "engine": document.content.get("engine"),
+                     "device": device.get("name"), "driver": device.get("driver"),
+                     "tool": tool and f"cbank {tool.get('version')}, commit {tool.get('git_commit') or 'unknown'}"}
+            made.update((key if len(self.documents) == 1 else f"{key} {i}", printable(value)) for key, value in facts.items() if value)
+        return made
+
+
+# -- pages --------------------------------------------------------------------------------------------------------
+
+
+def pages(drawing, width_mm):
+    """The drawing on as many pages as it needs: panels stay whole unless one alone is higher than a page."""
+    units, made, room = [], [], 0
+    for _, members in drawing.rows.groupby("panel", sort=False):
+        names = members["row"].unique() if height_of(drawing, members) > PAGE_MM else []
+        most = int(PAGE_MM / (row_mm(drawing) or PAGE_MM)) - 5
+        units += [members[members["row"].isin(names[i:i + most])] for i in range(0, len(names), most)] or [members]
+    across = across_of(drawing, width_mm)
+    for members in units:
+        height = height_of(drawing, members) / across
+        if not made or height > room:
+            made.append([])
+            room = PAGE_MM
+        made[-1].append(members)
+        room -= height
+    if len(made) < 2:
+        return [drawing]
+    return [dataclasses.replace(drawing, stem=f"{drawing.stem}-{i}", rows=pandas.concat(part)) for i, part in enumerate(made, 1)]
+
+
+def height_of(drawing, members):
+    """Of a panel, in mm."""
+    rows = members["row"].nunique() * row_mm(drawing) if "row" in members else 0
+    references = members["reference"].notna().sum() if "reference" in members else 0
+    return PANEL_MM[drawing.way] + rows + 3 * references
+
+
+def row_mm(drawing):
+    if drawing.way == "lines":
+        return 0
+    if drawing.way == "map" or drawing.together:
+        return 3.6
+    return max(4.4, 1.15 * drawing.rows["series"].nunique() + 1.2)
+
+
+def across_of(drawing, width_mm):
+    """Panels beside each other: lines in pairs or threes, dots where their rows have the same names."""
+    count = drawing.rows["panel"].nunique()
+    if width_mm < style.WIDE_MM or count == 1:
+        return 1
+    if drawing.way == "dots":
+        alike = drawing.rows.groupby("panel")["row"].apply(lambda rows: tuple(rows.unique())).nunique() == 1
+        return min(3, count) if alike else 1
+    return 2 if count in (2, 4) else min(3, count)
+
+
+# -- a page -------------------------------------------------------------------------------------------------------
+
+
+def draw(drawing, width_mm):
+    """A matplotlib Figure of one page; inside style.sheet()."""
+    from matplotlib.figure import Figure
+    looks = style.looks_of(drawing.rows["series"].dropna().astype(str)) if drawing.way != "map" else {}
+    parts = [(panel, members) for panel, members in drawing.rows.groupby("panel", sort=False)]
+    across = across_of(drawing, width_mm)
+    heights = [height_of(drawing, members) for _, members in parts]
+    heights = [max(heights[i:i + across]) for i in range(0, len(heights), across)]
+    head_mm, labels, said = head_of(drawing, looks, width_mm)
+    figure = Figure(figsize=(width_mm * MM, (sum(heights) + head_mm) * MM), layout="constrained")
+    head, body = figure.subfigures(2, 1, height_ratios=[head_mm, sum(heights)])
+    legend(head, looks, labels, said, drawing, columns_of(labels, width_mm))
+    grid = body.subplots(len(heights), across, squeeze=False, gridspec_kw={"height_ratios": heights})
+    for axes, part in itertools.zip_longest(grid.flat, parts):
+        if part is None:
+            axes.set_visible(False)
+            continue
+        WAYS[drawing.way](axes, drawing, part[1], looks, width_mm / across)
+        names_mm = LETTER_MM * part[1]["row"].str.len().max() if drawing.way != "lines" and axes in grid[:, 0] else 0
+        letters = max(10, int((width_mm / across - 8 - (names_mm if across == 1 else 8)) / LETTER_MM / 1.15))
+        axes.set_title("\n".join(textwrap.wrap(part[0], letters)), loc="left")
+        below, beside = labels_of(drawing, part[1])
+        references = part[1]["reference"].dropna() if "reference" in part[1] else ()
+        axes.set_xlabel("\n".join([*textwrap.wrap(below, letters), *references]))
+        axes.set_ylabel(beside)
+    if drawing.way == "dots" and across > 1:
+        for axes in itertools.chain(*(row[1:] for row in grid)):
+            axes.set_yticklabels([])
+    if drawing.way == "map":
+        bar = body.colorbar(grid.flat[0].collections[0], ax=list(grid.flat), location="bottom", shrink=0.6, aspect=40, pad=0.02)
+        bar.set_label("change of time, %")
+    return figure
+
+
+def labels_of(drawing, members):
+    return drawing.labels.get(members["panel"].iloc[0]) or drawing.labels[None]
+
+
+def head_of(drawing, looks, width_mm):
+    """(height of what stands above the panels, labels of the legend, lines of the note)."""
+    flags = sorted({flag for text in drawing.rows.get("flags", pandas.Series(dtype=str)).dropna() for flag in str(text).split()})
+    notes = [drawing.note, f"hollow: {', '.join(flags)}" if flags else None,
+             f"grey band: the same within {100 * (drawing.band[1] - 1):g} %" if drawing.band else None]
+    said = textwrap.wrap("; ".join(filter(None, notes)), int(width_mm * 0.75))
+    labels = list(looks) if len(looks) > 1 or drawing.way == "dots" else []
+    rows = -(-len(labels) // columns_of(labels, width_mm)) if labels else 0
+    return max(LEGEND_ROW_MM * (rows + len(said)) + 1.2, 1.5), labels, said
+
+
+def columns_of(labels, width_mm):
+    longest = max(map(len, labels), default=1)
+    return max(1, min(len(labels), int(width_mm / (LETTER_MM * longest + HANDLE_MM))))
+
+
+def legend(head, looks, labels, said, drawing, columns):
+    from matplotlib.lines import Line2D
+    line = {} if drawing.way == "lines" and drawing.kind != "counters" else {"linestyle": "none"}
+    handles = [Line2D([], [], **{"linestyle": looks[label].dashes, **line, **style.marks(looks[label])}) for label in labels]
+    if labels:
+        head.legend(handles, labels, loc="lower center", ncol=columns, borderaxespad=0.1)
+    if said:
+        head.text(0.99, 0.95, "\n".join(said), ha="right", va="top", fontstyle="italic", fontsize="small")
+
+
+# -- axes ---------------------------------------------------------------------------------------------------------
+
+
+def fixed_ticks(axis, ticks, texts):
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+    axis.set_major_locator(FixedLocator(list(ticks)))
+    axis.set_major_formatter(FixedFormatter(list(texts)))
+    axis.set_minor_locator(NullLocator())
+
+
+def log_axis(axes, which, low, high, most=6):
+    """A logarithmic axis from low to high, with at most so many round numbers written as they are."""
+    axis = getattr(axes, f"{which}axis")
+    getattr(axes, f"set_{which}scale")("log")
+    getattr(axes, f"set_{which}lim")(low, high)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    fine = [[step / count for step in range(count, 10 * count)] for count in (20, 10, 4, 2)]  # less than a decade
+    for steps in (*fine, (1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
+        ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+        if len(ticks) <= (min(4, most) if steps in fine else most):
+            break
+    ticks = ticks[::-(-len(ticks) // most) or 1]
+    fixed_ticks(axis, ticks, [style.count_text(float(f"{tick:.3g}")) for tick in ticks])
+
+
+def number_axis(axes, values, text, room_mm):
+    """An x axis of whole numbers: logarithmic where they spread, with as many of them written as there is room for."""
+    values = sorted(set(values))
+    spread = values[0] > 0 and values[-1] >= 16 * values[0]
+    place = math.log2 if spread else float
+    if spread:
+        axes.set_xscale("log", base=2)
+    whole, kept = place(values[-1]) - place(values[0]) or 1, []
+    powers = [2**power for power in range(64) if values[0] <= 2**power <= values[-1]]
+    ticks = powers if spread and len(values) > 12 else values[::-(-len(values) // 12)]
+    for value in ticks:
+        letters = len(text(value)) + len(text(kept[-1])) if kept else 0
+        if not kept or (place(value) - place(kept[-1])) / whole * room_mm >= LETTER_MM * letters / 2 + 1.5:
+            kept.append(value)
+    fixed_ticks(axes.xaxis, kept, [text(value) for value in kept])
+    low, high = place(values[0]) - 0.04 * whole, place(values[-1]) + 0.04 * whole
+    axes.set_xlim(*((2**low, 2**high) if spread else (low, high)))
+
+
+def count_axis(axes, values):
+    """A logarithmic x axis of counts, on which 0 has a place."""
+    least, most = max(1.0, float(values[values > 0].min())), float(values.max())
+    axes.set_xscale("symlog", linthresh=least)
+    powers = [10.0**power for power in range(math.ceil(math.log10(least)), math.floor(math.log10(most)) + 1)]
+    ticks = [0.0] * bool((values <= 0).any()) + powers[::-(-len(powers) // 4) or 1]
+    fixed_ticks(axes.xaxis, ticks, [style.count_text(tick) for tick in ticks])
+    axes.set_xlim(-0.3 * least if (values <= 0).any() else least / 1.5, most * 1.5)
+
+
+def value_axis(axes, which, rows, value, base=None):
+    """Of times and cycles: logarithmic where they spread, else from 0 on or about `base`."""
+    ends = pandas.concat([rows[value], rows["low"], rows["high"]]).dropna()
+    low, high = float(ends.min()), float(ends.max())
+    if base is None and low > 0 and high > 4 * low or base and low > 0 and high > 2 * low:
+        log_axis(axes, which, low / 1.15, high * 1.15)
+    elif base is None and low >= 0:
+        getattr(axes, f"set_{which}lim")(0, high * 1.1 or 1)
+    else:
+        aside = 0.05 * (high - low) or 0.01
+        getattr(axes, f"set_{which}lim")(low - aside, high + aside)
+
+
+def errors(rows, value):
+    """Lengths below and above the values; 0 where there is no interval."""
+    low, high = (rows[end].fillna(rows[value]) for end in ("low", "high"))
+    return [(rows[value] - low).clip(lower=0), (high - rows[value]).clip(lower=0)]
+
+
+# -- ways ---------------------------------------------------------------------------------------------------------
+
+
+def draw_lines(axes, drawing, members, looks, panel_mm):
+    points = members[members["reference"].isna()] if "reference" in members else members
+    if pandas.api.types.is_datetime64_any_dtype(points["x"]):
+        time_axis(axes)
+    elif drawing.kind == "counters":
+        count_axis(axes, points["x"])
+    else:
+        number_axis(axes, points["x"].tolist(), style.size_text if "bytes" in labels_of(drawing, members)[0] else style.count_text, panel_mm - 18)
+    value_axis(axes, "y", members, "y", 1 if drawing.kind == "history" else None)
+    for name in looks:
+        of = points[points["series"] == name].sort_values("x", kind="stable")
+        for _, its in of.groupby("uuid", dropna=False) if looks[name] is style.REST else [(None, of)] if len(of) else []:
+            draw_line(axes, drawing, looks[name], its)
+    if len(points) < len(members):
+        for row in members[members["reference"].notna()].itertuples():
+            thin = {"color": "black", "linestyle": style.DOTTED, "linewidth": 0.7, "zorder": 1}
+            axes.axhline(row.y, **thin)
+            if not pandas.isna(row.x):
+                axes.axvline(row.x, **thin)
+
+
+def draw_line(axes, drawing, look, its):
+    flagged = its["flags"].fillna("") != "" if "flags" in its else pandas.Series(False, its.index)
+    dashes = {"linestyle": "none"} if drawing.kind == "counters" else {"linestyle": look.dashes}
+    many = {"marker": "", "linewidth": 0.5} if len(its) > 40 else {"markersize": 1.6} if len(its) > 16 else {}
+    axes.errorbar(its["x"], its["y"], errors(its, "y"), elinewidth=0.5, capsize=0, **dashes,
+                  **{**style.marks(look, markersize=2.6), **many})
+    if flagged.any():
+        axes.plot(its["x"][flagged], its["y"][flagged], linestyle="none", zorder=3, **style.marks(look, True, markersize=3.2))
+
+
+def time_axis(axes):
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    locator = AutoDateLocator(minticks=3, maxticks=5)
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+
+
+def draw_dots(axes, drawing, members, looks, _panel_mm):
+    names = list(members["row"].unique())
+    base = 0 if drawing.kind == "samples" else 1 if drawing.band else None
+    value_axis(axes, "x", members, "x", base)
+    if drawing.band:
+        axes.axvspan(*drawing.band, facecolor="0.88", zorder=0)
+    if base is not None:
+        axes.axvline(base, color="black", linewidth=0.6, zorder=1)
+    place = {name: i for i, name in enumerate(names)}
+    small = len(looks) > 5 or drawing.kind == "samples"
+    for i, name in enumerate(looks):
+        its = members[members["series"] == name]
+        aside = 0 if drawing.together else 0.76 * ((i + 0.5) / len(looks) - 0.5)
+        hollow = its["flags"].fillna("") != "" if "flags" in its else pandas.Series(False, its.index)
+        for flagged in (False, True):
+            rows = its[hollow == flagged]
+            if not rows.empty:
+                axes.errorbar(rows["x"], rows["row"].map(place) + aside, xerr=errors(rows, "x"), linestyle="none", elinewidth=0.7,
+                              capsize=0, **style.marks(looks[name], flagged, markersize=2.4 if small else 3.2))
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    fixed_ticks(axes.yaxis, range(len(names)), names)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    if not drawing.together:
+        for y in range(len(names) - 1):
+            axes.axhline(y + 0.5, color="0.85", linewidth=0.3, zorder=0)
+    texts = members.dropna(subset=["beside"]).drop_duplicates("row") if "beside" in members else members.head(0)
+    for name, text in zip(texts["row"], texts["beside"] if len(texts) else ()):
+        axes.annotate(text, (1, place[name]), (3, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
+                      fontsize="small", annotation_clip=False)
+
+
+def draw_map(axes, drawing, members, _looks, _panel_mm):
+    """A row a node, a square a GPU in the order of slots; white where there is no time."""
+    names = list(members["row"].unique())
+    most = max(2.0, float(drawing.rows["x"].abs().max() or 0))
+    table = members.pivot_table(index="row", columns="column", values="x", sort=False, dropna=False).reindex(names)
+    axes.pcolormesh(range(table.shape[1]), range(len(names)), table.to_numpy(dtype=float), cmap="cividis_r", vmin=-most, vmax=most,
+                    shading="nearest")
+    for row in members.itertuples():
+        if row.beside:
+            axes.text(row.column, names.index(row.row), row.beside, ha="center", va="center", fontsize="small",
+                      color="white" if row.x > 0.2 * most else "black")
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    fixed_ticks(axes.yaxis, range(len(names)), names)
+    axes.set_xticks([])
+    axes.grid(visible=False)
+
+
+WAYS = {"lines": draw_lines, "dots": draw_dots, "map": draw_map}
+
+
+# -- files --------------------------------------------------------------------------------------------------------
+
+FORMATS = ("pdf", "svg", "png", "tex")
+TABLE_ROWS_MAX = 45  # longer tables go over several pages
+
+
+def csv_text(drawing):
+    """Exactly what is drawn, one row a mark; whole numbers are written without a point."""
+    return drawing.rows.drop(columns=["reference"], errors="ignore").convert_dtypes().to_csv(index=False, lineterminator="\n")
+
+
+def tex_text(drawing):
+    """A booktabs table. Columns that are the same in all rows stand in its caption."""
+    rows = drawing.rows.dropna(axis="columns", how="all").drop(columns=["source_sha256", "reference"], errors="ignore")
+    same = {column: rows[column].iloc[0] for column in rows if len(rows) > 1 and rows[column].astype(str).nunique() == 1}
+    caption = drawing.sentence + "".join(f" {column.replace('_', ' ')}: {value}." for column, value in same.items() if value != "")
+    lines = [f"% {key}: {value}\n" for key, value in drawing.provenance().items()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of pandas 1.5: its defaults may change
+        table = rows.drop(columns=list(same)).convert_dtypes().to_latex(
+            index=False, escape=True, na_rep="", float_format=lambda value: f"{value:.4g}", longtable=len(rows) > TABLE_ROWS_MAX,
+            label=f"tab:{drawing.stem}", caption="@")
+    for letter in "\\&%$#_{}":
+        caption = caption.replace(letter, f"\\{letter}" if letter != "\\" else r"\textbackslash ")
+    return "".join(lines) + "% \\usepackage{booktabs,longtable}\n" + table.replace("caption{@}", f"caption{{{caption}}}", 1)
+
+
+def picture_bytes(figure, drawing, form):
+    """The same bytes for the same drawing: there are no dates in them."""
+    title, said = f"cbank {drawing.kind}", "; ".join(f"{key}: {value}" for key, value in drawing.provenance().items())
+    metadata = {"pdf": {"Title": title, "Subject": said, "Creator": "cbank", "CreationDate": None},
+                "svg": {"Title": title, "Description": said, "Creator": "cbank", "Date": None},
+                "png": {"Title": title, "Description": said, "Software": "cbank"}}[form]
+    file = io.BytesIO()
+    figure.savefig(file, format=form, metadata=metadata)
+    return file.getvalue()

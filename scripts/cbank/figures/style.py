@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""How figures look, and numbers as words. A path has the same colour, marker and dashes in every figure."""
+
+import contextlib
+import os
+from collections import namedtuple
+
+# Okabe and Ito's palette, which people with any colour vision tell apart, and a grey.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE, GREY = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+
+SOLID, DASHED, DOTTED, DASH_DOT = (0, ()), (0, (4, 1.5)), (0, (1, 1.2)), (0, (4, 1.2, 1, 1.2))
+LONG, LOOSE, TWO_DOTS, CLOSE = (0, (8, 2)), (0, (1, 3)), (0, (4, 1.2, 1, 1.2, 1, 1.2)), (0, (2, 1))
+
+Look = namedtuple("Look", "color marker dashes")
+
+# Any two differ in marker or dashes, so that they are told apart without colour.
+PATHS = {
+    "constant": Look(RED, "o", SOLID),
+    "global": Look(BLUE, "s", DASHED),
+    "readonly": Look(SKY, "^", DOTTED),
+    "restrict": Look(GREEN, "v", DASH_DOT),
+    "global_l2": Look(BLACK, "D", LONG),
+    "texture": Look(PURPLE, "P", TWO_DOTS),
+    "shared": Look(ORANGE, "X", CLOSE),
+    "shared_copies": Look(GREEN, (4, 1, 0), TWO_DOTS),
+    "shuffle": Look(PURPLE, "d", CLOSE),
+    "select_4": Look(BLACK, "p", DOTTED),
+    "select_16": Look(GREY, "H", DASHED),
+    "staging": Look(GREY, "<", LOOSE),
+    "param": Look(YELLOW, "h", SOLID),
+    "constant_uniform": Look(ORANGE, "*", DASHED),
+    "constant_operand": Look(SKY, ">", DOTTED),
+}
+# Series that are no paths, in the order in which they come.
+SERIES = [Look(color, marker, dashes) for color, marker, dashes in (
+    (RED, "o", SOLID), (BLUE, "s", DASHED), (YELLOW, "^", DASH_DOT), (BLACK, "D", LONG), (SKY, "v", DOTTED), (GREEN, "P", TWO_DOTS),
+    (PURPLE, "X", CLOSE), (ORANGE, "h", LOOSE), (GREY, "<", SOLID))]
+REST = Look("0.75", "", SOLID)  # series that are not named one by one
+
+WIDTHS_MM = {"one": 85, "two": 175}  # columns of common journals and proceedings
+WIDE_MM = 130  # from here on panels stand beside each other
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHEETS = {name: os.path.join(HERE, f"{name}.mplstyle") for name in ("cbank", "ieee", "acm")}  # by the name for --style
+
+
+def in_order(series):
+    """Paths in the order of the table, and after them all others as they come."""
+    known = [path for path in PATHS if path in set(series)]
+    return known + [name for name in dict.fromkeys(series) if name not in PATHS]
+
+
+def looks_of(series):
+    """{name: Look} of all series of a figure. A name may have words behind that of a path: constant (2 KB)."""
+    made, free = {}, iter(SERIES * 9)
+    for name in in_order(series):
+        path = name.split(" ")[0]
+        known = path in PATHS and PATHS[path] not in made.values()
+        made[name] = PATHS[path] if known else REST if name.startswith("other ") else next(free)
+    return made
+
+
+def ink(look):
+    """The colour, dark enough for thin lines."""
+    return {YELLOW: "#8a7d00", GREY: "#666666"}.get(look.color, look.color)
+
+
+def marks(look, flagged=False, **more):
+    """Keywords of marks; hollow ones are flagged."""
+    return {"marker": look.marker, "markerfacecolor": "white" if flagged else look.color, "markeredgecolor": "black",
+            "markeredgewidth": 0.4, "color": ink(look), **more}
+
+
+@contextlib.contextmanager
+def sheet(own=None):
+    """matplotlib with the settings of figures alone, whatever the user's own are; `own`: one of SHEETS or a file, on top."""
+    import matplotlib.style
+    from matplotlib.font_manager import fontManager
+    with matplotlib.style.context(["default", SHEETS["cbank"]] + ([SHEETS.get(own, own)] if own else [])):
+        there = {font.name for font in fontManager.ttflist}  # matplotlib warns of each letter of a font that is not
+        matplotlib.rcParams["font.family"] = [name for name in matplotlib.rcParams["font.family"] if name in there] or ["DejaVu Sans"]
+        yield
+
+
+# -- numbers as words ---------------------------------------------------------------------------------------------
+
+TIME_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+
+
+def time_unit(ns):
+    """(name, ns) of the unit in which so long a time is a small number."""
+    return next((unit for unit in TIME_UNITS if ns >= unit[1]), TIME_UNITS[-1])
+
+
+def time_text(ns):
+    name, factor = time_unit(ns)
+    return f"{ns / factor:.4g} {name}"
+
+
+def size_text(size):
+    """On an axis of bytes: 64, 2k, 1M."""
+    size = int(size)
+    factor, name = next((unit for unit in ((1 << 20, "M"), (1 << 10, "k")) if size and size % unit[0] == 0), (1, ""))
+    return f"{size // factor}{name}"
+
+
+def bytes_text(size):
+    text = size_text(size)
+    return f"{text[:-1]} {text[-1].upper()}B" if text[-1] in "kM" else f"{text} B"
+
+
+def ratio_text(ratio):
+    return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}"
+
+
+def count_text(value):
+    """12.8M, 128k: a count on an axis."""
+    for factor, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:.4g}{name}"
+    return f"{value:.4g}"

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""`cbank plot`: figures of papers from results, characterizations, comparisons, verdicts on fleets and histories.
+
+Draws what the FILEs can answer, a page a question: each page in the formats asked for, as CSV with exactly what is drawn, and as
+a sentence that says what it shows (.txt). Prints the files written; says on standard error what is not drawn, and why.
+"""
+
+import argparse
+import collections
+import fnmatch
+import multiprocessing
+import os
+
+from . import documents
+from .errors import Failure, printable, say
+from .figures import draw, kinds, style
+
+PAGES_MAX = 3  # of a figure, unless all are asked for
+
+
+def width(text):
+    """In mm."""
+    try:
+        value = style.WIDTHS_MM.get(text) or float(text)
+    except ValueError:
+        value = 0
+    if not 40 <= value <= 1000:
+        raise argparse.ArgumentTypeError(f"'{text}' is not one, two or 40 to 1000 mm")
+    return value
+
+
+def formats(text):
+    for name in text.split(","):
+        if name not in draw.FORMATS:
+            raise argparse.ArgumentTypeError(f"no format '{name}'; there are: {', '.join(draw.FORMATS)}")
+    return [name for name in draw.FORMATS if name in text.split(",")]
+
+
+def options(words):
+    listing = "figures:\n" + "\n".join(f"  {name:<14} {kind.summary}; needs a {' and a '.join(kind.takes)}" for name, kind in kinds.KINDS.items())
+    parser = argparse.ArgumentParser(prog="cbank plot", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=listing)
+    parser.add_argument("-o", "--output", metavar="DIR", default="results/local/figures", help="default: %(default)s")
+    parser.add_argument("--figure", metavar="NAME", action="append", choices=kinds.KINDS, help="this figure (several times: these); default: all")
+    parser.add_argument("--all", action="store_true", help="samples, counters and figures of many pages, too")
+    parser.add_argument("--format", metavar="LIST", type=formats, default="pdf", help="of pdf, svg, png and tex (a booktabs table); default: %(default)s")
+    parser.add_argument("--width", type=width, default="two", help="one or two (columns: 85 and 175 mm) or millimetres; default: %(default)s")
+    parser.add_argument("--style", metavar="NAME", help="ieee, acm, or a matplotlib style sheet on top of cbank's")
+    parser.add_argument("--select", metavar="KEY=GLOB,...", action="append", default=[],
+                        help="cells that fit all of these (several times: any of the lists), such as 'path=constant,pattern=per_*'")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="documents, or folders of them")
+    return parser.parse_args(words)
+
+
+# -- what is drawn ------------------------------------------------------------------------------------------------
+
+
+def select(sources, lists):
+    """Keeps the rows of the sources that fit one of the lists of KEY=GLOB."""
+    terms = [[part.partition("=")[::2] for part in text.split(",")] for text in lists]
+    known = {column for source in sources for column in source.frame.columns}
+    for key, glob in (term for of in terms for term in of):
+        if not key or not glob:
+            raise Failure(f"--select: '{key}' is not KEY=GLOB, such as path=constant or pattern=per_*")
+        if key not in known:
+            raise Failure(f"--select: no row has '{key}'; there are: {', '.join(sorted(known))}")
+    for source in sources if terms else []:
+        source.frame = source.frame[[fits(row, terms) for row in source.frame.to_dict("records")]]
+
+
+def fits(row, lists):
+    return any(all(key in row and fnmatch.fnmatchcase(word_of(row[key]), glob) for key, glob in terms) for terms in lists)
+
+
+def word_of(value):
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def drawings(sources, figures=None, everything=False):
+    """(drawings of all figures, [(figure, names of documents, why it is not drawn)]). figures: names; None: those that say most."""
+    made, missing = [], []
+    for name in figures or kinds.KINDS:
+        kind = kinds.KINDS[name]
+        takes = [source for source in sources if source.kind in kind.takes]
+        if not takes:
+            missing.append((name, "", f"needs a {' and a '.join(kind.takes)}"))
+        for group in [takes] if kind.combines and takes else [[source] for source in takes if not kind.combines]:
+            names = "" if kind.combines else group[0].document.name
+            try:
+                if kind.extra and not (everything or figures):
+                    raise kinds.NotDrawn("--all draws it")
+                with documents.blamed([source.document for source in group]):
+                    made += [(drawing, names) for drawing in kinds.make(name, group)]
+            except kinds.NotDrawn as reason:
+                missing.append((name, names, str(reason)))
+    return made, missing
+
+
+def pages(sources, width_mm, figures=None, everything=False):
+    """(pages to draw, what is missing). The stems of the pages differ."""
+    found, missing = drawings(sources, figures, everything)
+    made, taken = [], collections.Counter()
+    for drawing, names in found:
+        taken[drawing.stem] += 1
+        if taken[drawing.stem] > 1:
+            drawing.stem += f"-file{taken[drawing.stem]}"
+        with documents.blamed(drawing.documents):
+            parts = draw.pages(drawing, width_mm)
+        if len(parts) > PAGES_MAX and not (everything or figures):
+            missing.append((drawing.kind, names, f"it would be {len(parts)} pages; --all draws them, --select chooses"))
+        else:
+            made += parts
+    return made, missing
+
+
+# -- files --------------------------------------------------------------------------------------------------------
+
+
+def write(path, data):
+    """To a temporary name first: a file is whole, or not there."""
+    try:
+        with open(f"{path}.tmp", "wb") as file:
+            file.write(data)
+        os.replace(f"{path}.tmp", path)
+    except OSError:
+        if os.path.exists(f"{path}.tmp"):
+            os.remove(f"{path}.tmp")
+        raise
+
+
+def draw_page(task):
+    """Writes the files of a page; their paths."""
+    drawing, folder, width_mm, forms, own_style = task
+    with documents.blamed(drawing.documents), style.sheet(own_style):
+        figure = draw.draw(drawing, width_mm)
+        made = {form: draw.tex_text(drawing).encode() if form == "tex" else draw.picture_bytes(figure, drawing, form) for form in forms}
+        made.update({"csv": draw.csv_text(drawing).encode(), "txt": f"{drawing.sentence}\n".encode()})
+    paths = [os.path.join(folder, f"{drawing.stem}.{ending}") for ending in made]
+    for path, data in zip(paths, made.values()):
+        write(path, data)
+    return paths
+
+
+def draw_all(drawn, folder, width_mm, forms, own_style=None):
+    """Yields the paths of the files of each page, drawn by as many processes as there are processors."""
+    os.makedirs(folder, exist_ok=True)
+    tasks = [(drawing, folder, width_mm, forms, own_style) for drawing in drawn]
+    count = min(len(os.sched_getaffinity(0)), len(tasks))
+    if count < 2:
+        yield from map(draw_page, tasks)
+        return
+    with multiprocessing.get_context("fork").Pool(count) as pool:
+        yield from pool.imap(draw_page, tasks)
+
+
+def main(words):
+    asked = options(words)
+    if asked.style and asked.style not in style.SHEETS and not os.path.exists(asked.style):
+        raise Failure(f"--style: there is no file {asked.style}; name ieee, acm or a style sheet of matplotlib")
+    found, _ = documents.read_all(asked.files)
+    sources = [kinds.Source(document) for document in found]
+    select(sources, asked.select)
+    drawn, missing = pages(sources, asked.width, asked.figure, asked.all)
+    for name, of, why in missing:
+        say("", f"{name}{' of ' + of if of else ''} is not drawn: {why}")
+    for paths in draw_all(drawn, asked.output, asked.width, asked.format, asked.style):
+        print(*map(printable, paths), sep="\n", flush=True)
+    if not drawn:
+        raise Failure("no figure can be drawn of these files")
+    return 0

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: MIT
+"""The tables of a report: of results, characterizations, cards, comparisons, fleets and histories."""
+
+from collections import Counter
+
+import pandas
+
+from . import documents, tables
+from .figures import style
+from .tables import Head, Table, Value
+
+FINDINGS_MAX = 20  # of a result in the summary; all of them stand at their cells
+ROWS_MAX = 400  # of a table of changes
+
+# -- results ------------------------------------------------------------------------------------------------------
+
+
+def exact(sources):
+    """(equal, compared) of the exact counters of results."""
+    return tuple(sum(source.content["exact_counters"][key] for source in sources) for key in ("equal", "compared"))
+
+
+def throttle_text(device):
+    throttle = device["throttle"]
+    if not throttle["known"]:
+        return "not known"
+    bits = [documents.number(throttle[key]) for key in ("before", "after")]
+    return ", ".join(f"{when} {int(its):#x}" for when, its in zip(("before", "after"), bits) if its) or "no"
+
+
+def summary_table(results):
+    rows = []
+    for one in results:
+        cells, found = one.content["cells"], Counter(cell["status"] for cell in one.content["cells"])
+        equal, compared = exact([one])
+        engine = ("" if one.measured else "model: ") + one.content["engine"] + ("" if one.content["complete"] else ", incomplete")
+        rows.append([Value(one.label, one.cells_page), engine, one.content["device"]["name"], tables.of_all(found["ok"], len(cells)),
+                     ", ".join(f"{found[key]} {key}" for key in ("failed", "skipped", "pending") if found[key]) or "0",
+                     tables.count(sum(cell["verified"] is True for cell in cells)) if one.measured else None,
+                     tables.count(sum(bool(cell["flags"]) for cell in cells)),
+                     tables.of_all(equal, compared) if compared and one.measured else "none", throttle_text(one.content["device"])])
+    return Table("Results", ["file", "engine", "device", "cells ok", "not ok", "verified", "flagged", "exact counters equal", "throttled"], rows)
+
+
+def findings(one):
+    """[(text, href)]: cells that failed, exact counters that differ, and how many cells each flag is on."""
+    lines, flagged = [], {}
+    for cell in one.content["cells"]:
+        if cell["status"] == "failed":
+            lines.append((f"{cell['identity']} failed: {cell['reason']}", one.href(cell["identity"])))
+        for name, counter in cell["counters"].items() if cell["exact_counters"]["differing"] else ():
+            if counter["kind"] == "exact" and counter["expected"] is not None and counter["value"] not in (None, counter["expected"]):
+                lines.append((f"{cell['identity']}: {name} is {tables.count(documents.number(counter['value']))}, expected "
+                              f"{tables.count(documents.number(counter['expected']))}", one.href(cell["identity"])))
+        for flag in cell["flags"]:
+            flagged.setdefault(flag, []).append(cell["identity"])
+    more = len(lines) - FINDINGS_MAX
+    lines = lines[:FINDINGS_MAX] + [(f"and {more} more", one.cells_page)] * (more > 0)
+    return lines + [(f"{tables.plural(len(cells), 'cell')} {flag}: {one.content['flag_reasons'].get(flag, flag)}", one.href(cells[0]))
+                    for flag, cells in flagged.items()]
+
+
+GROUP = ["workload", "elements", "block_size", "regime", "table_bytes"]
+
+
+def matrix_tables(one, order):
+    """A table for each workload, size, block size, cache state and size of the table: times that can be compared.
+
+    order: {"paths": {name: place}, ...} of the instrument's tables."""
+    rows = one.frame.assign(flags=one.frame["flags"].fillna(""), parameters=one.frame["parameters"].fillna(""))
+    skipped = rows[rows["status"] == "skipped"]
+    made = [matrix_table(one, members, key, order) for key, members in rows[rows["status"] != "skipped"].groupby(GROUP, dropna=False)]
+    if made and len(skipped):
+        made[-1].notes += [f"skipped: {', '.join(dict.fromkeys(its['path'] + ' ' + its['pattern']))} ({reason})"
+                           for reason, its in skipped.groupby("reason", sort=False)]
+    return made
+
+
+def matrix_table(one, rows, key, order):
+    paths = sorted(rows["path"].unique(), key=lambda path: order["paths"].get(path, len(order["paths"])))
+    patterns = sorted(set(zip(rows["pattern"], rows["parameters"])),
+                      key=lambda its: (order["patterns"].get(its[0], len(order["patterns"])), [numbered(word) for word in its[1].split()]))
+    cells = {(row["path"], row["pattern"], row["parameters"]): row for row in rows.to_dict("records")}
+    marks, made = {}, []
+    for pattern in patterns:
+        times = [cells[path, *pattern]["time_ns"] for path in paths if (path, *pattern) in cells and path not in order["loadless"]]
+        best = min((time for time in times if not tables.missing(time)), default=None)
+        made.append([" ".join(pattern), *(value for path in paths for value in cell_values(one, cells.get((path, *pattern)), best, marks))])
+    facts = [key[0], f"{tables.count(key[1])} elements", f"blocks of {key[2]}", key[3]] + \
+            ([] if tables.missing(key[4]) else [f"table of {style.bytes_text(key[4])}"])
+    heads = [[Head("pattern"), *(Head(path, 2) for path in paths)], [Head(""), *(Head(text) for _ in paths for text in ("time", "ratio"))]]
+    return Table(f"{', '.join(facts)}: {one.label}", heads, made, [f"{mark} {text}" for text, mark in marks.items()])
+
+
+def numbered(word):
+    """A word name=value, so that values are in the order of numbers."""
+    name, _, value = word.partition("=")
+    return name, int(value) if value.isdigit() else 0, value
+
+
+def cell_values(one, cell, best, marks):
+    """Time with its interval, and the ratio to the fastest path; a mark where there is more to know."""
+    if cell is None:
+        return [tables.NONE, tables.NONE]
+    why = "; ".join(f"{flag}: {one.content['flag_reasons'].get(flag, flag)}" for flag in cell["flags"].split())
+    why = why if cell["status"] == "ok" else f"{cell['status']}: {cell['reason'] or 'no reason given'}"
+    mark = tables.NARROW + marks.setdefault(why, f"({len(marks) + 1})") if why else ""
+    href = one.href(cell["identity"])
+    if tables.missing(cell["time_ns"]):
+        return [Value(("not timed" if cell["status"] == "ok" else cell["status"]) + mark, href), tables.NONE]
+    half = tables.half_width(cell["time_ns"], cell["time_ns_low"], cell["time_ns_high"]) if one.measured else ""
+    ratio = cell["time_ns"] / best if best else None
+    return [Value(f"{tables.time(cell['time_ns'])} {half}".strip() + mark, href),
+            Value(f"{ratio:.2f}×" if ratio else tables.NONE, None, ratio is not None and ratio == 1)]
+
+
+def cell_facts(one):
+    """[{anchor, name, facts, counters}] of the cells of a result, for a page of their own."""
+    made = []
+    for cell in one.content["cells"]:
+        time, kernel = cell["time_ns"] or {}, cell.get("kernel") or {}
+        value, low, high = (documents.number(time.get(key)) for key in ("value", "ci_low", "ci_high"))
+        per_byte = cell.get("operations_per_byte") or {}
+        facts = {"status": cell["status"] + (f": {cell['reason']}" if cell["reason"] else ""),
+                 "flags": "; ".join(f"{flag}: {one.content['flag_reasons'].get(flag, flag)}" for flag in cell["flags"]),
+                 "time of a launch": value is not None and f"{tables.time(value)}: {value:.7g} ns, 95 % interval "
+                                     f"{tables.interval(low, high, '{:.7g}'.format) or 'not known'}",
+                 "samples": time.get("samples") and f"{len(time['samples'])} of {time.get('launches_per_sample')} launches; stopped: "
+                                                    f"{time.get('stop_reason')}",
+                 "cycles": cell.get("cycles") and f"{cell['cycles']:.0f}, at {cell.get('sm_clock_mhz') or 0:.0f} MHz",
+                 "outputs": {True: "verified", False: "wrong"}.get(cell["verified"], "not verified"),
+                 "table": cell.get("table_bytes") and f"{tables.count(cell['table_bytes'])} bytes, {cell.get('width_bytes')} an element",
+                 "operations per byte": ", ".join(f"{key} {tables.count(its)}" for key, its in per_byte.items() if its is not None),
+                 "kernel": kernel and f"{kernel.get('name')}, {kernel.get('instruction')}, {kernel.get('registers')} registers"}
+        counters = [(name, *counter_texts(counter)) for name, counter in cell["counters"].items()]
+        made.append({"anchor": one.anchors[cell["identity"]], "name": cell["identity"],
+                     "facts": [(key, text) for key, text in facts.items() if text], "counters": counters})
+    return made
+
+
+def counter_texts(counter):
+    """(value and unit, what was expected)."""
+    value, expected = documents.number(counter["value"]), documents.number(counter["expected"])
+    if counter["status"] != "ok":
+        return counter["status"].replace("_", " "), counter.get("reason") or ""
+    said = "" if expected is None else "=" if value == expected else f"differs: {tables.count(expected)}"
+    return f"{tables.count(value)} {counter.get('unit') or ''}".strip(), said
+
+
+# -- environment --------------------------------------------------------------------------------------------------
+
+
+def environment_of(one):
+    """{what: text} of a document."""
+    content, tool, device = one.content, one.content.get("tool") or {}, one.content.get("device") or {}
+    clocks = device.get("clocks") or {}
+    facts = {"engine": content.get("engine"), **{key.replace("_", " "): device.get(key) for key in (
+                 "name", "chip", "compute_capability", "uuid", "pci_bus_id", "sm_count", "l2_bytes", "memory_bytes", "driver",
+                 "cuda_driver_api", "vbios", "ecc", "mig", "launch_ns")},
+             "SM clock, at most": clocks.get("sm_max_mhz"), "memory clock, at most": clocks.get("memory_max_mhz"),
+             "cbank": tool.get("version"), "commit": tool.get("git_commit") and tool["git_commit"] + ", with changes" * bool(tool.get("git_dirty")),
+             "compiler": tool.get("compiler"), "CUDA toolkit": tool.get("cuda_toolkit"), "command line": tool.get("argv"),
+             **{key.replace("_", " "): content.get(key) for key in ("seed", "max_noise", "counters_asked", "counters_reason", "started_utc",
+                                                                   "finished_utc")},
+             "schema": " ".join(str(content["schema"][key]) for key in ("name", "version")), "SHA-256": one.document.sha256}
+    return {key: tables.count(value) if isinstance(value, (int, float)) else str(value) for key, value in facts.items() if value not in (None, "")}
+
+
+def environment_tables(sources):
+    """What is the same in all documents that say it once; what differs, document by document."""
+    found = pandas.DataFrame({one.label: pandas.Series(environment_of(one), dtype=str) for one in sources})
+    alike = found.nunique(axis=1) == 1
+    alike &= (found.notna().sum(axis=1) > 1) | (len(sources) == 1)
+    order = list(dict.fromkeys(key for one in sources for key in environment_of(one)))
+    same = [[key, found.loc[key].dropna().iloc[0]] for key in order if alike[key]]
+    made = [Table("Environment" + (f", the same in all documents of {len(sources)} that say it" if len(sources) > 1 else ""), ["what", "value"], same)]
+    if not alike.all():
+        differing = [key for key in order if not alike[key]]
+        made.append(Table("Environment, what differs", ["document", *differing],
+                          [[one.label, *(found.loc[key, one.label] if isinstance(found.loc[key, one.label], str) else None for key in differing)]
+                           for one in sources]))
+    return [table for table in made if table.rows]
+
+
+# -- characterizations and cards ----------------------------------------------------------------------------------
+
+LEVEL_KEYS = {"latency": "latency, cycles, clock included", "capacity_bytes": "size, bytes", "fits_bytes": "hits up to, bytes",
+              "fetch_bytes": "fetched, bytes", "line_bytes": "line, bytes", "ways": "ways", "sets": "sets", "replacement_name": "replacement"}
+
+
+def number_text(row):
+    return row["text"] if isinstance(row.get("text"), str) else tables.with_interval(row["value"], row["low"], row["high"])
+
+
+def where_text(row):
+    """What a number is of: 32 distinct, 64 bytes apart."""
+    words = {"level": "level {}", "distinct": "{} distinct", "stride_bytes": "{} bytes apart", "warps": "{} warps", "width_bytes": "{} bytes wide", "before": "after a {}"}
+    return ", ".join(text.format(int(row[key]) if isinstance(row[key], float) else row[key]) for key, text in words.items()
+                     if not tables.missing(row.get(key)))
+
+
+def characterization_tables(one):
+    """(tables that stand open, folded ones, lines of what was not found)."""
+    rows = one.frame.assign(text=one.frame["text"] if "text" in one.frame else None)
+    latency = [[row["path"], number_text(row), row["reason"]] for row in rows[rows["experiment"].str.startswith("latency_") & (rows["number"] == "latency")].to_dict("records")]
+    made = [Table(f"Latency of a load: {one.label}", ["path", "cycles [95 %]", "reason"], latency)]
+    whole = rows[rows["experiment"].str.startswith("geometry_") & rows["number"].notna()]
+    for experiment, members in whole.groupby("experiment", sort=False):
+        levels = [[f"level {int(level)}", *(next((number_text(row) for row in its.to_dict("records") if row["number"] == key), None) for key in LEVEL_KEYS)]
+                  for level, its in members.groupby("level")]
+        lines = [f"level {int(level)}, no {', '.join(its['number'].str.removesuffix('_bytes'))}: {reason}" for (level, reason), its in
+                 members[members["value"].isna() & members["number"].isin(LEVEL_KEYS)].dropna(subset=["reason"]).groupby(["level", "reason"], sort=False)]
+        made.append(Table(f"{experiment}: {one.label}", ["level", *LEVEL_KEYS.values()], levels, lines))
+    answers = [[row["experiment"], row["number"].replace("_", " "), where_text(row), row["text"], row["reason"]]
+               for row in rows[rows["text"].notna() & ~rows.index.isin(whole.index)].to_dict("records")]
+    made.append(Table(f"Answers: {one.label}", ["experiment", "question", "where", "answer", "since"], answers))
+    folded = []
+    for experiment, members in rows[rows["value"].notna() & ~rows.index.isin(whole.index)].groupby("experiment", sort=False):
+        folded.append(Table(f"{experiment}: {one.label}", ["number", "where", "value [95 %]", "unit", "reason"],
+                            [[row["number"], where_text(row), number_text(row), row["unit"], row["reason"]] for row in members.to_dict("records")],
+                            dict.fromkeys(f"{row['number']}: {row['method']}" for row in members.to_dict("records") if row["method"])))
+    skipped = [f"{row['experiment']} {row['status']}: {row['reason']}" for row in rows[rows["status"] != "ok"].to_dict("records")]
+    return [table for table in made if table.rows], folded, skipped
+
+
+def card_table(one):
+    rows = [[row["number"], number_text(row), row.get("origin") or row.get("experiment"), row["method"]] for row in one.frame.to_dict("records")]
+    return Table(f"Card {one.content['name']}: values and their origins", ["key", "value [95 %]", "from", "method"],
+                 [[None if tables.missing(cell) else cell for cell in row] for row in rows])
+
+
+# -- comparisons, fleets, histories -------------------------------------------------------------------------------
+
+
+def comparison_section(name, document, base, new):
+    """What the instrument says of two sides; cells lead to the results where these were given."""
+    content = document.content
+    rows = []
+    for cell in content["cells"]:
+        ratio = cell["ratio"] or {}
+        href = next((side.href(cell["identity"]) for side in (new, base) if side and side.href(cell["identity"])), None)
+        changed = ", ".join(f"{its['name']} {tables.count(documents.number(its['base']))} → {tables.count(documents.number(its['new']))}"
+                            for its in cell["counters"] or [])
+        settle = cell["processes_to_settle"] and f"{cell['processes_to_settle']} processes a side would settle it"
+        notes = [changed, cell["note"], "the SASS differs" if cell["sass_differs"] else None, settle]
+        rows.append([Value(cell["identity"], href), cell["verdict"], tables.time(documents.number(cell["base_ns"])),
+                     tables.time(documents.number(cell["new_ns"])), f"{documents.number(ratio['value']):.4f}" if ratio else None,
+                     tables.interval(ratio.get("ci_low"), ratio.get("ci_high"), "{:.4f}".format), "; ".join(filter(None, notes))])
+    options = content["options"]
+    table = Table(f"Comparison of {name}: worst first", ["cell", "verdict", "base", "new", "new / base", f"{100 * options['confidence']:g} % interval", "notes"],
+                  rows, [f"the same: the whole interval is in {1 - options['threshold']:g} to {1 + options['threshold']:g}"])
+    lines = [f"{its['facet']} differs: {its['base'] or 'not known'} and {its['new'] or 'not known'}" +
+             ("" if its["allowed"] else ", which is not allowed to differ (cbank compare --allow-diff)") for its in content["differences"]]
+    return {"name": name, "summary": content["summary"], "lines": lines, "tables": [table]}
+
+
+def fleet_section(one):
+    content = one.content
+    failing = sum(finding["fails"] for finding in content["findings"])
+    summary = (f"{content['answered']} of {content['expected'] or content['answered']} GPUs answered in the night from "
+               f"{content['night']['first_utc']}, " + (tables.plural(failing, "finding") if failing else "nothing is worse"))
+    rows = [[finding["kind"], finding["who"], tables.percent(finding["change"]), finding["since_utc"], finding["what"], finding["why"]]
+            for finding in content["findings"]]
+    return {"name": one.label, "summary": summary, "lines": [],
+            "tables": [Table(f"Findings of {one.label}", ["verdict", "GPUs", "change of time, %", "since", "what", "changed then"], rows)]}
+
+
+def history_section(one):
+    content = one.content
+    changes = content["changes"]
+    runs = {(row["file"], row["started_utc"], row["uuid"]) for row in content["rows"]}
+    summary = f"{tables.plural(len(runs), 'run')} on {tables.plural(len({row['uuid'] or row['device'] for row in content['rows']}), 'GPU')}: " + \
+              (f"{tables.plural(len(changes), 'change')} of a level, the latest since {changes[0]['since_utc']}" if changes else "no level changed")
+    rows = [[change["since_utc"], " ".join(filter(None, (change["host"], change["slot"], change["uuid"]))), change["cell"],
+             tables.percent(change["change"]), tables.interval(change["ci_low"], change["ci_high"], tables.percent), change["driver_before"],
+             change["driver_after"], change["with"]] for change in changes[:ROWS_MAX]]
+    heads = ["since", "GPU", "cell", "change, %", "95 % interval, %", "driver before", "driver since", "changed with it"]
+    gone = [[run["started_utc"], run["uuid"], run["file"], run["forgotten_utc"], run["why"]] for run in content["forgotten"]]
+    made = [Table(f"Levels that changed: {one.label}", heads, rows, [f"and {len(changes) - ROWS_MAX} earlier ones"] if len(changes) > ROWS_MAX else []),
+            Table(f"Runs that cbank forget took out: {one.label}", ["started", "UUID", "file", "forgotten", "why"], gone)]
+    return {"name": one.label, "summary": summary, "lines": [], "tables": made}
+
+
+# -- figures ------------------------------------------------------------------------------------------------------
+
+FIGURE_ROWS_MAX = 300  # of a table below a figure; longer ones are in its CSV alone
+
+
+def figure_table(drawing):
+    rows = drawing.rows.drop(columns=["source_sha256", "reference"], errors="ignore").dropna(axis="columns", how="all")
+    columns = [column for column in rows if len(rows) == 1 or rows[column].astype(str).nunique() > 1] or list(rows)[:1]
+    if len(rows) > FIGURE_ROWS_MAX:
+        return None
+    return Table(f"What is drawn: {drawing.stem}", columns,
+                 [[str(value) if not isinstance(value, (int, float)) else tables.count(value) for value in row] for row in rows[columns].itertuples(index=False)])

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Tables of a report, and numbers as the text in them."""
+
+import math
+from collections import namedtuple
+
+import pandas
+
+NONE = "–"
+NARROW = "\N{NARROW NO-BREAK SPACE}"
+SHORT = 40  # letters: a column with a longer text is broken into lines
+
+Value = namedtuple("Value", "text href strong", defaults=(None, False))
+Head = namedtuple("Head", "text span", defaults=(1,))  # over several columns
+
+
+class Table:
+    """heads: names of columns, or two rows of Head. rows: lists of texts or Values, the first of which names the row."""
+
+    def __init__(self, caption, heads, rows, notes=()):
+        rows = [[cell if isinstance(cell, Value) else Value(NONE if cell in (None, "") else str(cell)) for cell in row] for row in rows]
+        self.rows = [row for row in rows if len(row) == 1 or any(cell.text != NONE for cell in row[1:])]
+        self.caption, self.notes = caption, [note for note in notes if note]
+        self.heads = heads if heads and isinstance(heads[0], list) else [[Head(text) for text in heads]]
+        self.kinds = ["", *(kind_of(column) for column in list(zip(*self.rows))[1:])]
+
+
+def kind_of(column):
+    """Of a column of values: "" for numbers, t for texts, w for texts that are broken into lines."""
+    texts = [cell.text for cell in column if cell.text != NONE]
+    if all(text[:1] in "0123456789+-−.±[" for text in texts):
+        return ""
+    return "t" if max(map(len, texts)) <= SHORT else "w"
+
+
+def missing(value):
+    return value is None or value is pandas.NA or isinstance(value, float) and math.isnan(value)
+
+
+# -- numbers ------------------------------------------------------------------------------------------------------
+
+TIME_UNITS = ("ns", "µs", "ms", "s")
+
+
+def time(ns):
+    """As cbank show prints it: four digits."""
+    if missing(ns):
+        return NONE
+    unit = 0
+    while unit + 1 < len(TIME_UNITS) and abs(ns) >= 999.95:
+        ns, unit = ns / 1000, unit + 1
+    digits = 3 if abs(ns) < 9.9995 else 2 if abs(ns) < 99.995 else 1
+    return f"{ns:.{digits}f}{NARROW}{TIME_UNITS[unit]}"
+
+
+def half_width(value, low, high):
+    """Of an interval, as a share of the value."""
+    if any(map(missing, (value, low, high))) or not value > 0 or high < low:
+        return ""
+    percent = 100 * (high - low) / 2 / value
+    return f"±{percent:.{2 if percent < 9.995 else 1 if percent < 99.95 else 0}f}%"
+
+
+def count(value):
+    """A whole number with its digits in groups; any other with five digits."""
+    if missing(value):
+        return NONE
+    if isinstance(value, str):
+        return value
+    if float(value).is_integer():
+        return f"{int(value):,}".replace(",", NARROW)
+    return f"{value:.5g}" if 1e-4 <= abs(value) < 1e5 else f"{value:.4e}"
+
+
+def interval(low, high, text=count):
+    return "" if missing(low) or missing(high) else f"[{text(low)}, {text(high)}]"
+
+
+def with_interval(value, low, high):
+    return f"{count(value)} {interval(low, high) if low != high else ''}".strip()
+
+
+def percent(share):
+    return NONE if missing(share) else f"{100 * share:+.2f}"
+
+
+def of_all(part, whole):
+    return f"{count(part)} of {count(whole)}"
+
+
+def plural(number, one, many=None):
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"

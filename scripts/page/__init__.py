@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: MIT
-"""The page that scripts/report.py writes."""

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of the Python package: how its commands start, and what cbank.load reads. CBANK names the program (default
+build/cbank)."""
+
+import copy
+import importlib.util
+import json
+import os
+import random
+import re
+import subprocess
+import unittest
+from unittest import mock
+
+from common import CBANK, ROOT, Scratch, analysis, read_json, repetitions
+
+import cbank
+from cbank import __main__ as start
+from cbank import documents, frames
+
+RESULT, SECOND, COLD, LOOKUP = (os.path.join(ROOT, "results/h200", name) for name in
+                                ("core-matrix.json", "second-process.json", "core-matrix-cold.json", "sweeps/lookup.json"))
+CHIP = os.path.join(ROOT, "results/chips/h200")
+CHARACTERIZATION, CALIBRATION, CARD = (os.path.join(CHIP, name) for name in ("characterization.json", "calibration.json", "card.json"))
+
+
+def compared(folder):
+    """A comparison of two committed results."""
+    path = os.path.join(folder, "comparison.json")
+    subprocess.run([CBANK, "compare", "--quiet", "--json", path, RESULT, SECOND], check=True, capture_output=True)
+    return path
+
+
+class Start(Scratch):
+    def started(self, *words, **more):
+        return subprocess.run([CBANK, *words], cwd=self.folder, capture_output=True, text=True, check=False, timeout=120,
+                              env={**os.environ, "PYTHONPATH": self.folder, **more})
+
+    def test_nothing_of_the_current_folder_is_imported(self):
+        for name in ("matplotlib", "scipy", "jinja2", "json", "pandas", "importlib", "runpy", "cbank", "numpy", "sitecustomize"):
+            self.write(f"{name}.py", "raise SystemExit('a planted module ran')\n")
+        self.write("matplotlibrc", "backend: no_such_backend\n")
+        done = self.started("report", "-o", "page", RESULT)
+        self.assertEqual((done.returncode, done.stdout), (0, "page/index.html\n"), done.stderr)
+        self.assertNotIn("planted", done.stderr)
+
+    def test_commands_are_those_of_the_program(self):
+        said = re.sub(r"\s+", " ", self.started("help").stdout)
+        for name, command in start.COMMANDS.items():
+            # check is the instrument's, which starts this one for a folder alone.
+            if name == "check" or not importlib.util.find_spec(f"cbank.{command.module}"):
+                continue
+            with self.subTest(name):
+                self.assertTrue(f" {name} {command.summary} " in said, command.summary)
+                self.assertRegex(self.started(name, "--help").stdout, f"^usage: cbank {name} ")
+                self.assertRegex(self.started("help", name).stdout, f"^usage: cbank {name} ")
+
+    def test_missing_packages_are_named(self):
+        with mock.patch("importlib.util.find_spec", lambda name: None if name in ("pandas", "jinja2") else True):
+            done = analysis("report", "-o", self.folder, RESULT)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("apt-get install python3-jinja2 python3-pandas", done.stderr)
+
+    def test_output_that_cannot_be_written_is_exit_2(self):
+        for where in (">&-", "> /dev/full"):
+            for words in (("atlas", CARD), ("convert", "--to", "bmf", RESULT)):
+                with self.subTest(words, where=where):
+                    done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", CBANK, *words], capture_output=True, text=True, check=False)
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertRegex(done.stderr, r"^cbank: error: standard output: ")
+
+    def test_a_name_that_is_not_utf8_or_has_control_characters_is_shown_as_one_line(self):
+        for name in (b"\xff.json", b"a\x1b[31m\n.json"):
+            done = subprocess.run([CBANK.encode(), b"atlas", os.path.join(self.folder.encode(), name)], capture_output=True, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+            self.assertNotIn(b"\x1b", done.stderr)
+
+
+class Load(Scratch):
+    def test_cells_of_results(self):
+        rows = cbank.load([RESULT, SECOND])
+        self.assertEqual((len(rows), rows["process"].nunique()), (48, 2))
+        for content, of in zip(map(read_json, (RESULT, SECOND)), (rows[rows["process"] == i] for i in (0, 1))):
+            for cell, row in zip(content["cells"], of.to_dict("records")):
+                self.assertEqual([row[key] for key in ("identity", "path", "elements", "time_ns", "time_ns_low", "samples_ns", "idc_requests")],
+                                 [cell["identity"], cell["path"], cell["elements"], cell["time_ns"]["value"], cell["time_ns"]["ci_low"],
+                                  cell["time_ns"]["samples"], cell["counters"]["idc_requests"]["value"]])
+
+    def test_parameters_are_columns(self):
+        rows = cbank.load(LOOKUP)
+        for cell, row in zip(read_json(LOOKUP)["cells"], rows.to_dict("records")):
+            for name, value in cell["parameters"].items():
+                self.assertEqual(row[name], value)
+
+    def test_other_documents(self):
+        numbers = cbank.load(CHARACTERIZATION)
+        wanted = [number["value"] for experiment in read_json(CHARACTERIZATION)["experiments"] for number in experiment["numbers"]]
+        self.assertEqual(sorted(filter(None, wanted)), sorted(filter(None, numbers[~numbers["experiment"].str.startswith("geometry_")]["value"].dropna())))
+        card = cbank.load(CARD)
+        for key, value in read_json(CARD).items():
+            if isinstance(value, (int, float)):
+                self.assertEqual(float(card.loc[card["number"] == key, "value"].iloc[0]), value)
+        self.assertEqual(list(cbank.load(CALIBRATION)["noise"]), [cell["noise"] for cell in read_json(CALIBRATION)["cells"]])
+        path = compared(self.folder)
+        self.assertEqual(list(cbank.load(path)["ratio"]), [cell["ratio"]["value"] for cell in read_json(path)["cells"]])
+
+    def test_every_column_is_documented(self):
+        listed = {row["name"] for table in ("parameters", "counters") for row in
+                  json.loads(subprocess.run([CBANK, "list", table, "--json"], capture_output=True, check=True).stdout)}
+        rows = cbank.load([CHIP, LOOKUP, compared(self.folder)])
+        extra = {column for column in rows if column not in frames.COLUMNS and "__" not in column}  # with "__": a metric of CUPTI
+        self.assertLessEqual(extra, listed)
+        self.assertLessEqual(frames.TEXTS, set(frames.COLUMNS))
+
+    def test_a_folder_is_its_documents(self):
+        self.assertEqual(set(cbank.load(CHIP)["source"]), {name for name in os.listdir(CHIP) if name != "manifest.json"})
+
+    def test_wrong_files(self):
+        other = read_json(RESULT)
+        other["schema"]["version"] = "9.0"
+        for name, content, said in (("text", "{", "is not JSON"), ("list", "[]", "holds no JSON object"), ("nan", '{"a": NaN}', "not a number of JSON"),
+                                    ("none", "{}", "no schema name"), ("kind", {"schema": {"name": "cbank-check"}}, "is a cbank-check"),
+                                    ("new", other, "has version 9.0"), ("deep", "[" * 100000, "is not JSON")):
+            with self.subTest(name), self.assertRaisesRegex(cbank.Failure, said):
+                cbank.load(self.write(f"{name}.json", content))
+        with self.assertRaisesRegex(cbank.Failure, "cannot read"):
+            cbank.load(self.path("absent.json"))
+
+
+class Malformed(Scratch):
+    """A document in which something is missing, or is something else, is a sentence and never a traceback."""
+
+    WRONG = (None, True, -1, 1e308, "", "x", "\x1b[31m", "\u202e", [], {}, [1], {"a": 1}, "9" * 30, 10**400)
+
+    def mutants(self, seed):
+        rng = random.Random(seed)
+        content = copy.deepcopy(rng.choice(self.contents))
+        for _ in range(rng.choice((1, 1, 3))):
+            places = []
+            stack = [content]
+            while stack:
+                its = stack.pop()
+                for key in its if isinstance(its, dict) else range(len(its)):
+                    places.append((its, key))
+                    if isinstance(its[key], (dict, list)):
+                        stack.append(its[key])
+            its, key = rng.choice(places)
+            if rng.random() < 0.3:
+                del its[key]
+            else:
+                its[key] = copy.deepcopy(rng.choice(self.WRONG))
+        return content
+
+    def test_mutants(self):
+        from cbank import plot, report, sections
+        from cbank.figures import draw, kinds
+        self.contents = [read_json(path) for path in (RESULT, CHARACTERIZATION, CARD, compared(self.folder))]
+        for content in self.contents:
+            content["cells"] = content.get("cells", [])[:4]
+        order, templates = report.order_of_tables(), report.environment()
+        refused = 0
+        with mock.patch.object(report, "order_of_tables", lambda: order), mock.patch("cbank.instrument.call", lambda *words: "cbank 0"):
+            for seed in range(repetitions(2000, 60)):
+                path = self.write("mutant.json", self.mutants(seed))
+                try:
+                    document = documents.read(path)
+                    ones = report.labelled([document], set())
+                    with documents.blamed([document]):
+                        content = report.content_of(ones, [])
+                        cells = [sections.cell_facts(one) for one in content["results"]]
+                        pages, missing = plot.pages([kinds.Source(document)], 175)
+                        for page in pages:
+                            draw.csv_text(page), draw.tex_text(page)
+                        text = templates.get_template("index.html").render(**content, missing=missing, figures=[
+                            (page.kind, "", [(page, sections.figure_table(page))]) for page in pages])
+                        text += "".join(templates.get_template("cells.html").render(one=one, cells=its, version="") for one, its in zip(content["results"], cells))
+                    self.assertNotRegex(text, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+                except cbank.Failure as failure:
+                    refused += 1
+                    self.assertIn("mutant.json", str(failure))
+                except Exception as error:
+                    raise AssertionError(f"seed {seed}") from error
+        self.assertGreater(refused, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
