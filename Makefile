@@ -417,7 +417,9 @@ test-gpu: ## run every test that needs a GPU
 bench-gpu: ## measure, on a GPU, how far times repeat, into results/local/repeatability/ (run options: ARGS=)
 	@scripts/setup.sh build
 	@$(MAKE) all
-	@$(PYTHON) scripts/repeatability.py --program $(PROGRAM) --run results/local/repeatability -- $(ARGS)
+	@mkdir -p results/local/repeatability
+	@$(PYTHON) scripts/studies/process_trial.py --program $(PROGRAM) --json results/local/repeatability/trial.json --run 4 \
+	  --folder results/local/repeatability/processes $(ARGS)
 
 # Of committed results, if FILES names no others; and of two of them the one against the other.
 FILES ?= $(wildcard results/h200/*.json results/characterizations/h200.json) $(BUILD)/two-processes.json

@@ -39,7 +39,7 @@ parts="records model sweeps lookups processes gate plans neighbour clock advise 
 
 # A trial of the program: trial NAME FILE OPTION...
 trial() {
-    script=$here/$1_trial.py file=$folder/$2
+    script=$here/studies/$1_trial.py file=$folder/$2
     shift 2
     mkdir -p "$(dirname "$file")" && "$python" "$script" --program "$program" --json "$file" "$@"
 }

@@ -478,7 +478,7 @@ class Simulation(Case):
     COMMITTED = [os.path.join(ROOT, f"results/{chip}/gate/gate-simulation.json") for chip in ("h200", "h100")]
 
     def script(self, name, *arguments, status=0):
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", name), *arguments], capture_output=True,
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/studies", name), *arguments], capture_output=True,
                               text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
@@ -541,7 +541,7 @@ class Workflow(Case):
         block = re.search(r"```yaml\n(.*?)```", read(os.path.join(ROOT, "docs/comparing.md")), re.DOTALL).group(1)
         steps = [line.split("- run: ", 1)[1] for line in block.splitlines() if "- run: " in line]
         self.assertEqual(len(steps), 3)
-        steps = [step.replace("build/cbank", CBANK) for step in steps if step != "make"]
+        steps = [step.replace("build/cbank", CBANK).replace("--engine cuda", "--engine model") for step in steps if step != "make"]
         done = subprocess.run(["bash", "-e", "-c", "\n".join(steps)], capture_output=True, text=True, timeout=120,
                               check=False, cwd=self.folder,
                               env={**os.environ, "CUDA_VISIBLE_DEVICES": "",

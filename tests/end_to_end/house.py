@@ -13,7 +13,7 @@ import unittest.mock
 
 from common import ROOT
 
-sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "tests")]
+sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("scripts", "scripts/studies", "tests")]
 import english  # noqa: E402
 import house  # noqa: E402  (of scripts/)
 import run  # noqa: E402

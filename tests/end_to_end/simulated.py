@@ -698,7 +698,7 @@ if FULL:
 
 
 class Trials(Case):
-    """scripts/process_trial.py: how far processes differ; gate_trial.py: what the gate finds; neighbour_trial.py: what is
+    """scripts/studies/process_trial.py: how far processes differ; gate_trial.py: what the gate finds; neighbour_trial.py: what is
     seen of a neighbour; clock_trial.py: what the clock does; plan_trial.py: what depends on the plan."""
 
     def executable(self, name, *lines):
@@ -708,7 +708,7 @@ class Trials(Case):
 
     def tried(self, name, *arguments, status=0):
         """What a trial prints, and again from its report."""
-        script = [sys.executable, os.path.join(ROOT, "scripts", name)]
+        script = [sys.executable, os.path.join(ROOT, "scripts/studies", name)]
         report = os.path.join(self.folder, "report.json")
         done = subprocess.run([*script, "--json", report, *arguments], capture_output=True, text=True, check=False,
                               env={**os.environ, "CBANK_SIMULATED": "noise=0.0002"})
@@ -764,7 +764,7 @@ class Trials(Case):
         self.assertRegex(said, r"; 4 with plans .*\n  plans (1.9|2.0)\d%, processes of one 0.00%, in \d plans: add/global/")
 
     def trial(self, *arguments, statuses=(0,)):
-        done = subprocess.run([os.path.join(ROOT, "scripts/process_trial.py"), "--program", CBANK, "--json",
+        done = subprocess.run([os.path.join(ROOT, "scripts/studies/process_trial.py"), "--program", CBANK, "--json",
                                os.path.join(self.folder, "trial.json"), *arguments], capture_output=True, text=True,
                               check=False, env={**os.environ, "CBANK_SIMULATED": script(noise=0.0001)})
         self.assertIn(done.returncode, statuses, done.stdout + done.stderr)

@@ -3,6 +3,8 @@
 """Tries the gate on this machine's GPU: how often cbank compare calls out without cause, and how often it finds
 a slowdown that was planted.
 
+Proves the false alarms and the power of compare on a real GPU.
+
 usage: gate_trial.py [--program build/cbank] [--trials 20] [--slow global] --json FILE [RUN OPTION...]
        gate_trial.py --show FILE
 
@@ -36,7 +38,7 @@ def make(arguments, rest):
             return trials.measure(program, os.path.join(folder, f"{name}.json"), *rest, *more)
 
         plain = [one_more(f"plain-{i}") for i in range(count + 1)]
-        first, times = trials.read(plain[0], program)
+        first, times = trials.read(plain[0])
         found = {"a_a": [trials.compare(program, a, b) for a, b in zip(plain, plain[1:])]}
         for percent in SLOWDOWNS:
             slow = [one_more(f"slow-{percent}-{i}", "--slow", f"{arguments.slow}:{percent}") for i in range(count)]

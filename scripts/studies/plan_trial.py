@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Says how far the time of a cell depends on the rest of the plan, on this machine's GPU.
 
+Proves the deviation between plans that compare adds where plans differ.
+
 usage: plan_trial.py [--program build/cbank] [--processes 3] --json FILE [RUN OPTION...]
        plan_trial.py --show FILE
 
@@ -46,7 +48,7 @@ def make(arguments, rest):
             for name, plan in PLANS.items():
                 path = trials.measure(arguments.program, os.path.join(folder, f"{name}-{number}.json"), "--counters", "none",
                                       *plan, *rest)
-                result, cells = trials.read(path, arguments.program)
+                result, cells = trials.read(path)
                 first = first or result
                 for cell in result["cells"]:
                     if cell["identity"] in cells:

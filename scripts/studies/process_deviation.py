@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Derives harness/compare/deviation.def: how much times differ between processes, plans and boards by default.
 
+Proves the default deviation that every interval of compare rests on.
+
 usage: process_deviation.py [--check]
 
 Of each set of committed results of one GPU and driver that ran one plan, a cell gives the variance of its times, with
@@ -25,9 +27,9 @@ import re
 import statistics
 import sys
 
-import upgrade
+import trials
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TABLE = os.path.join(ROOT, "harness/compare/deviation.def")
 NORMAL = 1.959964
 SERIES_PROCESS = 5e-4  # of harness/base/series.h: what intervals have beside the samples' part, ...
@@ -39,7 +41,7 @@ PLACED = 0.01     # deviation of the placements from which a cell's time is one 
 
 def load(name):
     """The cells of a result by identity: time, code, whether it settled."""
-    result = upgrade.read(os.path.join(ROOT, "results", name))
+    result = trials.load(os.path.join(ROOT, "results", name))
     cells = {}
     for cell in result["cells"]:
         time = cell["time_ns"]

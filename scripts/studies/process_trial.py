@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Says how far processes of one plan on one GPU differ, and what that does to intervals and to the gate.
 
+Proves that intervals cover and that compare is silent where nothing changed, on a real GPU.
+
 usage: process_trial.py [--program build/cbank] --json FILE RESULT...
        process_trial.py [--program build/cbank] --json FILE --run COUNT --folder FOLDER [RUN OPTION...]
        process_trial.py --show FILE
@@ -15,7 +17,6 @@ results of one plan and GPU.
 """
 
 import itertools
-import json
 import os
 import statistics
 import sys
@@ -50,7 +51,7 @@ def make(arguments, rest):
     if bool(arguments.run) != bool(arguments.folder):
         trials.fail("--run and --folder go together")
     paths = measure(arguments.program, arguments.run, arguments.folder, rest) if arguments.run else rest
-    read_all = [trials.read(path, arguments.program) for path in paths]
+    read_all = [trials.read(path) for path in paths]
     if len(paths) < 2 or len({(result["device"]["uuid"], *times) for result, times in read_all}) != 1:
         trials.fail("two results or more, of one GPU and the same cells, are needed")
     first, cells = read_all[0]
@@ -88,8 +89,7 @@ def table(paths):
     print("| trial | GPU | board | processes | cells | hot, range | coverage, mean | worst | pairs that fail | cells called changed |")
     print("|---|---|---|--:|--:|--:|--:|--:|--:|--:|")
     for path in paths:
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file)
+        report = trials.load(path)
         found, pairs = figures(report), report["pairs"]
         model = report["device"]["name"].removeprefix("NVIDIA ").split()[0]
         print(f"| {os.path.splitext(os.path.basename(path))[0]} | {model} | {report['device']['uuid'][:12]} | {report['processes']} | "

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What the trials on a GPU share: processes of the program, comparisons of two, and a report that is shown again."""
+"""What the studies share: processes of the program, comparisons of two, and a report that is shown again."""
 
 import argparse
 import json
+import math
 import os
+import statistics
 import subprocess
 import sys
-
-import upgrade
 
 NAME = os.path.basename(sys.argv[0]).removesuffix(".py")
 
@@ -32,17 +32,34 @@ def measure(program, path, *options):
 
 def compare(program, base, new, *options):
     """Whether cbank compare, one process a side, fails; cells that were compared, and those that are called changed."""
-    done = call(program, "compare", base, new, *options, "--json", "-", statuses=(0, 1))
+    done = call(program, "compare", base, new, *options, "--json", "-", statuses=(0, 1, 4))
     comparison = json.loads(done.stdout)
     changed = [cell for cell in comparison["cells"] if cell["verdict"] in ("regressed", "improved")]
     return {"failed": done.returncode == 1, "cells": len(comparison["cells"]), "counts": comparison["counts"],
             "changed": [f"{cell['identity']} {cell['verdict']}" for cell in changed]}
 
 
-def read(path, program=None):
+def trimmed_mean(samples, placements):
+    """(mean, its standard error) of samples that were taken on so many placements in turn: as stats_trimmed_mean."""
+    count, ordered = len(samples), sorted(samples)
+    cut = max(count // 10, 1) if count >= 5 else 0
+    low, high = ordered[cut], ordered[-1 - cut]
+    mean, left = statistics.fmean(ordered[cut:count - cut]), count - 2 * cut
+    strata = placements if placements and count >= 2 * placements else 1
+    each = [[min(max(sample, low), high) for sample in samples[i::strata]] for i in range(strata)]
+    squares = sum((len(stratum) - 1) * statistics.variance(stratum) for stratum in each)
+    return mean, math.sqrt(squares / (count - strata) * count) / left
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def read(path):
     """A result, and the times of its cells that have one by their identities."""
     try:
-        result = upgrade.read(path, program)
+        result = load(path)
         return result, {cell["identity"]: cell["time_ns"] for cell in result["cells"] if cell["status"] == "ok"}
     except (OSError, ValueError, KeyError, TypeError) as error:
         fail(f"{path} is no result: {error}")
@@ -69,8 +86,7 @@ def main(doc, options, make, show):
     options(parser)
     arguments, rest = parser.parse_known_args()
     if arguments.show:
-        with open(arguments.show, encoding="utf-8") as file:
-            report = json.load(file)
+        report = load(arguments.show)
         report["command"] = without_folders(report.get("command", ""))
     elif arguments.json:
         report = make(arguments, rest)

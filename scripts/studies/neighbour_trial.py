@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Tries on this machine's GPU whether cbank notices that something else uses it.
 
+Proves that a contended cell is flagged, and a quiet one is not.
+
 usage: neighbour_trial.py [--program build/cbank] [--trials 20] [--quiet-trials 100] --json FILE [RUN OPTION...]
        neighbour_trial.py --show FILE
 
@@ -56,7 +58,7 @@ def results(program, folder, count, run_options):
     found = []
     for number in range(count):
         path = trials.measure(program, os.path.join(folder, f"{number}.json"), *run_options)
-        result, times = trials.read(path, program)
+        result, times = trials.read(path)
         flags = {cell["identity"]: cell["flags"] for cell in result["cells"]}
         found.append({identity: {"time_ns": time["value"], "flags": flags[identity]}
                       for identity, time in times.items()})

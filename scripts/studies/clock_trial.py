@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Says how the SM clock of this machine's GPU moves by itself, and what that does to times and to the gate.
 
+Proves that compare calls no cell changed because of the clock alone.
+
 usage: clock_trial.py [--program build/cbank] [--processes 60] [--heat-seconds 60] --json FILE [RUN OPTION...]
        clock_trial.py --show FILE
 
@@ -47,7 +49,7 @@ def make(arguments, rest):
                 with Neighbour(neighbour, "compute"):
                     time.sleep(arguments.heat_seconds)
             paths.append(trials.measure(program, os.path.join(folder, f"{number}.json"), *rest))
-            result, times = trials.read(paths[-1], program)
+            result, times = trials.read(paths[-1])
             processes.append(describe(result, times, number >= arguments.processes, begin))
         pairs = dict.fromkeys([*zip(paths, paths[1:]), *((paths[0], path) for path in paths[1:])])
         found = [trials.compare(program, *pair, "--threshold", THRESHOLD) for pair in pairs]
