@@ -61,36 +61,34 @@ static enum status plan_add(struct plan *plan, const struct cell *cell)
     return STATUS_OK;
 }
 
-/* The next combination of the parameters that the cell takes, the last turning fastest; false after the last. */
-static bool next_parameters(const struct plan_options *options, uint32_t takes, size_t turn[PARAMETER_COUNT])
-{
-    for (size_t i = parameter_count; i-- > 0;) {
-        if (!(takes & 1u << i))
-            continue;
-        if (++turn[i] < options->parameters[i].count)
-            return true;
-        turn[i] = 0;
-    }
-    return false;
-}
-
-/* All parameters and paths of what is else said of the cell. A file says itself how many loads there are. */
+/* Adds all parameters and paths of a cell that has the other axes, the last parameter turning fastest. A file determines
+ * itself how many loads there are. */
 static enum status add_paths(const struct plan_options *options, struct cell cell, struct plan *plan)
 {
     const uint32_t takes = cell_takes(cell.workload, cell.pattern) & ~(cell.trace ? PARAMETER_BIT(loads) : 0);
-    size_t turn[PARAMETER_COUNT] = {0};
-    enum status status = STATUS_OK;
+    size_t turn[PARAMETER_COUNT] = {0}, k;
 
     do {
         for (size_t i = 0; i < parameter_count; i++)
             if (takes & 1u << i)
                 cell.parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i].values[turn[i]]);
-        for (size_t i = 0; status == STATUS_OK && i < options->paths.count; i++) {
+        for (size_t i = 0; i < options->paths.count; i++) {
+            enum status status;
+
             cell.path = options->paths.rows[i];
             status = plan_add(plan, &cell);
+            if (status != STATUS_OK)
+                return status;
         }
-    } while (status == STATUS_OK && next_parameters(options, takes, turn));
-    return status;
+        for (k = parameter_count; k > 0; k--) {
+            if (!(takes & 1u << (k - 1)))
+                continue;
+            if (++turn[k - 1] < options->parameters[k - 1].count)
+                break;
+            turn[k - 1] = 0;
+        }
+    } while (k > 0);
+    return STATUS_OK;
 }
 
 /* All cells of the axes; `like` has what they share beside those. */

@@ -37,45 +37,36 @@ static void check_range(void *context, uint64_t first, uint64_t count)
     pthread_mutex_unlock(&checking->lock);
 }
 
-/* Whether the cell writes what the reference has, from the same table: they differ by the path or the regime alone. */
-static bool writes_same(const struct reference *reference, const struct cell *cell, const uint32_t *values)
-{
-    struct cell like;
-
-    if (!reference->cell || reference->values != values)
-        return false;
-    like = *reference->cell;
-    like.regime = cell->regime;
-    return like.indices == cell->indices && cell_order_before(&like, cell, AXIS_PATH) == 0;
-}
-
-/* Makes room for the output of a cell, and forgets the one that is there. NULL without memory: it is not kept then. */
-static uint32_t *make_room(struct reference *reference, const struct cell *cell)
-{
-    reference->cell = NULL;
-    if (reference->room < cell->elements) {
-        free(reference->output);
-        reference->output = malloc(cell->elements * sizeof(uint32_t));
-        reference->room = reference->output ? cell->elements : 0;
-    }
-    return reference->output;
-}
-
 bool reference_check(struct reference *reference, const struct cell *cell, const struct workload_data *data,
                      bool refilled, struct mismatch *first)
 {
-    const bool same = !refilled && writes_same(reference, cell, data->values);
     const struct workload_data refilled_data = {data->input, reference->refilled, data->output};
     struct checking checking = {.problem = cell_problem(cell),
                                 .data = refilled ? &refilled_data : data,
-                                .like = same ? reference->output : NULL,
-                                .kept = !refilled && !same ? make_room(reference, cell) : NULL,
                                 .equal = true,
                                 .first = first};
 
     if (refilled) {
         memset(reference->refilled, 0, sizeof(reference->refilled));
         memcpy(reference->refilled, data->values, cell->parameters[PARAMETER_refill_bytes]);
+    } else {
+        struct cell like = reference->cell ? *reference->cell : (struct cell){0};
+
+        /* A cell that differs by the path or the cache state alone writes the same, from the same table. */
+        like.regime = cell->regime;
+        if (reference->cell && reference->values == data->values && like.indices == cell->indices &&
+            cell_order_before(&like, cell, AXIS_PATH) == 0)
+            checking.like = reference->output;
+    }
+    if (!refilled && !checking.like) {
+        /* Its output takes the place of the one that is there; without memory, it is not kept. */
+        reference->cell = NULL;
+        if (reference->room < cell->elements) {
+            free(reference->output);
+            reference->output = malloc(cell->elements * sizeof(uint32_t));
+            reference->room = reference->output ? cell->elements : 0;
+        }
+        checking.kept = reference->output;
     }
     pthread_mutex_init(&checking.lock, NULL);
     parallel_ranges(cell->elements, cell->block_size, check_range, &checking);

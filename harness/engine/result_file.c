@@ -15,40 +15,23 @@
 
 enum { NAME_BYTES = 216 };
 
-/* Which device of its host: the first digits of its UUID, or its number where it has none. */
-static void device_text(const struct device_info *device, uint32_t ordinal, char out[16])
+/* "cbank-ENGINE-NAME-HOST-DEVICE-20260131T120000.123Z", without characters that a shell or a file system minds. The
+ * device of its host is the first digits of its UUID, or its number where it has none. */
+static void make_up_name(const struct result *result, uint32_t ordinal, char name[NAME_BYTES])
 {
-    const char *dash = strchr(device->uuid, '-');
-
-    if (device->uuid[0])
-        snprintf(out, 16, "%.8s", dash ? dash + 1 : device->uuid);
-    else
-        snprintf(out, 16, "%" PRIu32, ordinal);
-}
-
-/* Now, as a name can have it: "20260131T120000.123Z". */
-static void time_text(char out[32])
-{
+    const char *host = result->host.name, *dash = strchr(result->device.uuid, '-');
+    char device[16], when[32];
     struct timespec now;
     struct tm utc;
-    size_t used;
 
+    snprintf(device, sizeof(device), "%" PRIu32, ordinal);
+    if (result->device.uuid[0])
+        snprintf(device, sizeof(device), "%.8s", dash ? dash + 1 : result->device.uuid);
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &utc);
-    used = strftime(out, 32, "%Y%m%dT%H%M%S", &utc);
-    snprintf(out + used, 32 - used, ".%03dZ", (int)(now.tv_nsec / 1000000));
-}
-
-/* "cbank-ENGINE-NAME-HOST-DEVICE-TIME", with nothing in it that a shell or a file system minds. */
-static void made_up_name(const struct result *result, uint32_t ordinal, char name[NAME_BYTES])
-{
-    const char *host = result->host.name;
-    char device[16], when[32];
-
-    device_text(&result->device, ordinal, device);
-    time_text(when);
-    snprintf(name, NAME_BYTES, "cbank-%s-%.64s-%.64s-%s-%s", result->engine, result->device.name,
-             host[0] ? host : "host", device, when);
+    strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &utc);
+    snprintf(name, NAME_BYTES, "cbank-%s-%.64s-%.64s-%s-%s.%03dZ", result->engine, result->device.name,
+             host[0] ? host : "host", device, when, (int)(now.tv_nsec / 1000000));
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("-_.+", *c))
             *c = '_';
@@ -67,8 +50,8 @@ static enum status cannot_write(const char *path, int error)
                      strerror(error));
 }
 
-/* Makes up a name that no file has and no other process takes, and writes the result there, with nothing measured yet: so
- * the name is taken, and whoever reads the file finds an interrupted run. */
+/* Makes up a name that no file has and no other process takes, and writes the result there, with nothing measured yet:
+ * this takes the name, and a reader of the file finds an interrupted run. */
 static enum status reserve(struct result_file *file, const char *folder, const struct result *result, uint32_t ordinal,
                            char path[RESULT_PATH_BYTES])
 {
@@ -76,7 +59,7 @@ static enum status reserve(struct result_file *file, const char *folder, const s
     const char *slash = folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "";
     char name[NAME_BYTES];
 
-    made_up_name(result, ordinal, name);
+    make_up_name(result, ordinal, name);
     for (unsigned i = 1; i <= NAMES_MAX; i++) {
         char number[16] = "";
         int error;
@@ -97,17 +80,6 @@ static enum status reserve(struct result_file *file, const char *folder, const s
     return cannot_write(path, EEXIST);
 }
 
-/* Finds out before measuring that the result could not be written. */
-static enum status check(const char *path)
-{
-    struct stat about;
-    const bool exists = strcmp(path, "-") != 0 && stat(path, &about) == 0;
-
-    if (exists && S_ISDIR(about.st_mode))
-        return log_error(STATUS_USAGE, "cannot write the result to %s: it is a folder; end it in /", path);
-    return exists && S_ISREG(about.st_mode) && access(path, W_OK) != 0 ? cannot_write(path, errno) : STATUS_OK;
-}
-
 void result_file_name(const char *given, uint32_t device, char path[RESULT_PATH_BYTES])
 {
     const char *dot = given ? strrchr(given, '.') : NULL;
@@ -121,7 +93,7 @@ void result_file_name(const char *given, uint32_t device, char path[RESULT_PATH_
 enum status result_file_open(struct result_file *file, const char *given, const struct result *result, uint32_t device,
                              bool several, char path[RESULT_PATH_BYTES])
 {
-    enum status status;
+    struct stat about;
 
     if (given && is_folder(given))
         file_make_folders(given);
@@ -131,24 +103,23 @@ enum status result_file_open(struct result_file *file, const char *given, const 
         result_file_name(given, device, path);
     else
         snprintf(path, RESULT_PATH_BYTES, "%s", given);
-    status = check(path);
-    if (status == STATUS_OK && !file->lock.path)
-        status = file_lock_take(path, &file->lock);
-    return status;
-}
-
-static bool is_empty(const struct result *result)
-{
-    for (size_t i = 0; i < result->cell_count; i++)
-        if (result->cells[i].status == CELL_OK || result->cells[i].status == CELL_FAILED ||
-            result->cells[i].time.summary.count > 0)
-            return false;
-    return true;
+    if (strcmp(path, "-") != 0 && stat(path, &about) == 0) {
+        if (S_ISDIR(about.st_mode))
+            return log_error(STATUS_USAGE, "cannot write the result to %s: it is a folder; end it in /", path);
+        if (S_ISREG(about.st_mode) && access(path, W_OK) != 0)
+            return cannot_write(path, errno);
+    }
+    return file->lock.path ? STATUS_OK : file_lock_take(path, &file->lock);
 }
 
 void result_file_close(struct result_file *file, const char *path, const struct result *result, bool failed)
 {
-    if (file->reserved && failed && is_empty(result))
+    bool empty = true;
+
+    for (size_t i = 0; i < result->cell_count; i++)
+        empty = empty && result->cells[i].status != CELL_OK && result->cells[i].status != CELL_FAILED &&
+                result->cells[i].time.summary.count == 0;
+    if (file->reserved && failed && empty)
         unlink(path);
     file_lock_release(&file->lock);
     *file = (struct result_file){0};

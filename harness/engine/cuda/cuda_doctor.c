@@ -21,19 +21,6 @@ bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BY
     return listed;
 }
 
-static void diagnose_program(struct diagnosis *diagnosis)
-{
-    const int runtime = CUDART_VERSION; /* linked in; asking it needs a driver */
-    struct image image;
-    size_t images = 0;
-
-    while (image_at(images, &image))
-        images++;
-    diagnosis_add(diagnosis, images ? FINDING_OK : FINDING_PROBLEM, "program",
-                  images ? NULL : "build with a CUDA toolkit", "CUDA runtime %d.%d, %zu kernel images", runtime / 1000,
-                  runtime % 1000 / 10, images);
-}
-
 /* Whether CUPTI is there. */
 static bool diagnose_cupti(struct diagnosis *diagnosis)
 {
@@ -102,31 +89,25 @@ static void diagnose_health(struct diagnosis *diagnosis, struct nvml *nvml)
                           health_rows[i].words);
 }
 
-static void diagnose_kernels(struct diagnosis *diagnosis, const struct device_info *info)
-{
-    char remedy[64];
-    struct image image;
-
-    snprintf(remedy, sizeof(remedy), "make ARCHS=%u%u", (unsigned)info->cc_major, (unsigned)info->cc_minor);
-    if (image_for_chip("tools", info->cc_major, info->cc_minor, &image))
-        diagnosis_add(diagnosis, FINDING_OK, "kernels", NULL, "machine code for this GPU");
-    else if (image_ptx("tools", info->cc_major, info->cc_minor, &image))
-        diagnosis_add(diagnosis, FINDING_WARNING, "kernels", remedy, "PTX alone: the driver compiles at start");
-    else
-        diagnosis_add(diagnosis, FINDING_PROBLEM, "kernels", remedy, "none for this GPU");
-}
-
 static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool cupti)
 {
     struct device_info info;
+    struct image image;
     struct nvml *nvml;
+    char remedy[64];
 
     if (cuda_device_describe(ordinal, &info) != STATUS_OK)
         return;
     diagnosis_add(diagnosis, FINDING_OK, "GPU", NULL, "%s, compute capability %u.%u, driver %s (CUDA %u.%u)", info.name,
                   (unsigned)info.cc_major, (unsigned)info.cc_minor, info.driver[0] ? info.driver : "unknown",
                   (unsigned)info.cuda_driver_api / 1000, (unsigned)info.cuda_driver_api % 1000 / 10);
-    diagnose_kernels(diagnosis, &info);
+    snprintf(remedy, sizeof(remedy), "make ARCHS=%u%u", (unsigned)info.cc_major, (unsigned)info.cc_minor);
+    if (image_for_chip("tools", info.cc_major, info.cc_minor, &image))
+        diagnosis_add(diagnosis, FINDING_OK, "kernels", NULL, "machine code for this GPU");
+    else if (image_ptx("tools", info.cc_major, info.cc_minor, &image))
+        diagnosis_add(diagnosis, FINDING_WARNING, "kernels", remedy, "PTX alone: the driver compiles at start");
+    else
+        diagnosis_add(diagnosis, FINDING_PROBLEM, "kernels", remedy, "none for this GPU");
     nvml = nvml_open(info.pci_bus_id);
     if (!nvml)
         diagnosis_add(diagnosis, FINDING_WARNING, "NVML", "install the driver's libnvidia-ml.so.1",
@@ -142,8 +123,15 @@ void cuda_diagnose(struct diagnosis *diagnosis)
 {
     const char *reason = NULL;
     const uint32_t count = cuda_device_count(&reason);
+    const int runtime = CUDART_VERSION; /* linked in; asking it needs a driver */
+    struct image image;
+    size_t images = 0;
 
-    diagnose_program(diagnosis);
+    while (image_at(images, &image))
+        images++;
+    diagnosis_add(diagnosis, images ? FINDING_OK : FINDING_PROBLEM, "program",
+                  images ? NULL : "build with a CUDA toolkit", "CUDA runtime %d.%d, %zu kernel images", runtime / 1000,
+                  runtime % 1000 / 10, images);
 
     const bool cupti = diagnose_cupti(diagnosis);
 
