@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "clock.h"
 
-#include <string.h>
 #include <time.h>
 
 double clock_seconds(void)
@@ -14,25 +13,9 @@ double clock_seconds(void)
 
 void clock_utc(char out[CLOCK_UTC_BYTES])
 {
-    clock_write_utc(time(NULL), out);
-}
-
-void clock_write_utc(int64_t seconds, char out[CLOCK_UTC_BYTES])
-{
-    const time_t when = (time_t)seconds;
+    const time_t now = time(NULL);
     struct tm utc = {0};
 
-    gmtime_r(&when, &utc);
+    gmtime_r(&now, &utc);
     strftime(out, CLOCK_UTC_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
-
-bool clock_read_utc(const char *text, int64_t *seconds)
-{
-    struct tm utc = {0};
-    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    char again[CLOCK_UTC_BYTES];
-
-    *seconds = timegm(&utc);
-    clock_write_utc(*seconds, again);
-    return end && *end == '\0' && strcmp(again, text) == 0;
 }

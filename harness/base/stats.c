@@ -44,12 +44,6 @@ double stats_median(const double *sorted, size_t count)
     return count % 2 ? upper : sorted[count / 2 - 1] + (upper - sorted[count / 2 - 1]) / 2;
 }
 
-double stats_median_unsorted(double *values, size_t count)
-{
-    stats_sort(values, count);
-    return stats_median(values, count);
-}
-
 size_t stats_median_rank(size_t count, double confidence)
 {
     /* The sum of the binomial coefficients C(count, 0 .. k), and the last of them, are kept scaled: their

@@ -20,9 +20,6 @@ uint32_t stats_lower_median(uint32_t *values, size_t count);
 /* The median of values that are sorted; count >= 1. Of an even count the middle of the two in the middle. */
 double stats_median(const double *sorted, size_t count);
 
-/* The same of values in any order, which it sorts. */
-double stats_median_unsorted(double *values, size_t count);
-
 struct summary {
     size_t count;
     double value; /* what stands for them all: the median, or of times the trimmed mean (series.h) */

@@ -8,7 +8,7 @@
 
 #include "grid.h"
 #include "judge.h"
-#include "pool.h"
+#include "texts.h"
 #include "result.h"
 #include "status.h"
 

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +21,7 @@
 
 /* -- names --------------------------------------------------------------------------------------------- */
 
-enum status files_take(struct file_list *list, char *name)
+static enum status take_name(struct file_list *list, char *name)
 {
     if (!name || !memory_grow(&list->paths, list->count, sizeof(*list->paths))) {
         free(name);
@@ -32,16 +31,12 @@ enum status files_take(struct file_list *list, char *name)
     return STATUS_OK;
 }
 
-bool file_is_json(const char *name)
+static int is_result(const struct dirent *entry)
 {
+    const char *name = entry->d_name;
     const size_t bytes = strlen(name), suffix = strlen(".json");
 
     return name[0] != '.' && bytes > suffix && strcmp(name + bytes - suffix, ".json") == 0;
-}
-
-static int is_result(const struct dirent *entry)
-{
-    return file_is_json(entry->d_name);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -66,7 +61,7 @@ static enum status add_folder(struct file_list *list, const char *folder)
             asprintf(&path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", entries[i]->d_name) < 0)
             path = NULL;
         if (status == STATUS_OK)
-            status = files_take(list, path);
+            status = take_name(list, path);
         free(entries[i]);
     }
     free(entries);
@@ -81,47 +76,7 @@ enum status files_add(struct file_list *list, const char *path)
         return log_error(STATUS_USAGE, "an empty name is no file");
     if (stat(path, &info) != 0)
         return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
-    return S_ISDIR(info.st_mode) ? add_folder(list, path) : files_take(list, strdup(path));
-}
-
-static int by_path(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static enum status add_entry(struct file_list *list, const FTSENT *entry)
-{
-    const bool failed = entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS;
-
-    if (failed)
-        return log_error(file_failed(entry->fts_errno), "cannot read %s: %s", entry->fts_path,
-                         strerror(entry->fts_errno));
-    if (entry->fts_level > 0 &&
-        (!file_is_json(entry->fts_name) || (entry->fts_info != FTS_F && entry->fts_info != FTS_SL)))
-        return STATUS_OK;
-    return entry->fts_info == FTS_D || entry->fts_info == FTS_DP ? STATUS_OK
-                                                                 : files_take(list, strdup(entry->fts_path));
-}
-
-enum status files_add_tree(struct file_list *list, const char *path)
-{
-    char *const roots[] = {(char *)path, NULL};
-    FTS *tree = path[0] ? fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL) : NULL;
-    enum status status = STATUS_OK;
-    const size_t before = list->count;
-    FTSENT *entry;
-
-    if (!tree)
-        return path[0] ? log_memory("%s", path) : log_error(STATUS_USAGE, "an empty name is no file");
-    errno = 0;
-    while (status == STATUS_OK && (entry = fts_read(tree)))
-        status = add_entry(list, entry);
-    if (status == STATUS_OK && errno)
-        status = log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
-    fts_close(tree);
-    if (list->count > before)
-        qsort(list->paths + before, list->count - before, sizeof(*list->paths), by_path);
-    return status;
+    return S_ISDIR(info.st_mode) ? add_folder(list, path) : take_name(list, strdup(path));
 }
 
 void files_close(struct file_list *list)

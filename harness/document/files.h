@@ -18,16 +18,6 @@ struct file_list {
  * STATUS_USAGE for what is not there and for a folder without such files. */
 enum status files_add(struct file_list *list, const char *path);
 
-/* Likewise with the folders in a folder, however deep, in the order of paths; links to folders are not followed. A folder
- * without such files adds none. */
-enum status files_add_tree(struct file_list *list, const char *path);
-
-/* Whether a file of that name is one of a folder's *.json: it begins with no point. */
-bool file_is_json(const char *name);
-
-/* Adds a name, which is the list's then: the caller's strdup, NULL where memory ran out. */
-enum status files_take(struct file_list *list, char *name);
-
 /* Releases; accepts a zeroed struct. */
 void files_close(struct file_list *list);
 

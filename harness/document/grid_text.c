@@ -7,7 +7,7 @@
 
 #include "grid_value.h"
 #include "log.h"
-#include "pool.h"
+#include "texts.h"
 
 enum { GAP = 2, NOTE_INDENT = 4 };
 
@@ -31,7 +31,7 @@ struct layout {
     struct shown *headings; /* by column */
     struct shown *rows;     /* by row, then by column */
     size_t *line;           /* columns of the line that is being printed */
-    struct pool pool;       /* texts that do not live as long as the rows */
+    struct texts texts;     /* that do not live as long as the rows */
     unsigned limit;         /* columns of a greater rank are left out */
     bool below;             /* columns that may stand below the row do */
     bool stacked;           /* columns that name a row have a line of their own */
@@ -39,7 +39,7 @@ struct layout {
 
 static void close_layout(struct layout *layout)
 {
-    pool_close(&layout->pool);
+    texts_close(&layout->texts);
     free(layout->line);
     free(layout->headings);
     free(layout->rows);
@@ -76,7 +76,7 @@ static bool open_layout(struct layout *layout)
         grid_value_at(grid, i / columns, column, &value);
         text = grid_shown(column, &value, room);
         if (text != value.text || text == value.room || !text_is_plain(text)) {
-            text = copy = pool_text(&layout->pool, text);
+            text = copy = texts_add(&layout->texts, text);
             if (!copy)
                 return false;
             text_clean(copy);

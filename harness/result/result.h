@@ -194,10 +194,4 @@ enum status result_read(const char *path, struct result *out);
 /* As result_read, for text in memory; `name` is what messages call it. */
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out);
 
-/* As result_read, for a tree that was parsed: the result's, or deleted on an error. */
-enum status result_take(const char *name, cJSON *tree, struct result *out);
-
-/* Whether a tree says that it is a result, of whatever version. */
-bool result_is(const cJSON *tree);
-
 #endif

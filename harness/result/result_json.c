@@ -158,13 +158,26 @@ enum status result_write(const struct result *result, const char *path)
     return document_write(&result_document, result, path);
 }
 
+/* Strings of the result lie in the tree, which is the result's, or deleted on an error. */
+static enum status take(const char *name, enum status parsed, cJSON *tree, struct result *out)
+{
+    enum status status;
+
+    *out = (struct result){.storage = tree};
+    if (parsed != STATUS_OK)
+        return parsed;
+    status = document_take(&result_document, name, tree, out);
+    if (status != STATUS_OK)
+        result_close(out);
+    return status;
+}
+
 enum status result_read(const char *path, struct result *out)
 {
     cJSON *tree;
     const enum status status = json_read_file(path, &tree);
 
-    *out = (struct result){0};
-    return status == STATUS_OK ? result_take(path, tree, out) : status;
+    return take(path, status, tree, out);
 }
 
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out)
@@ -172,25 +185,5 @@ enum status result_parse(const char *name, const char *text, size_t bytes, struc
     cJSON *tree;
     const enum status status = json_parse(name, text, bytes, &tree);
 
-    *out = (struct result){0};
-    return status == STATUS_OK ? result_take(name, tree, out) : status;
-}
-
-bool result_is(const cJSON *tree)
-{
-    const char *name = NULL;
-
-    return json_get_text(json_get(tree, "schema"), "name", &name) && strcmp(name, result_document.schema) == 0;
-}
-
-/* Strings of the result lie in the tree. */
-enum status result_take(const char *name, cJSON *tree, struct result *out)
-{
-    enum status status;
-
-    *out = (struct result){.storage = tree};
-    status = document_take(&result_document, name, tree, out);
-    if (status != STATUS_OK)
-        result_close(out);
-    return status;
+    return take(name, status, tree, out);
 }

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Tests of documents: a struct of every kind of field, written, read again, and read from texts that are wrong. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "capture.h"
 #include "document.h"
 #include "table.h"
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -154,13 +146,12 @@ static char *unformatted(const struct basket *basket)
 
 /* -- tests --------------------------------------------------------------------------------------------- */
 
-static void what_is_read_is_written_again(void **state)
+TEST(what_is_read_is_written_again)
 {
     struct basket basket = {0};
     cJSON *tree;
     char *text;
 
-    (void)state;
     assert_int_equal(document_parse(&basket_document, "b.json", whole, strlen(whole), &basket, &tree), STATUS_OK);
     assert_string_equal(basket.label, "red");
     assert_string_equal(basket.owner, "me");
@@ -177,19 +168,18 @@ static void what_is_read_is_written_again(void **state)
     close_basket(&basket, tree);
 }
 
-static void what_is_empty_is_null_or_left_out(void **state)
+TEST(what_is_empty_is_null_or_left_out)
 {
     const struct basket basket = {.share = NAN, .fruit = fruits};
     char *text = unformatted(&basket);
 
-    (void)state;
     assert_string_equal(text, "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"\",\"owner\":null,"
                               "\"small\":0,\"large\":null,\"share\":null,\"full\":false,\"taste\":null,\"flags\":[],"
                               "\"fruit\":\"apple\",\"samples\":[],\"stone\":null,\"seeds\":[],\"named\":{}}");
     cJSON_free(text);
 }
 
-static void older_files_lack_later_keys(void **state)
+TEST(older_files_lack_later_keys)
 {
     static const char old[] =
         "{\"schema\":{\"name\":\"basket\",\"version\":\"2.0\"},\"label\":\"red\\u0007\",\"owner\":null,"
@@ -198,7 +188,6 @@ static void older_files_lack_later_keys(void **state)
     struct basket basket = {0};
     cJSON *tree;
 
-    (void)state;
     assert_int_equal(document_parse(&basket_document, "b.json", old, strlen(old), &basket, &tree), STATUS_OK);
     assert_true(isnan(basket.share) && basket.seeds == NULL && !basket.has_stone);
     assert_string_equal(basket.label, "red?");
@@ -249,9 +238,8 @@ static char *replaced(const struct wrong *wrong)
     return text;
 }
 
-static void what_is_wrong_is_said_once_with_its_place(void **state)
+TEST(what_is_wrong_is_said_once_with_its_place)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         char *text = replaced(&wrongs[i]);
         struct basket basket = {0};
@@ -272,7 +260,7 @@ static void what_is_wrong_is_said_once_with_its_place(void **state)
 }
 
 /* What is pointed to is an object, or members of the object itself; and is only written. */
-static void what_is_pointed_to_is_written(void **state)
+TEST(what_is_pointed_to_is_written)
 {
     static const struct fields stone = FIELDS(stone_rows);
     struct pocket {
@@ -286,21 +274,9 @@ static void what_is_pointed_to_is_written(void **state)
     cJSON *object = cJSON_CreateObject();
     char *text;
 
-    (void)state;
     fields_write(object, &(struct fields)FIELDS(rows), &(struct pocket){.held = &(struct stone){.edges = 5}});
     text = cJSON_PrintUnformatted(object);
     assert_string_equal(text, "{\"held\":{\"edges\":5},\"other\":null,\"edges\":5}");
     cJSON_free(text);
     cJSON_Delete(object);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_is_written_again), cmocka_unit_test(what_is_empty_is_null_or_left_out),
-        cmocka_unit_test(older_files_lack_later_keys),   cmocka_unit_test(what_is_wrong_is_said_once_with_its_place),
-        cmocka_unit_test(what_is_pointed_to_is_written),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

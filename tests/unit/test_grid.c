@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Tests of the layout of grids: texts written by hand. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "grid.h"
+#include "test.h"
 #include "text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -236,9 +229,8 @@ static void expect(char *text, const char *expected)
     free(text);
 }
 
-static void columns_stand_beside_or_below_each_other(void **state)
+TEST(columns_stand_beside_or_below_each_other)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(texts); i++) {
         unsigned rank = 0;
 
@@ -303,13 +295,12 @@ static const struct grid outer_grid = {.title = "title",
                                        .row_bytes = sizeof(outers[0])};
 
 /* A fact goes on below itself, a word that is too long is divided, and what is not there is left out. */
-static void records_have_a_line_a_fact(void **state)
+TEST(records_have_a_line_a_fact)
 {
     char *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
-    (void)state;
     grid_print_records(stream, &outer_grid, &(struct grid_look){.width = 30, .indent = 2});
     fclose(stream);
     expect(text, "title\n"
@@ -323,14 +314,13 @@ static void records_have_a_line_a_fact(void **state)
                  "  array     chars\n");
 }
 
-static void the_line_of_keys_stands_once(void **state)
+TEST(the_line_of_keys_stands_once)
 {
     struct grid what = outer_grid;
     char *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
-    (void)state;
     what.row_count = 1;
     grid_print_csv(stream, &what);
     what.continued = true;
@@ -341,9 +331,8 @@ static void the_line_of_keys_stands_once(void **state)
                  "a text that goes on_and_on_and_on_and_on,1500,,12800000,some,true,chars\r\n");
 }
 
-static void no_line_is_wider_than_the_terminal(void **state)
+TEST(no_line_is_wider_than_the_terminal)
 {
-    (void)state;
     for (int width = 20; width < 70; width++) {
         char *text = printed(&grid, (struct grid_look){.width = width});
 
@@ -353,23 +342,21 @@ static void no_line_is_wider_than_the_terminal(void **state)
     }
 }
 
-static void styles_are_attributes_of_the_terminal(void **state)
+TEST(styles_are_attributes_of_the_terminal)
 {
     char *text = printed(&grid, (struct grid_look){.width = 60, .color = true});
 
-    (void)state;
     assert_non_null(strstr(text, "| \033[1m98.50 ns\033[m  failed a"));
     free(text);
 }
 
-static void csv_markdown_and_json_have_all_digits(void **state)
+TEST(csv_markdown_and_json_have_all_digits)
 {
     char *text = NULL, *json;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
     cJSON *array = grid_to_json(&grid);
 
-    (void)state;
     grid_print_csv(stream, &grid);
     grid_print_markdown(stream, &grid);
     fclose(stream);
@@ -387,13 +374,12 @@ static void csv_markdown_and_json_have_all_digits(void **state)
 }
 
 /* Blanks up to the column, lines no wider than the width, those after the first indented. */
-static void paragraphs_are_wrapped(void **state)
+TEST(paragraphs_are_wrapped)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *stream = open_memstream(&text, &bytes);
 
-    (void)state;
     assert_non_null(stream);
     text_paragraph((struct text_wrap){.stream = stream, .width = 20, .column = 2, .indent = 4}, "%s %d words, %s",
                    "there are", 7, "in three lines");
@@ -401,19 +387,4 @@ static void paragraphs_are_wrapped(void **state)
     fclose(stream);
     assert_string_equal(text, "  there are 7\n    words, in three\n    lines\n  short\n");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_stand_beside_or_below_each_other),
-        cmocka_unit_test(no_line_is_wider_than_the_terminal),
-        cmocka_unit_test(styles_are_attributes_of_the_terminal),
-        cmocka_unit_test(records_have_a_line_a_fact),
-        cmocka_unit_test(the_line_of_keys_stands_once),
-        cmocka_unit_test(csv_markdown_and_json_have_all_digits),
-        cmocka_unit_test(paragraphs_are_wrapped),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,13 @@
  * Tests of reading JSON strictly and writing it exactly. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #include "capture.h"
 #include "json.h"
 #include "size.h"
+#include "test.h"
 #include "text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -112,11 +107,10 @@ static enum status parse(const char *text, size_t bytes, cJSON **out, struct cap
     return status;
 }
 
-static void texts_are_read_or_refused_with_the_place(void **state)
+TEST(texts_are_read_or_refused_with_the_place)
 {
     struct capture capture;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         /* Exactly as long as the text, so that a sanitizer sees what is read behind it. */
         char *text = memcpy(malloc(rows[i].bytes + 1), rows[i].text, rows[i].bytes), *printed;
@@ -142,7 +136,7 @@ static void texts_are_read_or_refused_with_the_place(void **state)
     }
 }
 
-static void depth_is_limited(void **state)
+TEST(depth_is_limited)
 {
     static const struct {
         size_t depth;
@@ -151,7 +145,6 @@ static void depth_is_limited(void **state)
     static char text[200000];
     struct capture capture;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(depths); i++) {
         cJSON *value;
 
@@ -164,14 +157,13 @@ static void depth_is_limited(void **state)
 }
 
 /* Objects of few and of many keys, which are looked through in two ways; of 50,000 a quadratic way would take minutes. */
-static void a_repeated_key_is_found_in_objects_of_any_size(void **state)
+TEST(a_repeated_key_is_found_in_objects_of_any_size)
 {
     static const int counts[] = {1, 2, 15, 16, 17, 50000};
     char *text = malloc(50000 * 16);
     struct capture capture;
     cJSON *value;
 
-    (void)state;
     assert_non_null(text);
     for (size_t i = 0; i < COUNT(counts); i++) {
         size_t bytes = (size_t)sprintf(text, "{");
@@ -232,14 +224,13 @@ static void try_members(const char *path, const char *brackets, size_t count, co
     try_file(path, trial);
 }
 
-static void any_file_takes_less_than_384_mib(void **state)
+TEST(any_file_takes_less_than_384_mib)
 {
     const long mib_max = (long)sanitized(8192, 384); /* a sanitizer's own memory counts */
     char path[] = "/tmp/cbank-test-XXXXXX";
     const int fd = mkstemp(path);
     struct trial trial;
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 100 << 20), 0);
     close(fd);
@@ -268,12 +259,11 @@ static void any_file_takes_less_than_384_mib(void **state)
     unlink(path);
 }
 
-static void files_that_cannot_be_read_or_written_are_named(void **state)
+TEST(files_that_cannot_be_read_or_written_are_named)
 {
     struct capture capture;
     cJSON *value = cJSON_CreateObject(), *none;
 
-    (void)state;
     capture_begin(&capture, stderr);
     assert_int_equal(json_write("/nonexistent/a.json", value), STATUS_USAGE);
     assert_int_equal(json_read_file("/nonexistent/a.json", &none), STATUS_USAGE);
@@ -286,7 +276,7 @@ static void files_that_cannot_be_read_or_written_are_named(void **state)
     cJSON_Delete(value);
 }
 
-static void getters_take_one_kind_by_the_exact_key(void **state)
+TEST(getters_take_one_kind_by_the_exact_key)
 {
     static const char text[] = "{\"none\": null, \"yes\": true, \"text\": \"x\", \"d\": 1.5, \"i\": 7, "
                                "\"exact\": 9007199254740992, \"inexact\": 9007199254740994, \"minus\": -1, "
@@ -318,7 +308,6 @@ static void getters_take_one_kind_by_the_exact_key(void **state)
     struct capture capture;
     cJSON *value;
 
-    (void)state;
     assert_int_equal(parse(text, strlen(text), &value, &capture), STATUS_OK);
     for (size_t i = 0; i < COUNT(keys); i++) {
         const char *key = keys[i].key, *string = NULL;
@@ -340,12 +329,11 @@ static void getters_take_one_kind_by_the_exact_key(void **state)
 }
 
 /* Every double comes back as it was; what is no number becomes null. */
-static void numbers_are_printed_exactly(void **state)
+TEST(numbers_are_printed_exactly)
 {
     cJSON *object = cJSON_CreateObject();
     char *text;
 
-    (void)state;
     json_add_double(object, "third", 1.0 / 3);
     json_add_double(object, "tenth", 0.1);
     json_add_double(object, "nan", NAN);
@@ -367,12 +355,11 @@ static void numbers_are_printed_exactly(void **state)
 }
 
 /* A lost member, here for want of an item, must not go unnoticed. */
-static void a_value_that_lost_a_member_is_not_written(void **state)
+TEST(a_value_that_lost_a_member_is_not_written)
 {
     cJSON *object = cJSON_CreateObject();
     struct capture capture;
 
-    (void)state;
     json_add_double(object, "a", 1);
     assert_true(json_whole(object));
     assert_null(json_add(object, "b", NULL));
@@ -385,7 +372,7 @@ static void a_value_that_lost_a_member_is_not_written(void **state)
 }
 
 /* What a message shows of a text in a file: one line, no control of the terminal, not too long. */
-static void text_from_files_is_shown_harmless_and_short(void **state)
+TEST(text_from_files_is_shown_harmless_and_short)
 {
     static const struct {
         const char *text, *shown;
@@ -398,7 +385,6 @@ static void text_from_files_is_shown_harmless_and_short(void **state)
     };
     char text[200], out[TEXT_SHOWN_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < COUNT(texts); i++)
         assert_string_equal(text_shown(texts[i].text, out), texts[i].shown);
     /* Cut between characters, each of two bytes here. */
@@ -407,21 +393,4 @@ static void text_from_files_is_shown_harmless_and_short(void **state)
     text[sizeof(text) - 2] = '\0';
     assert_int_equal(strlen(text_shown(text, out)), TEXT_SHOWN_BYTES - 1);
     assert_string_equal(out + strlen(out) - 5, "\xc3\xa4...");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_read_or_refused_with_the_place),
-        cmocka_unit_test(depth_is_limited),
-        cmocka_unit_test(a_repeated_key_is_found_in_objects_of_any_size),
-        cmocka_unit_test(any_file_takes_less_than_384_mib),
-        cmocka_unit_test(files_that_cannot_be_read_or_written_are_named),
-        cmocka_unit_test(getters_take_one_kind_by_the_exact_key),
-        cmocka_unit_test(numbers_are_printed_exactly),
-        cmocka_unit_test(a_value_that_lost_a_member_is_not_written),
-        cmocka_unit_test(text_from_files_is_shown_harmless_and_short),
-    };
-
-    return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

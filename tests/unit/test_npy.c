@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Arrays in files: what NumPy writes is read, of every type and version; what else there is is refused with what was
  * found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "capture.h"
 #include "indices.h"
 #include "npy.h"
+#include "test.h"
 
 enum { FILE_BYTES = 512 };
 
@@ -37,7 +29,7 @@ static size_t make_file(char file[FILE_BYTES], unsigned version, const char *hea
     return begin + length + value_bytes;
 }
 
-static void what_numpy_writes_is_read(void **state)
+TEST(what_numpy_writes_is_read)
 {
     static const struct {
         unsigned version;
@@ -56,7 +48,6 @@ static void what_numpy_writes_is_read(void **state)
     };
     char file[FILE_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const size_t bytes = make_file(file, cases[i].version, cases[i].header, cases[i].value_bytes);
         struct npy array;
@@ -78,7 +69,7 @@ static void what_numpy_writes_is_read(void **state)
     }
 }
 
-static void what_else_there_is_is_refused_with_what_was_found(void **state)
+TEST(what_else_there_is_is_refused_with_what_was_found)
 {
     static const struct {
         unsigned version;
@@ -108,7 +99,6 @@ static void what_else_there_is_is_refused_with_what_was_found(void **state)
     };
     char file[FILE_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const size_t bytes = make_file(file, cases[i].version, cases[i].header, cases[i].value_bytes);
         struct capture said;
@@ -124,12 +114,11 @@ static void what_else_there_is_is_refused_with_what_was_found(void **state)
 }
 
 /* Every beginning of a good file. */
-static void what_is_cut_short_is_refused(void **state)
+TEST(what_is_cut_short_is_refused)
 {
     char file[FILE_BYTES];
     const size_t bytes = make_file(file, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 24);
 
-    (void)state;
     for (size_t cut = 0; cut < bytes; cut++) {
         char *copy = malloc(cut ? cut : 1); /* beyond whose end a sanitizer looks */
         struct capture said;
@@ -143,7 +132,7 @@ static void what_is_cut_short_is_refused(void **state)
     }
 }
 
-static void a_file_is_mapped(void **state)
+TEST(a_file_is_mapped)
 {
     char path[] = "/tmp/cbank-test-XXXXXX", file[FILE_BYTES];
     const size_t bytes = make_file(file, 1, "{'descr': '<u2', 'fortran_order': False, 'shape': (4,), }", 8);
@@ -151,7 +140,6 @@ static void a_file_is_mapped(void **state)
     struct capture said;
     const int descriptor = mkstemp(path);
 
-    (void)state;
     assert_true(descriptor >= 0);
     close(descriptor);
     file_put(path, file, bytes);
@@ -175,14 +163,13 @@ static void a_file_is_mapped(void **state)
 
 /* -- indices ------------------------------------------------------------------------------------------- */
 
-static void indices_of_every_type_are_found(void **state)
+TEST(indices_of_every_type_are_found)
 {
     static const int8_t small[] = {3, 0, 7, -1, 9};
     static const int64_t large[] = {3, INT64_C(1) << 40, 7, -5};
     static const uint16_t plain[] = {1, 2, 65535};
     const struct indices of_small = {small, 1, 1, 5}, of_large = {large, 8, 1, 4}, of_plain = {plain, 2, 0, 3};
 
-    (void)state;
     assert_true(indices_highest(&of_small) == UINT64_MAX);
     assert_int_equal(indices_first_beyond(&of_small, 7), 2);
     assert_int_equal(indices_first_beyond(&of_small, 8), 3);
@@ -191,17 +178,4 @@ static void indices_of_every_type_are_found(void **state)
     assert_true(indices_at(&of_large, 1) == INT64_C(1) << 40);
     assert_int_equal(indices_highest(&of_plain), 65535);
     assert_int_equal(indices_first_beyond(&of_plain, 65536), 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_numpy_writes_is_read),
-        cmocka_unit_test(what_else_there_is_is_refused_with_what_was_found),
-        cmocka_unit_test(what_is_cut_short_is_refused),
-        cmocka_unit_test(a_file_is_mapped),
-        cmocka_unit_test(indices_of_every_type_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "random.h"
 #include "series.h"
 #include "size.h"
+#include "test.h"
 
 enum { MOST = 200, PLACEMENTS = 12, FIRST_LOOK = 24 };
 
@@ -38,7 +32,7 @@ static void assert_near(double value, double expected, double most)
 
 /* By linear programming (scipy 1.10, HiGHS): the least distance to a distribution that is convex up to a mode and concave
  * behind it, the least over all places of the mode. */
-static void test_dips_by_linear_programming(void **state)
+TEST(test_dips_by_linear_programming)
 {
     static const struct {
         double values[12];
@@ -55,7 +49,6 @@ static void test_dips_by_linear_programming(void **state)
     };
     double scratch[6 * 12];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_near(series_dip(rows[i].values, rows[i].count, scratch), rows[i].dip, 1e-9);
 }
@@ -78,13 +71,12 @@ static struct described describe(const double *samples, size_t count, uint32_t p
 }
 
 /* Placements of 10 to 40 that do nothing else: every sample is known from its placement, and their mean is certain. */
-static void test_samples_of_placements(void **state)
+TEST(test_samples_of_placements)
 {
     const double each[] = {10, 20, 30, 40};
     double samples[24];
     struct described out;
 
-    (void)state;
     for (size_t i = 0; i < 24; i++)
         samples[i] = each[i % 4];
     out = describe(samples, 24, 4, 1);
@@ -101,12 +93,11 @@ static void test_samples_of_placements(void **state)
 }
 
 /* What samples of a placement differ by shows in two of each. Before, all that samples differ by is in the interval. */
-static void test_few_samples_of_each_placement(void **state)
+TEST(test_few_samples_of_each_placement)
 {
     double samples[48];
     struct described few, enough;
 
-    (void)state;
     for (size_t i = 0; i < 48; i++)
         samples[i] = 100 + (double)(i % 24 * 7 % 24);
     few = describe(samples, 40, 24, 1);
@@ -116,11 +107,10 @@ static void test_few_samples_of_each_placement(void **state)
 }
 
 /* Half of it 30 before, and 40 beside; the value stays in the middle. Where there is none, none comes of it. */
-static void test_a_wider_interval(void **state)
+TEST(test_a_wider_interval)
 {
     struct summary summary = {.value = 1000, .ci_low = 970, .ci_high = 1030}, none = {1, 1000, NAN, NAN, 1000, 1000, 0};
 
-    (void)state;
     series_widen(&summary, 40 / STATS_ERRORS_TO_END);
     assert_near(summary.value, 1000, 0);
     assert_near(summary.ci_low, 950, 1e-9);
@@ -130,14 +120,13 @@ static void test_a_wider_interval(void **state)
 }
 
 /* Student's t at 12 degrees of freedom: test_stats.c has mean and error. */
-static void test_interval(void **state)
+TEST(test_interval)
 {
     const double samples[] = {10,   10.5, 13,   12.5, 20, 19,   31,   28,   10.2, 10.9, 12.8, 12.9,
                               19.6, 18.5, 30.5, 29,   11, 10.1, 13.3, 12.2, 20.4, 19.9, 29.7, 28.8};
     const struct described out = describe(samples, 24, 8, 1);
     const double independent = out.series.effective / 24;
 
-    (void)state;
     assert_near(out.summary.value, 17.61, 1e-12);
     assert_near(out.summary.median, 15.9, 1e-12);
     if (independent == 1)
@@ -148,12 +137,11 @@ static void test_interval(void **state)
 }
 
 /* Ranks 1 to 8 in time: by hand, about 4.5, products of neighbours 26.25, squares 42. */
-static void test_neighbours_in_time(void **state)
+TEST(test_neighbours_in_time)
 {
     const double samples[] = {1, 2, 3, 4, 5, 6, 7, 80};
     const struct described out = describe(samples, 8, 1, 1);
 
-    (void)state;
     assert_near(out.series.autocorrelation, 26.25 / 42, 1e-12);
     assert_near(out.series.effective, 8 * (1 - 26.25 / 42) / (1 + 26.25 / 42), 1e-12);
     assert_true(isnan(out.series.modes));
@@ -162,12 +150,11 @@ static void test_neighbours_in_time(void **state)
     assert_near(out.series.outliers, 1, 0);
 }
 
-static void test_few_samples(void **state)
+TEST(test_few_samples)
 {
     const double samples[] = {3, 1, 2};
     const struct described out = describe(samples, 3, PLACEMENTS, 1);
 
-    (void)state;
     assert_int_equal(out.series.placements, 3);
     assert_true(isnan(out.series.autocorrelation) && isnan(out.summary.ci_low));
     assert_near(out.series.effective, 3, 0);
@@ -263,12 +250,11 @@ static bool covers(enum kind kind, uint64_t seed)
 }
 
 /* Of the mean over the twelve placements, which every process takes in turn. */
-static void test_coverage_of_the_stopping_rule(void **state)
+TEST(test_coverage_of_the_stopping_rule)
 {
     const enum kind kinds[] = {NORMAL, HEAVY, REGRESSIVE, PLACED};
     const size_t runs = repetitions(1000, 150);
 
-    (void)state;
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         size_t covered = 0;
 
@@ -295,9 +281,8 @@ static double share_of_modes(enum kind kind, size_t count, double apart, double 
     return (double)found / (double)runs;
 }
 
-static void test_modes(void **state)
+TEST(test_modes)
 {
-    (void)state;
     assert_true(share_of_modes(TWO_MODES, 60, 0, 2) >= 0.99);
     assert_true(share_of_modes(THREE_MODES, 100, 0, 3) >= 0.99);
     assert_true(share_of_modes(RARE_MODE, 100, 0, 2) >= 0.9);
@@ -311,11 +296,10 @@ static void test_modes(void **state)
 }
 
 /* Loads of a few lines from L2 take one time or twice as long, as the place says, and in each place always the same. */
-static void test_places_of_two_kinds_are_no_modes(void **state)
+TEST(test_places_of_two_kinds_are_no_modes)
 {
     double samples[60];
 
-    (void)state;
     for (size_t i = 0; i < 60; i++)
         samples[i] = (i % 24 * 7 % 5 < 2 ? 65 : 123.6) + 0.01 * (double)(i * 13 % 11);
     assert_near(describe(samples, 60, 24, 0.5).series.modes, 1, 0);
@@ -325,54 +309,30 @@ static void test_places_of_two_kinds_are_no_modes(void **state)
 }
 
 /* Samples that come in steps of the clock, as those of short chains do. */
-static void test_steps_are_no_modes(void **state)
+TEST(test_steps_are_no_modes)
 {
-    (void)state;
     assert_true(share_of_modes(STEPPED, MOST, 0.005, 1) >= 0.98);
     assert_true(share_of_modes(STEPPED, MOST, 0, 1) <= 0.9); /* nothing spread: what there is to see */
 }
 
 /* A group of a mode's least size is not taken apart again. */
-static void test_modes_of_the_least_size(void **state)
+TEST(test_modes_of_the_least_size)
 {
     double samples[MOST];
 
-    (void)state;
     for (size_t n = 0; n < MOST; n++)
         samples[n] = n % 10 == 0 ? 2 + (double)(n % 20) / 100 : 1 + (double)n / 1e6;
     assert_near(describe(samples, MOST, 1, 0.01).series.modes, 2, 0);
 }
 
 /* Modes that lie nearer together than what matters are one. */
-static void test_modes_that_do_not_matter(void **state)
+TEST(test_modes_that_do_not_matter)
 {
     struct source source = source_open(TWO_MODES, 9);
     double samples[100];
 
-    (void)state;
     for (size_t n = 0; n < 100; n++)
         samples[n] = 1 + 0.01 * draw(&source, n);
     assert_near(describe(samples, 100, 1, 0.05).series.modes, 2, 0);
     assert_near(describe(samples, 100, 1, 0.07).series.modes, 1, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dips_by_linear_programming),
-        cmocka_unit_test(test_samples_of_placements),
-        cmocka_unit_test(test_few_samples_of_each_placement),
-        cmocka_unit_test(test_a_wider_interval),
-        cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_neighbours_in_time),
-        cmocka_unit_test(test_few_samples),
-        cmocka_unit_test(test_coverage_of_the_stopping_rule),
-        cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_places_of_two_kinds_are_no_modes),
-        cmocka_unit_test(test_steps_are_no_modes),
-        cmocka_unit_test(test_modes_of_the_least_size),
-        cmocka_unit_test(test_modes_that_do_not_matter),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
