@@ -218,23 +218,54 @@ static uint64_t inside(uint64_t count, uint64_t size, int64_t offset)
     return end > low ? end - low : 0;
 }
 
-/* Sums over all steps of a convolution: what the first `count` elements of a row of the image make of each dx. */
-typedef uint64_t row_sum(uint64_t count, uint64_t width, int64_t dx, uint32_t sector_elements);
+/* Loads of the neighbours of elements, and pairs of an element and a neighbour inside the image. */
+struct neighbours {
+    struct workload_stream stream;
+    uint64_t pairs;
+};
 
-/* Adds up row_sum over the elements of the launch: whole planes, whole rows of the last plane, its last row. */
-static uint64_t image_sum(const struct problem *problem, row_sum *sum, uint32_t sector_elements)
+static void neighbours_add(struct neighbours *sum, uint64_t times, const struct neighbours *other)
+{
+    sum->stream.loads += times * other->stream.loads;
+    sum->stream.sectors += times * other->stream.sectors;
+    sum->pairs += times * other->pairs;
+}
+
+/* Neighbours in one row, at every distance up to a radius, of the first `count` elements of a row. A radius is less than
+ * a warp: all warps are alike but the first and the last two. */
+static struct neighbours row_neighbours(uint64_t count, uint64_t width, int64_t radius, uint32_t sector_elements)
+{
+    const uint64_t warps = divide_up(count, CBANK_WARP_THREADS);
+    struct neighbours sum = {0};
+
+    for (int64_t dx = -radius; dx <= radius; dx++) {
+        sum.pairs += inside(count, width, dx);
+        for (uint64_t warp = 0, times; warp < warps; warp += times) {
+            const uint64_t from = warp * CBANK_WARP_THREADS, left = count - from;
+            const int64_t to = (int64_t)(from + (left < CBANK_WARP_THREADS ? left : CBANK_WARP_THREADS)) + dx;
+            const int64_t first = (int64_t)from + dx > 0 ? (int64_t)from + dx : 0;
+            const int64_t end = to < (int64_t)width ? to : (int64_t)width;
+
+            times = warp == 1 && warps > 3 ? warps - 3 : 1;
+            stream_add(&sum.stream, (uint64_t)first, end > first ? (uint64_t)(end - first) : 0, times, sector_elements);
+        }
+    }
+    return sum;
+}
+
+/* Neighbours of all elements of a launch: whole planes, whole rows of the last plane, its last row. Rows of 2D and 3D
+ * images begin with a warp and with a sector, so that warps of other rows do the same. */
+static struct neighbours image_neighbours(const struct problem *problem, uint32_t sector_elements)
 {
     const struct image_size image = workload_image(problem->workload, problem->elements);
     const int64_t r = filter_radius(problem), ry = problem->workload->dimensions > 1 ? r : 0,
                   rz = problem->workload->dimensions > 2 ? r : 0;
     const uint64_t plane = image.width * image.height, planes = problem->elements / plane;
     const uint64_t rows = problem->elements % plane / image.width, last = problem->elements % image.width;
-    uint64_t in_row = 0, in_last = 0, total = 0;
+    const struct neighbours in_row = row_neighbours(image.width, image.width, r, sector_elements);
+    const struct neighbours in_last = row_neighbours(last, image.width, r, sector_elements);
+    struct neighbours sum = {0};
 
-    for (int64_t dx = -r; dx <= r; dx++) {
-        in_row += sum(image.width, image.width, dx, sector_elements);
-        in_last += sum(last, image.width, dx, sector_elements);
-    }
     for (int64_t dz = -rz; dz <= rz; dz++) {
         const uint64_t whole_planes = inside(planes, image.depth, dz);
         const uint64_t last_plane = inside(planes + 1, image.depth, dz) - whole_planes;
@@ -243,75 +274,22 @@ static uint64_t image_sum(const struct problem *problem, row_sum *sum, uint32_t 
             const uint64_t whole_rows = inside(rows, image.height, dy);
             const uint64_t last_row = inside(rows + 1, image.height, dy) - whole_rows;
 
-            total += whole_planes * inside(image.height, image.height, dy) * in_row;
-            total += last_plane * (whole_rows * in_row + last_row * in_last);
+            neighbours_add(&sum, whole_planes * inside(image.height, image.height, dy) + last_plane * whole_rows,
+                           &in_row);
+            neighbours_add(&sum, last_plane * last_row, &in_last);
         }
     }
-    return total;
-}
-
-/* Pairs of an element and a neighbour inside the row. */
-static uint64_t row_pairs(uint64_t count, uint64_t width, int64_t dx, uint32_t sector_elements)
-{
-    (void)sector_elements;
-    return inside(count, width, dx);
+    return sum;
 }
 
 static uint64_t convolution_operations(const struct problem *problem)
 {
-    return 2 * image_sum(problem, row_pairs, 1);
+    return 2 * image_neighbours(problem, 1).pairs;
 }
 
-/* Elements of a row's neighbours that one warp loads. */
-struct warp_span {
-    uint64_t first, count;
-};
-
-/* What the warp of elements 32 warp .. of a row of `count` loads for one dx. */
-static struct warp_span warp_loads(uint64_t count, uint64_t width, int64_t dx, uint64_t warp)
-{
-    const int64_t from = (int64_t)(warp * CBANK_WARP_THREADS), left = (int64_t)count - from;
-    const int64_t to = from + (left < (int64_t)CBANK_WARP_THREADS ? left : (int64_t)CBANK_WARP_THREADS);
-    const int64_t first = from + dx > 0 ? from + dx : 0;
-    const int64_t end = to + dx < (int64_t)width ? to + dx : (int64_t)width;
-
-    return (struct warp_span){(uint64_t)first, end > first ? (uint64_t)(end - first) : 0};
-}
-
-/* The loads of a row's warps for one dx. A radius is less than a warp: all warps are alike but the first and the last
- * two. */
-static struct workload_stream row_stream(uint64_t count, uint64_t width, int64_t dx, uint32_t sector_elements)
-{
-    const uint64_t warps = divide_up(count, CBANK_WARP_THREADS);
-    const uint64_t alike = warps > 3 ? warps - 3 : 1;
-    struct workload_stream stream = {0};
-
-    for (uint64_t warp = 0, times; warp < warps; warp += times) {
-        const struct warp_span span = warp_loads(count, width, dx, warp);
-
-        times = warp == 1 ? alike : 1;
-        stream_add(&stream, span.first, span.count, times, sector_elements);
-    }
-    return stream;
-}
-
-static uint64_t row_loads(uint64_t count, uint64_t width, int64_t dx, uint32_t sector_elements)
-{
-    return row_stream(count, width, dx, sector_elements).loads;
-}
-
-static uint64_t row_sectors(uint64_t count, uint64_t width, int64_t dx, uint32_t sector_elements)
-{
-    return row_stream(count, width, dx, sector_elements).sectors;
-}
-
-/* Rows of 2D and 3D images begin with a warp and with a sector, so that warps of other rows do the same. */
 static struct workload_stream convolution_stream(const struct problem *problem, uint32_t sector_elements)
 {
-    return (struct workload_stream){
-        .loads = image_sum(problem, row_loads, sector_elements),
-        .sectors = image_sum(problem, row_sectors, sector_elements),
-    };
+    return image_neighbours(problem, sector_elements).stream;
 }
 
 enum { TAPS_AT_ONCE = 8 }; /* sums that are added to at a time: as many as registers hold */
