@@ -82,7 +82,7 @@ static enum status run_word(int argc, char **argv)
     else if (row && name == argv[2] && row->command->start)
         return row->command->start(2, (char *[]){argv[2], "--help"});
     else if (row && name == argv[2])
-        help_print_command(row->command);
+        command_print_help(row->command);
     else if (row)
         return command_run(row->command, argc, argv);
     return word || row ? STATUS_OK : table_unknown(&commands, name);

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sass_instruction.h"
 #include "text.h"
 
 /* -- instructions -------------------------------------------------------------------------------------- */

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "help.h"
 #include "log.h"
 #include "text.h"
 
@@ -190,6 +189,64 @@ static enum status check_written(const struct invocation *invocation)
     return STATUS_OK;
 }
 
+/* -- help ---------------------------------------------------------------------------------------------- */
+
+void command_paragraph(const char *text, int indent)
+{
+    struct text_wrap wrap = {.stream = stdout, .width = TEXT_WIDTH, .column = indent, .indent = indent};
+
+    text_wrap(&wrap, text);
+    putchar('\n');
+}
+
+static const char exit_codes[] =
+    "Exit codes: 0 done; 1 a finding (wrong output, failed cell, an exact counter differs, uncorrected memory "
+    "errors); 2 usage, I/O or "
+    "malformed input; 3 the environment cannot do what was asked; 4 inconclusive, under --strict. An interrupted "
+    "run saves what it has and ends by the signal.";
+
+/* argp prints help, too, but ends the process where it has no memory for that. */
+void command_print_help(const struct command *command)
+{
+    const char *end = command->summary[strlen(command->summary) - 1] == '?' ? "" : ".";
+    char line[256];
+
+    snprintf(line, sizeof(line), "Usage: cbank %s [OPTION...] %s", command->name,
+             command->arguments ? command->arguments : "");
+    command_paragraph(line, 0);
+    snprintf(line, sizeof(line), "%s%s", command->summary, end);
+    command_paragraph(line, 0);
+    putchar('\n');
+    for (const struct option_row *row = NULL, *before = NULL;; before = row) { /* in the order of the alphabet */
+        row = NULL;
+        for (size_t g = 0; g < command->group_count; g++)
+            for (size_t i = 0; i < command->groups[g].count; i++) {
+                const struct option_row *one = &command->groups[g].rows[i];
+
+                if (!one->hidden && (!before || strcmp(one->name, before->name) > 0) &&
+                    (!row || strcmp(one->name, row->name) < 0))
+                    row = one;
+            }
+        if (!row)
+            break;
+
+        enum { HELP_COLUMN = 29 };
+        char letter[8] = "", name[80];
+
+        if (row->letter)
+            snprintf(letter, sizeof(letter), "-%c,", row->letter);
+        snprintf(name, sizeof(name), "  %3s --%s%s%s", letter, row->name, row->argument ? "=" : "",
+                 row->argument ? row->argument : "");
+        printf("%-*s", HELP_COLUMN, name);
+        if (strlen(name) >= HELP_COLUMN)
+            printf("\n%*s", HELP_COLUMN, "");
+        command_paragraph(row->help, HELP_COLUMN);
+    }
+    putchar('\n');
+    command_paragraph(exit_codes, 0);
+    putchar('\n');
+}
+
 /* -- a command ---------------------------------------------------------------------------------------- */
 
 /* Whether a word asks for help: a beginning of --help or --usage, too, that no option of the command has. */
@@ -217,7 +274,7 @@ static enum status parse_and_run(struct parsing *parsing, int count, char **word
     error_t error;
 
     if (help_asked(parsing, count, words)) {
-        help_print_command(command);
+        command_print_help(command);
         return STATUS_OK;
     }
     snprintf(program, sizeof(program), "cbank %s", command->name);

@@ -15,84 +15,23 @@ static const struct command *command_at(const struct table *commands, size_t i)
     return ((const struct command_row *)table_row(commands, i))->command;
 }
 
-static void print_paragraph(const char *text, int indent)
-{
-    struct text_wrap wrap = {.stream = stdout, .width = TEXT_WIDTH, .column = indent, .indent = indent};
-
-    text_wrap(&wrap, text);
-    putchar('\n');
-}
-
 void help_print(const struct table *commands)
 {
     enum { SUMMARY_COLUMN = 16 };
 
-    print_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
-    print_paragraph("What reading a small table costs on an NVIDIA GPU: patterns by load paths, checked and counted.",
-                    0);
+    command_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
+    command_paragraph("What reading a small table costs on an NVIDIA GPU: patterns by load paths, checked and counted.",
+                      0);
     putchar('\n');
     for (size_t i = 0; i < *commands->count; i++) {
         printf("  %-13s ", table_name(commands, i));
-        print_paragraph(command_at(commands, i)->summary, SUMMARY_COLUMN);
+        command_paragraph(command_at(commands, i)->summary, SUMMARY_COLUMN);
     }
     putchar('\n');
-    print_paragraph("cbank COMMAND --help says more; cbank help prints this, cbank --version the version.", 0);
-    print_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
-                    "4 inconclusive, under --strict.",
-                    0);
-}
-
-/* -- of a command ------------------------------------------------------------------------------------- */
-
-static const char exit_codes[] =
-    "Exit codes: 0 done; 1 a finding (wrong output, failed cell, an exact counter differs, uncorrected memory "
-    "errors); 2 usage, I/O or "
-    "malformed input; 3 the environment cannot do what was asked; 4 inconclusive, under --strict. An interrupted "
-    "run saves what it has and ends by the signal.";
-
-/* The option whose name follows in the order of the alphabet, from "" on; NULL behind the last. */
-static const struct option_row *next_option(const struct command *command, const char *name)
-{
-    const struct option_row *next = NULL;
-
-    for (size_t g = 0; g < command->group_count; g++)
-        for (size_t i = 0; i < command->groups[g].count; i++) {
-            const struct option_row *row = &command->groups[g].rows[i];
-
-            if (!row->hidden && strcmp(row->name, name) > 0 && (!next || strcmp(row->name, next->name) < 0))
-                next = row;
-        }
-    return next;
-}
-
-/* argp prints help, too, but ends the process where it has no memory for that. */
-void help_print_command(const struct command *command)
-{
-    const char *end = command->summary[strlen(command->summary) - 1] == '?' ? "" : ".";
-    char line[256];
-
-    snprintf(line, sizeof(line), "Usage: cbank %s [OPTION...] %s", command->name,
-             command->arguments ? command->arguments : "");
-    print_paragraph(line, 0);
-    snprintf(line, sizeof(line), "%s%s", command->summary, end);
-    print_paragraph(line, 0);
-    putchar('\n');
-    for (const struct option_row *row = NULL; (row = next_option(command, row ? row->name : ""));) {
-        enum { HELP_COLUMN = 29 };
-        char letter[8] = "", name[80];
-
-        if (row->letter)
-            snprintf(letter, sizeof(letter), "-%c,", row->letter);
-        snprintf(name, sizeof(name), "  %3s --%s%s%s", letter, row->name, row->argument ? "=" : "",
-                 row->argument ? row->argument : "");
-        printf("%-*s", HELP_COLUMN, name);
-        if (strlen(name) >= HELP_COLUMN)
-            printf("\n%*s", HELP_COLUMN, "");
-        print_paragraph(row->help, HELP_COLUMN);
-    }
-    putchar('\n');
-    print_paragraph(exit_codes, 0);
-    putchar('\n');
+    command_paragraph("cbank COMMAND --help says more; cbank help prints this, cbank --version the version.", 0);
+    command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
+                      "4 inconclusive, under --strict.",
+                      0);
 }
 
 /* -- the man page -------------------------------------------------------------------------------------- */

@@ -10,9 +10,6 @@
 /* Prints what the program is, and its commands. */
 void help_print(const struct table *commands);
 
-/* Prints the options of a command. */
-void help_print_command(const struct command *command);
-
 /* Prints the man page (roff), or the script of completion for bash. Both are committed as they are printed. */
 void help_print_man(const struct table *commands);
 void help_print_completion(const struct table *commands);
