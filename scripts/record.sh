@@ -51,7 +51,7 @@ record sizes --regime hot,cold --path constant,global \
     --elements 128000,270336,540672,1000000,2000000,4000000,6000000,8000000,10000000,12800000,25600000,51200000
 
 [ -f "$folder/all-paths.json" ] && [ -f "$folder/serialization.json" ] &&
-    "${PYTHON:-python3}" "$(dirname "$0")/claims.py" "$folder/all-paths.json" "$folder/serialization.json"
+    "${PYTHON:-python3}" "$(dirname "$0")/studies/claims.py" "$folder/all-paths.json" "$folder/serialization.json"
 for name in $wanted; do
     case "$known" in *" $name "*) ;; *)
         echo "record.sh: error: there is no file '$name'; there are:$known" >&2

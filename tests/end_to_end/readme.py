@@ -28,9 +28,7 @@ LINE_COLUMNS_MAX = 120
 EXIT_NO_GPU = 3
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
-import claims  # noqa: E402
 import readme_blocks  # noqa: E402
-import rules  # noqa: E402
 from readme_blocks import read  # noqa: E402
 
 PAGES = readme_blocks.pages()
@@ -249,42 +247,6 @@ class Gpus(unittest.TestCase):
         for name in sorted(glob.glob("results/*/core-matrix.json", root_dir=ROOT)):
             device = json.loads(read(name))["device"]
             self.assertIn(device["name"], self.row(self.number(device["compute_capability"])))
-
-
-class Rules(unittest.TestCase):
-    """scripts/rules.py: advice follows from the figures, and rows without figures are left out."""
-
-    def test_advice(self):
-        figure, place = claims.Figure, "there"
-        self.assertEqual(rules.advice(place, [figure(0.9, 0.85, 0.95)]), place)
-        self.assertEqual(rules.advice(place, [figure(0.97, 0.95, 0.99)]), "either")
-        self.assertEqual(rules.advice(place, [figure(1.5, 1.4, 1.6), figure(8)]), "global memory")
-        self.assertEqual(rules.advice(place, [figure(1.5, 1.4, 1.6), figure(0.5)]), "either")
-
-    def run_script(self, *files):
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/rules.py"), *files], cwd=ROOT,
-                              capture_output=True, text=True, timeout=60, check=False, env=environment())
-        return done.returncode, done.stdout.splitlines()
-
-    def test_rows_that_lack_cells(self):
-        self.assertEqual(len(self.run_script("results/h200/all-paths.json")[1]), 2 + len(rules.RULES) - 1)
-        code, lines = self.run_script("results/h200/core-matrix.json")
-        self.assertEqual((code, len(lines)), (0, 4), lines)
-
-    def test_gpus_beside_each_other(self):
-        """A column for each; what one of them lacks is "-", and advice is what holds on all."""
-        code, lines = self.run_script("results/h200/core-matrix.json", "--beside", "results/h100/all-paths.json")
-        self.assertEqual((code, len(lines)), (0, 2 + len(rules.RULES) - 1), lines)
-        self.assertEqual(lines[0], "| how the table is read | tried | time, H200 | time, H100 | so take |")
-        self.assertRegex(lines[2], r"\| - \| 0\.\d\dx \| `__constant__` \|$")
-        self.assertRegex(lines[4], r"\| \d\.\d\dx, [\d.]+x \| \d\.\d\dx, [\d.]+x \| global memory \|$")
-        self.assertEqual(self.run_script("results/h200/core-matrix.json", "--beside", "results/none.json"), (2, []))
-
-    def test_modelled_times_are_no_advice(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = os.path.join(folder, "result.json")
-            cbank("run", "--engine", "model", "--elements", "4096", "--json", file)
-            self.assertEqual(self.run_script(file), (2, []))
 
 
 class Printed(unittest.TestCase):
