@@ -9,7 +9,6 @@
 
 #include "json.h"
 #include "log.h"
-#include "text.h"
 
 /* A line that is being judged. */
 struct line {
@@ -177,37 +176,13 @@ static enum status read_files(const struct line *line, const char *key, struct s
     return status;
 }
 
-static enum status choose_allowed(const struct line *line, struct selection *out)
-{
-    static const struct table fields = TABLE("context field", context_fields, context_field_count);
-    const cJSON *name, *names = json_get(line->json, "allow_diff");
-    char list[256] = "";
-
-    cJSON_ArrayForEach (name, names) {
-        if (cJSON_IsString(name))
-            text_join(list, sizeof(list), ",", "%s", name->valuestring);
-    }
-    return list[0] ? table_select(&fields, list, out) : STATUS_OK;
-}
-
 /* Compares files. Where they cannot be, the line says so, and the next is read. */
 static enum status compare_files(struct line *line)
 {
     struct sides sides[SIDES] = {0};
     struct comparison comparison = {0};
-    struct calibration calibration = {0};
-    struct selection allowed = {0};
-    const char *path = NULL;
-    enum status status = choose_allowed(line, &allowed);
+    enum status status = STATUS_OK;
 
-    if (allowed.count > 0)
-        line->options.allowed = &allowed;
-    line->options.counter_threshold =
-        number_of(line->json, "counter_threshold", 100 * line->options.counter_threshold) / 100;
-    if (status == STATUS_OK && json_get_text(line->json, "calibration", &path)) {
-        status = calibration_read(path, &calibration);
-        line->options.calibration = &calibration;
-    }
     for (size_t i = 0; status == STATUS_OK && i < SIDES; i++)
         status = read_files(line, side_names[i], &sides[i]);
     if (status == STATUS_OK)
@@ -234,8 +209,6 @@ static enum status compare_files(struct line *line)
     comparison_close(&comparison);
     for (size_t i = 0; i < SIDES; i++)
         sides_close(&sides[i]);
-    calibration_close(&calibration);
-    selection_close(&allowed);
     return status == STATUS_ENVIRONMENT ? status : STATUS_OK;
 }
 

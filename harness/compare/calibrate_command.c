@@ -66,23 +66,7 @@ static const struct grid_column columns[] = {
     {.heading = "median", .format = text_time, .value = grid_number, .of = OF(median_ns)},
 };
 
-static enum status print_calibration(const struct calibration *calibration)
-{
-    const struct device_info *device = &calibration->device;
-    const struct grid grid = {
-        .columns = columns,
-        .column_count = sizeof(columns) / sizeof(columns[0]),
-        .rows = calibration->cells,
-        .row_count = calibration->cell_count,
-        .row_bytes = sizeof(*calibration->cells),
-        .note = note,
-    };
-
-    printf("%s, driver %s, %u %sprocesses: standard deviation between them, greatest difference of two\n", device->name,
-           device->driver[0] ? device->driver : "-", calibration->processes, calibration->modelled ? "modelled " : "");
-    return grid_print(stdout, &grid, &(struct grid_look){.width = text_width(stdout), .indent = 2});
-}
-
+/* Makes the calibration of all processes, writes and prints it. */
 static enum status write_and_print(const struct process_series *series, const char *path)
 {
     struct calibration calibration = {0};
@@ -94,7 +78,20 @@ static enum status write_and_print(const struct process_series *series, const ch
     if (status == STATUS_OK)
         status = calibration_write(&calibration, path);
     if (status == STATUS_OK && strcmp(path, "-") != 0) {
-        status = print_calibration(&calibration);
+        const struct device_info *device = &calibration.device;
+        const struct grid grid = {
+            .columns = columns,
+            .column_count = sizeof(columns) / sizeof(columns[0]),
+            .rows = calibration.cells,
+            .row_count = calibration.cell_count,
+            .row_bytes = sizeof(*calibration.cells),
+            .note = note,
+        };
+
+        printf("%s, driver %s, %u %sprocesses: standard deviation between them, greatest difference of two\n",
+               device->name, device->driver[0] ? device->driver : "-", calibration.processes,
+               calibration.modelled ? "modelled " : "");
+        status = grid_print(stdout, &grid, &(struct grid_look){.width = text_width(stdout), .indent = 2});
         printf("calibration: %s\n", path);
     }
     calibration_close(&calibration);
@@ -102,30 +99,21 @@ static enum status write_and_print(const struct process_series *series, const ch
     return status;
 }
 
-/* Runs the processes that are not done; each has said what went wrong. */
-static enum status run_processes(struct process_series *series)
+/* Runs the processes that are not done, each of which says what went wrong. What finished of a calibration that did not
+ * stays, and the user is told. */
+static enum status calibrate_in(struct process_series *series, const struct calibrate_options *options)
 {
-    enum status worst = process_series_open(series);
+    enum status ran = process_series_open(series), written;
 
     if (series->finished > 0)
         log_note(0, "%s has %" PRIu64 " of %" PRIu64 " processes already", series->folder, series->finished,
                  series->most);
-    for (uint64_t i = 0; process_usable(worst) && i < series->most; i++) {
-        worst = status_worse(worst, process_series_run(series, i));
-        if (child_signal())
-            return STATUS_ENVIRONMENT;
-    }
-    return worst;
-}
-
-/* What finished of a calibration that did not stays, and the user is told. */
-static enum status calibrate_in(struct process_series *series, const struct calibrate_options *options)
-{
-    const enum status ran = run_processes(series);
-    const enum status written = process_usable(ran) ? write_and_print(series, options->json_path) : ran;
-    const bool stays = !process_usable(written) && series->finished > 0;
-
-    if (stays)
+    for (uint64_t i = 0; process_usable(ran) && i < series->most; i++)
+        ran = child_signal() ? STATUS_ENVIRONMENT : status_worse(ran, process_series_run(series, i));
+    if (child_signal())
+        ran = STATUS_ENVIRONMENT;
+    written = process_usable(ran) ? write_and_print(series, options->json_path) : ran;
+    if (!process_usable(written) && series->finished > 0)
         log_note(0, "%" PRIu64 " of %" PRIu64 " processes are in %s; the same command with --keep %s goes on",
                  series->finished, series->most, series->folder, series->folder);
     else if (!options->keep_path)

@@ -17,7 +17,7 @@ static int compare_cells(const void *left, const void *right)
     return cell_order(&((const struct calibrated_cell *)left)->cell, &((const struct calibrated_cell *)right)->cell);
 }
 
-void calibration_sort(struct calibration *calibration)
+static void sort_cells(struct calibration *calibration)
 {
     if (calibration->cell_count > 0) /* else there is no array */
         qsort(calibration->cells, calibration->cell_count, sizeof(*calibration->cells), compare_cells);
@@ -105,7 +105,7 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
     out->cell_count = side->cell_count;
     for (size_t i = 0; i < side->cell_count && status == STATUS_OK; i++)
         status = calibrate(&side->cells[i], &out->cells[i]);
-    calibration_sort(out);
+    sort_cells(out);
     if (status == STATUS_OK)
         status = pool(out);
     if (status != STATUS_OK)
@@ -170,7 +170,7 @@ static void check_cells(const struct node *node, void *base)
 {
     struct calibration *calibration = base;
 
-    calibration_sort(calibration);
+    sort_cells(calibration);
     for (size_t i = 1; i < calibration->cell_count; i++)
         if (compare_cells(&calibration->cells[i - 1], &calibration->cells[i]) == 0) {
             char identity[CELL_IDENTITY_BYTES];
@@ -226,13 +226,6 @@ static const struct document document = {
 enum status calibration_write(const struct calibration *calibration, const char *path)
 {
     return document_write(&document, calibration, path);
-}
-
-bool calibration_is(const cJSON *tree)
-{
-    const char *name = NULL;
-
-    return json_get_text(json_get(tree, "schema"), "name", &name) && strcmp(name, document.schema) == 0;
 }
 
 /* Nothing that is read refers to the tree, and after an error nothing is kept. */

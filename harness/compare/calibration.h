@@ -46,11 +46,7 @@ enum status calibration_of(const struct sides *sides, struct calibration *out);
 enum status calibration_read(const char *path, struct calibration *out);
 enum status calibration_write(const struct calibration *calibration, const char *path);
 
-/* Sorts the cells of a calibration that was put together. */
-void calibration_sort(struct calibration *calibration);
-
-/* Whether a tree says that it is a calibration, of whatever version; and as calibration_read, for such a tree. */
-bool calibration_is(const cJSON *tree);
+/* As calibration_read, for a tree that was parsed; it stays the caller's, and `name` is what messages call it. */
 enum status calibration_take(const char *name, const cJSON *tree, struct calibration *out);
 
 /* Sets the deviation of a cell between processes, where the calibration is of that model of GPU, driver and SASS, and

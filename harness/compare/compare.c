@@ -38,13 +38,11 @@ static bool code_differs(const struct side_cell *base, const struct side_cell *n
 #define OF_SIDE(member)   offsetof(struct side_identity, member), NULL
 #define OF_CELLS(differs) SIZE_MAX, differs
 
-enum { CONTEXT_UUID = 2, CONTEXT_CLOCKS = 5 };
-
 const struct context_field context_fields[] = {
     {"engine", "measured or modelled", false, OF_SIDE(engine)},
     {"device", "name of the GPU or card", false, OF_SIDE(device.name)},
     [CONTEXT_UUID] = {"uuid", "the very GPU", false, OF_SIDE(device.uuid)},
-    {"driver", "version of the driver", true, OF_SIDE(device.driver)},
+    [CONTEXT_DRIVER] = {"driver", "version of the driver", true, OF_SIDE(device.driver)},
     {"vbios", "version of the GPU's firmware", true, OF_SIDE(device.vbios)},
     [CONTEXT_CLOCKS] = {"clocks", "SM clock of a cell, by more than 1 %", false, OF_CELLS(clocks_differ)},
     {"ecc", "error correction of the memory", false, OF_SIDE(device.ecc)},

@@ -20,6 +20,8 @@ struct context_field {
 extern const struct context_field context_fields[];
 extern const size_t context_field_count;
 
+enum { CONTEXT_UUID = 2, CONTEXT_DRIVER = 3, CONTEXT_CLOCKS = 5 }; /* places of rows */
+
 struct compare_options {
     double threshold;         /* relative change of time that counts, 0.01 for 1 % */
     double counter_threshold; /* relative change of a measured counter that is shown */

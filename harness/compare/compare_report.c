@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "cell_json.h"
@@ -58,6 +59,12 @@ static const enum verdict counted[VERDICTS] = {VERDICT_REGRESSED,    VERDICT_MIS
 static const char *plural(size_t count)
 {
     return count == 1 ? "" : "s";
+}
+
+/* A UUID up to its first group, "GPU-33a20bea". */
+static void uuid_short(const char *uuid, char out[DEVICE_TEXT_BYTES])
+{
+    snprintf(out, DEVICE_TEXT_BYTES, "%.*s", (int)strcspn(uuid, "-") + 9, uuid);
 }
 
 /* "2 regressed, 22 same". */
@@ -142,145 +149,6 @@ void context_texts(const struct comparison *comparison, size_t field, char base[
     }
 }
 
-static void difference_line(const struct comparison *comparison, size_t field, char line[LINE_BYTES])
-{
-    const char *name = context_fields[field].name;
-    char base[DEVICE_TEXT_BYTES], new_text[DEVICE_TEXT_BYTES];
-
-    if (!(comparison->differing >> field & 1))
-        return;
-    context_texts(comparison, field, base, new_text);
-    add(line, "%s differs: %s", name, base);
-    if (strcmp(base, new_text) != 0)
-        add(line, " -> %s", new_text);
-    if (comparison->refused >> field & 1)
-        add(line, "; not comparable, unless --allow-diff %s", name);
-}
-
-/* Whether the kernels' code changed, and how in the first cell; nothing where the sides have no cell in common. */
-static void code_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    const char *base = comparison->sides[BASE]->identity.device.driver;
-    const char *driver = comparison->sides[NEW]->identity.device.driver;
-    uint32_t driver_alone = 0;
-    const struct comparison_cell *first = NULL;
-    struct code_change change;
-    size_t differing = 0;
-    bool known = true;
-
-    for (size_t i = 0; i < context_field_count; i++)
-        driver_alone |= (uint32_t)(strcmp(context_fields[i].name, "driver") == 0) << i;
-    for (size_t i = 0; i < comparison->cell_count; i++) {
-        const struct comparison_cell *cell = &comparison->cells[i];
-        char identity[CELL_IDENTITY_BYTES];
-
-        for (size_t k = 0; k < SIDES; k++)
-            known = known && (!cell->sides[k] || cell->sides[k]->sha256[0]);
-        if (!cell->sass_differs)
-            continue;
-        first = first ? first : cell;
-        cell_identity(&cell->cell, identity);
-        if (differing++ < 3)
-            add(line, "%s%s", differing == 1 ? "SASS differs, the code changed there: " : ", ", identity);
-    }
-    if (differing > 0)
-        add(line, "%s (%zu of %zu cells)", differing > 3 ? " and others" : "", differing,
-            comparison_common(comparison));
-    if (first && code_compare(first->sides[BASE]->code, first->sides[NEW]->code, &change)) {
-        char text[512];
-
-        code_change_text(&change, text, sizeof(text));
-        add(line, "; in the first %s", text);
-    }
-    if (differing == 0 && comparison_common(comparison) > 0)
-        add(line, "%s",
-            !known ? "SASS is not known of every cell: the code may have changed"
-            : strcmp(base, driver) != 0 && comparison->differing == driver_alone
-                ? "SASS is equal and the driver alone differs: a change is the driver's doing"
-                : "SASS is equal: the code did not change");
-}
-
-static void data_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    size_t same = 0;
-
-    for (size_t i = 0; i < comparison->cell_count; i++)
-        same += comparison->cells[i].judged.same_data;
-    if (same > 0)
-        add(line, "the sides are the same data in %zu of %zu cells: the same processes with the same samples", same,
-            comparison_common(comparison));
-}
-
-/* What no number of processes takes away. */
-static void between_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    if (comparison_common(comparison) == 0)
-        return;
-    if (comparison->plans_differ)
-        add(line, "the plans differ, and with them where buffers lie: intervals hold what that adds; measure one plan "
-                  "on both sides");
-    if (comparison->boards_differ)
-        add(line, "%sthe sides are of two GPUs: intervals hold what GPUs of a model differ by", line[0] ? "; " : "");
-}
-
-static void clock_line(const struct comparison *comparison, char line[LINE_BYTES])
-{
-    double most = 1;
-    size_t count = 0;
-
-    for (size_t i = 0; i < comparison->cell_count; i++) {
-        const double ratio = comparison->cells[i].judged.clock_ratio;
-
-        count += ratio != 1;
-        if (fabs(log(ratio)) > fabs(log(most)))
-            most = ratio;
-    }
-    if (count > 0)
-        add(line,
-            "in %zu cell%s the SM clock of NEW is %s%.2f%% %s: intervals hold what that explains, and a change is one "
-            "in time and in cycles; --allow-diff clocks takes times as they are",
-            count, plural(count), count > 1 ? "up to " : "", 100 * fabs(1 / most - 1), most > 1 ? "lower" : "higher");
-}
-
-/* What was known of the deviation between processes before, for the cells of an origin. */
-static void deviation_line(const struct comparison *comparison, enum deviation_origin origin, char line[LINE_BYTES])
-{
-    const struct calibration *calibration = comparison->options.calibration;
-    double low = INFINITY, high = 0, sides = 0;
-    size_t count = 0;
-
-    for (size_t i = 0; i < comparison->cell_count; i++) {
-        const struct judged_cell *cell = &comparison->cells[i].judged;
-
-        if (!cell->has_deviation || cell->deviation.origin != origin || cell->same_data)
-            continue;
-        count++;
-        low = fmin(low, cell->deviation.value);
-        high = fmax(high, cell->deviation.value);
-        sides = fmax(sides, cell->side_degrees);
-    }
-    if (count == 0)
-        return;
-    add(line, "between processes a time differs by %.2f%%", 100 * low);
-    if (high - low > 0.00005)
-        add(line, " to %.2f%%", 100 * high);
-    add(line, " (standard deviation, sd) in %zu cell%s: ", count, plural(count));
-    if (origin == DEVIATION_DEFAULT)
-        add(line, "the default, assumed of this GPU; cbank calibrate measures it");
-    else if (origin == DEVIATION_PROCESSES)
-        add(line, "by the processes of the sides alone");
-    else
-        add(line, "calibrated over %u %sprocesses%s", calibration->processes, calibration->modelled ? "modelled " : "",
-            origin == DEVIATION_OTHER_BOARD ? " on another GPU of the model, with what GPUs differ by added" : "");
-    if (origin != DEVIATION_PROCESSES && sides > 0)
-        add(line, ", and what the processes of the sides show");
-}
-
-static double level_of(const struct comparison *comparison)
-{
-    return judge_level(&(const struct judge_options){.looks = comparison->options.looks});
-}
-
 const char *measured_text(const bool fixed[SIDES])
 {
     return fixed[BASE] ? "of NEW" : fixed[NEW] ? "of BASE" : "a side";
@@ -309,33 +177,164 @@ void settle_line(const struct comparison *comparison, char line[LINE_BYTES])
         add(line, "; cbank gate measures as many as it takes");
 }
 
-/* Line `index` of what there is to say of all cells together; false where there is none. */
-static bool context_line(const struct comparison *comparison, size_t index, char line[LINE_BYTES])
+/* Whoever takes lines: put(to, line). */
+struct lines {
+    void (*put)(void *to, const char *line);
+    void *to;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(const struct lines *lines, const char *format, ...)
 {
-    static void (*const lines[])(const struct comparison *comparison, char *line) = {code_line, data_line, between_line,
-                                                                                     clock_line};
+    char line[LINE_BYTES];
+    va_list arguments;
 
-    for (size_t i = 0; i < context_field_count + COUNT(lines) + DEVIATION_ORIGINS + 2; i++) {
-        const size_t at = i < context_field_count ? 0 : i - context_field_count;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    lines->put(lines->to, line);
+}
 
-        line[0] = '\0';
-        if (i < context_field_count)
-            difference_line(comparison, i, line);
-        else if (at < COUNT(lines))
-            lines[at](comparison, line);
-        else if (at < COUNT(lines) + DEVIATION_ORIGINS)
-            deviation_line(comparison, (enum deviation_origin)(at - COUNT(lines)), line);
-        else if (at == COUNT(lines) + DEVIATION_ORIGINS + 1)
-            settle_line(comparison, line);
-        else if (comparison->options.looks > 1)
-            add(line,
-                "one of at most %u interim analyses of growing data: intervals are of %.4g%%, and p is multiplied, so "
-                "that all of them together keep the level of one (Bonferroni)",
-                comparison->options.looks, 100 * (1 - level_of(comparison)));
-        if (line[0] && index-- == 0)
-            return true;
+/* What differs between the sides, and what follows from it. */
+static void say_differences(const struct comparison *comparison, const struct lines *lines)
+{
+    for (size_t i = 0; i < context_field_count; i++) {
+        const char *name = context_fields[i].name;
+        const bool refused = comparison->refused >> i & 1;
+        char base[DEVICE_TEXT_BYTES], new_text[DEVICE_TEXT_BYTES];
+        bool same;
+
+        if (!(comparison->differing >> i & 1))
+            continue;
+        context_texts(comparison, i, base, new_text);
+        same = strcmp(base, new_text) == 0;
+        say(lines, "%s differs: %s%s%s%s%s", name, base, same ? "" : " -> ", same ? "" : new_text,
+            refused ? "; not comparable, unless --allow-diff " : "", refused ? name : "");
     }
-    return false;
+    for (size_t i = 0; comparison_is_by_gpu(comparison) && i < comparison->gpu_count; i++) {
+        const struct compared_gpu *gpu = &comparison->gpus[i];
+        const struct host *host = &gpu_identity(gpu)->host;
+        char uuid[DEVICE_TEXT_BYTES], line[LINE_BYTES] = "";
+
+        if (gpu->verdict == VERDICT_SAME)
+            continue;
+        uuid_short(gpu_identity(gpu)->device.uuid, uuid);
+        add_counts(line, "", gpu->counts);
+        say(lines, "%s%s%s%s%s: %s: %s", uuid, *host->name ? " on " : "", host->name, *host->slot ? " in " : "",
+            host->slot, verdict_rows[gpu->verdict].name, line);
+    }
+}
+
+/* Whether the kernels' code changed, and how in the first cell. */
+static void say_code(const struct comparison *comparison, const struct lines *lines)
+{
+    const char *base = comparison->sides[BASE]->identity.device.driver;
+    const char *driver = comparison->sides[NEW]->identity.device.driver;
+    char names[LINE_BYTES / 2] = "", text[LINE_BYTES / 2] = "";
+    struct code_change change;
+    size_t differing = 0;
+    bool known = true;
+
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        const struct comparison_cell *cell = &comparison->cells[i];
+        char identity[CELL_IDENTITY_BYTES];
+
+        for (size_t k = 0; k < SIDES; k++)
+            known = known && (!cell->sides[k] || cell->sides[k]->sha256[0]);
+        if (!cell->sass_differs)
+            continue;
+        if (differing == 0 && code_compare(cell->sides[BASE]->code, cell->sides[NEW]->code, &change))
+            code_change_text(&change, text, sizeof(text));
+        cell_identity(&cell->cell, identity);
+        if (differing++ < 3)
+            text_join(names, sizeof(names), ", ", "%s", identity);
+    }
+    if (differing > 0)
+        say(lines, "SASS differs in %zu of %zu cells, the code changed there: %s%s%s%s", differing,
+            comparison_common(comparison), names, differing > 3 ? " and others" : "", *text ? "; in the first " : "",
+            text);
+    else
+        say(lines, "%s",
+            !known ? "SASS is not known of every cell: the code may have changed"
+            : strcmp(base, driver) != 0 && comparison->differing == 1u << CONTEXT_DRIVER
+                ? "SASS is equal and the driver alone differs: a change is the driver's doing"
+                : "SASS is equal: the code did not change");
+}
+
+/* What intervals rest on. */
+static void say_noise(const struct comparison *comparison, const struct lines *lines)
+{
+    const struct calibration *calibration = comparison->options.calibration;
+    const struct judge_options options = {.looks = comparison->options.looks};
+    double low[DEVIATION_ORIGINS], high[DEVIATION_ORIGINS] = {0}, sides[DEVIATION_ORIGINS] = {0}, most = 1;
+    size_t counts[DEVIATION_ORIGINS] = {0}, same = 0, moved = 0;
+
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        const struct judged_cell *cell = &comparison->cells[i].judged;
+        const enum deviation_origin origin = cell->deviation.origin;
+
+        same += cell->same_data;
+        moved += cell->clock_ratio != 1;
+        if (fabs(log(cell->clock_ratio)) > fabs(log(most)))
+            most = cell->clock_ratio;
+        if (!cell->has_deviation || cell->same_data)
+            continue;
+        low[origin] = fmin(counts[origin]++ ? low[origin] : INFINITY, cell->deviation.value);
+        high[origin] = fmax(high[origin], cell->deviation.value);
+        sides[origin] = fmax(sides[origin], cell->side_degrees);
+    }
+    if (same > 0)
+        say(lines, "the sides are the same data in %zu of %zu cells: the same processes with the same samples", same,
+            comparison_common(comparison));
+    if (comparison->plans_differ)
+        say(lines, "the plans differ, and with them where buffers lie: intervals hold what that adds; measure one plan "
+                   "on both sides");
+    if (comparison->boards_differ)
+        say(lines, "the sides are of two GPUs: intervals hold what GPUs of a model differ by");
+    if (moved > 0)
+        say(lines,
+            "in %zu cell%s the SM clock of NEW is %s%.2f%% %s: intervals hold what that explains, and a change is one in "
+            "time and in cycles; --allow-diff clocks takes times as they are",
+            moved, plural(moved), moved > 1 ? "up to " : "", 100 * fabs(1 / most - 1), most > 1 ? "lower" : "higher");
+    for (size_t i = 0; i < DEVIATION_ORIGINS; i++) {
+        char line[LINE_BYTES] = "";
+
+        if (counts[i] == 0)
+            continue;
+        add(line, "between processes a time differs by %.2f%%", 100 * low[i]);
+        if (high[i] - low[i] > 0.00005)
+            add(line, " to %.2f%%", 100 * high[i]);
+        add(line, " (standard deviation, sd) in %zu cell%s: ", counts[i], plural(counts[i]));
+        if (i == DEVIATION_DEFAULT)
+            add(line, "the default, assumed of this GPU; cbank calibrate measures it");
+        else if (i == DEVIATION_PROCESSES)
+            add(line, "by the processes of the sides alone");
+        else
+            add(line, "calibrated over %u %sprocesses%s", calibration->processes,
+                calibration->modelled ? "modelled " : "",
+                i == DEVIATION_OTHER_BOARD ? " on another GPU of the model, with what GPUs differ by added" : "");
+        say(lines, "%s%s", line,
+            i != DEVIATION_PROCESSES && sides[i] > 0 ? ", and what the processes of the sides show" : "");
+    }
+    if (options.looks > 1)
+        say(lines,
+            "one of at most %u interim analyses of growing data: intervals are of %.4g%%, and p is multiplied, so that "
+            "all of them together keep the level of one (Bonferroni)",
+            options.looks, 100 * (1 - judge_level(&options)));
+}
+
+/* What there is to say of all cells together. */
+static void say_context(const struct comparison *comparison, const struct lines *lines)
+{
+    char line[LINE_BYTES];
+
+    say_differences(comparison, lines);
+    if (comparison_common(comparison) > 0)
+        say_code(comparison, lines);
+    if (comparison_common(comparison) > 0)
+        say_noise(comparison, lines);
+    settle_line(comparison, line);
+    if (line[0])
+        say(lines, "%s", line);
 }
 
 /* All cells that are the same, in one line. */
@@ -382,23 +381,24 @@ static void value_interval(const struct grid_column *column, const void *row, st
         grid_range(ratio_text, ratio->ci_low, ratio->ci_high, out);
 }
 
-/* The column says where the verdict lies in its row. */
 static void value_verdict(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const struct verdict_row *verdict =
-        &verdict_rows[*(const enum verdict *)((const char *)row + *(const size_t *)column->of)];
+    static const enum grid_style styles[VERDICTS] = {
+        [VERDICT_SAME] = GRID_PLAIN,        [VERDICT_IMPROVED] = GRID_GOOD, [VERDICT_REGRESSED] = GRID_BAD,
+        [VERDICT_MISSING] = GRID_BAD,       [VERDICT_INVALID] = GRID_BAD,   [VERDICT_NEW] = GRID_DOUBT,
+        [VERDICT_INCONCLUSIVE] = GRID_DOUBT};
+    const enum verdict verdict = ((const struct comparison_cell *)row)->verdict;
 
-    out->text = verdict->name;
-    out->style = verdict->status == STATUS_FINDING            ? GRID_BAD
-                 : verdict == &verdict_rows[VERDICT_SAME]     ? GRID_PLAIN
-                 : verdict == &verdict_rows[VERDICT_IMPROVED] ? GRID_GOOD
-                                                              : GRID_DOUBT;
+    (void)column;
+    out->text = verdict_rows[verdict].name;
+    out->style = styles[verdict];
 }
 
 static void value_cell_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    value_short_uuid(gpu_identity(((const struct comparison_cell *)row)->gpu)->device.uuid, out);
+    uuid_short(gpu_identity(((const struct comparison_cell *)row)->gpu)->device.uuid, out->room);
+    out->text = out->room[0] ? out->room : NULL;
 }
 
 /* Note `index` of a cell: a counter that moved, other code, too few samples; false where there are no more. */
@@ -455,7 +455,7 @@ static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
     {.heading = "new", .format = text_time, .value = grid_number, .of = OF(judged.sides[NEW].estimate.ns)}, \
     {.heading = "change", .format = ratio_text, .value = grid_number, .of = OF(judged.ratio.value)}, \
     {.heading = interval, .format = text_change, .value = value_interval}, \
-    {.heading = "verdict", .value = value_verdict, .of = &(const size_t){offsetof(struct comparison_cell, verdict)}}, \
+    {.heading = "verdict", .value = value_verdict}, \
     {.heading = "p", .format = text_p, .value = grid_number, .of = OF(judged.adjusted_p)}, \
     {.heading = "sd", .format = text_deviation, .value = grid_number, .of = OF(judged.deviation.value)}, \
 }
@@ -478,59 +478,6 @@ static struct grid cell_grid(const struct comparison *comparison, size_t first, 
     };
 }
 
-/* -- the grid of GPUs ---------------------------------------------------------------------------------- */
-
-static void value_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct side_identity *identity = gpu_identity(row);
-    const char *const texts[] = {identity->host.name, identity->host.slot, identity->device.name};
-    const size_t which = *(const size_t *)column->of;
-
-    if (which < COUNT(texts))
-        out->text = *texts[which] ? texts[which] : NULL;
-    else
-        value_short_uuid(identity->device.uuid, out);
-}
-
-static void value_counts(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    char line[LINE_BYTES] = "";
-
-    (void)column;
-    add_counts(line, "", ((const struct compared_gpu *)row)->counts);
-    snprintf(out->room, sizeof(out->room), "%.500s", line);
-    out->text = out->room;
-}
-
-#define WHICH(number)                         \
-    .value = value_gpu, .of = &(const size_t) \
-    {                                         \
-        number                                \
-    }
-
-static const struct grid_column gpu_columns[] = {
-    {.heading = "GPU", WHICH(3), .head = true},
-    {.heading = "host", WHICH(0), .head = true},
-    {.heading = "slot", WHICH(1)},
-    {.heading = "model", WHICH(2), .rank = 2},
-    {.heading = "verdict", .value = value_verdict, .of = &(const size_t){offsetof(struct compared_gpu, verdict)}},
-    {.heading = "cells", .value = value_counts},
-};
-
-/* The grid of the GPUs, worst first; none where the comparison is of one. Those that are the same stay out unless `all`. */
-static struct grid gpu_grid(const struct comparison *comparison, bool all)
-{
-    size_t count = comparison_is_by_gpu(comparison) ? comparison->gpu_count : 0;
-
-    while (!all && count > 0 && comparison->gpus[count - 1].verdict == VERDICT_SAME)
-        count--;
-    return (struct grid){.columns = gpu_columns,
-                         .column_count = COUNT(gpu_columns),
-                         .rows = comparison->gpus,
-                         .row_count = count,
-                         .row_bytes = sizeof(*comparison->gpus)};
-}
-
 /* -- text and Markdown --------------------------------------------------------------------------------- */
 
 /* How many cells come before those that are the same, which are followed by those of GPUs that a side lacks. */
@@ -543,80 +490,93 @@ static size_t cells_to_show(const struct comparison *comparison)
     return comparison->cell_count - alone - comparison->counts[VERDICT_SAME];
 }
 
-static void put_line(FILE *stream, const struct grid_look *look, int indent, const char *line)
+struct printing {
+    FILE *stream;
+    const struct grid_look *look; /* NULL: Markdown */
+};
+
+static void put_line(const struct printing *to, int indent, const char *line)
 {
-    text_paragraph((struct text_wrap){.stream = stream, .width = look->width, .indent = indent}, "%s", line);
+    if (to->look) {
+        text_paragraph((struct text_wrap){.stream = to->stream, .width = to->look->width, .indent = indent}, "%s",
+                       line);
+        return;
+    }
+    text_put(to->stream, escapes_markdown, line);
+    putc('\n', to->stream);
+}
+
+static void put_context(void *context, const char *line)
+{
+    const struct printing *to = context;
+
+    fputs(to->look ? "" : "- ", to->stream);
+    put_line(to, 2, line);
+}
+
+/* The lines above the grid. */
+static void put_head(const struct printing *to, const struct comparison *comparison)
+{
+    char line[LINE_BYTES], what[LINE_BYTES];
+
+    for (size_t i = 0; i < SIDES; i++) {
+        side_line(comparison->sides[i], what);
+        fputs(to->look ? i == BASE ? "BASE " : "NEW  " : i == BASE ? "- **BASE** " : "- **NEW** ", to->stream);
+        snprintf(line, sizeof(line), "%s: %.700s", comparison->sides[i]->label, what);
+        put_line(to, 5, line);
+    }
+    say_context(comparison, &(const struct lines){put_context, (void *)to});
 }
 
 enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct grid_look *look)
 {
-    const size_t same = comparison->counts[VERDICT_SAME], shown = cells_to_show(comparison) + (all ? same : 0);
-    const struct grid gpus = gpu_grid(comparison, all), grid = cell_grid(comparison, 0, shown);
+    const size_t same = comparison->counts[VERDICT_SAME];
+    const struct grid grid = cell_grid(comparison, 0, cells_to_show(comparison) + (all ? same : 0));
+    const struct printing to = {stream, look};
     enum status status = STATUS_OK;
-    char line[LINE_BYTES], what[LINE_BYTES];
+    char line[LINE_BYTES];
 
     summary_line(comparison, line);
     fputs(look->color ? "\033[1m" : "", stream);
-    put_line(stream, look, 0, line);
+    put_line(&to, 0, line);
     fputs(look->color ? "\033[m" : "", stream);
     if (comparison_common(comparison) == 0 && !comparison_is_by_gpu(comparison))
         return STATUS_OK;
     putc('\n', stream);
-    for (size_t i = 0; i < SIDES; i++) {
-        side_line(comparison->sides[i], what);
-        snprintf(line, sizeof(line), "%s %s: %.700s", i == BASE ? "BASE" : "NEW ", comparison->sides[i]->label, what);
-        put_line(stream, look, 5, line);
-    }
-    for (size_t i = 0; context_line(comparison, i, line); i++)
-        put_line(stream, look, 2, line);
-    for (const struct grid *const *next = (const struct grid *const[]){&gpus, &grid, NULL}; *next; next++)
-        if ((*next)->row_count > 0 && status == STATUS_OK) {
-            putc('\n', stream);
-            status = grid_print(stream, *next, look);
-        }
+    put_head(&to, comparison);
+    if (grid.row_count > 0)
+        putc('\n', stream);
+    status = grid_print(stream, &grid, look);
     if (same > 0 && !all && status == STATUS_OK) {
         same_line(comparison, line);
         text_join(line, sizeof(line), "; ", "--all lists them");
         putc('\n', stream);
-        put_line(stream, look, 2, line);
+        put_line(&to, 2, line);
     }
     return status;
-}
-
-static void put_markdown(FILE *stream, const char *before, const char *line)
-{
-    fputs(before, stream);
-    text_put(stream, escapes_markdown, line);
-    putc('\n', stream);
 }
 
 enum status compare_markdown(FILE *stream, const void *compared)
 {
     const struct comparison *comparison = compared;
     const size_t others = cells_to_show(comparison);
-    const struct grid gpus = gpu_grid(comparison, true);
     const struct grid grid = cell_grid(comparison, 0, others < MARKDOWN_ROWS_MAX ? others : MARKDOWN_ROWS_MAX);
-    char line[LINE_BYTES], what[LINE_BYTES];
+    struct printing to = {stream, NULL};
+    char line[LINE_BYTES];
 
     summary_line(comparison, line);
-    put_markdown(stream, "### ", line);
+    fputs("### ", stream);
+    put_line(&to, 0, line);
     putc('\n', stream);
-    for (size_t i = 0; i < SIDES; i++) {
-        side_line(comparison->sides[i], what);
-        snprintf(line, sizeof(line), "%s: %.700s", comparison->sides[i]->label, what);
-        put_markdown(stream, i == BASE ? "- **BASE** " : "- **NEW** ", line);
-    }
-    for (size_t i = 0; context_line(comparison, i, line); i++)
-        put_markdown(stream, "- ", line);
+    put_head(&to, comparison);
     if (comparison->counts[VERDICT_SAME] > 0) {
         same_line(comparison, line);
-        put_markdown(stream, "- ", line);
+        put_context(&to, line);
     }
-    for (const struct grid *const *next = (const struct grid *const[]){&gpus, &grid, NULL}; *next; next++)
-        if ((*next)->row_count > 0) {
-            putc('\n', stream);
-            grid_print_markdown(stream, *next);
-        }
+    if (grid.row_count > 0) {
+        putc('\n', stream);
+        grid_print_markdown(stream, &grid);
+    }
     if (others > MARKDOWN_ROWS_MAX)
         fprintf(stream, "\nThe %zu least severe cells are left out: the file would be too large.\n",
                 others - MARKDOWN_ROWS_MAX);
@@ -631,13 +591,18 @@ static void put_property(FILE *stream, const char *name, const char *value)
     fputs("/>\n", stream);
 }
 
+static void put_note(void *stream, const char *line)
+{
+    put_property(stream, "note", line);
+}
+
 /* A test of class "add.constant"; of several GPUs "GPU-33a20bea.add.constant". */
 static void put_cell(FILE *stream, const struct comparison *comparison, const struct comparison_cell *cell)
 {
     const struct verdict_row *verdict = &verdict_rows[cell->verdict];
     const struct judged_cell *judged = &cell->judged;
     const struct ratio *ratio = &judged->ratio;
-    char class[CELL_IDENTITY_BYTES], identity[CELL_IDENTITY_BYTES], gpu[UUID_SHORT_BYTES] = "", line[LINE_BYTES];
+    char class[CELL_IDENTITY_BYTES], identity[CELL_IDENTITY_BYTES], gpu[DEVICE_TEXT_BYTES] = "", line[LINE_BYTES];
 
     if (comparison_is_by_gpu(comparison))
         uuid_short(gpu_identity(cell->gpu)->device.uuid, gpu);
@@ -687,8 +652,7 @@ enum status compare_junit(FILE *stream, const void *compared)
         side_line(comparison->sides[i], line);
         put_property(stream, i == BASE ? "base_of" : "new_of", line);
     }
-    for (size_t i = 0; context_line(comparison, i, line); i++)
-        put_property(stream, "note", line);
+    say_context(comparison, &(const struct lines){put_note, stream});
     summary_line(comparison, line);
     put_property(stream, "summary", line);
     fputs("    </properties>\n", stream);

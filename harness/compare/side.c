@@ -310,9 +310,8 @@ struct side *sides_find(const struct sides *sides, const struct device_info *dev
     return NULL;
 }
 
-enum status sides_take(void *context, const char *path, const struct result *result)
+enum status sides_take(struct sides *sides, const char *path, const struct result *result)
 {
-    struct sides *sides = context;
     struct side *side = sides_find(sides, &result->device);
     char process[sizeof(result->device.uuid) + sizeof(result->started_utc)];
 
@@ -336,9 +335,8 @@ enum status sides_take(void *context, const char *path, const struct result *res
 enum { FILES_AT_ONCE = 8 }; /* in memory */
 
 struct reading {
+    struct sides *sides;
     char *const *paths;
-    results_taker *take;
-    void *context;
     struct result results[FILES_AT_ONCE];
     enum status statuses[FILES_AT_ONCE];
     enum status status; /* of all that was taken */
@@ -362,26 +360,21 @@ static bool take_one(void *context, uint64_t index)
     if (reading->status == STATUS_OK)
         reading->status = reading->statuses[i];
     if (reading->status == STATUS_OK)
-        reading->status = reading->take(reading->context, reading->paths[index], &reading->results[i]);
+        reading->status = sides_take(reading->sides, reading->paths[index], &reading->results[i]);
     result_close(&reading->results[i]);
     return reading->status == STATUS_OK;
 }
 
-enum status results_read(const char *path, results_taker *take, void *context)
+enum status sides_add(struct sides *sides, const char *path)
 {
     struct file_list list = {0};
-    struct reading reading = {.take = take, .context = context, .status = files_add(&list, path)};
+    struct reading reading = {.sides = sides, .status = files_add(&list, path)};
 
     reading.paths = list.paths;
     if (reading.status == STATUS_OK)
         parallel_in_order(list.count, &(const struct parallel_line){read_one, take_one, &reading, FILES_AT_ONCE});
     files_close(&list);
     return reading.status;
-}
-
-enum status sides_add(struct sides *sides, const char *path)
-{
-    return results_read(path, sides_take, sides);
 }
 
 enum status sides_add_list(struct sides *sides, const char *paths)
@@ -418,15 +411,4 @@ void sides_close(struct sides *sides)
     }
     free(sides->gpus);
     *sides = (struct sides){0};
-}
-
-void uuid_short(const char *uuid, char out[UUID_SHORT_BYTES])
-{
-    snprintf(out, UUID_SHORT_BYTES, "%.*s", uuid ? (int)strcspn(uuid, "-") + 9 : 0, uuid ? uuid : "");
-}
-
-void value_short_uuid(const char *uuid, struct grid_value *out)
-{
-    uuid_short(uuid, out->room);
-    out->text = out->room[0] ? out->room : NULL;
 }

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "grid.h"
 #include "judge.h"
 #include "texts.h"
 #include "result.h"
@@ -78,14 +77,8 @@ enum status sides_add(struct sides *sides, const char *path);
 /* As sides_add, for paths with commas between; they become the label. Warns of interrupted runs. */
 enum status sides_add_list(struct sides *sides, const char *paths);
 
-/* As sides_add, for a result in memory, which stays the caller's; `path` names it in messages. `sides` is a struct
- * sides. */
-enum status sides_take(void *sides, const char *path, const struct result *result);
-
-/* Calls take(context, path, result) for each file that a path stands for, in order; files are read on all processors, some
- * at a time. Ends with the first that is not STATUS_OK: of take, or as sides_add. */
-typedef enum status results_taker(void *context, const char *path, const struct result *result);
-enum status results_read(const char *path, results_taker *take, void *context);
+/* As sides_add, for a result in memory, which stays the caller's; `path` names it in messages. */
+enum status sides_take(struct sides *sides, const char *path, const struct result *result);
 
 /* The side of that GPU; NULL where there is none. */
 struct side *sides_find(const struct sides *sides, const struct device_info *device);
@@ -101,11 +94,6 @@ struct side_counter *side_counter(const struct side_cell *cell, const char *name
 
 /* Whether a text says that the processes of a side differ in it. */
 bool side_is_mixed(const char *text);
-
-/* A UUID up to its first group, "GPU-33a20bea"; "" for NULL or "". And as the value of a grid. */
-enum { UUID_SHORT_BYTES = DEVICE_TEXT_BYTES };
-void uuid_short(const char *uuid, char out[UUID_SHORT_BYTES]);
-void value_short_uuid(const char *uuid, struct grid_value *out);
 
 /* Releases; accepts a zeroed struct. */
 void sides_close(struct sides *sides);

@@ -147,13 +147,25 @@ class Golden(Case):
 
     LETTERS = {"s": "same", "i": "improved", "r": "regressed", "?": "inconclusive", "m": "missing", "n": "new", "x": "invalid"}
 
+    @staticmethod
+    def options(row):
+        """Those of the command line, for all lines of a batch."""
+        return [f"--{key}={row[name]}" if name != "allow_diff" else f"--{key}={','.join(row[name])}" for key, name in
+                (("allow-diff", "allow_diff"), ("calibration", "calibration"), ("counter-threshold", "counter_threshold"))
+                if name in row]
+
     def test_verdicts_stay(self):
         rows = read_json(os.path.join(ROOT, "tests/golden/verdicts.json"))
         rows = rows[::1 if FULL else 4]
-        done = subprocess.run([CBANK, "compare", "--batch", "-"], capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
-                              input="\n".join(json.dumps({**row, "verdicts": None}) for row in rows))
+        rows.sort(key=self.options)
+        lines = []
+        for options, of in itertools.groupby(rows, self.options):
+            said = "\n".join(json.dumps({**row, "verdicts": None}) for row in of)
+            done = subprocess.run([CBANK, "compare", "--batch", "-", *options], capture_output=True, text=True, timeout=120,
+                                  check=False, cwd=ROOT, input=said)
+            lines += done.stdout.splitlines()
         identities = functools.cache(lambda path: [cell["identity"] for cell in read_json(os.path.join(ROOT, path))["cells"]])
-        for row, line in zip(rows, done.stdout.splitlines(), strict=True):
+        for row, line in zip(rows, lines, strict=True):
             order = {}
             for path in row["base"] + row["new"]:
                 for identity in identities(path):

@@ -153,7 +153,7 @@ static void test_what_is_said_of_other_comparisons(void **state)
         if (i == 2) {
             expect_text(printed(&comparison, true, &wide),
                         "NEW is the same: 1 new, 1 same of 2 GPUs; 2 new, 2 same of 4 cells (threshold 1 %)");
-            expect_text(printed(&comparison, false, &wide), "GPU-1-x  n17");
+            expect_text(printed(&comparison, false, &wide), "GPU-1-x on n17: new: 2 new");
             expect_text(written(compare_junit, &comparison), "classname=\"GPU-0-x.add.constant\"");
             expect_text(written(compare_json, &comparison), "\"uuid\":\t\"GPU-1-x\"");
         }
