@@ -199,7 +199,7 @@ $(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
 
 # What of the house an object sees, by its folder.
 $(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room)) $(if $(filter $(room),$(FUZZED)),$(GUIDED))))
-$(OBJ)/harness/main.o $(OBJ)/harness/cbank.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
+$(OBJ)/harness/main.o $(OBJ)/harness/cbank.o $(OBJ)/harness/commands.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
 $(OBJ)/patterns/%.o: HOUSE = -Ipatterns
 $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 

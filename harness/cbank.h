@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * libcbank: plan, run, read a result, compare. The program cbank is a thin layer over it.
+ * libcbank: plan, run, read a result, compare. The program cbank is cbank_main.
  *
  * Errors and warnings go to stderr, each once, with what to do about it. Functions return the program's exit codes. On an
  * error *out is NULL. Whatever a function gives in *out is the caller's to close; closing NULL is allowed. Texts belong to
@@ -25,6 +25,9 @@ enum cbank_status {
 
 /* The version of the library, "0.1.0". */
 const char *cbank_version(void);
+
+/* The program as a function: argv as main has it, the exit code in return. */
+int cbank_main(int argc, char **argv);
 
 /* -- plan: the cells that options ask for -- */
 

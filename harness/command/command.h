@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Commands: what the word behind `cbank` chooses. A command is a file with its options, their struct, its row and its
- * function; main.c has the list of rows. */
+ * function; commands.c has the list of rows. */
 #ifndef CBANK_COMMAND_H
 #define CBANK_COMMAND_H
 
@@ -55,7 +55,7 @@ void command_paragraph(const char *text, int indent);
 /* Writes the words of argv with blanks between, as far as there is room. */
 void command_line(const struct invocation *invocation, char *out, size_t bytes);
 
-/* A row of the table of commands, which main.c has. */
+/* A row of the table of commands, which commands.c has. */
 struct command_row {
     const char *name;
     const struct command *command;

@@ -124,9 +124,9 @@ def axis(scratch):
 
 
 def command(scratch):
-    """A file, and its name in the list of main.c."""
+    """A file, and its name in the list of commands.c."""
     scratch.add("harness/result/greet_command.c", COMMAND)
-    scratch.edit("harness/main.c", "EACH(run)", "EACH(greet) EACH(run)")
+    scratch.edit("harness/commands.c", "EACH(run)", "EACH(greet) EACH(run)")
 
 
 def export_format(scratch):

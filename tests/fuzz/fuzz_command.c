@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The list of commands is main.c's own. */
-#define main cbank_main
-int cbank_main(int argc, char **argv);
-#include "../../harness/main.c" /* NOLINT(bugprone-suspicious-include) */
-#undef main
+/* The list of commands is that file's own. */
+#define cbank_main fuzzed_main
+#include "../../harness/commands.c" /* NOLINT(bugprone-suspicious-include) */
+#undef cbank_main
 
 #include "fuzz.h"
 
