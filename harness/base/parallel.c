@@ -68,80 +68,12 @@ void parallel_end(struct parallel_task *task)
     task->running = false;
 }
 
-/* -- in order ------------------------------------------------------------------------------------------ */
+/* -- memory ------------------------------------------------------------------------------------------- */
 
-/* Memory that is not given back when it is released: the system would clear it again for the next part. Half of it is the
- * most that mallopt takes for the other threshold. */
-enum { KEPT_BYTES = 64 << 20 };
-
-struct line {
-    const struct parallel_line *of;
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t taken_one;
-    uint64_t total, begun, taken;
-    bool made[PARALLEL_PARTS_MAX]; /* by index, those that are not taken */
-    bool taking;
-};
-
-/* Takes what is made, unless another thread does. The lock is held, but not while a part is taken. */
-static void take_made(struct line *line)
+void parallel_keep_memory(void)
 {
-    while (!line->taking && line->made[line->taken % line->of->at_once]) {
-        bool good;
-
-        line->taking = true;
-        pthread_mutex_unlock(&line->lock);
-        good = line->of->take(line->of->context, line->taken);
-        pthread_mutex_lock(&line->lock);
-        line->taking = false;
-        line->made[line->taken++ % line->of->at_once] = false;
-        line->total = good ? line->total : line->begun;
-        pthread_cond_broadcast(&line->taken_one);
-    }
-}
-
-static void *line_run(void *argument)
-{
-    struct line *line = argument;
-
-    pthread_mutex_lock(&line->lock);
-    while (line->begun < line->total) {
-        const uint64_t index = line->begun;
-        bool good;
-
-        if (index >= line->taken + line->of->at_once) {
-            pthread_cond_wait(&line->taken_one, &line->lock);
-            continue;
-        }
-        line->begun++;
-        pthread_mutex_unlock(&line->lock);
-        good = line->of->make(line->of->context, index);
-        pthread_mutex_lock(&line->lock);
-        line->total = good ? line->total : line->begun;
-        line->made[index % line->of->at_once] = true;
-        take_made(line);
-    }
-    pthread_mutex_unlock(&line->lock);
-    return NULL;
-}
-
-void parallel_in_order(uint64_t total, const struct parallel_line *of)
-{
-    struct line line = {.of = of,
-                        .total = total,
-                        .lock = PTHREAD_MUTEX_INITIALIZER,
-                        .taken_one = PTHREAD_COND_INITIALIZER};
-    const uint64_t most = processors() < total ? processors() : total;
-    pthread_t threads[PARALLEL_THREADS_MAX];
-    uint64_t started = 0;
+    enum { KEPT_BYTES = 64 << 20 }; /* half of it is the most that mallopt takes for the other threshold */
 
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES / 2);
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-    while (started + 1 < most && pthread_create(&threads[started], NULL, line_run, &line) == 0)
-        started++;
-    line_run(&line);
-    while (started > 0)
-        pthread_join(threads[--started], NULL);
-    pthread_cond_destroy(&line.taken_one);
-    pthread_mutex_destroy(&line.lock);
 }

@@ -28,19 +28,7 @@ void parallel_begin(struct parallel_task *task, void *(*work)(void *context), vo
 /* Returns when the work has ended; at once where there is none. */
 void parallel_end(struct parallel_task *task);
 
-/* Work that is made in parts at the same time, and taken one part after the other. */
-struct parallel_line {
-    bool (*make)(void *context, uint64_t index); /* on any thread */
-    bool (*take)(void *context, uint64_t index); /* one at a time, by index, each after it was made */
-    void *context;
-    uint64_t at_once; /* parts that are made, or being made, and not taken: at most PARALLEL_PARTS_MAX */
-};
-
-enum { PARALLEL_PARTS_MAX = 64 };
-
-/* Makes and takes 0 .. total - 1, on several threads, one of which is the caller's. Where making or taking a part returns
- * false, no further one is begun; those that were begun are taken. Returns when all have ended. What a part
- * releases is kept for the next one, which needs as much. */
-void parallel_in_order(uint64_t total, const struct parallel_line *line);
+/* From now on memory that is released is kept for what is allocated next: the system would clear it again. */
+void parallel_keep_memory(void);
 
 #endif

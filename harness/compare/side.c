@@ -335,46 +335,41 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
 enum { FILES_AT_ONCE = 8 }; /* in memory */
 
 struct reading {
-    struct sides *sides;
     char *const *paths;
     struct result results[FILES_AT_ONCE];
     enum status statuses[FILES_AT_ONCE];
-    enum status status; /* of all that was taken */
 };
 
-static bool read_one(void *context, uint64_t index)
+static void read_some(void *context, uint64_t first, uint64_t count)
 {
     struct reading *reading = context;
-    const size_t i = index % FILES_AT_ONCE;
 
-    reading->statuses[i] = result_read(reading->paths[index], &reading->results[i]);
-    return reading->statuses[i] == STATUS_OK;
+    for (uint64_t i = first; i < first + count; i++)
+        reading->statuses[i] = result_read(reading->paths[i], &reading->results[i]);
 }
 
 /* Files behind the first error are dropped. */
-static bool take_one(void *context, uint64_t index)
-{
-    struct reading *reading = context;
-    const size_t i = index % FILES_AT_ONCE;
-
-    if (reading->status == STATUS_OK)
-        reading->status = reading->statuses[i];
-    if (reading->status == STATUS_OK)
-        reading->status = sides_take(reading->sides, reading->paths[index], &reading->results[i]);
-    result_close(&reading->results[i]);
-    return reading->status == STATUS_OK;
-}
-
 enum status sides_add(struct sides *sides, const char *path)
 {
     struct file_list list = {0};
-    struct reading reading = {.sides = sides, .status = files_add(&list, path)};
+    enum status status = files_add(&list, path);
 
-    reading.paths = list.paths;
-    if (reading.status == STATUS_OK)
-        parallel_in_order(list.count, &(const struct parallel_line){read_one, take_one, &reading, FILES_AT_ONCE});
+    parallel_keep_memory();
+    for (size_t first = 0; status == STATUS_OK && first < list.count; first += FILES_AT_ONCE) {
+        const size_t left = list.count - first, count = left < FILES_AT_ONCE ? left : FILES_AT_ONCE;
+        struct reading reading = {.paths = list.paths + first};
+
+        parallel_ranges(count, 1, read_some, &reading);
+        for (size_t i = 0; i < count; i++) {
+            if (status == STATUS_OK)
+                status = reading.statuses[i];
+            if (status == STATUS_OK)
+                status = sides_take(sides, reading.paths[i], &reading.results[i]);
+            result_close(&reading.results[i]);
+        }
+    }
     files_close(&list);
-    return reading.status;
+    return status;
 }
 
 enum status sides_add_list(struct sides *sides, const char *paths)

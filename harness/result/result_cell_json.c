@@ -14,7 +14,7 @@
 /* Most cells that are read. A file with this many has more than JSON_VALUES_MAX values if they are complete. */
 enum { CELLS_MAX = 65536 };
 
-/* Keys that every cell has and that may be null, and why: first those that this version leaves so. */
+/* Keys that every cell has and that may be null, and why: the first is null in this version. */
 static const struct {
     const char *key, *reason;
 } null_keys[] = {
@@ -31,22 +31,19 @@ static const struct {
     {"neighbour", "of cells that were not sampled to the end"},
 };
 
-enum { LEFT_NULL = 1, NULL_KEY_COUNT = sizeof(null_keys) / sizeof(null_keys[0]) };
-
-static void write_null_keys(cJSON *object, const struct field *field, const void *base)
+static void write_null_key(cJSON *object, const struct field *field, const void *base)
 {
     (void)field, (void)base;
-    for (size_t i = 0; i < LEFT_NULL; i++)
-        json_add_text(object, null_keys[i].key, NULL);
+    json_add_text(object, null_keys[0].key, NULL);
 }
 
 void result_add_null_reasons(cJSON *reasons)
 {
-    for (size_t i = 0; i < NULL_KEY_COUNT; i++)
+    for (size_t i = 0; i < sizeof(null_keys) / sizeof(null_keys[0]); i++)
         json_add_text(reasons, null_keys[i].key, null_keys[i].reason);
 }
 
-static const struct field_kind kind_null_keys = {write_null_keys, NULL};
+static const struct field_kind kind_null_key = {write_null_key, NULL};
 
 /* -- counters ------------------------------------------------------------------------------------------ */
 
@@ -98,17 +95,11 @@ static void write_counts(cJSON *object, const char *key, struct exact_counts cou
     json_add(object, key, json_line(made));
 }
 
-static void write_cell_counts(cJSON *object, const struct field *field, const void *base)
-{
-    write_counts(object, field->key, cell_exact_counts(base));
-}
-
 static void write_result_counts(cJSON *object, const struct field *field, const void *base)
 {
     write_counts(object, field->key, result_exact_counts(base));
 }
 
-static const struct field_kind kind_cell_counts = {write_cell_counts, NULL};
 const struct field_kind kind_exact_counters = {write_result_counts, NULL};
 
 /* -- time ---------------------------------------------------------------------------------------------- */
@@ -214,16 +205,6 @@ static const struct field per_byte_rows[] = {
     {FIELD(field_number, struct operations_per_byte, "l2", l2, NULLABLE)},
 };
 
-static void write_per_byte(cJSON *object, const struct field *field, const void *base)
-{
-    static const struct fields fields = FIELDS(per_byte_rows);
-    const struct operations_per_byte per_byte = cell_operations_per_byte(base);
-
-    fields_write(json_add(object, field->key, cJSON_CreateObject()), &fields, &per_byte);
-}
-
-static const struct field_kind kind_per_byte = {write_per_byte, NULL};
-
 /* -- counts -------------------------------------------------------------------------------------------- */
 
 static const struct field counts_rows[] = {
@@ -235,32 +216,32 @@ static const struct object counts_object = {.fields = FIELDS(counts_rows),
 
 /* -- cells --------------------------------------------------------------------------------------------- */
 
-static void write_width(cJSON *object, const struct field *field, const void *base)
-{
-    json_add_integer(object, field->key, table_width(((const struct cell_result *)base)->cell.parameters));
-}
-
-static void write_table_bytes(cJSON *object, const struct field *field, const void *base)
+/* What follows from other members, and is not read. */
+static void write_table(cJSON *object, const struct field *field, const void *base)
 {
     const struct cell *cell = &((const struct cell_result *)base)->cell;
 
-    json_add_integer(object, field->key, table_bytes(cell->path, cell->parameters));
+    (void)field;
+    json_add_integer(object, "width_bytes", table_width(cell->parameters));
+    json_add_integer(object, "table_bytes", table_bytes(cell->path, cell->parameters));
 }
 
-/* Whether something else was seen to have the device: asked of every cell whose samples were described. */
-static void write_neighbour(cJSON *object, const struct field *field, const void *base)
+static void write_derived(cJSON *object, const struct field *field, const void *base)
 {
+    static const struct fields per_byte_fields = FIELDS(per_byte_rows);
     const struct cell_result *cell = base;
+    const struct operations_per_byte per_byte = cell_operations_per_byte(cell);
 
-    if (cell->time.series.placements > 0)
-        json_add(object, field->key, cJSON_CreateBool((cell->flags & FLAG_SHARED) != 0));
-    else
-        json_add_text(object, field->key, NULL);
+    (void)field;
+    /* Whether something else was seen to have the device: asked of every cell whose samples were described. */
+    json_add(object, "neighbour",
+             cell->time.series.placements > 0 ? cJSON_CreateBool((cell->flags & FLAG_SHARED) != 0)
+                                              : cJSON_CreateNull());
+    write_counts(object, "exact_counters", cell_exact_counts(cell));
+    fields_write(json_add(object, "operations_per_byte", cJSON_CreateObject()), &per_byte_fields, &per_byte);
 }
 
-static const struct field_kind kind_neighbour = {write_neighbour, NULL};
-static const struct field_kind kind_width = {write_width, NULL};
-static const struct field_kind kind_table_bytes = {write_table_bytes, NULL};
+static const struct field_kind kind_table = {write_table, NULL}, kind_derived = {write_derived, NULL};
 
 static const struct names cell_statuses = NAMES(cell_status_names, CELL_FAILED + 1, "pending, ok, skipped or failed");
 static const struct names cell_flags =
@@ -276,8 +257,7 @@ static const struct object indices_object = {.fields = FIELDS(indices_rows),
 
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct cell_result, "identity", cell, REQUIRED)},
-    {WITHIN("width_bytes", kind_width)},
-    {WITHIN("table_bytes", kind_table_bytes)},
+    {.kind = &kind_table},
     {FIELD(field_name, struct cell_result, "status", status, REQUIRED), .of = &cell_statuses},
     {FIELD(field_text, struct cell_result, "reason", reason, NULLABLE)},
     {FIELD(field_bool, struct cell_result, "verified", verified, REQUIRED)},
@@ -285,7 +265,7 @@ static const struct field cell_rows[] = {
     {FIELD(field_number, struct cell_result, "cycles", time.cycles, NULLABLE)},
     {FIELD(field_number, struct cell_result, "sm_clock_mhz", time.sm_clock_mhz, NULLABLE)},
     {FIELD(field_bits, struct cell_result, "flags", flags, REQUIRED), .of = &cell_flags},
-    {.kind = &kind_null_keys},
+    {.kind = &kind_null_key},
     {FIELD(field_object, struct cell_result, "indices", indices, NULLABLE), .of = &indices_object},
     {FIELD(field_uint32, struct cell_result, "grid_blocks", cell.grid_blocks, NULLABLE)},
     {FIELD(field_uint32, struct cell_result, "placements", time.series.placements, NULLABLE)},
@@ -295,11 +275,9 @@ static const struct field cell_rows[] = {
     {FIELD(field_number, struct cell_result, "autocorrelation", time.series.autocorrelation, NULLABLE)},
     {FIELD(field_number, struct cell_result, "modes", time.series.modes, NULLABLE)},
     {FIELD(field_number, struct cell_result, "outliers", time.series.outliers, NULLABLE)},
-    {WITHIN("neighbour", kind_neighbour)},
-    {WITHIN("exact_counters", kind_cell_counts)},
     {FIELD(field_map, struct cell_result, "counters", counters, REQUIRED), .of = &counter_map},
     {FIELD(field_uint64, struct cell_result, "operations", operations, NULLABLE)},
-    {WITHIN("operations_per_byte", kind_per_byte)},
+    {.kind = &kind_derived},
     {WITHIN("kernel", field_object), .of = &kernel_object},
     {FIELD(field_object, struct cell_result, "counts", counts, LATER), .of = &counts_object},
 };

@@ -11,14 +11,8 @@ void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context,
         work(context, 0, total);
 }
 
-void parallel_in_order(uint64_t total, const struct parallel_line *line)
+void parallel_keep_memory(void)
 {
-    bool good = true;
-
-    for (uint64_t i = 0; good && i < total; i++) {
-        good = line->make(line->context, i);
-        good = line->take(line->context, i) && good;
-    }
 }
 
 void parallel_begin(struct parallel_task *task, void *(*work)(void *context), void *context)

@@ -2,7 +2,6 @@
  * The tables: patterns against hand-computed indices, parameters, cells that cannot be, the plan, finding and choosing
  * rows, expected counters, and the small sources of truth that they stand on (SHA-256, random numbers, ranges of work). */
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "cell.h"
@@ -755,59 +754,5 @@ TEST(parallel_work_covers_everything_once)
         parallel_ranges(totals[t], 96, mark_range, marks);
         for (uint64_t i = 0; i < sizeof(marks); i++)
             assert_int_equal(marks[i], i < totals[t]);
-    }
-}
-
-/* A line of 1000 parts, of which making or taking one may fail. */
-struct parts {
-    atomic_uint made[1000], waiting, most;
-    unsigned taken;
-    uint64_t bad_to_make, bad_to_take;
-};
-
-enum { AT_ONCE = 5 };
-
-static bool make_part(void *context, uint64_t index)
-{
-    struct parts *parts = context;
-    const unsigned waiting = ++parts->waiting;
-
-    if (waiting > parts->most)
-        parts->most = waiting;
-    parts->made[index]++;
-    return index != parts->bad_to_make;
-}
-
-static bool take_part(void *context, uint64_t index)
-{
-    struct parts *parts = context;
-
-    assert_int_equal(index, parts->taken++);
-    assert_int_equal(parts->made[index], 1);
-    parts->waiting--;
-    return index != parts->bad_to_take;
-}
-
-/* All that was made is taken once, in order; behind one that fails no more is begun than was on its way. */
-TEST(parallel_work_is_taken_in_order)
-{
-    static const struct {
-        uint64_t total, bad_to_make, bad_to_take;
-    } rows[] = {{0, 9, 9}, {1, 9, 9}, {1000, 1000, 1000}, {1000, 0, 1000}, {1000, 500, 1000}, {1000, 1000, 500}};
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const uint64_t bad = rows[i].bad_to_make < rows[i].bad_to_take ? rows[i].bad_to_make : rows[i].bad_to_take;
-        struct parts parts = {.bad_to_make = rows[i].bad_to_make, .bad_to_take = rows[i].bad_to_take};
-        unsigned made = 0;
-
-        parallel_in_order(rows[i].total, &(const struct parallel_line){make_part, take_part, &parts, AT_ONCE});
-        for (uint64_t k = 0; k < 1000; k++)
-            made += parts.made[k];
-        assert_int_equal(made, parts.taken);
-        assert_true(parts.most <= AT_ONCE);
-        if (bad < rows[i].total)
-            assert_true(made > bad && made <= bad + AT_ONCE);
-        else
-            assert_int_equal(made, rows[i].total);
     }
 }
