@@ -391,7 +391,7 @@ static enum status finish(struct comparison *out, uint32_t allowed)
         gpu->verdict = !gpu->alone ? VERDICT_SAME : gpu->sides[NEW]->files == 0 ? VERDICT_MISSING : VERDICT_NEW;
         for (size_t i = 0; !gpu->alone && i < VERDICTS; i++)
             if (gpu->counts[i] > 0 && verdict_rows[i].severity > verdict_rows[gpu->verdict].severity)
-                gpu->verdict = (enum verdict)i;
+                gpu->verdict = (enum cell_verdict)i;
         comparable = comparable || gpu->comparable;
     }
     out->refused = out->differing & ~allowed;

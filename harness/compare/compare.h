@@ -44,7 +44,7 @@ struct comparison_cell {
     const struct compared_gpu *gpu;
     const struct side_cell *sides[SIDES]; /* NULL where a side has no such cell */
     size_t order;                         /* by GPU; of the cell in BASE, then in NEW */
-    enum verdict verdict;
+    enum cell_verdict verdict;
     bool timed; /* `judged` has a ratio */
     struct judged_cell judged;
     uint32_t differing; /* context fields of cells that differ: bit i is row i */
@@ -62,7 +62,7 @@ struct compared_gpu {
     bool plans_differ;               /* a side has cells that the other has not */
     bool alone;                      /* a side lacks the GPU */
     bool comparable;                 /* no context field differs that may not */
-    enum verdict verdict;            /* of its worst cell; missing or new where it is alone */
+    enum cell_verdict verdict;            /* of its worst cell; missing or new where it is alone */
     size_t counts[VERDICTS];
 };
 

@@ -66,7 +66,8 @@ WRITER(counts)
 
 WRITER(verdict)
 {
-    json_add_text(object, field->key, verdict_rows[*(const enum verdict *)((const char *)base + field->offset)].name);
+    json_add_text(object, field->key,
+                  verdict_rows[*(const enum cell_verdict *)((const char *)base + field->offset)].name);
 }
 
 WRITER(differences)

@@ -52,9 +52,9 @@ struct compare_options comparing_as(const struct comparing_options *options, con
 /* -- sentences ----------------------------------------------------------------------------------------- */
 
 /* In the order in which a summary counts them. */
-static const enum verdict counted[VERDICTS] = {VERDICT_REGRESSED,    VERDICT_MISSING, VERDICT_INVALID,
-                                               VERDICT_INCONCLUSIVE, VERDICT_NEW,     VERDICT_IMPROVED,
-                                               VERDICT_SAME};
+static const enum cell_verdict counted[VERDICTS] = {VERDICT_REGRESSED,    VERDICT_MISSING, VERDICT_INVALID,
+                                                    VERDICT_INCONCLUSIVE, VERDICT_NEW,     VERDICT_IMPROVED,
+                                                    VERDICT_SAME};
 
 static const char *plural(size_t count)
 {
@@ -387,7 +387,7 @@ static void value_verdict(const struct grid_column *column, const void *row, str
         [VERDICT_SAME] = GRID_PLAIN,        [VERDICT_IMPROVED] = GRID_GOOD, [VERDICT_REGRESSED] = GRID_BAD,
         [VERDICT_MISSING] = GRID_BAD,       [VERDICT_INVALID] = GRID_BAD,   [VERDICT_NEW] = GRID_DOUBT,
         [VERDICT_INCONCLUSIVE] = GRID_DOUBT};
-    const enum verdict verdict = ((const struct comparison_cell *)row)->verdict;
+    const enum cell_verdict verdict = ((const struct comparison_cell *)row)->verdict;
 
     (void)column;
     out->text = verdict_rows[verdict].name;

@@ -18,7 +18,7 @@
 enum { BASE, NEW, SIDES };
 extern const char *const side_names[SIDES];
 
-enum verdict {
+enum cell_verdict {
     VERDICT_SAME,         /* the whole interval lies inside the threshold; or skipped on both sides */
     VERDICT_IMPROVED,     /* faster by more than the threshold, significant after Holm, by times that settled */
     VERDICT_REGRESSED,    /* slower by as much, or an exact counter differs */
@@ -88,7 +88,7 @@ struct judged_cell {
     bool same_data;          /* both sides are the same samples of the same processes */
     struct deviation before; /* between processes, known before; no degrees: the default */
 
-    enum verdict verdict;
+    enum cell_verdict verdict;
     struct ratio ratio;
     double clock_ratio; /* what the SM clocks explain: base's over new's, 1 where they are the same */
     bool has_deviation;

@@ -16,9 +16,11 @@
 #include "memory.h"
 #include "verdict.h"
 
-static void process_path(const struct process_series *series, uint64_t index, char path[PROCESS_PATH_BYTES])
+enum { PATH_BYTES = PROCESS_PATH_BYTES - 8 }; /* behind --json= */
+
+static void process_path(const struct process_series *series, uint64_t index, char path[PATH_BYTES])
 {
-    snprintf(path, PROCESS_PATH_BYTES, "%s/%s-%03" PRIu64 ".json", series->folder, series->name, index + 1);
+    snprintf(path, PATH_BYTES, "%s/%s-%03" PRIu64 ".json", series->folder, series->name, index + 1);
 }
 
 bool process_usable(enum status status)
@@ -33,21 +35,25 @@ enum status process_check_device(const struct measure_options *measure)
     return STATUS_OK;
 }
 
-/* -- a process ---------------------------------------------------------------------------------------- */
-
-/* Words of a child: the program, run, what the user gave of its options, and last where its result goes. The caller's,
- * to free, and so is *text, which they lie in. NULL when out of memory. */
-static char **child_words(const struct process_series *series, const char *path, char **text)
+static void version_of(const struct tool *of, char out[sizeof((struct process_series){0}.version)])
 {
-    static char run[] = "run", quiet[] = "--quiet";
+    snprintf(out, sizeof((struct process_series){0}.version), "%s %s", of->version,
+             of->git_commit ? of->git_commit : "");
+}
+
+/* Makes the words of a child: the program, run, what the user gave of its options, and last a place for --json. The line
+ * is what results say of them behind the program. */
+static enum status make_words(struct process_series *series)
+{
     const struct invocation *invocation = series->invocation;
-    char **words = calloc(invocation->given_count + 6, sizeof(*words));
-    struct memory memory = {0};
-    FILE *stream = memory_open(&memory);
+    struct memory text = {0}, line = {0};
+    FILE *stream = memory_open(&text), *lined = memory_open(&line);
     size_t count = 0;
 
+    series->words = calloc(invocation->given_count + 5, sizeof(*series->words));
     if (stream)
-        fprintf(stream, "%s%c", series->program ? series->program : invocation->argv[0], '\0');
+        fprintf(stream, "%s%crun%c--quiet%c", series->program ? series->program : invocation->argv[0], '\0', '\0',
+                '\0');
     for (size_t i = 0; stream && i < invocation->given_count; i++) {
         const struct given_option *given = &invocation->given[i];
 
@@ -55,70 +61,21 @@ static char **child_words(const struct process_series *series, const char *path,
             fprintf(stream, "--%s%s%s%c", given->option->name, given->value ? "=" : "",
                     given->value ? given->value : "", '\0');
     }
-    if (stream)
-        fprintf(stream, "--json=%s%c", path, '\0');
-    /* Only then the text stays where it is. */
-    if (!memory_close(&memory, stream) || !words) {
-        free(memory.text);
-        free(words);
-        return NULL;
-    }
-    *text = memory.text;
-    for (char *word = *text; word < *text + memory.bytes; word += strlen(word) + 1) {
-        words[count++] = word;
-        if (count == 1) {
-            words[count++] = run;
-            words[count++] = quiet;
+    memory_close(&text, stream);
+    series->text = text.text;
+    if (text.text && series->words) {
+        for (char *word = text.text; word < text.text + text.bytes; word += strlen(word) + 1) {
+            if (count > 0 && lined)
+                fprintf(lined, " %s", word);
+            series->words[count++] = word;
         }
+        series->words[count] = series->json;
+        if (lined)
+            fputs(" --json=", lined);
     }
-    return words;
-}
-
-/* Runs a process. An end that is no exit code of this program is an error. */
-static enum status run_child(const struct process_series *series, uint64_t index, const char *path)
-{
-    char *text = NULL, **words = child_words(series, path, &text), what[64];
-    int code = 0;
-    const bool ran = words && child_run(series->program, words, &code);
-
-    free(words);
-    free(text);
-    snprintf(what, sizeof(what), "%s %" PRIu64 " of %" PRIu64, series->label, index + 1, series->most);
-    if (child_signal())
-        return STATUS_ENVIRONMENT;
-    if (!ran)
-        return log_error(STATUS_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
-    if (!WIFEXITED(code))
-        return log_error(STATUS_ENVIRONMENT, "%s was killed by signal %d", what, WTERMSIG(code));
-    if (WEXITSTATUS(code) == CHILD_NOT_STARTED)
-        return log_error(STATUS_ENVIRONMENT, "%s: %s cannot be started", what,
-                         series->program ? series->program : "the program");
-    if (WEXITSTATUS(code) >= STATUS_INCONCLUSIVE)
-        return log_error(STATUS_ENVIRONMENT, "%s exited with %d, which cbank run does not", what, WEXITSTATUS(code));
-    return (enum status)WEXITSTATUS(code);
-}
-
-static void version_of(const struct tool *of, char out[sizeof((struct process_series){0}.version)])
-{
-    snprintf(out, sizeof((struct process_series){0}.version), "%s %s", of->version,
-             of->git_commit ? of->git_commit : "");
-}
-
-/* -- what is there already ---------------------------------------------------------------------------- */
-
-/* The command line of the processes; NULL out of memory. The caller's, to free. */
-static char *make_line(const struct process_series *series)
-{
-    char *text = NULL, **words = child_words(series, "", &text);
-    struct memory line = {0};
-    FILE *stream = words ? memory_open(&line) : NULL;
-
-    for (char **word = stream ? words + 1 : NULL; stream && *word; word++)
-        fprintf(stream, " %s", *word);
-    free(words);
-    free(text);
-    memory_close(&line, stream);
-    return line.text;
+    memory_close(&line, lined);
+    series->line = line.text;
+    return series->text && series->words && series->line ? STATUS_OK : log_memory("what is run");
 }
 
 /* Looks at the result of a process, which is done where it is there, and whole. STATUS_FINDING where a cell failed;
@@ -126,7 +83,7 @@ static char *make_line(const struct process_series *series)
 static enum status look_at(struct process_series *series, uint64_t index)
 {
     struct result result = {0};
-    char path[PROCESS_PATH_BYTES], version[sizeof(series->version)];
+    char path[PATH_BYTES], version[sizeof(series->version)];
     const char *line;
     enum status status;
 
@@ -156,11 +113,8 @@ static enum status look_at(struct process_series *series, uint64_t index)
 
 enum status process_series_open(struct process_series *series)
 {
-    enum status worst = STATUS_OK;
+    enum status worst = make_words(series);
 
-    series->line = make_line(series);
-    if (!series->line)
-        return log_memory("what is run");
     if (!series->program)
         version_of(&tool, series->version);
     for (uint64_t i = 0; process_usable(worst) && i < series->most; i++)
@@ -171,25 +125,42 @@ enum status process_series_open(struct process_series *series)
 void process_series_close(struct process_series *series)
 {
     free(series->line);
-    series->line = NULL;
+    free(series->text);
+    free(series->words);
+    series->line = series->text = NULL;
+    series->words = NULL;
 }
 
 enum status process_series_run(struct process_series *series, uint64_t index)
 {
-    char path[PROCESS_PATH_BYTES];
+    const char *program = series->program ? series->program : "the program";
+    char path[PATH_BYTES], what[64];
+    int code = 0;
     enum status status;
 
     if (series->done[index])
         return STATUS_OK;
-    process_path(series, index, path);
+    snprintf(what, sizeof(what), "%s %" PRIu64 " of %" PRIu64, series->label, index + 1, series->most);
     if (isatty(STDERR_FILENO))
-        fprintf(stderr, "%s %" PRIu64 " of %" PRIu64 "\n", series->label, index + 1, series->most);
-    status = run_child(series, index, path);
-    if (!process_usable(status) || child_signal())
+        fprintf(stderr, "%s\n", what);
+    process_path(series, index, path);
+    snprintf(series->json, sizeof(series->json), "--json=%s", path);
+    if (!child_run(series->program, series->words, &code) && !child_signal())
+        return log_error(STATUS_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
+    if (child_signal())
+        return STATUS_ENVIRONMENT;
+    if (!WIFEXITED(code))
+        return log_error(STATUS_ENVIRONMENT, "%s was killed by signal %d", what, WTERMSIG(code));
+    if (WEXITSTATUS(code) == CHILD_NOT_STARTED)
+        return log_error(STATUS_ENVIRONMENT, "%s: %s cannot be started", what, program);
+    if (WEXITSTATUS(code) >= STATUS_INCONCLUSIVE)
+        return log_error(STATUS_ENVIRONMENT, "%s exited with %d, which cbank run does not", what, WEXITSTATUS(code));
+    status = (enum status)WEXITSTATUS(code);
+    if (!process_usable(status))
         return status;
     status = look_at(series, index);
     if (process_usable(status) && !series->done[index])
-        return log_error(STATUS_ENVIRONMENT, "%s %" PRIu64 " ended before it was done", series->label, index + 1);
+        return log_error(STATUS_ENVIRONMENT, "%s ended before it was done", what);
     return status;
 }
 
@@ -198,7 +169,7 @@ enum status process_series_read(const struct process_series *series, uint64_t co
     enum status status = STATUS_OK;
 
     for (uint64_t i = 0; status == STATUS_OK && i < count; i++) {
-        char path[PROCESS_PATH_BYTES];
+        char path[PATH_BYTES];
 
         process_path(series, i, path);
         status = sides_add(sides, path);
@@ -224,7 +195,7 @@ const char *process_folder_open(const char *keep, char own[PROCESS_PATH_BYTES])
 
 void process_series_remove(const struct process_series *series)
 {
-    char path[PROCESS_PATH_BYTES];
+    char path[PATH_BYTES];
 
     for (uint64_t i = 0; i < series->most; i++) {
         process_path(series, i, path);

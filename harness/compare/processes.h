@@ -24,6 +24,8 @@ struct process_series {
     const char *program; /* as for child_run; NULL: this one */
     const char *folder;
     uint64_t most;     /* there are to be; at most PROCESSES_MAX */
+    char **words, *text; /* owned: of a child, and the text that they lie in, ... */
+    char json[PROCESS_PATH_BYTES]; /* ... but for the last, its --json */
     char *line;        /* owned: what results say of the command line, but for its first word and last path */
     char version[128]; /* and commit, of the program; "" while those of another are not known */
     uint64_t finished; /* processes */

@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 #include "judge.h"
-#include "texts.h"
 #include "result.h"
 #include "status.h"
+#include "texts.h"
 
 /* A counter of a cell, or its clock, over the processes of a side. */
 struct side_counter {

@@ -15,6 +15,7 @@
 #include "model.h"
 #include "npy.h"
 #include "show.h"
+#include "side.h"
 #include "user_code.h"
 #include "verdict.h"
 

@@ -33,7 +33,7 @@ static struct comparison compare_pair(struct pair *pair, const struct compare_op
     return compared(pair->sides, options);
 }
 
-static void expect(const struct comparison *comparison, size_t index, enum verdict verdict, const char *note)
+static void expect(const struct comparison *comparison, size_t index, enum cell_verdict verdict, const char *note)
 {
     const struct comparison_cell *cell = compared_cell(comparison, index);
 
@@ -46,8 +46,8 @@ static void expect(const struct comparison *comparison, size_t index, enum verdi
 
 static void test_cells_are_worst_first(void **state)
 {
-    static const enum verdict expected[] = {VERDICT_REGRESSED, VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_INVALID,
-                                            VERDICT_IMPROVED,  VERDICT_NEW,       VERDICT_SAME};
+    static const enum cell_verdict expected[] = {VERDICT_REGRESSED, VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_INVALID,
+                                                 VERDICT_IMPROVED,  VERDICT_NEW,       VERDICT_SAME};
     struct pair pair;
     struct comparison comparison;
 
@@ -196,7 +196,7 @@ static void test_counters(void **state)
         enum counter_kind kind;
         double base, new_value;
         bool shown;
-        enum verdict verdict;
+        enum cell_verdict verdict;
     } rows[] = {
         {COUNTER_EXACT, 4000, 4000, false, VERDICT_SAME},     {COUNTER_EXACT, 4000, 4001, true, VERDICT_REGRESSED},
         {COUNTER_EXACT, 4000, 3999, true, VERDICT_REGRESSED}, {COUNTER_MEASURED, 100, 104, false, VERDICT_SAME},
@@ -386,7 +386,7 @@ static void test_a_calibration_stands_in_for_the_default(void **state)
         double deviation;
         const char *uuid, *driver, *note;
         enum deviation_origin origin;
-        enum verdict verdict;
+        enum cell_verdict verdict;
     } rows[] = {
         {0.015, "GPU-11111111-2222", "570", "", DEVIATION_CALIBRATED, VERDICT_INCONCLUSIVE},
         {0.002, "GPU-11111111-2222", "570", "", DEVIATION_CALIBRATED, VERDICT_REGRESSED},

@@ -100,7 +100,7 @@ static void test_a_verdict_follows_from_the_ratio_its_interval_and_the_threshold
     static const struct {
         double factor, threshold;
         struct noise noise;
-        enum verdict verdict;
+        enum cell_verdict verdict;
     } rows[] = {
         {1, 0.01, {0.0005, 0.0005}, VERDICT_SAME},           {1.005, 0.01, {0.0005, 0.0005}, VERDICT_SAME},
         {1.03, 0.01, {0.0005, 0.0005}, VERDICT_REGRESSED},   {0.97, 0.01, {0.0005, 0.0005}, VERDICT_IMPROVED},
@@ -208,7 +208,7 @@ static void test_predictions_are_certain(void **state)
 {
     static const struct {
         double base, new_ns;
-        enum verdict verdict;
+        enum cell_verdict verdict;
     } rows[] = {{1000, 1015, VERDICT_REGRESSED},
                 {1015, 1000, VERDICT_IMPROVED},
                 {1000, 1005, VERDICT_SAME},
@@ -252,7 +252,7 @@ static void test_what_the_clocks_may_explain_is_no_change(void **state)
     static const struct {
         double time, threshold;
         bool allowed;
-        enum verdict verdict;
+        enum cell_verdict verdict;
         double size;
     } rows[] = {
         {1 / 1.007, 0.01, false, VERDICT_SAME, 0},
