@@ -2,12 +2,6 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "capture.h"
 #include "cells.h"
@@ -16,6 +10,7 @@
 #include "operations.h"
 #include "result.h"
 #include "size.h"
+#include "test.h"
 #include "verdict.h"
 
 static char directory[] = "/tmp/cbank-test-XXXXXX";
@@ -38,6 +33,8 @@ static int remove_directory(void **state)
     unlink(other);
     return rmdir(directory);
 }
+
+AROUND_ALL(make_directory, remove_directory)
 
 /* Cell 0 of the result: everything that a cell can have. */
 static void fill_measured_cell(struct cell_result *cell)
@@ -124,23 +121,67 @@ static void fill(struct result *result)
     strcpy(result->cells[3].reason, "output[7] is 1, not 2");
 }
 
-static void expect_series(const struct series *read, const struct series *written)
+/* Writes the result to the file at path. */
+static void write_file(const struct result *result)
 {
-    assert_int_equal(read->placements, written->placements);
-    assert_true(read->placement_deviation == written->placement_deviation);
-    assert_true(read->autocorrelation == written->autocorrelation && read->modes == written->modes);
-    assert_true(read->outliers == written->outliers && read->effective == written->effective);
+    assert_int_equal(result_write(result, path), STATUS_OK);
 }
 
-/* Writing, reading and writing again gives the same bytes. */
-static void test_round_trip(void **state)
+/* Writes the result that fill() makes. */
+static void write_filled(void)
+{
+    struct result result;
+
+    fill(&result);
+    write_file(&result);
+    result_close(&result);
+}
+
+/* Fails unless the file at path has that JSON at that place, "cells.1.seed": members, and elements by their number. */
+static void expect_keys(const char *const (*rows)[2], size_t count)
+{
+    cJSON *root;
+
+    assert_int_equal(json_read_file(path, &root), STATUS_OK);
+    for (size_t i = 0; i < count; i++) {
+        char place[128], *rest = place, *key, *found;
+        const cJSON *item = root;
+
+        snprintf(place, sizeof(place), "%s", rows[i][0]);
+        while ((key = strsep(&rest, ".")))
+            item = cJSON_IsArray(item) ? cJSON_GetArrayItem(item, atoi(key)) : json_get(item, key);
+        found = item ? cJSON_PrintUnformatted(item) : strdup("missing");
+        if (strcmp(found, rows[i][1]) != 0)
+            fail_msg("%s is %s, not %s", rows[i][0], found, rows[i][1]);
+        free(found);
+    }
+    cJSON_Delete(root);
+}
+
+/* Says, in a line, what is wrong with the file at path. */
+static void expect_refused(const char *message)
+{
+    struct capture capture;
+    struct result back;
+    enum status status;
+
+    capture_begin(&capture, stderr);
+    status = result_read(path, &back);
+    capture_end(&capture);
+    if (status != STATUS_USAGE || !strstr(capture.text, message))
+        fail_msg("\"%s\" lacks \"%s\"", capture.text, message);
+    assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
+    result_close(&back); /* it is empty */
+}
+
+/* Writing, reading and writing again gives the same bytes; every_key_of_the_schema_is_filled says that they are all. */
+TEST(what_is_written_is_read)
 {
     struct result result, back;
     char *first, *second;
 
-    (void)state;
     fill(&result);
-    assert_int_equal(result_write(&result, path), STATUS_OK);
+    write_file(&result);
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(result_write(&back, other), STATUS_OK);
     first = file_text(path);
@@ -148,74 +189,57 @@ static void test_round_trip(void **state)
     assert_string_equal(first, second);
     free(first);
     free(second);
-
     assert_int_equal(back.cell_count, 4);
     for (size_t i = 0; i < 4; i++)
         assert_true(cell_equal(&back.cells[i].cell, &result.cells[i].cell));
-    assert_true(back.cells[0].operations == UINT64_MAX && back.cells[1].operations == 0);
-    assert_true(back.seed == UINT64_MAX && back.device.throttle_after == (uint64_t)1 << 60);
-    assert_true(back.temperature.known && back.temperature.before_celsius == 40 &&
-                back.temperature.after_celsius == 47);
-    assert_false(back.complete || back.modelled_time);
-    assert_string_equal(back.finished_utc, "");
     assert_memory_equal(back.cells[0].time.samples_ns, result.cells[0].time.samples_ns, 6 * sizeof(double));
-    assert_int_equal(back.cells[0].time.summary.count, 6);
-    expect_series(&back.cells[0].time.series, &result.cells[0].time.series);
-    assert_true(back.cells[0].time.sites == 30 && back.cells[1].time.sites == 0);
-    assert_true(back.cells[0].time.code_copies == 4 && back.cells[1].time.code_copies == 0);
-    assert_true(back.cells[1].time.series.placements == 0 && isnan(back.cells[1].time.series.modes));
-    assert_int_equal(back.cells[0].flags, FLAG_THROTTLED | FLAG_COUNTER_DIFFERS);
-    assert_int_equal(back.cells[0].counters[1].status, COUNTER_NO_PERMISSION);
-    assert_true(isnan(back.cells[0].counters[1].value));
-    assert_true(back.cells[0].counts.given && back.cells[0].counts.footprint_bytes == 65536);
-    assert_int_equal(back.cells[1].status, CELL_PENDING);
-    assert_true(isnan(back.cells[1].time.summary.value) && back.cells[1].time.stop_reason == STOP_NONE);
-    assert_false(back.cells[1].kernel.known || back.cells[1].counts.given);
-    assert_string_equal(back.cells[0].kernel.code, "LDC 2 EXIT 1;AAB;x");
-    assert_null(back.cells[1].kernel.code);
-    assert_string_equal(back.cells[2].reason, "no image for this chip");
+    assert_true(isnan(back.cells[1].time.summary.value) && isnan(back.cells[1].time.series.modes));
+    assert_false(back.cells[1].kernel.known || back.cells[1].counts.given || back.cells[1].kernel.code);
     result_close(&result);
     result_close(&back);
     result_close(&back); /* a zeroed struct */
 }
 
-/* What the keys that everything relies on look like in the file. */
-static void test_keys(void **state)
+TEST(keys_say_what_was_measured_and_what_follows)
 {
-    struct result result;
-    const cJSON *cell, *time;
-    const char *text = NULL;
+    static const char *const rows[][2] = {
+        {"schema.name", "\"cbank-result\""},
+        {"device.compute_capability", "\"12.1\""},
+        {"seed", "\"18446744073709551615\""},
+        {"finished_utc", "null"},
+        {"exact_counters", "{\"compared\":1,\"equal\":0,\"differing\":1,\"unknown\":0}"},
+        {"flag_reasons.throttled", "\"the driver held the clocks down during the run\""},
+        {"cells.0.parameters", "{}"},
+        {"cells.0.width_bytes", "4"},
+        {"cells.0.table_bytes", "65536"},
+        {"cells.0.operations", "\"18446744073709551615\""},
+        {"cells.0.operations_per_byte.ideal", "null"},
+        {"cells.0.time_ns.value", "0.1"},
+        {"cells.0.time_ns.median", "0.2"},
+        {"cells.0.flags", "[\"throttled\",\"counter_differs\"]"},
+        {"cells.0.kernel.instruction", "\"LDC\""},
+        {"cells.0.counters.idc_requests.value", "4001"},
+        {"cells.0.counters.l2_sectors.status", "\"no_permission\""},
+        {"cells.0.exact_counters", "{\"compared\":1,\"equal\":0,\"differing\":1,\"unknown\":0}"},
+        {"cells.1.identity", "\"add/global/distinct/128000/256/hot/distinct=8/stride_bytes=64\""},
+        {"cells.1.parameters", "{\"distinct\":8,\"stride_bytes\":64}"},
+        {"cells.1.operations", "null"},
+        {"cells.1.counts", "null"},
+        {"cells.1.time_ns.median", "null"},
+        {"cells.2.reason", "\"no image for this chip\""},
+    };
+    const cJSON *item;
     cJSON *root;
 
-    (void)state;
-    fill(&result);
-    assert_int_equal(result_write(&result, path), STATUS_OK);
+    write_filled();
+    expect_keys(rows, sizeof(rows) / sizeof(rows[0]));
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
-    assert_true(json_get_text(json_get(root, "schema"), "name", &text));
-    assert_string_equal(text, "cbank-result");
-    assert_true(json_get_text(json_get(root, "device"), "compute_capability", &text));
-    assert_string_equal(text, "12.1");
-    assert_true(json_get_text(root, "seed", &text));
-    assert_string_equal(text, "18446744073709551615");
-    assert_true(cJSON_IsNull(json_get(root, "finished_utc")));
-    cell = json_get(root, "cells")->child;
-    assert_int_equal(cJSON_GetArraySize(json_get(cell, "parameters")), 0);
-    assert_true(json_get(json_get(cell->next, "parameters"), "stride_bytes")->valuedouble == 64);
-    assert_true(json_get_text(cell, "operations", &text));
-    assert_string_equal(text, "18446744073709551615");
-    assert_true(cJSON_IsNull(json_get(cell->next, "operations")));
-    assert_true(cJSON_IsNull(json_get(json_get(cell, "operations_per_byte"), "ideal")));
-    time = json_get(cell, "time_ns");
-    assert_true(json_get(time, "value")->valuedouble == 0.1);
-    assert_true(json_get(time, "median")->valuedouble == 0.2);
-    assert_int_equal(cJSON_GetArraySize(json_get(time, "samples")), 6);
-    assert_true(json_get_text(json_get(cell, "kernel"), "instruction", &text));
-    assert_string_equal(text, "LDC");
-    assert_true(json_get(json_get(json_get(cell, "counters"), "idc_requests"), "value")->valuedouble == 4001);
-    assert_true(cJSON_IsNull(json_get(cell->next, "counts")));
-    assert_true(cJSON_IsNull(json_get(json_get(cell->next, "time_ns"), "median")));
+    /* Keys that a cell leaves null have a reason. */
+    cJSON_ArrayForEach (item, json_get(root, "null_reasons"))
+        assert_true(strcmp(item->string, "host") == 0 || strcmp(item->string, "health") == 0 ||
+                    cJSON_IsNull(json_get(json_get(root, "cells")->child->next, item->string)));
+    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 13);
     cJSON_Delete(root);
-    result_close(&result);
 }
 
 /* Replaces the first `from` in the file at path by `to`. */
@@ -232,42 +256,30 @@ static void edit(const char *from, const char *to)
     free(text);
 }
 
-/* What a table's cells leave out of identity and parameters is read as it was, and what they name, too. */
-static void test_tables_of_other_widths(void **state)
+/* What cells leave out of their parameters is the default. */
+TEST(tables_of_other_sizes_are_read)
 {
+    static const char *const rows[][2] = {
+        {"cells.0.parameters", "{}"},  {"cells.0.width_bytes", "4"},    {"cells.0.table_bytes", "65536"},
+        {"cells.1.width_bytes", "16"}, {"cells.2.table_bytes", "1024"}, {"cells.1.kernel.instruction", "\"LDG.128\""},
+    };
     struct cell cells[] = {cell_of(0, 0), cell_of(1, 0), cell_of(0, 1)};
     struct result result, back;
-    struct capture capture;
-    const cJSON *cell;
-    cJSON *root;
 
-    (void)state;
     cells[1].parameters[PARAMETER_width_bytes] = 16;
     cells[2].parameters[PARAMETER_table_bytes] = 1024;
     assert_int_equal(result_open(&result, cells, 3), STATUS_OK);
     result.engine = "cuda";
     strcpy(result.started_utc, "2026-01-02T03:04:05Z");
-    assert_int_equal(result_write(&result, path), STATUS_OK);
-    assert_int_equal(json_read_file(path, &root), STATUS_OK);
-    cell = json_get(root, "cells")->child;
-    assert_int_equal(cJSON_GetArraySize(json_get(cell, "parameters")), 0);
-    assert_int_equal((int)json_get(cell, "width_bytes")->valuedouble, 4);
-    assert_int_equal((int)json_get(cell, "table_bytes")->valuedouble, 65536);
-    assert_int_equal((int)json_get(cell->next, "width_bytes")->valuedouble, 16);
-    assert_string_equal(json_get(json_get(cell->next, "kernel"), "instruction")->valuestring, "LDG.128");
-    assert_int_equal((int)json_get(cell->next->next, "table_bytes")->valuedouble, 1024);
-    cJSON_Delete(root);
+    write_file(&result);
+    expect_keys(rows, sizeof(rows) / sizeof(rows[0]));
     assert_int_equal(result_read(path, &back), STATUS_OK);
-    assert_int_equal(back.cell_count, 3);
     for (size_t i = 0; i < 3; i++)
         assert_true(cell_equal(&back.cells[i].cell, &cells[i]));
     result_close(&back);
     result_close(&result);
     edit("\"width_bytes\":\t16", "\"width_bytes\":\t3");
-    capture_begin(&capture, stderr);
-    assert_int_equal(result_read(path, &back), STATUS_USAGE);
-    capture_end(&capture);
-    assert_non_null(strstr(capture.text, "cells[1].parameters.width_bytes: expected a power of two from 1 to 16"));
+    expect_refused("cells[1].parameters.width_bytes: expected a power of two from 1 to 16");
 }
 
 /* Files that differ from a good one in one place, and what is said of them. */
@@ -355,38 +367,20 @@ static const struct {
      "cells[0].counters.a?b: expected an object, it is this number"},
 };
 
-static void test_refused_files(void **state)
+TEST(what_is_wrong_is_said_with_its_place)
 {
-    struct capture capture;
-
-    (void)state;
     for (size_t i = 0; i < sizeof(refused_rows) / sizeof(refused_rows[0]); i++) {
-        struct result result, back;
-        enum status status;
-
-        fill(&result);
-        assert_int_equal(result_write(&result, path), STATUS_OK);
-        result_close(&result);
+        write_filled();
         edit(refused_rows[i].from, refused_rows[i].to);
-        capture_begin(&capture, stderr);
-        status = result_read(path, &back);
-        capture_end(&capture);
-        if (status != STATUS_USAGE || !strstr(capture.text, refused_rows[i].message))
-            fail_msg("row %zu: \"%s\" lacks \"%s\"", i, capture.text, refused_rows[i].message);
-        /* Said once. */
-        assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
+        expect_refused(refused_rows[i].message);
     }
 }
 
-/* A later minor version, with fields of its own, is read all the same. */
-static void test_newer_minor(void **state)
+TEST(keys_of_a_later_minor_version_are_ignored)
 {
-    struct result result, back;
+    struct result back;
 
-    (void)state;
-    fill(&result);
-    assert_int_equal(result_write(&result, path), STATUS_OK);
-    result_close(&result);
+    write_filled();
     edit("\"cbank-result\"", "\"cbank-result\", \"more\": [{}]");
     edit("\"elements\":", "\"humidity\": {\"percent\": 40}, \"elements\":");
     assert_int_equal(result_read(path, &back), STATUS_OK);
@@ -424,7 +418,7 @@ static void require_within(const cJSON *old, const cJSON *new, const struct json
 }
 
 /* Results of real GPUs: all that they say is written again. */
-static void test_committed(void **state)
+TEST(committed_results_are_written_as_they_are)
 {
     static const char *const files[] = {
         "results/h200/convolution.json", "results/h200/all-paths.json",      "results/h200/core-matrix-cold.json",
@@ -434,7 +428,6 @@ static void test_committed(void **state)
     const size_t count = sizeof(files) / sizeof(files[0]);
     const struct json_place root = {0};
 
-    (void)state;
     for (size_t i = 0; i < sanitized(2, count); i++) {
         cJSON *old, *new;
         struct result back;
@@ -451,7 +444,7 @@ static void test_committed(void **state)
 }
 
 /* A sum of products has 2 operations for its 4 bytes of input, or for 8 where the filter is in global memory too. */
-static void test_operations_per_byte(void **state)
+TEST(operations_per_byte_are_those_of_textbooks)
 {
     static const struct {
         const char *workload, *path;
@@ -468,7 +461,6 @@ static void test_operations_per_byte(void **state)
     };
     struct cell_result cell = {.cell = cell_of(0, 0), .counters = counters, .counter_count = 3};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         cell.cell.workload = workload_named(rows[i].workload);
         cell.cell.path = path_named(rows[i].path);
@@ -487,12 +479,11 @@ static void test_operations_per_byte(void **state)
 }
 
 /* A cell that was interrupted keeps its samples and their clocks; as many of them as there are samples. */
-static void test_samples_in_progress(void **state)
+TEST(samples_in_progress_are_kept)
 {
     struct result result, back;
     struct cell_time *time;
 
-    (void)state;
     fill(&result);
     result.cells[0].status = CELL_PENDING;
     time = &result.cells[0].time;
@@ -500,7 +491,7 @@ static void test_samples_in_progress(void **state)
     time->clocks_mhz = calloc(time->summary.count, sizeof(double));
     assert_non_null(time->clocks_mhz);
     time->clocks_mhz[0] = 1980;
-    assert_int_equal(result_write(&result, path), STATUS_OK);
+    write_file(&result);
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cells[0].time.summary.count, time->summary.count);
     assert_memory_equal(back.cells[0].time.samples_ns, time->samples_ns, time->summary.count * sizeof(double));
@@ -514,14 +505,13 @@ static void test_samples_in_progress(void **state)
 }
 
 /* Of a run that ended before its time the file says why, and at which cell; it is a finding. */
-static void test_ended(void **state)
+TEST(a_run_that_ended_early_says_why)
 {
     struct result result, back, empty = {.complete = true};
 
-    (void)state;
     fill(&result);
     result.end = (struct run_end){.given = true, .reason = "cudaLaunch: lost"};
-    assert_int_equal(result_write(&result, path), STATUS_OK);
+    write_file(&result);
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_true(back.end.given);
     assert_string_equal(back.end.reason, "cudaLaunch: lost");
@@ -576,7 +566,7 @@ static void require_filled(const cJSON *root, const cJSON *schema, const cJSON *
     char inner[128];
 
     if (!value && strcmp(place, "cells.time_ns.clocks_mhz") == 0)
-        return; /* of a pending cell: see test_samples_in_progress */
+        return; /* of a pending cell: see samples_in_progress_are_kept */
     if (!value && strcmp(place, "cells.trace") == 0)
         return; /* of a cell that reads a file: see end_to_end/lookup.py */
     if (!value || cJSON_IsNull(value) != may_be_null(place) ||
@@ -649,20 +639,19 @@ static void fill_rest(struct result *result)
 }
 
 /* Every property of the schema that a run on a GPU fills is in the file and not null. */
-static void test_filled(void **state)
+TEST(every_key_of_the_schema_is_filled)
 {
     struct result result;
     struct image image;
     cJSON *root, *schema;
 
-    (void)state;
     fill(&result);
     fill_rest(&result);
     result.tool.git_commit = "0123456789";
     result.tool.cuda_toolkit = "13.0.88";
     if (!image_at(0, &image))
         strcpy(result.architectures, "sm_90");
-    assert_int_equal(result_write(&result, path), STATUS_OK);
+    write_file(&result);
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
     assert_int_equal(json_read_file("results/schema.json", &schema), STATUS_OK);
     require_filled(schema, schema, root, "");
@@ -675,17 +664,16 @@ static void test_filled(void **state)
 }
 
 /* The file names every architecture that the program has kernels of, each once. */
-static void test_architectures(void **state)
+TEST(architectures_are_those_of_the_images)
 {
     struct result result;
     struct image image;
     cJSON *root;
     size_t images = 0, found;
 
-    (void)state;
     assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
     result.engine = "model";
-    assert_int_equal(result_write(&result, path), STATUS_OK);
+    write_file(&result);
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
 
     const cJSON *item, *architectures = json_get(json_get(root, "tool"), "architectures");
@@ -706,199 +694,80 @@ static void test_architectures(void **state)
     result_close(&result);
 }
 
-/* What follows from a cell is said of it: its identity, its exact counters, what its flags mean; and why keys are null. */
-static void test_said_of_cells(void **state)
+TEST(a_file_that_is_cut_is_refused)
 {
-    struct result result;
-    const char *text = NULL;
-    const cJSON *cell, *counts, *item;
-    cJSON *root;
-
-    (void)state;
-    fill(&result);
-    assert_int_equal(result_write(&result, path), STATUS_OK);
-    result_close(&result);
-    assert_int_equal(json_read_file(path, &root), STATUS_OK);
-    cell = json_get(root, "cells")->child;
-    assert_true(json_get_text(cell->next, "identity", &text));
-    assert_string_equal(text, "add/global/distinct/128000/256/hot/distinct=8/stride_bytes=64");
-    assert_true(json_get(cell->next, "table_bytes")->valuedouble == paths[1].bytes);
-    assert_true(json_get(cell, "width_bytes")->valuedouble == 4);
-    counts = json_get(cell, "exact_counters");
-    assert_true(json_get(counts, "compared")->valuedouble == 1 && json_get(counts, "equal")->valuedouble == 0);
-    assert_true(json_get(counts, "differing")->valuedouble == 1 && json_get(counts, "unknown")->valuedouble == 0);
-    assert_true(cJSON_Compare(counts, json_get(root, "exact_counters"), true));
-    cJSON_ArrayForEach (item, json_get(cell, "flags"))
-        assert_true(json_get_text(json_get(root, "flag_reasons"), item->valuestring, &text) && *text);
-    cJSON_ArrayForEach (item, json_get(root, "null_reasons"))
-        assert_true(strcmp(item->string, "host") == 0 || strcmp(item->string, "health") == 0 ||
-                    cJSON_IsNull(json_get(cell->next, item->string)));
-    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 13);
-    cJSON_Delete(root);
-}
-
-/* A file keeps what measured it, whoever writes it again. */
-static void test_tool_is_kept(void **state)
-{
-    struct result back;
-
-    (void)state;
-    assert_int_equal(result_read("results/h200/core-matrix.json", &back), STATUS_OK);
-    assert_string_equal(back.tool.git_commit, "d0e8095dcfa9cb328eb969d099c5bf344eb80676");
-    result_sign(&back);
-    assert_ptr_equal(back.tool.version, tool.version);
-    result_close(&back);
-}
-
-/* Cut anywhere, the file is refused and nothing leaks or crashes. */
-static void test_truncated(void **state)
-{
-    struct result result, back;
-    struct capture capture;
     size_t bytes;
     char *text;
 
-    (void)state;
-    fill(&result);
-    assert_int_equal(result_write(&result, path), STATUS_OK);
-    result_close(&result);
+    write_filled();
     text = file_text(path);
     bytes = strlen(text);
     for (size_t cut = 0; cut < bytes - 2; cut += 7) {
         file_put(path, text, cut);
-        capture_begin(&capture, stderr);
-        assert_int_equal(result_read(path, &back), STATUS_USAGE);
-        capture_end(&capture);
-        assert_non_null(strstr(capture.text, path));
+        expect_refused(path);
     }
     free(text);
 }
 
-/* Files that are no result at all, and where the message says that this shows. */
-static void test_other_files(void **state)
+TEST(other_files_are_refused)
 {
-#define ROW(text, message) {text, sizeof(text) - 1, message}
-    static const struct {
-        const char *text;
-        size_t bytes;
-        const char *message;
-    } rows[] = {
-        ROW("", "a.json: the file is empty"),
-        ROW("\n\n", "a.json: the file is empty"),
-        ROW("{\"schema\": {\"name\": \"cbank-re", "a.json:1:30: the text ends too early: truncated"),
-        ROW("{\"schema\":\n {name: 1}}", "a.json:2:4: unexpected text"),
-        ROW("workload,path\nadd,shared\n", "a.json:1:1: unexpected text"),
-        ROW("\x7f"
-            "ELF\x02\x01\x01\0\0\0",
-            "a.json:1:1: not a JSON value"),
-        ROW("\0\0\0\0", "a.json:1:1: not a JSON value"),
-        ROW("\xff\xfe{\0}\0", "a.json:1:1: not a JSON value"), /* UTF-16 */
-        ROW("{\"schema\": \"\xe4\"}", "a.json:1:13: not UTF-8"),
-        ROW("{\"schema\": 1e999}", "a.json: schema: the number is too large"),
-        ROW("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
-            "a.json:1:65: nested too deeply"),
-        ROW("{\"schema\": {}, \"schema\": {}}", "a.json: key \"schema\" is twice in the outermost object"),
-        ROW("[1]", "a.json: expected an object, it is an array"),
-        ROW("{}", "a.json: schema: expected an object, it is missing"),
-        ROW("{\"schema\": {\"name\": \"cbank-card\", \"version\": \"1.0\"}}",
-            "a.json: schema.name: 'cbank-card' is no result of cbank"),
-        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"3.0\"}}",
-            "a.json: schema.version: 3.0, this build reads "),
-        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"99999.0\"}}",
-            "a.json: schema.version: 99999.0, this build reads "),
-        ROW("{\"schema\": {\"name\": \"cbank-result\", \"version\": \"4294967297.0\"}}",
-            "a.json: schema.version: expected a version"),
+    static const char *const rows[][2] = {
+        {"[1]", "a.json: expected an object, it is an array"},
+        {"{}", "a.json: schema: expected an object, it is missing"},
+        {"{\"schema\": {\"name\": \"cbank-card\", \"version\": \"1.0\"}}",
+         "a.json: schema.name: 'cbank-card' is no result of cbank"},
+        {"{\"schema\": {\"name\": \"cbank-result\", \"version\": \"99999.0\"}}",
+         "a.json: schema.version: 99999.0, this build reads "},
+        {"{\"schema\": {\"name\": \"cbank-result\", \"version\": \"4294967297.0\"}}",
+         "a.json: schema.version: expected a version"},
     };
-#undef ROW
-    struct capture capture;
-    struct result back;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        enum status status;
-
-        file_put(path, rows[i].text, rows[i].bytes);
-        capture_begin(&capture, stderr);
-        status = result_read(path, &back);
-        capture_end(&capture);
-        if (status != STATUS_USAGE || !strstr(capture.text, rows[i].message))
-            fail_msg("row %zu: \"%s\" lacks \"%s\"", i, capture.text, rows[i].message);
-        assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
-        result_close(&back); /* it is empty */
+        file_put(path, rows[i][0], strlen(rows[i][0]));
+        expect_refused(rows[i][1]);
     }
 }
 
-/* Text of `head`, `count` members "c0", "c1" and so on that are `each`, `tail`. The caller's. */
-static char *repeat(const char *head, const char *each, size_t count, const char *tail)
+/* As many cells as there is no memory for, were they taken; and counters of which reading must not take the square. */
+TEST(many_elements_are_limited_and_read_fast)
 {
-    char *text = malloc(strlen(head) + count * (strlen(each) + 24) + strlen(tail) + 1);
-    size_t used;
-
-    assert_non_null(text);
-    used = (size_t)sprintf(text, "%s", head);
-    for (size_t i = 0; i < count; i++)
-        used += (size_t)sprintf(text + used, "%s\"c%zu\":%s", i ? "," : "", i, each);
-    strcpy(text + used, tail);
-    return text;
-}
-
-/* As many cells as there is no memory for, were they taken. */
-static void test_too_many_cells(void **state)
-{
-    enum { CELLS = 65537 };
-    char *zeros = malloc(2 * CELLS + 16);
-    struct capture capture;
+    enum { CELLS = 65537, COUNTERS = 20000 };
+    char *text = malloc(COUNTERS * 120), *end = text + sprintf(text, "\"cells\":\t[0");
     struct result result, back;
-    size_t used;
 
-    (void)state;
-    assert_non_null(zeros);
-    used = (size_t)sprintf(zeros, "\"cells\":\t[0");
-    for (size_t i = 1; i < CELLS; i++)
-        used += (size_t)sprintf(zeros + used, ",0");
-    strcpy(zeros + used, "]");
     assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
     result.engine = "model";
-    assert_int_equal(result_write(&result, path), STATUS_OK);
+    write_file(&result);
     result_close(&result);
-    edit("\"cells\":\t[]", zeros);
-    free(zeros);
-    capture_begin(&capture, stderr);
-    assert_int_equal(result_read(path, &back), STATUS_USAGE);
-    capture_end(&capture);
-    assert_non_null(strstr(capture.text, "a.json: cells: expected 0 to 65536 elements, there are 65537"));
-}
+    for (size_t i = 1; i < CELLS; i++)
+        end += sprintf(end, ",0");
+    strcpy(end, "]");
+    edit("\"cells\":\t[]", text);
+    expect_refused("a.json: cells: expected 0 to 65536 elements, there are 65537");
 
-/* 20,000 counters in one cell: reading them must not take the square of that. */
-static void test_many_counters(void **state)
-{
-    enum { COUNTERS = 20000 };
-    static const char counter[] = "{\"value\":1,\"expected\":null,\"kind\":\"measured\",\"status\":\"ok\","
-                                  "\"metric\":null,\"unit\":\"x\",\"reason\":null}";
-    struct result result, back;
-    char *counters;
-
-    (void)state;
-    fill(&result);
-    assert_int_equal(result_write(&result, path), STATUS_OK);
-    result_close(&result);
-    counters = repeat("\"counters\":\t{", counter, COUNTERS, ",");
-    edit("\"counters\":\t{", counters);
-    free(counters);
+    write_filled();
+    end = text + sprintf(text, "\"counters\":\t{");
+    for (size_t i = 0; i < COUNTERS; i++)
+        end +=
+            sprintf(end,
+                    "\"c%zu\":{\"value\":1,\"expected\":null,\"kind\":\"measured\",\"status\":\"ok\",\"metric\":null,"
+                    "\"unit\":\"x\",\"reason\":null},",
+                    i);
+    edit("\"counters\":\t{", text);
+    free(text);
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cells[0].counter_count, COUNTERS + 2);
     assert_string_equal(back.cells[0].counters[COUNTERS - 1].name, "c19999");
     result_close(&back);
 }
 
-static void test_no_cells(void **state)
+TEST(a_result_may_have_no_cells)
 {
     struct result result, back;
 
-    (void)state;
     assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
     result.engine = "model";
-    assert_int_equal(result_write(&result, path), STATUS_OK);
+    write_file(&result);
     assert_int_equal(result_read(path, &back), STATUS_OK);
     assert_int_equal(back.cell_count, 0);
     assert_true(back.modelled_time);
@@ -906,12 +775,11 @@ static void test_no_cells(void **state)
     result_close(&back);
 }
 
-static void test_verdict(void **state)
+TEST(the_verdict_is_that_of_the_worst_cell)
 {
     const struct cell cells[] = {cell_of(0, 0), cell_of(1, 0)};
     struct result result;
 
-    (void)state;
     assert_int_equal(result_open(&result, cells, 2), STATUS_OK);
     assert_int_equal(result_verdict(&result), STATUS_OK);
     result.cells[0].status = CELL_SKIPPED;
@@ -946,13 +814,12 @@ static struct health healthy(void)
 }
 
 /* What grew is a flag; what may have changed results, a finding; what is not known did not grow. */
-static void test_health_verdict(void **state)
+TEST(errors_that_grew_are_a_finding)
 {
     struct result result;
     struct health *health = &result.health;
     char text[256];
 
-    (void)state;
     assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
     *health = healthy();
     assert_int_equal(health_settle(health), 0);
@@ -986,41 +853,40 @@ static void test_health_verdict(void **state)
     result_close(&result);
 }
 
-/* Health is written and read; null where nobody read it. */
-static void test_health_document(void **state)
+TEST(health_is_null_where_nobody_read_it)
 {
+    static const char *const none[][2] = {{"health", "null"}};
+    static const char *const rows[][2] = {
+        {"health.before.remapped_rows_correctable", "2"},
+        {"health.after.retired_pages_double_bit", "null"},
+        {"health.after.remap_failed", "true"},
+        {"health.grew", "[\"remap_failed\"]"},
+        {"health.xids", "[{\"number\":79}]"},
+        {"health.reasons", "{\"retired_pages_double_bit\":\"Not Supported\"}"},
+    };
     struct result result, back;
 
-    (void)state;
     fill(&result);
-    assert_int_equal(result_write(&result, path), STATUS_OK);
-    assert_int_equal(result_read(path, &back), STATUS_OK);
-    assert_false(back.health.known);
-    result_close(&back);
+    write_file(&result);
+    expect_keys(none, 1);
     result.health = healthy();
     result.health.after.values[HEALTH_remap_failed] = 1;
     result.health.xids[result.health.xid_count++].number = 79;
     health_settle(&result.health);
-    assert_int_equal(result_write(&result, path), STATUS_OK);
+    write_file(&result);
     assert_int_equal(result_read(path, &back), STATUS_OK);
-    assert_true(back.health.known && back.health.grew == 1u << HEALTH_remap_failed);
-    assert_true(isnan(back.health.after.values[HEALTH_retired_pages_double_bit]));
-    assert_true(back.health.after.values[HEALTH_remap_failed] == 1);
-    assert_true(back.health.before.values[HEALTH_remapped_rows_correctable] == 2);
-    assert_string_equal(back.health.reasons[HEALTH_retired_pages_double_bit], "Not Supported");
-    assert_null(back.health.reasons[HEALTH_ecc_corrected]);
-    assert_true(back.health.xid_count == 1 && back.health.xids[0].number == 79);
+    write_file(&back);
+    expect_keys(rows, sizeof(rows) / sizeof(rows[0]));
     assert_int_equal(result_verdict(&back), STATUS_FINDING);
     result_close(&back);
     result_close(&result);
 }
 
-static void test_standard_output(void **state)
+TEST(a_dash_is_standard_output)
 {
     struct capture capture;
     struct result result;
 
-    (void)state;
     assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
     result.engine = "model";
     capture_begin(&capture, stdout);
@@ -1029,34 +895,4 @@ static void test_standard_output(void **state)
     assert_memory_equal(capture.text, "{\n\t\"schema\":", 12);
     assert_true(capture.text[strlen(capture.text) - 1] == '\n');
     result_close(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_tables_of_other_widths),
-        cmocka_unit_test(test_refused_files),
-        cmocka_unit_test(test_newer_minor),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_other_files),
-        cmocka_unit_test(test_no_cells),
-        cmocka_unit_test(test_verdict),
-        cmocka_unit_test(test_standard_output),
-        cmocka_unit_test(test_too_many_cells),
-        cmocka_unit_test(test_many_counters),
-        cmocka_unit_test(test_committed),
-        cmocka_unit_test(test_operations_per_byte),
-        cmocka_unit_test(test_filled),
-        cmocka_unit_test(test_architectures),
-        cmocka_unit_test(test_said_of_cells),
-        cmocka_unit_test(test_tool_is_kept),
-        cmocka_unit_test(test_samples_in_progress),
-        cmocka_unit_test(test_ended),
-        cmocka_unit_test(test_health_verdict),
-        cmocka_unit_test(test_health_document),
-    };
-
-    return cmocka_run_group_tests_name("result", tests, make_directory, remove_directory);
 }
