@@ -2,19 +2,10 @@
  * Tests of replacing files: whole or not at all, with their mode and links. */
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "capture.h"
 #include "cells.h"
@@ -22,6 +13,7 @@
 #include "files.h"
 #include "log.h"
 #include "result_file.h"
+#include "test.h"
 
 /* A folder of a test's own. */
 struct folder {
@@ -77,7 +69,7 @@ static void expect_text(const char *path, const char *expected)
     free(text);
 }
 
-static void a_new_file_has_the_mode_of_the_umask(void **state)
+TEST_WITH(a_new_file_has_the_mode_of_the_umask, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     const mode_t mask = umask(027);
@@ -90,7 +82,7 @@ static void a_new_file_has_the_mode_of_the_umask(void **state)
     assert_int_equal(about.st_mode & 0777, 0640);
 }
 
-static void a_file_that_is_replaced_keeps_its_mode(void **state)
+TEST_WITH(a_file_that_is_replaced_keeps_its_mode, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     struct stat about;
@@ -103,7 +95,7 @@ static void a_file_that_is_replaced_keeps_its_mode(void **state)
     assert_int_equal(about.st_mode & 0777, 0600);
 }
 
-static void a_link_stays_a_link(void **state)
+TEST_WITH(a_link_stays_a_link, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     struct stat about;
@@ -117,7 +109,7 @@ static void a_link_stays_a_link(void **state)
     assert_true(S_ISLNK(about.st_mode));
 }
 
-static void what_fails_leaves_the_old_file(void **state)
+TEST_WITH(what_fails_leaves_the_old_file, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     struct capture capture;
@@ -132,12 +124,11 @@ static void what_fails_leaves_the_old_file(void **state)
     expect_text(folder->file, "old");
 }
 
-static void a_device_is_written_in_place(void **state)
+TEST_WITH(a_device_is_written_in_place, open_folder, close_folder)
 {
     struct stat about;
     struct capture capture;
 
-    (void)state;
     assert_int_equal(file_write("/dev/null", write_text, "x"), STATUS_OK);
     assert_int_equal(stat("/dev/null", &about), 0);
     assert_true(S_ISCHR(about.st_mode));
@@ -147,7 +138,7 @@ static void a_device_is_written_in_place(void **state)
     assert_non_null(strstr(capture.text, "cannot write /dev/full: No space left on device"));
 }
 
-static void what_is_read_is_limited(void **state)
+TEST_WITH(what_is_read_is_limited, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     struct capture capture;
@@ -166,7 +157,7 @@ static void what_is_read_is_limited(void **state)
     assert_non_null(strstr(capture.text, "larger than"));
 }
 
-static void a_chain_of_links_is_followed(void **state)
+TEST_WITH(a_chain_of_links_is_followed, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     struct stat about;
@@ -181,7 +172,7 @@ static void a_chain_of_links_is_followed(void **state)
     assert_true(S_ISLNK(about.st_mode));
 }
 
-static void links_in_a_circle_are_an_error(void **state)
+TEST_WITH(links_in_a_circle_are_an_error, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     struct capture capture;
@@ -200,7 +191,7 @@ static int leave(const struct folder *folder, const char *ending, char name[128]
     return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-static void temporaries_of_the_dead_are_removed(void **state)
+TEST_WITH(temporaries_of_the_dead_are_removed, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     char dead[128], living[128], lock[128], other[128];
@@ -222,7 +213,7 @@ static void temporaries_of_the_dead_are_removed(void **state)
     unlink(other);
 }
 
-static void a_temporary_is_locked_while_it_is_written(void **state)
+TEST_WITH(a_temporary_is_locked_while_it_is_written, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     char name[128];
@@ -236,7 +227,7 @@ static void a_temporary_is_locked_while_it_is_written(void **state)
     close(descriptor);
 }
 
-static void one_process_writes_a_file(void **state)
+TEST_WITH(one_process_writes_a_file, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     struct file_lock lock = {0}, second = {0};
@@ -261,7 +252,7 @@ static void one_process_writes_a_file(void **state)
     file_lock_release(&lock);
 }
 
-static void a_lock_ends_with_its_process(void **state)
+TEST_WITH(a_lock_ends_with_its_process, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     struct file_lock lock = {0};
@@ -277,11 +268,10 @@ static void a_lock_ends_with_its_process(void **state)
     file_lock_release(&lock);
 }
 
-static void what_is_no_file_needs_no_lock(void **state)
+TEST_WITH(what_is_no_file_needs_no_lock, open_folder, close_folder)
 {
     struct file_lock lock = {0};
 
-    (void)state;
     assert_int_equal(file_lock_take("-", &lock), STATUS_OK);
     assert_int_equal(file_lock_take("/dev/null", &lock), STATUS_OK);
     assert_null(lock.path);
@@ -302,7 +292,7 @@ static void open_result(struct result *result)
     strcpy(result->started_utc, "2026-01-31T12:00:00Z");
 }
 
-static void a_made_up_name_is_taken_by_a_valid_result(void **state)
+TEST_WITH(a_made_up_name_is_taken_by_a_valid_result, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     char first_path[RESULT_PATH_BYTES], second_path[RESULT_PATH_BYTES];
@@ -330,7 +320,7 @@ static void a_made_up_name_is_taken_by_a_valid_result(void **state)
     result_close(&result);
 }
 
-static void a_given_file_stays(void **state)
+TEST_WITH(a_given_file_stays, open_folder, close_folder)
 {
     const struct folder *folder = *state;
     struct result_file file = {0}, second = {0};
@@ -350,28 +340,4 @@ static void a_given_file_stays(void **state)
     result_file_close(&file, folder->file, &result, true);
     expect_text(folder->file, "old");
     result_close(&result);
-}
-
-int main(void)
-{
-#define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, open_folder, close_folder)
-    const struct CMUnitTest tests[] = {
-        FOLDER_TEST(a_new_file_has_the_mode_of_the_umask),
-        FOLDER_TEST(a_file_that_is_replaced_keeps_its_mode),
-        FOLDER_TEST(a_link_stays_a_link),
-        FOLDER_TEST(what_fails_leaves_the_old_file),
-        FOLDER_TEST(a_device_is_written_in_place),
-        FOLDER_TEST(what_is_read_is_limited),
-        FOLDER_TEST(a_chain_of_links_is_followed),
-        FOLDER_TEST(links_in_a_circle_are_an_error),
-        FOLDER_TEST(temporaries_of_the_dead_are_removed),
-        FOLDER_TEST(a_temporary_is_locked_while_it_is_written),
-        FOLDER_TEST(one_process_writes_a_file),
-        FOLDER_TEST(a_lock_ends_with_its_process),
-        FOLDER_TEST(what_is_no_file_needs_no_lock),
-        FOLDER_TEST(a_made_up_name_is_taken_by_a_valid_result),
-        FOLDER_TEST(a_given_file_stays),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

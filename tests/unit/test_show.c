@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Golden files, run from the root of the repository: CBANK_UPDATE_GOLDEN=1 writes them anew. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cells.h"
 #include "golden.h"
 #include "show.h"
 #include "table.h"
+#include "test.h"
 
 /* What show_result prints for a terminal of so many columns; the caller's, to free. */
 static char *shown(const struct result *result, int width, bool color)
@@ -119,12 +114,11 @@ static void close_result(struct result *result)
     result_close(result);
 }
 
-static void test_measured(void **state)
+TEST(a_measured_result_is_shown)
 {
     struct counter_value values[24];
     struct result result;
 
-    (void)state;
     fill(&result);
     fill_counters(&result, values);
     check_shown(&result, "measured");
@@ -132,12 +126,11 @@ static void test_measured(void **state)
 }
 
 /* Everything that can be wrong with a run. */
-static void test_troubled(void **state)
+TEST(what_went_wrong_is_said)
 {
     struct counter_value values[24];
     struct result result;
 
-    (void)state;
     fill(&result);
     fill_counters(&result, values);
     result.complete = false;
@@ -201,13 +194,12 @@ static void add_operations(struct cell_result *cell)
 }
 
 /* Every path: as columns where patterns are many, as rows where they are few; cells that cannot be. */
-static void test_paths(void **state)
+TEST(paths_are_columns_or_rows)
 {
     struct cell cells[512];
     struct result result;
     size_t count = 0;
 
-    (void)state;
     for (uint32_t distinct = 1; distinct <= 32; distinct *= 2) {
         count = add_paths(cells, count, "add", "distinct", distinct, 64, 0);
         count = add_paths(cells, count, "add", "distinct", distinct, 2048, 0);
@@ -249,12 +241,11 @@ static void test_paths(void **state)
     result_close(&result);
 }
 
-static void test_modelled(void **state)
+TEST(a_modelled_result_says_so)
 {
     struct counter_value values[24];
     struct result result;
 
-    (void)state;
     fill(&result);
     fill_counters(&result, values);
     result.engine = "model";
@@ -267,13 +258,12 @@ static void test_modelled(void **state)
 }
 
 /* The fastest path of each row stands out, and nothing does without color. */
-static void test_color(void **state)
+TEST(the_fastest_path_stands_out)
 {
     struct result result;
     size_t count = 0;
     char *text;
 
-    (void)state;
     fill(&result);
     text = shown(&result, 160, true);
     for (const char *at = text; (at = strstr(at, "\033[1m")); at++)
@@ -288,12 +278,11 @@ static void test_color(void **state)
 }
 
 /* Cells in any order give the same tables. */
-static void test_order(void **state)
+TEST(the_order_of_cells_is_no_matter)
 {
     struct result result;
     char *forward, *backward;
 
-    (void)state;
     fill(&result);
     forward = shown(&result, 160, false);
     for (size_t i = 0, k = result.cell_count - 1; i < k; i++, k--) {
@@ -309,8 +298,7 @@ static void test_order(void **state)
     close_result(&result);
 }
 
-/* Four digits whatever the size, and never five by rounding. */
-static void test_units(void **state)
+TEST(times_have_four_digits)
 {
     static const struct {
         double ns;
@@ -320,28 +308,16 @@ static void test_units(void **state)
         {999.94, "999.9 ns"}, {999.96, "1.000 us"}, {25310, "25.31 us"},  {999960, "1.000 ms"},
         {1.5e6, "1.500 ms"},  {2.5e9, "2.500 s"},   {123.4e9, "123.4 s"}, {-25310, "-25.31 us"},
     };
-    struct result result;
 
-    (void)state;
-    fill(&result);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char *text;
-
-        time_cell(&result.cells[0], rows[i].ns, 0.001);
-        text = shown(&result, 160, false);
-        if (!strstr(text, rows[i].text))
-            fail_msg("%g is not shown as %s:\n%s", rows[i].ns, rows[i].text, text);
-        free(text);
-    }
-    close_result(&result);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_string_equal(text_of(text_time, rows[i].ns).text, rows[i].text);
 }
 
-static void test_no_cells(void **state)
+TEST(a_result_without_cells_is_shown)
 {
     struct result result;
     char *text;
 
-    (void)state;
     assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
     result.engine = "cuda";
     strcpy(result.counters_reason, "no libcupti");
@@ -351,15 +327,4 @@ static void test_no_cells(void **state)
     assert_non_null(strstr(text, "incomplete"));
     free(text);
     result_close(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_measured), cmocka_unit_test(test_troubled), cmocka_unit_test(test_modelled),
-        cmocka_unit_test(test_color),    cmocka_unit_test(test_order),    cmocka_unit_test(test_units),
-        cmocka_unit_test(test_no_cells), cmocka_unit_test(test_paths),
-    };
-
-    return cmocka_run_group_tests_name("show", tests, NULL, NULL);
 }
