@@ -12,8 +12,12 @@ int main(void)
     struct cbank_comparison *comparison = NULL;
     enum cbank_status status = cbank_plan(3, options, &plan);
 
-    for (size_t i = 0; status == CBANK_OK && i < cbank_plan_cells(plan); i++)
-        printf("%zu: %s\n", i, cbank_plan_cell(plan, i));
+    for (size_t i = 0; status == CBANK_OK && i < cbank_plan_cells(plan); i++) {
+        char identity[CBANK_IDENTITY_BYTES];
+
+        cbank_plan_cell(plan, i, identity);
+        printf("%zu: %s\n", i, identity);
+    }
     if (status == CBANK_OK)
         status = cbank_run(3, options, "ratio.json", &result);
     if (result)

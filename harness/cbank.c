@@ -15,19 +15,7 @@
 
 extern const struct command run_command;
 
-typedef char identity_text[CELL_IDENTITY_BYTES];
-
-/* Identities of `count` cells, `bytes` apart from the first on; NULL, logged, out of memory. The caller's. */
-static identity_text *identities_of(const struct cell *first, size_t count, size_t bytes)
-{
-    identity_text *out = calloc(count + 1, sizeof(*out));
-
-    for (size_t i = 0; out && i < count; i++)
-        cell_identity((const struct cell *)((const char *)first + i * bytes), out[i]);
-    if (!out)
-        log_memory("names of cells");
-    return out;
-}
+_Static_assert((int)CBANK_IDENTITY_BYTES == (int)CELL_IDENTITY_BYTES, "as long as an identity");
 
 const char *cbank_version(void)
 {
@@ -62,28 +50,16 @@ static enum status command_with(const struct command *command, size_t count, con
 /* -- plan ---------------------------------------------------------------------------------------------- */
 
 struct cbank_plan {
-    size_t count;
-    identity_text *identities;
+    struct plan plan;
+    struct index_list indices;
 };
 
 static struct cbank_plan *planned; /* where the command below leaves its plan */
 
 static enum status plan_alone(const void *parsed, const struct invocation *invocation)
 {
-    const struct run_options *options = parsed;
-    struct index_list indices = {0};
-    struct plan plan = {0};
-    enum status status = plan_open(&options->plan, &indices, &plan);
-
     (void)invocation;
-    if (status == STATUS_OK) {
-        planned->count = plan.count;
-        planned->identities = identities_of(plan.cells, plan.count, sizeof(*plan.cells));
-        status = planned->identities ? STATUS_OK : STATUS_ENVIRONMENT;
-    }
-    plan_close(&plan);
-    index_list_close(&indices);
-    return status;
+    return plan_open(&((const struct run_options *)parsed)->plan, &planned->indices, &planned->plan);
 }
 
 enum cbank_status cbank_plan(size_t count, const char *const *options, struct cbank_plan **out)
@@ -103,18 +79,20 @@ enum cbank_status cbank_plan(size_t count, const char *const *options, struct cb
 
 size_t cbank_plan_cells(const struct cbank_plan *plan)
 {
-    return plan->count;
+    return plan->plan.count;
 }
 
-const char *cbank_plan_cell(const struct cbank_plan *plan, size_t index)
+void cbank_plan_cell(const struct cbank_plan *plan, size_t index, char identity[CBANK_IDENTITY_BYTES])
 {
-    return plan->identities[index];
+    cell_identity(&plan->plan.cells[index], identity);
 }
 
 void cbank_plan_close(struct cbank_plan *plan)
 {
-    if (plan)
-        free(plan->identities);
+    if (plan) {
+        plan_close(&plan->plan);
+        index_list_close(&plan->indices);
+    }
     free(plan);
 }
 
@@ -122,7 +100,6 @@ void cbank_plan_close(struct cbank_plan *plan)
 
 struct cbank_result {
     struct result result;
-    identity_text *identities;
 };
 
 enum cbank_status cbank_read(const char *path, struct cbank_result **out)
@@ -130,11 +107,6 @@ enum cbank_status cbank_read(const char *path, struct cbank_result **out)
     struct cbank_result *read = calloc(1, sizeof(*read));
     enum status status = read ? result_read(path, &read->result) : log_memory("%s", path);
 
-    if (status == STATUS_OK) {
-        read->identities =
-            identities_of(&read->result.cells->cell, read->result.cell_count, sizeof(struct cell_result));
-        status = read->identities ? STATUS_OK : STATUS_ENVIRONMENT;
-    }
     if (status != STATUS_OK) {
         cbank_result_close(read);
         read = NULL;
@@ -158,10 +130,8 @@ enum cbank_status cbank_run(size_t count, const char *const *options, const char
 
 void cbank_result_close(struct cbank_result *result)
 {
-    if (result) {
+    if (result)
         result_close(&result->result);
-        free(result->identities);
-    }
     free(result);
 }
 
@@ -175,13 +145,15 @@ struct cbank_cell cbank_result_cell(const struct cbank_result *result, size_t in
     const struct cell_result *cell = &result->result.cells[index];
     const struct summary *time = &cell->time.summary;
 
-    return (struct cbank_cell){.identity = result->identities[index],
-                               .status = cell_status_names[cell->status],
-                               .reason = cell->reason,
-                               .modelled = result->result.modelled_time,
-                               .time_ns = time->value,
-                               .ci_low_ns = time->ci_low,
-                               .ci_high_ns = time->ci_high};
+    struct cbank_cell out = {.status = cell_status_names[cell->status],
+                             .reason = cell->reason,
+                             .modelled = result->result.modelled_time,
+                             .time_ns = time->value,
+                             .ci_low_ns = time->ci_low,
+                             .ci_high_ns = time->ci_high};
+
+    cell_identity(&cell->cell, out.identity);
+    return out;
 }
 
 double cbank_result_counter(const struct cbank_result *result, size_t index, const char *name)
@@ -196,7 +168,6 @@ double cbank_result_counter(const struct cbank_result *result, size_t index, con
 struct cbank_comparison {
     struct sides sides[SIDES];
     struct comparison comparison;
-    identity_text *identities;
 };
 
 enum cbank_status cbank_compare(size_t base_count, const struct cbank_result *const *base, size_t new_count,
@@ -215,11 +186,6 @@ enum cbank_status cbank_compare(size_t base_count, const struct cbank_result *co
     }
     if (status == STATUS_OK)
         status = compare_sides(made->sides, &options, &made->comparison);
-    if (status == STATUS_OK) {
-        made->identities =
-            identities_of(&made->comparison.cells->cell, made->comparison.cell_count, sizeof(struct comparison_cell));
-        status = made->identities ? STATUS_OK : STATUS_ENVIRONMENT;
-    }
     if (status != STATUS_OK) {
         cbank_comparison_close(made);
         made = NULL;
@@ -242,12 +208,14 @@ struct cbank_verdict cbank_comparison_cell(const struct cbank_comparison *compar
 {
     const struct comparison_cell *cell = &comparison->comparison.cells[index];
 
-    return (struct cbank_verdict){.identity = comparison->identities[index],
-                                  .verdict = verdict_rows[cell->verdict].name,
-                                  .ratio = cell->judged.ratio.value,
-                                  .ci_low = cell->judged.ratio.ci_low,
-                                  .ci_high = cell->judged.ratio.ci_high,
-                                  .p = cell->judged.adjusted_p};
+    struct cbank_verdict out = {.verdict = verdict_rows[cell->verdict].name,
+                                .ratio = cell->judged.ratio.value,
+                                .ci_low = cell->judged.ratio.ci_low,
+                                .ci_high = cell->judged.ratio.ci_high,
+                                .p = cell->judged.adjusted_p};
+
+    cell_identity(&cell->cell, out.identity);
+    return out;
 }
 
 void cbank_comparison_close(struct cbank_comparison *comparison)
@@ -256,7 +224,6 @@ void cbank_comparison_close(struct cbank_comparison *comparison)
         comparison_close(&comparison->comparison);
         for (size_t i = 0; i < SIDES; i++)
             sides_close(&comparison->sides[i]);
-        free(comparison->identities);
     }
     free(comparison);
 }

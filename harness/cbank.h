@@ -23,6 +23,9 @@ enum cbank_status {
     CBANK_INCONCLUSIVE = 4, /* the data do not decide */
 };
 
+/* Longest identity of a cell, NUL included: "add/constant/per_warp/128000/1024/hot" is one. */
+enum { CBANK_IDENTITY_BYTES = 256 };
+
 /* The version of the library, "0.1.0". */
 const char *cbank_version(void);
 
@@ -37,8 +40,8 @@ struct cbank_plan;
 enum cbank_status cbank_plan(size_t count, const char *const *options, struct cbank_plan **out);
 size_t cbank_plan_cells(const struct cbank_plan *plan);
 
-/* The identity of cell `index`: "add/constant/per_warp/128000/1024/hot". */
-const char *cbank_plan_cell(const struct cbank_plan *plan, size_t index);
+/* The identity of cell `index`, below cbank_plan_cells. */
+void cbank_plan_cell(const struct cbank_plan *plan, size_t index, char identity[CBANK_IDENTITY_BYTES]);
 void cbank_plan_close(struct cbank_plan *plan);
 
 /* -- results -- */
@@ -54,7 +57,7 @@ enum cbank_status cbank_read(const char *path, struct cbank_result **out);
 void cbank_result_close(struct cbank_result *result);
 
 struct cbank_cell {
-    const char *identity;
+    char identity[CBANK_IDENTITY_BYTES];
     const char *status;                 /* "ok", "skipped", "failed" or "pending" */
     const char *reason;                 /* why it is skipped or failed; "" else */
     bool modelled;                      /* the time is a prediction */
@@ -83,7 +86,7 @@ enum cbank_status cbank_compare(size_t base_count, const struct cbank_result *co
 enum cbank_status cbank_comparison_status(const struct cbank_comparison *comparison);
 
 struct cbank_verdict {
-    const char *identity; /* of the cell */
+    char identity[CBANK_IDENTITY_BYTES]; /* of the cell */
     const char *verdict;  /* "same", "improved", "regressed", "inconclusive", "missing", "new" or "invalid" */
     double ratio, ci_low, ci_high; /* of times, new / base, with its 95 % interval; NaN: not known */
     double p;                      /* of the ratio being 1, corrected for all cells (Holm) */

@@ -29,7 +29,7 @@ struct compare_options {
     const struct calibration *calibration; /* NULL: none */
     unsigned looks;     /* interim analyses, of which this is one; 0 as 1 */
     bool fixed[SIDES];  /* the side gets no more processes */
-    const char *again;  /* the command that measures more, but for the number of processes; NULL: a hint is printed */
+    const char *folder; /* with which a gate goes on; NULL: it is none */
 };
 
 /* A counter that moved: NEW's value is NaN where it was not read. */

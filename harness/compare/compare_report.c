@@ -171,8 +171,8 @@ void settle_line(const struct comparison *comparison, char line[LINE_BYTES])
         return;
     add(line, "%" PRIu64 " processes %s would settle %zu of the %zu that are inconclusive", processes,
         measured_text(options->fixed), count, comparison->counts[VERDICT_INCONCLUSIVE]);
-    if (options->again)
-        add(line, ": %s --processes %" PRIu64, options->again, processes);
+    if (options->folder)
+        add(line, "; the same command with --keep %s --processes %" PRIu64 " goes on", options->folder, processes);
     else
         add(line, "; cbank gate measures as many as it takes");
 }

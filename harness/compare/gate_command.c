@@ -12,9 +12,7 @@
 #include "command.h"
 #include "compare_report.h"
 #include "log.h"
-#include "memory.h"
 #include "processes.h"
-#include "text.h"
 
 uint64_t gate_next_look(uint64_t processes, uint64_t most)
 {
@@ -38,8 +36,6 @@ struct gate_options {
 };
 
 #define MEMBER(name) .offset = offsetof(struct gate_options, name)
-
-enum { BUDGET_ROWS = 3 }; /* the first of own_rows, which say how long and where */
 
 /* clang-format off */
 static const struct option_row own_rows[] = {
@@ -72,34 +68,8 @@ struct gating {
     struct process_series series[SIDES]; /* of sides that are measured */
     struct sides sides[SIDES];           /* as of the last interim analysis */
     struct comparison comparison;        /* its outcome */
-    struct memory again;                 /* the command that goes on, but for the number of processes */
     const char *folder;
 };
-
-/* The command of this gate without its budget, and with the folder. */
-static enum status make_again(struct gating *gating, const struct invocation *invocation)
-{
-    FILE *stream = memory_open(&gating->again);
-
-    if (stream)
-        fprintf(stream, "%s gate", invocation->argv[0]);
-    for (size_t i = 0; stream && i < invocation->given_count; i++) {
-        const struct given_option *given = &invocation->given[i];
-
-        if (given->group->rows == own_rows && given->option < own_rows + BUDGET_ROWS)
-            continue;
-        fprintf(stream, " --%s", given->option->name);
-        if (given->value)
-            text_put_word(stream, given->value);
-    }
-    for (size_t i = 0; stream && i < invocation->argument_count; i++)
-        text_put_word(stream, invocation->arguments[i]);
-    if (stream) {
-        fputs(" --keep", stream);
-        text_put_word(stream, gating->folder);
-    }
-    return memory_close(&gating->again, stream) ? STATUS_OK : log_memory("a command");
-}
 
 /* How many processes would decide every cell that more processes can decide; 0: there is no such cell. */
 static uint64_t needs(const struct comparison *comparison)
@@ -193,14 +163,14 @@ static enum status measure(struct gating *gating)
     }
 }
 
-static enum status gate_in(struct gating *gating, const struct invocation *invocation)
+static enum status gate_in(struct gating *gating)
 {
     struct process_series *series = gating->series;
-    enum status status = make_again(gating, invocation);
+    enum status status = STATUS_OK;
     uint64_t finished = 0;
     bool goes_on;
 
-    gating->as.again = gating->again.text;
+    gating->as.folder = gating->folder;
     for (size_t i = 0; i < SIDES && process_usable(status); i++)
         if (!gating->as.fixed[i]) {
             status = status_worse(status, process_series_open(&series[i]));
@@ -282,13 +252,12 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
                                                        .program = options->programs[i],
                                                        .folder = gating.folder,
                                                        .most = options->processes};
-        status = gating.folder ? gate_in(&gating, invocation) : STATUS_USAGE;
+        status = gating.folder ? gate_in(&gating) : STATUS_USAGE;
     }
     comparison_close(&gating.comparison);
     for (size_t i = 0; i < SIDES; i++)
         sides_close(&gating.sides[i]);
     calibration_close(&calibration);
-    free(gating.again.text);
     child_signals_end();
     return status;
 }

@@ -122,7 +122,7 @@ static void test_what_is_said_of_other_comparisons(void **state)
     for (size_t i = 0; i < 5; i++) {
         struct compare_options as = {.threshold = 0.01,
                                      .looks = i == 3 ? 5 : 1,
-                                     .again = i == 3 ? "cbank gate x" : NULL};
+                                     .folder = i == 3 ? "kept" : NULL};
         struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
         struct comparison comparison;
 
@@ -161,7 +161,7 @@ static void test_what_is_said_of_other_comparisons(void **state)
             expect_text(printed(&comparison, true, &wide), "99% CI");
             expect_text(printed(&comparison, true, &wide), "one of at most 5 interim analyses");
             expect_text(printed(&comparison, true, &wide),
-                        "would settle 2 of the 2 that are inconclusive: cbank gate x");
+                        "would settle 2 of the 2 that are inconclusive; the same command with --keep kept");
         }
         if (i == 4) {
             char *text = printed(&comparison, false, &wide);
