@@ -7,9 +7,12 @@ a sentence that says what it shows (.txt). Prints the files written; says on sta
 
 import argparse
 import collections
+import dataclasses
 import fnmatch
 import multiprocessing
 import os
+
+import pandas
 
 from . import documents
 from .errors import Failure, printable, say
@@ -42,6 +45,7 @@ def options(words):
     parser.add_argument("-o", "--output", metavar="DIR", default="results/local/figures", help="default: %(default)s")
     parser.add_argument("--figure", metavar="NAME", action="append", choices=kinds.KINDS, help="this figure (several times: these); default: all")
     parser.add_argument("--all", action="store_true", help="samples, counters and figures of many pages, too")
+    parser.add_argument("--together", action="store_true", help="one figure of all files, with a series for each device or file")
     parser.add_argument("--format", metavar="LIST", type=formats, default="pdf", help="of pdf, svg, png and tex (a booktabs table); default: %(default)s")
     parser.add_argument("--width", type=width, default="two", help="one or two (columns: 85 and 175 mm) or millimetres; default: %(default)s")
     parser.add_argument("--style", metavar="NAME", help="ieee, acm, or a matplotlib style sheet on top of cbank's")
@@ -95,9 +99,31 @@ def drawings(sources, figures=None, everything=False):
     return made, missing
 
 
-def pages(sources, width_mm, figures=None, everything=False):
+def together(found):
+    """Of drawings of several files, which have the same kind and units, one; its series say the device, or the file."""
+    groups, made = {}, []
+    for drawing, names in found:
+        same = (drawing.kind, *drawing.labels.items(), drawing.stem.partition("-sweep")[2]) if names else drawing.stem
+        groups.setdefault(same, []).append((drawing, names))
+    for group in groups.values():
+        parts = [drawing for drawing, _ in group]
+        devices = [(drawing.documents[0].content.get("device") or {}).get("name", drawing.stem).removeprefix("NVIDIA ") for drawing in parts]
+        of = devices if len(set(devices)) == len(parts) else [names for _, names in group]
+        if len(parts) > 1:
+            rows = pandas.concat([drawing.rows.assign(series=drawing.rows["series"].where(drawing.rows["series"].isna(), drawing.rows["series"].astype(str) +
+                                                                                         f" ({name})")) for drawing, name in zip(parts, of)])
+            parts = [dataclasses.replace(parts[0], stem=f"{parts[0].kind}-together", rows=rows.drop(columns="beside", errors="ignore"),
+                                         note=parts[0].note and parts[0].note.partition("; on the right")[0],
+                                         sentence=" ".join(f"{name}: {drawing.sentence}" for drawing, name in zip(parts, of)),
+                                         documents=[document for drawing in parts for document in drawing.documents])]
+        made.append((parts[0], "" if len(group) > 1 else group[0][1]))
+    return made
+
+
+def pages(sources, width_mm, figures=None, everything=False, merged=False):
     """(pages to draw, what is missing). The stems of the pages differ."""
     found, missing = drawings(sources, figures, everything)
+    found = together(found) if merged else found
     made, taken = [], collections.Counter()
     for drawing, names in found:
         taken[drawing.stem] += 1
@@ -159,7 +185,7 @@ def main(words):
     found, _ = documents.read_all(asked.files)
     sources = [kinds.Source(document) for document in found]
     select(sources, asked.select)
-    drawn, missing = pages(sources, asked.width, asked.figure, asked.all)
+    drawn, missing = pages(sources, asked.width, asked.figure, asked.all, asked.together)
     for name, of, why in missing:
         say("", f"{name}{' of ' + of if of else ''} is not drawn: {why}")
     for paths in draw_all(drawn, asked.output, asked.width, asked.format, asked.style):

@@ -307,6 +307,19 @@ class Chosen(Case):
         self.plot("--figure", "matrix", RESULTS["h200"], RESULTS["h100"])
         self.assertEqual([os.path.basename(path) for path in self.files("csv")], ["core-matrix-matrix-file2.csv", "core-matrix-matrix.csv"])
 
+    def test_files_together_have_a_series_for_each_device(self):
+        self.plot("--together", "--figure", "matrix", "--figure", "serialization", *(RESULTS[name] for name in ("h200", "h100", "h200_chip", "h100_chip")))
+        rows = self.rows("matrix-together")
+        self.assertEqual(set(rows["series"]), {f"{path} ({device})" for path in ("constant", "global", "readonly") for device in ("H200", "H100 80GB HBM3")})
+        for name, count in (("h200", 24), ("h100", 24)):
+            device = read_json(RESULTS[name])["device"]["name"].removeprefix("NVIDIA ")
+            times = sorted(cell["time_ns"]["value"] for cell in read_json(RESULTS[name])["cells"])
+            self.assertEqual(len(times), count)
+            self.assertTrue(all(abs(x * 1e3 / time - 1) < 1e-12 for x, time in zip(sorted(rows.loc[rows["series"].str.contains(device), "x"]), times)))
+        self.assertEqual(self.rows("serialization-together")["series"].nunique(), 8)
+        looks = style.looks_of(rows["series"])
+        self.assertEqual(len(set(looks.values())), len(looks))
+
     def test_many_pages_are_drawn_where_they_are_asked_for(self):
         with mock.patch.object(plot, "PAGES_MAX", 1):
             self.assertIn("pages; --all draws them", self.plot(CELLS, RESULTS["h200"]).stderr)

@@ -53,11 +53,12 @@ def in_order(series):
 
 def looks_of(series):
     """{name: Look} of all series of a figure. A name may have words behind that of a path: constant (2 KB)."""
-    made, free = {}, iter(SERIES * 9)
+    made = {}
     for name in in_order(series):
         path = name.split(" ")[0]
+        free = [look for look in (*SERIES, *PATHS.values()) if look not in made.values()] or SERIES
         known = path in PATHS and PATHS[path] not in made.values()
-        made[name] = PATHS[path] if known else REST if name.startswith("other ") else next(free)
+        made[name] = PATHS[path] if known else REST if name.startswith("other ") else free[0]
     return made
 
 
