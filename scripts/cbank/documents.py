@@ -16,7 +16,7 @@ KINDS = {f"cbank-{kind}": (kind, f"{kind}.schema.json") for kind in
 KINDS["cbank-result"] = ("result", "schema.json")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCHEMA_FOLDERS = [os.path.join(HERE, folder) for folder in ("../../results/schemas", "../../results", "../..")]
+SCHEMA_FOLDERS = [os.path.join(HERE, folder) for folder in ("../../results/schemas", "../../results", "../..", "schemas")]
 
 # What identifies a cell, beside its parameters.
 CELL_KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime")

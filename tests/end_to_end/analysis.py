@@ -9,11 +9,13 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
+import sys
 import unittest
 from unittest import mock
 
-from common import CBANK, ROOT, Scratch, analysis, read_json, repetitions
+from common import CBANK, NOT_QUICK, QUICK, ROOT, Scratch, analysis, read_json, repetitions
 
 import cbank
 from cbank import __main__ as start
@@ -76,6 +78,24 @@ class Start(Scratch):
             self.assertEqual(done.returncode, 2)
             self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
             self.assertNotIn(b"\x1b", done.stderr)
+
+
+@unittest.skipIf(QUICK, NOT_QUICK)
+class Installed(Scratch):
+    def test_pip_installs_it_from_a_checkout(self):
+        """In a virtual environment with the distribution's packages, from a copy: pip leaves its folders in what it builds."""
+        shutil.copytree(os.path.join(ROOT, "scripts"), self.path("tree/scripts"), ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(os.path.join(ROOT, "results"), self.path("tree/results"), ignore=lambda folder, names: [
+            name for name in names if not name.endswith("schema.json") and name != "schemas"])
+        shutil.copy(os.path.join(ROOT, "VERSION"), self.path("tree"))
+        subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", self.path("venv")], check=True)
+        python = self.path("venv/bin/python")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", self.path("tree/scripts")],
+                       check=True, capture_output=True)
+        for words in (("-c", f"import cbank; print(len(cbank.load({RESULT!r})))"), ("-m", "cbank", "report", "-o", self.path("page"), RESULT)):
+            done = subprocess.run([python, *words], cwd=self.folder, capture_output=True, text=True, check=False,
+                                  env={**os.environ, "CBANK_PROGRAM": CBANK})
+            self.assertIn(done.stdout, ("24\n", f"{self.path('page')}/index.html\n"), done.stderr)
 
 
 class Load(Scratch):
