@@ -69,30 +69,20 @@ static double to_double(uint32_t bits)
 
 /* -- map ----------------------------------------------------------------------------------------------- */
 
-/* Sums of the values that the threads of one block load, step after step. */
-static void block_sums(const struct run *run, uint32_t *sum)
+static int check_map(const struct run *run, const uint32_t *output, struct mismatch *mismatch)
 {
     const struct problem *problem = run->problem;
     const uint32_t block = (uint32_t)(run->first / problem->block_size);
     const uint32_t steps = problem->path->loads ? workload_steps(problem->workload, problem->parameters) : 0;
-    uint32_t index[CBANK_BLOCK_THREADS_MAX];
+    uint32_t index[CBANK_BLOCK_THREADS_MAX], sum[CBANK_BLOCK_THREADS_MAX] = {0}; /* what each thread loads */
 
-    for (uint32_t thread = 0; thread < run->count; thread++)
-        sum[thread] = 0;
     for (uint32_t step = 0; step < steps; step++) {
         problem_indices(problem, (struct thread_range){block, 0, run->count}, step, index);
         table_add(run->values, table_width(problem->parameters), index, run->count, sum);
     }
-}
-
-static int check_map(const struct run *run, const uint32_t *output, struct mismatch *mismatch)
-{
-    uint32_t sum[CBANK_BLOCK_THREADS_MAX];
-
-    block_sums(run, sum);
     for (uint32_t thread = 0; thread < run->count; thread++) {
         const uint64_t element = run->first + thread;
-        const uint32_t expected = run->problem->workload->result(run->input[element], sum[thread]);
+        const uint32_t expected = problem->workload->result(run->input[element], sum[thread]);
 
         if (output[element] != expected) {
             mismatch->element = element;
@@ -432,26 +422,18 @@ const struct workload workloads[] = {
 
 const size_t workload_count = sizeof(workloads) / sizeof(workloads[0]);
 
-/* The smallest power of two, 32 or more, whose power of `dimensions` is not below elements. */
-static uint64_t image_width(uint32_t dimensions, uint64_t elements)
-{
-    uint64_t width = CBANK_WARP_THREADS;
-
-    while ((dimensions == 2 ? width * width : width * width * width) < elements)
-        width *= 2;
-    return width;
-}
-
+/* The width is the smallest power of two, 32 or more, whose power of `dimensions` is not below elements. */
 struct image_size workload_image(const struct workload *workload, uint64_t elements)
 {
-    uint64_t width;
+    const uint32_t dimensions = workload->dimensions;
+    uint64_t width = CBANK_WARP_THREADS;
 
-    if (workload->dimensions < 2)
+    if (dimensions < 2)
         return (struct image_size){elements, 1, 1};
-    width = image_width(workload->dimensions, elements);
-    if (workload->dimensions == 2)
-        return (struct image_size){width, divide_up(elements, width), 1};
-    return (struct image_size){width, width, divide_up(elements, width * width)};
+    while ((dimensions == 2 ? width * width : width * width * width) < elements)
+        width *= 2;
+    return dimensions == 2 ? (struct image_size){width, divide_up(elements, width), 1}
+                           : (struct image_size){width, width, divide_up(elements, width * width)};
 }
 
 uint64_t workload_input_elements(const struct workload *workload, uint64_t elements)

@@ -11,6 +11,7 @@
 #include "log.h"
 #include "source.h"
 #include "table.h"
+#include "text.h"
 
 const struct regime regimes[] = {
     {.name = "hot", .summary = "launches back to back after warm-up", .flush = false},
@@ -22,16 +23,13 @@ const size_t regime_count = sizeof(regimes) / sizeof(regimes[0]);
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
 {
     char trace[CELL_TRACE_BYTES];
-    size_t used =
-        (size_t)snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell->workload->name,
-                         cell->path->name, cell->pattern->name, cell->elements, cell->block_size, cell->regime->name);
-
-    for (size_t i = 0; i < parameter_count && used < CELL_IDENTITY_BYTES; i++)
+    snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell->workload->name, cell->path->name,
+             cell->pattern->name, cell->elements, cell->block_size, cell->regime->name);
+    for (size_t i = 0; i < parameter_count; i++)
         if (cell->parameters[i])
-            used += (size_t)snprintf(text + used, CELL_IDENTITY_BYTES - used, "/%s=%" PRIu32, parameters[i].name,
-                                     cell->parameters[i]);
-    if (cell->trace && used < CELL_IDENTITY_BYTES)
-        snprintf(text + used, CELL_IDENTITY_BYTES - used, "/indices=%s", cell_trace_text(cell->trace, trace));
+            text_join(text, CELL_IDENTITY_BYTES, "/", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
+    if (cell->trace)
+        text_join(text, CELL_IDENTITY_BYTES, "/", "indices=%s", cell_trace_text(cell->trace, trace));
 }
 
 const char *cell_trace_text(uint64_t trace, char text[CELL_TRACE_BYTES])

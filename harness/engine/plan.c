@@ -17,13 +17,6 @@ struct axes {
     struct integers own_elements, own_block_sizes;
 };
 
-static void axes_close(struct axes *axes)
-{
-    selection_close(&axes->own_patterns);
-    integers_close(&axes->own_elements);
-    integers_close(&axes->own_block_sizes);
-}
-
 static enum status axes_open(const struct plan_options *options, const struct workload *workload, struct axes *out)
 {
     static const struct table formulas = TABLE("pattern", patterns, pattern_count);
@@ -166,7 +159,9 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
             status = add_cells(&axes, (struct cell){0}, &plan);
         if (status == STATUS_OK && file && axes.workload->index == INDEX_LOADED)
             status = add_file(axes, file, &plan);
-        axes_close(&axes);
+        selection_close(&axes.own_patterns);
+        integers_close(&axes.own_elements);
+        integers_close(&axes.own_block_sizes);
     }
     if (status == STATUS_OK)
         status = plan_options_check_named(options, plan.cells, plan.count);

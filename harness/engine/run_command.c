@@ -42,14 +42,6 @@ static const struct option_group groups[] = {
 
 /* -- new runs ----------------------------------------------------------------------------------------- */
 
-static uint64_t clock_seed(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec;
-}
-
 /* The engine that was named, or the first that has a device. Who asked for none hears that nothing is measured, --quiet
  * or not. */
 static enum status choose_engine(const struct engine_row *named, struct run_watch *watch, const struct engine **out,
@@ -74,18 +66,6 @@ static enum status choose_engine(const struct engine_row *named, struct run_watc
     return log_error(STATUS_ENVIRONMENT, "no engine can run here: %s", reason);
 }
 
-static enum status check_memory(const struct integers *elements, const struct device_info *device)
-{
-    const uint64_t limit = device->memory_bytes / (2 * sizeof(uint32_t));
-
-    for (size_t i = 0; device->memory_bytes && i < elements->count; i++)
-        if (elements->values[i] > limit)
-            return log_error(STATUS_USAGE,
-                             "--elements: %" PRIu64 " need more memory than %s has; at most %" PRIu64 " elements",
-                             elements->values[i], device->name, limit);
-    return STATUS_OK;
-}
-
 /* Batch systems say in the environment of a job which it is; Slurm also what it calls the node. */
 static const char *const job_variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
 static const char *const node_variable = "SLURMD_NODENAME";
@@ -108,13 +88,17 @@ static void find_host(struct host *host, const struct device_info *device)
 enum status run_open_result(struct run *run, const struct plan *plan, const struct invocation *invocation)
 {
     const struct measure_options *measure = &run->options->measure;
+    const struct integers *elements = &run->options->plan.elements;
     struct result *result = &run->result;
+    struct timespec now;
+    uint64_t limit;
     enum status status = result_open(result, plan->cells, plan->count);
 
     if (status != STATUS_OK)
         return status;
     result->engine = run->engine->name;
-    result->seed = measure->seed_given ? measure->seed : clock_seed();
+    clock_gettime(CLOCK_REALTIME, &now);
+    result->seed = measure->seed_given ? measure->seed : (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec;
     result->max_noise = measure->max_noise_percent / 100;
     result->sample_us = measure->sample_us;
     result->samples_max = (uint32_t)measure->samples_max;
@@ -125,7 +109,13 @@ enum status run_open_result(struct run *run, const struct plan *plan, const stru
     status = run_describe(run, run->device, &result->device);
     if (!measure->anonymous)
         find_host(&result->host, &result->device);
-    return status == STATUS_OK ? check_memory(&run->options->plan.elements, &result->device) : status;
+    limit = result->device.memory_bytes / (2 * sizeof(uint32_t));
+    for (size_t i = 0; status == STATUS_OK && limit && i < elements->count; i++)
+        if (elements->values[i] > limit)
+            status = log_error(STATUS_USAGE,
+                               "--elements: %" PRIu64 " need more memory than %s has; at most %" PRIu64 " elements",
+                               elements->values[i], result->device.name, limit);
+    return status;
 }
 
 /* Measures on one device after the other, in this process. */

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * The simulated cache against lists, and against what LRU is known to do. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "cache.h"
 #include "capture.h"
+#include "test.h"
 
 /* -- a cache of lists: each set its lines, last used first -------------------------------------------- */
 
@@ -73,13 +67,12 @@ static void check_random(uint32_t line_bytes, uint32_t sets, uint32_t ways, uint
     cache_close(&cache);
 }
 
-static void random_lookups_match_lists(void **state)
+TEST(random_lookups_match_lists)
 {
     static const uint32_t line_bytes[] = {4, 32, 64, 256};
     static const uint32_t sets[] = {1, 2, 3, 8, 33, 64};
     static const uint32_t ways[] = {1, 2, 4, 7, 33, 64};
 
-    (void)state;
     for (size_t l = 0; l < sizeof(line_bytes) / sizeof(line_bytes[0]); l++)
         for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++)
             for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
@@ -112,9 +105,8 @@ static uint64_t sweep_misses(uint32_t capacity_bytes, uint32_t line_bytes, uint3
 
 /* A cyclic sweep that fits never misses again; one line more, and a fully associative LRU cache always
  * misses, a set-associative one in the set that has a line too many: its ways and that line. */
-static void cyclic_sweeps(void **state)
+TEST(cyclic_sweeps)
 {
-    (void)state;
     assert_int_equal(sweep_misses(2048, 64, 32, 32), 0);
     assert_int_equal(sweep_misses(2048, 64, 32, 33), 33);
     assert_int_equal(sweep_misses(2112, 64, 33, 33), 0);
@@ -128,11 +120,10 @@ static void cyclic_sweeps(void **state)
 }
 
 /* Lines a multiple of sets x line apart fall into one set. */
-static void one_set_holds_its_ways(void **state)
+TEST(one_set_holds_its_ways)
 {
     struct cache cache;
 
-    (void)state;
     assert_int_equal(cache_open(&cache, 2048, 64, 4, CACHE_LRU), STATUS_OK);
     for (uint64_t i = 0; i < 4; i++)
         assert_false(cache_lookup(&cache, i * 8 * 64));
@@ -159,9 +150,8 @@ static void check_sequence(enum cache_replacement replacement, const char *lines
 
 /* By hand. a b c d fill; a is used again, then e comes. LRU drops b. FIFO drops a. The tree: after d its root leads left
  * and there to a; after a, right and there to c. */
-static void policies_drop_what_they_say(void **state)
+TEST(policies_drop_what_they_say)
 {
-    (void)state;
     check_sequence(CACHE_LRU, "abcdaeb", "0000100");
     check_sequence(CACHE_LRU, "abcdaea", "0000101");
     check_sequence(CACHE_FIFO, "abcdaea", "0000100");
@@ -178,9 +168,8 @@ static void policies_drop_what_they_say(void **state)
 /* By hand, as above. a b c d, a again, e. Bits: d left its own alone, then a's; b goes. NRU: all are marked, all lose
  * it, a goes. A clock of all accesses: the hand takes every mark and comes back to a; of hits: it takes that of a, b goes.
  * SRRIP: b to d come to 3 first, b goes. */
-static void other_policies_drop_what_they_say(void **state)
+TEST(other_policies_drop_what_they_say)
 {
-    (void)state;
     check_sequence(CACHE_BITS, "abcdaeb", "0000100");
     check_sequence(CACHE_BITS, "abcdaec", "0000101");
     check_sequence(CACHE_NRU, "abcdaea", "0000100");
@@ -193,11 +182,10 @@ static void other_policies_drop_what_they_say(void **state)
 }
 
 /* One line more than ways, over and over: LRU misses all of it, what is random some of it, and the same again. */
-static void random_hits_some(void **state)
+TEST(random_hits_some)
 {
     uint64_t hits[2];
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct cache cache;
 
@@ -212,12 +200,11 @@ static void random_hits_some(void **state)
 }
 
 /* With two ways the tree is LRU. */
-static void a_tree_of_two_is_lru(void **state)
+TEST(a_tree_of_two_is_lru)
 {
     struct cache tree, lru;
     uint32_t random = 88172645u;
 
-    (void)state;
     assert_int_equal(cache_open(&tree, 1024, 64, 2, CACHE_TREE), STATUS_OK);
     assert_int_equal(cache_open(&lru, 1024, 64, 2, CACHE_LRU), STATUS_OK);
     for (uint32_t i = 0; i < 10000; i++) {
@@ -230,9 +217,8 @@ static void a_tree_of_two_is_lru(void **state)
 }
 
 /* Until it is asked for something else; and where a tree has turned, though it holds the same lines. */
-static void a_copy_is_the_same(void **state)
+TEST(a_copy_is_the_same)
 {
-    (void)state;
     for (enum cache_replacement replacement = 0; replacement < CACHE_REPLACEMENT_COUNT; replacement++) {
         struct cache cache, copy;
 
@@ -254,11 +240,10 @@ static void a_copy_is_the_same(void **state)
     }
 }
 
-static void clear_forgets(void **state)
+TEST(clear_forgets)
 {
     struct cache cache;
 
-    (void)state;
     assert_int_equal(cache_open(&cache, 64, 64, 1, CACHE_LRU), STATUS_OK);
     assert_false(cache_lookup(&cache, 0));
     assert_true(cache_lookup(&cache, 0));
@@ -271,13 +256,12 @@ static void clear_forgets(void **state)
     cache_close(&cache);
 }
 
-static void bad_geometry_is_refused(void **state)
+TEST(bad_geometry_is_refused)
 {
     static const uint32_t rows[][3] = {{0, 64, 1}, {64, 0, 1}, {64, 64, 0}, {2112, 64, 4}, {63, 64, 1}};
     struct capture capture;
     struct cache cache;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         enum status status;
 
@@ -294,30 +278,10 @@ static void bad_geometry_is_refused(void **state)
     assert_null(cache.lines);
 }
 
-static void closing_zeroed_is_fine(void **state)
+TEST(closing_zeroed_is_fine)
 {
     struct cache cache = {0};
 
-    (void)state;
     cache_close(&cache);
     cache_close(&cache);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_lookups_match_lists),
-        cmocka_unit_test(cyclic_sweeps),
-        cmocka_unit_test(policies_drop_what_they_say),
-        cmocka_unit_test(other_policies_drop_what_they_say),
-        cmocka_unit_test(random_hits_some),
-        cmocka_unit_test(a_tree_of_two_is_lru),
-        cmocka_unit_test(one_set_holds_its_ways),
-        cmocka_unit_test(a_copy_is_the_same),
-        cmocka_unit_test(clear_forgets),
-        cmocka_unit_test(bad_geometry_is_refused),
-        cmocka_unit_test(closing_zeroed_is_fine),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

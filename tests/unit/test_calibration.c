@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "calibration.h"
 #include "capture.h"
 #include "cells.h"
 #include "side.h"
+#include "test.h"
 
 static char directory[] = "/tmp/cbank-test-XXXXXX";
 static char path[64];
@@ -106,11 +101,10 @@ static void check(const struct calibration *calibration)
     assert_true(calibration->cells[2].deviation.degrees == pooled.degrees);
 }
 
-static void test_noise_of_processes(void **state)
+TEST(test_noise_of_processes)
 {
     struct calibration calibration = make_calibration();
 
-    (void)state;
     check(&calibration);
     calibration_close(&calibration);
     calibration_close(&calibration);
@@ -118,7 +112,7 @@ static void test_noise_of_processes(void **state)
 
 /* Where the samples say how sure the times are, a cell's own deviation is pooled with the default, which is scaled to
  * what the cells show. */
-static void test_pooled(void **state)
+TEST(test_pooled)
 {
     double samples[][7] = {{97, 98, 99, 100, 101, 102, 103}, {99, 100, 101, 102, 103, 104, 105}}, scratch[7];
     struct process_time processes[] = {process_of(samples[0], 7, 0, scratch), process_of(samples[1], 7, 0, scratch)};
@@ -137,7 +131,6 @@ static void test_pooled(void **state)
     struct deviation_scale scales[2];
     struct deviation expected;
 
-    (void)state;
     side_cell.status = CELL_OK;
     side.cells = &side_cell;
     side.cell_count = 1;
@@ -150,12 +143,11 @@ static void test_pooled(void **state)
     calibration_close(&calibration);
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
     struct calibration calibration = make_calibration(), read;
     char *first, *second;
 
-    (void)state;
     assert_int_equal(calibration_write(&calibration, path), STATUS_OK);
     assert_int_equal(calibration_read(path, &read), STATUS_OK);
     check(&read);
@@ -169,7 +161,7 @@ static void test_round_trip(void **state)
     calibration_close(&calibration);
 }
 
-static void test_where_it_applies(void **state)
+TEST(test_where_it_applies)
 {
     struct calibration calibration = make_calibration();
     const struct cell cell = cell_at(2), failed = cell_at(1), absent = cell_at(3), other = cell_distinct(0, 4, 4);
@@ -193,7 +185,6 @@ static void test_where_it_applies(void **state)
     };
     struct deviation found = {0}, other_board;
 
-    (void)state;
     assert_null(calibration_deviation(&calibration, &cell, &same, hash, &found));
     assert_true(found.value == calibration.cells[2].deviation.value && found.origin == DEVIATION_CALIBRATED);
     /* What boards differ by adds, and is less well known. */
@@ -223,13 +214,12 @@ static void expect_refusal(const struct sides *sides, const char *said)
     assert_null(calibration.cells);
 }
 
-static void test_sides_that_are_refused(void **state)
+TEST(test_sides_that_are_refused)
 {
     struct side_cell cells[3];
     struct side side;
     struct sides sides = make_sides(&side, cells);
 
-    (void)state;
     sides.total.files = 1;
     expect_refusal(&sides, "too few");
     sides = make_sides(&side, cells);
@@ -262,7 +252,7 @@ static void expect_bad(const char *good, const char *from, const char *to, const
     calibration_close(&calibration);
 }
 
-static void test_bad_files(void **state)
+TEST(test_bad_files)
 {
     static const struct {
         const char *from, *to, *said;
@@ -304,7 +294,6 @@ static void test_bad_files(void **state)
     struct calibration calibration = make_calibration();
     char *good;
 
-    (void)state;
     assert_int_equal(calibration_write(&calibration, path), STATUS_OK);
     good = file_text(path);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -319,14 +308,13 @@ static void test_bad_files(void **state)
 }
 
 /* A file of a later minor version has keys that are not known here. */
-static void test_later_minor_version(void **state)
+TEST(test_later_minor_version)
 {
     struct calibration calibration = make_calibration(), read;
     char *good, text[8192];
     const char *at;
     int bytes;
 
-    (void)state;
     assert_int_equal(calibration_write(&calibration, path), STATUS_OK);
     good = file_text(path);
     at = strstr(good, "\"2.1\"");
@@ -339,17 +327,4 @@ static void test_later_minor_version(void **state)
     calibration_close(&calibration);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_noise_of_processes),
-        cmocka_unit_test(test_pooled),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_where_it_applies),
-        cmocka_unit_test(test_sides_that_are_refused),
-        cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_later_minor_version),
-    };
-
-    return cmocka_run_group_tests_name("calibration", tests, make_directory, remove_directory);
-}
+AROUND_ALL(make_directory, remove_directory)

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Every row of the counter table against every chip that the installed CUPTI knows. Needs no GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "counter.h"
 #include "engine.h"
+#include "test.h"
 
 /* A counter that chips of some kind are known to lack, by the beginning of their names. */
 struct known_lack {
@@ -67,13 +61,12 @@ static void check_chip(void *context, const struct chip_counters *chip)
                      chip->has[i] ? "there, and listed as lacking" : "lacking");
 }
 
-static void every_chip_has_every_counter(void **state)
+TEST(every_chip_has_every_counter)
 {
     struct census census = {0};
     const struct chip_visitor visitor = {.visit = check_chip, .context = &census};
     char reason[ENGINE_REASON_BYTES] = "";
 
-    (void)state;
 #ifdef CBANK_SANITIZED
     skip(); /* CUPTI opens its libraries with RTLD_DEEPBIND, which the address sanitizer refuses */
 #endif
@@ -84,11 +77,4 @@ static void every_chip_has_every_counter(void **state)
     assert_true(census.chips >= 20);
     assert_true(census.unknown <= 1); /* GV11B, which the Range Profiler does not serve */
     assert_true(census.hopper);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_chip_has_every_counter)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include "table.h"
 #include "test.h"
 
-enum { INSTRUCTION_BYTES = 16, CODE_BYTES_MAX = 1 << 20 };
+enum { CODE_BYTES_MAX = 1 << 20 };
 
 /* Code as it is changed here. */
 struct code {

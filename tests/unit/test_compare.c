@@ -2,6 +2,7 @@
  * Comparisons of results made here: what is paired, what is not comparable, counters, code, calibration, order. Verdicts
  * of times are in test_judge.c. */
 #include "sides.h"
+#include "test.h"
 
 static const struct compare_options defaults = {.threshold = 0.01, .counter_threshold = 0.05};
 
@@ -44,14 +45,13 @@ static void expect(const struct comparison *comparison, size_t index, enum cell_
 
 /* -- cells --------------------------------------------------------------------------------------------- */
 
-static void test_cells_are_worst_first(void **state)
+TEST(test_cells_are_worst_first)
 {
     static const enum cell_verdict expected[] = {VERDICT_REGRESSED, VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_INVALID,
                                                  VERDICT_IMPROVED,  VERDICT_NEW,       VERDICT_SAME};
     struct pair pair;
     struct comparison comparison;
 
-    (void)state;
     open_pair(&pair, 6);
     result_time(&pair.results[NEW].cells[1], 900);
     result_time(&pair.results[NEW].cells[2], 1100);
@@ -70,7 +70,7 @@ static void test_cells_are_worst_first(void **state)
     compared_close(&comparison, pair.sides);
 }
 
-static void test_cells_without_a_valid_time_are_invalid(void **state)
+TEST(test_cells_without_a_valid_time_are_invalid)
 {
     static const struct {
         enum cell_status status;
@@ -82,7 +82,6 @@ static void test_cells_without_a_valid_time_are_invalid(void **state)
         {CELL_OK, -1, " has a time that is not above 0"}, {CELL_OK, NAN, " has no time"},
     };
 
-    (void)state;
     for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
         const size_t side = i % 2;
         struct pair pair;
@@ -105,12 +104,11 @@ static void test_cells_without_a_valid_time_are_invalid(void **state)
     }
 }
 
-static void test_cells_that_both_sides_skip_are_the_same(void **state)
+TEST(test_cells_that_both_sides_skip_are_the_same)
 {
     struct pair pair;
     struct comparison comparison;
 
-    (void)state;
     open_pair(&pair, 2);
     pair.results[BASE].cells[0].status = pair.results[NEW].cells[0].status = CELL_SKIPPED;
     comparison = compare_pair(&pair, &defaults);
@@ -118,13 +116,12 @@ static void test_cells_that_both_sides_skip_are_the_same(void **state)
     compared_close(&comparison, pair.sides);
 }
 
-static void test_sides_without_a_common_cell_cannot_be_compared(void **state)
+TEST(test_sides_without_a_common_cell_cannot_be_compared)
 {
     struct sides none[SIDES] = {{.count = 0}, {.count = 0}};
     struct pair pair;
     struct comparison comparison;
 
-    (void)state;
     open_pair(&pair, 1);
     pair.results[NEW].cells[0].cell.block_size = 512;
     comparison = compare_pair(&pair, &defaults);
@@ -137,12 +134,11 @@ static void test_sides_without_a_common_cell_cannot_be_compared(void **state)
 }
 
 /* Both sides of the same process; one sample more is other data. */
-static void test_the_same_data_are_the_same(void **state)
+TEST(test_the_same_data_are_the_same)
 {
     struct pair pair;
     struct comparison comparison;
 
-    (void)state;
     open_pair(&pair, 2);
     memcpy(pair.results[NEW].started_utc, pair.results[BASE].started_utc, sizeof(pair.results[NEW].started_utc));
     result_time(&pair.results[NEW].cells[0], 1000);
@@ -152,12 +148,11 @@ static void test_the_same_data_are_the_same(void **state)
     compared_close(&comparison, pair.sides);
 }
 
-static void test_flags_are_noted_and_make_times_doubtful(void **state)
+TEST(test_flags_are_noted_and_make_times_doubtful)
 {
     struct pair pair;
     struct comparison comparison;
 
-    (void)state;
     open_pair(&pair, 2);
     for (size_t i = 0; i < 2; i++)
         result_time(&pair.results[NEW].cells[i], 1100);
@@ -170,12 +165,11 @@ static void test_flags_are_noted_and_make_times_doubtful(void **state)
 }
 
 /* One site of a table, and one copy of code, is what there is where it is not known. */
-static void test_another_layout_is_another_plan(void **state)
+TEST(test_another_layout_is_another_plan)
 {
     struct pair pair;
     struct comparison comparison;
 
-    (void)state;
     open_pair(&pair, 3);
     pair.results[NEW].cells[0].time.sites = 1;
     pair.results[NEW].cells[1].time.sites = 30;
@@ -190,7 +184,7 @@ static void test_another_layout_is_another_plan(void **state)
 
 /* -- counters and code --------------------------------------------------------------------------------- */
 
-static void test_counters(void **state)
+TEST(test_counters)
 {
     static const struct {
         enum counter_kind kind;
@@ -207,7 +201,6 @@ static void test_counters(void **state)
     struct pair pair;
     struct comparison comparison;
 
-    (void)state;
     open_pair(&pair, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
         result_counter(&pair.results[BASE].cells[i], "base_alone", COUNTER_EXACT, 1);
@@ -228,14 +221,13 @@ static void test_counters(void **state)
 }
 
 /* One process of NEW that counted something else is a change; one of BASE that NEW has not is none. */
-static void test_an_exact_counter_of_one_process_is_a_change(void **state)
+TEST(test_an_exact_counter_of_one_process_is_a_change)
 {
     static const double values[SIDES][2][3] = {{{4000, 4000, 4000}, {4000, 4000, 5000}},
                                                {{4000, 3000, 4000}, {4000, 4000, 4000}}};
     struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
     struct comparison comparison;
 
-    (void)state;
     for (unsigned i = 0; i < SIDES * 3; i++) {
         struct result result;
 
@@ -251,13 +243,12 @@ static void test_an_exact_counter_of_one_process_is_a_change(void **state)
     compared_close(&comparison, sides);
 }
 
-static void test_other_code_is_compared_only_where_it_may_differ(void **state)
+TEST(test_other_code_is_compared_only_where_it_may_differ)
 {
     const void *row[] = {field_named("sass")};
     const struct selection allowed = {row, 1};
     struct compare_options options = defaults;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct pair pair;
         struct comparison comparison;
@@ -279,9 +270,8 @@ static void test_other_code_is_compared_only_where_it_may_differ(void **state)
 
 /* -- context ------------------------------------------------------------------------------------------- */
 
-static void test_what_differs_between_sides(void **state)
+TEST(test_what_differs_between_sides)
 {
-    (void)state;
     for (size_t i = 0; i < context_field_count; i++) {
         const struct context_field *field = &context_fields[i];
         const void *row[] = {field};
@@ -315,14 +305,13 @@ static void test_what_differs_between_sides(void **state)
     assert_true(field_named("driver")->allowed && field_named("vbios")->allowed && !field_named("uuid")->allowed);
 }
 
-static void test_clocks_far_apart_make_a_cell_incomparable(void **state)
+TEST(test_clocks_far_apart_make_a_cell_incomparable)
 {
     static const double mhz[] = {1980 * 1.02, 1980 * 1.0099, NAN};
     const void *row[] = {field_named("clocks")};
     const struct selection allowed = {row, 1};
     struct compare_options options = {.threshold = 0.03};
 
-    (void)state;
     for (size_t k = 0; k < 2; k++) {
         struct pair pair;
         struct comparison comparison;
@@ -344,7 +333,7 @@ static void test_clocks_far_apart_make_a_cell_incomparable(void **state)
 /* -- GPUs ---------------------------------------------------------------------------------------------- */
 
 /* BASE has GPUs 0, 1, 2, NEW has 1, 2, 3, of which 2 became slower. */
-static void test_each_gpu_is_compared_with_itself(void **state)
+TEST(test_each_gpu_is_compared_with_itself)
 {
     const void *row[] = {field_named("uuid")};
     const struct selection uuid = {row, 1};
@@ -352,7 +341,6 @@ static void test_each_gpu_is_compared_with_itself(void **state)
     struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
     struct comparison comparison;
 
-    (void)state;
     for (unsigned i = 0; i < 6; i++) {
         struct result result;
 
@@ -380,7 +368,7 @@ static void test_each_gpu_is_compared_with_itself(void **state)
 
 /* -- calibration --------------------------------------------------------------------------------------- */
 
-static void test_a_calibration_stands_in_for_the_default(void **state)
+TEST(test_a_calibration_stands_in_for_the_default)
 {
     static const struct {
         double deviation;
@@ -394,7 +382,6 @@ static void test_a_calibration_stands_in_for_the_default(void **state)
         {0.015, "GPU-11111111-2222", "1", "another driver", DEVIATION_DEFAULT, VERDICT_REGRESSED},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct calibrated_cell cell = {.cell = cell_of(0, 0),
                                        .noise = 0.04,
@@ -429,7 +416,7 @@ static void test_a_calibration_stands_in_for_the_default(void **state)
 
 /* -- exit codes ---------------------------------------------------------------------------------------- */
 
-static void test_every_exit_code(void **state)
+TEST(test_every_exit_code)
 {
     static const enum status expected[VERDICTS] = {
         [VERDICT_SAME] = STATUS_OK,           [VERDICT_IMPROVED] = STATUS_OK,
@@ -438,7 +425,6 @@ static void test_every_exit_code(void **state)
         [VERDICT_INVALID] = STATUS_FINDING,
     };
 
-    (void)state;
     for (size_t i = 0; i < VERDICTS; i++) {
         const bool decided = i == VERDICT_SAME || i == VERDICT_IMPROVED;
         struct comparison comparison = {.comparable = true};
@@ -455,27 +441,4 @@ static void test_every_exit_code(void **state)
         comparison.comparable = false;
         assert_int_equal(comparison_exit(&comparison, false), STATUS_ENVIRONMENT);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cells_are_worst_first),
-        cmocka_unit_test(test_cells_without_a_valid_time_are_invalid),
-        cmocka_unit_test(test_cells_that_both_sides_skip_are_the_same),
-        cmocka_unit_test(test_sides_without_a_common_cell_cannot_be_compared),
-        cmocka_unit_test(test_the_same_data_are_the_same),
-        cmocka_unit_test(test_flags_are_noted_and_make_times_doubtful),
-        cmocka_unit_test(test_another_layout_is_another_plan),
-        cmocka_unit_test(test_counters),
-        cmocka_unit_test(test_an_exact_counter_of_one_process_is_a_change),
-        cmocka_unit_test(test_other_code_is_compared_only_where_it_may_differ),
-        cmocka_unit_test(test_what_differs_between_sides),
-        cmocka_unit_test(test_clocks_far_apart_make_a_cell_incomparable),
-        cmocka_unit_test(test_each_gpu_is_compared_with_itself),
-        cmocka_unit_test(test_a_calibration_stands_in_for_the_default),
-        cmocka_unit_test(test_every_exit_code),
-    };
-
-    return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
 }

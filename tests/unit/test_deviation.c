@@ -2,19 +2,13 @@
  * Student's t against closed forms and scipy's values, deviations against cases made by hand and published tables, and
  * how often intervals cover, by simulation. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "random.h"
 #include "series.h"
 #include "side.h"
 #include "stats.h"
 #include "student.h"
+#include "test.h"
 
 static void assert_near(double value, double expected, double relative)
 {
@@ -25,11 +19,10 @@ static void assert_near(double value, double expected, double relative)
 /* -- Student's t -------------------------------------------------------------------------------------- */
 
 /* Of 1, 2 and 4 degrees there are closed forms. */
-static void test_student_p(void **state)
+TEST(test_student_p)
 {
     static const double ts[] = {0.01, 0.5, 1, 2, 5, 30, 1000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(ts) / sizeof(ts[0]); i++) {
         const double t = ts[i], share = t * t / (4 + t * t);
 
@@ -44,7 +37,7 @@ static void test_student_p(void **state)
 }
 
 /* scipy.stats.t.ppf(1 - p / 2, degrees). */
-static void test_student_quantile(void **state)
+TEST(test_student_quantile)
 {
     static const struct {
         double p, degrees, t;
@@ -54,7 +47,6 @@ static void test_student_quantile(void **state)
         {0.01, 10, 3.169272672616951}, {0.001, 4, 8.610301581379269},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_near(student_quantile(rows[i].p, rows[i].degrees), rows[i].t, 1e-9);
     assert_near(student_quantile(0.05, INFINITY), 1.959963984540054, 1e-4);
@@ -64,26 +56,24 @@ static void test_student_quantile(void **state)
 
 /* -- deviations --------------------------------------------------------------------------------------- */
 
-static void test_of_values(void **state)
+TEST(test_of_values)
 {
     const double values[] = {100, 100 * exp(0.01), 100 * exp(0.02)};
     const struct deviation found = deviation_of(values, 3);
 
-    (void)state;
     assert_near(found.value, 0.01, 1e-9);
     assert_true(found.degrees == 2 && found.origin == DEVIATION_PROCESSES);
     assert_true(deviation_of(values, 1).degrees == 0);
 }
 
 /* Satterthwaite, by hand: variances 4 and 1 of 4 and 8 degrees: 25 / (16 / 4 + 1 / 8). */
-static void test_sum(void **state)
+TEST(test_sum)
 {
     const struct deviation parts[] = {{2, 4, DEVIATION_DEFAULT},
                                       {1, 8, DEVIATION_PROCESSES},
                                       {1, 0, DEVIATION_DEFAULT}};
     struct deviation sum = deviation_sum(parts, (const double[]){1, 1, 0}, 3);
 
-    (void)state;
     assert_near(sum.value, sqrt(5), 1e-15);
     assert_near(sum.degrees, 25 / 4.125, 1e-15);
     assert_int_equal(sum.origin, DEVIATION_DEFAULT);
@@ -91,12 +81,11 @@ static void test_sum(void **state)
 }
 
 /* Smyth's formula, by hand. */
-static void test_pool(void **state)
+TEST(test_pool)
 {
     const struct deviation prior = {0.01, 6, DEVIATION_DEFAULT}, own = {0.04, 2, DEVIATION_PROCESSES}, none = {0};
     const struct deviation found = deviation_pool(&prior, &own);
 
-    (void)state;
     assert_near(found.value, sqrt((6 * 1e-4 + 2 * 16e-4) / 8), 1e-12);
     assert_true(found.degrees == 8 && found.origin == DEVIATION_DEFAULT);
     assert_true(deviation_pool(&none, &own).value == own.value &&
@@ -106,13 +95,12 @@ static void test_pool(void **state)
 
 /* Twelve cells of two degrees whose variance is 16 times what was known with six: 16 x 24 + 6 is 30 times the factor. It is
  * known as if the twelve were one. */
-static void test_scale(void **state)
+TEST(test_scale)
 {
     struct deviation_evidence cells[13];
     struct deviation_scale scales[2];
     struct deviation found;
 
-    (void)state;
     for (size_t i = 0; i < 13; i++)
         cells[i] = (struct deviation_evidence){true,
                                                {0.01, 6, DEVIATION_DEFAULT},
@@ -129,11 +117,10 @@ static void test_scale(void **state)
 }
 
 /* Samples that are less sure of their median than processes differ by say more. */
-static void test_at_least(void **state)
+TEST(test_at_least)
 {
     const struct deviation before = {0.01, 6, DEVIATION_DEFAULT};
 
-    (void)state;
     assert_true(deviation_at_least(before, 0.005).value == 0.01 && deviation_at_least(before, 0.02).value == 0.02);
     assert_true(deviation_at_least(before, 0.02).degrees == 6);
 }
@@ -150,12 +137,11 @@ static double normal(uint64_t *seed)
     return radius * cos(6.283185307179586 * uniform(seed));
 }
 
-static void test_of_median(void **state)
+TEST(test_of_median)
 {
     enum { DRAWS = 20000 };
     uint64_t seed = 1;
 
-    (void)state;
     for (size_t count = 1; count <= 9; count++) {
         double sum = 0;
 
@@ -175,7 +161,7 @@ static void test_of_median(void **state)
 
 /* -- estimates and ratios ------------------------------------------------------------------------------ */
 
-static void test_estimate(void **state)
+TEST(test_estimate)
 {
     double a[] = {96, 104, 99, 100, 101, 102, 98}, b[] = {102}, c[] = {500, 101, 1};
     double scratch[7];
@@ -183,7 +169,6 @@ static void test_estimate(void **state)
                                              process_of(c, 3, 0, scratch)};
     struct estimate found;
 
-    (void)state;
     assert_int_equal(estimate_of(processes, 1, false, &found), STATUS_OK);
     /* 98 to 102; winsorized 98 98 99 100 101 102 102 the squares are 18, / 6, * 7, the root, / 5. */
     assert_near(found.ns, 100, 1e-12);
@@ -197,13 +182,12 @@ static void test_estimate(void **state)
 }
 
 /* The error is that of samples about their placement's mean: here 0.1 of 100, whatever placements differ by. */
-static void test_error_within_placements(void **state)
+TEST(test_error_within_placements)
 {
     enum { COUNT = 240, PLACEMENTS = 24 };
     double samples[COUNT], even[COUNT], scratch[COUNT];
     uint64_t seed = 5;
 
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         even[i] = 100 + 0.1 * normal(&seed);
         samples[i] = even[i] + (i % PLACEMENTS < PLACEMENTS / 2 ? 40 : 0);
@@ -217,13 +201,12 @@ static void test_error_within_placements(void **state)
 }
 
 /* The same samples in any order say the same; one other sample says something else. */
-static void test_process(void **state)
+TEST(test_process)
 {
     enum { COUNT = 100 };
     double turned[COUNT], other[COUNT], sorted[COUNT], scratch[COUNT];
     uint64_t seed = 3;
 
-    (void)state;
     for (size_t count = 1; count <= COUNT; count++) {
         struct process_time of_sorted, of_turned;
 
@@ -244,19 +227,17 @@ static void test_process(void **state)
 }
 
 /* From an interval of a process's time, whose ends are a normal quantile of errors from it. */
-static void test_process_error(void **state)
+TEST(test_process_error)
 {
     const double ends = student_quantile(1 - STATS_CONFIDENCE, INFINITY);
 
-    (void)state;
     assert_near(process_error(1, exp(2 * hypot(0.001, SERIES_PROCESS) * ends)), 0.001, 1e-12);
     assert_true(process_error(1, 1) == 0);
 }
 
 /* The parts of the default add as squares: of short times the part that does not grow with them counts. */
-static void test_default(void **state)
+TEST(test_default)
 {
-    (void)state;
     for (int cause = 0; cause < CAUSES; cause++) {
         const struct deviation brief = deviation_default(cause, false, false, 1000);
         const struct deviation lengthy = deviation_default(cause, false, false, 1e6);
@@ -268,19 +249,4 @@ static void test_default(void **state)
                 3 * deviation_default(CAUSE_process, false, false, 2000).value);
     assert_true(deviation_default(CAUSE_process, true, true, 2000).degrees !=
                 deviation_default(CAUSE_process, true, false, 2000).degrees);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student_p), cmocka_unit_test(test_student_quantile),
-        cmocka_unit_test(test_of_values), cmocka_unit_test(test_sum),
-        cmocka_unit_test(test_pool),      cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_at_least),  cmocka_unit_test(test_of_median),
-        cmocka_unit_test(test_estimate),  cmocka_unit_test(test_error_within_placements),
-        cmocka_unit_test(test_process),   cmocka_unit_test(test_process_error),
-        cmocka_unit_test(test_default),
-    };
-
-    return cmocka_run_group_tests_name("deviation", tests, NULL, NULL);
 }

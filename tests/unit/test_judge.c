@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Verdicts by numbers made here, and how often simulated ones are right. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "gate.h"
 #include "judge.h"
@@ -16,6 +9,7 @@
 #include "size.h"
 #include "stats.h"
 #include "student.h"
+#include "test.h"
 
 enum { CELLS_MAX = 600, PROCESSES = 20, COUNT = 24 };
 
@@ -95,7 +89,7 @@ static bool is_changed(const struct judged_cell *cell)
 
 /* -- verdicts ------------------------------------------------------------------------------------------ */
 
-static void test_a_verdict_follows_from_the_ratio_its_interval_and_the_threshold(void **state)
+TEST(test_a_verdict_follows_from_the_ratio_its_interval_and_the_threshold)
 {
     static const struct {
         double factor, threshold;
@@ -108,7 +102,6 @@ static void test_a_verdict_follows_from_the_ratio_its_interval_and_the_threshold
         {1.005, 0.001, {0.0005, 0.0005}, VERDICT_REGRESSED}, {1, 0, {0.0005, 0.0005}, VERDICT_INCONCLUSIVE},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct judge_options options = {.threshold = rows[i].threshold};
         struct judged_cell cells[4];
@@ -120,11 +113,10 @@ static void test_a_verdict_follows_from_the_ratio_its_interval_and_the_threshold
 }
 
 /* One process a side: the default deviation, or the error of the times where that is greater. */
-static void test_the_interval_of_one_process_is_that_by_hand(void **state)
+TEST(test_the_interval_of_one_process_is_that_by_hand)
 {
     static const double withins[] = {0.00001, 0.002};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const struct deviation before = deviation_default(CAUSE_process, false, false, 1000);
         const double error = fmax(before.value, withins[i]) * sqrt(2), t = student_quantile(0.05, before.degrees);
@@ -142,11 +134,10 @@ static void test_the_interval_of_one_process_is_that_by_hand(void **state)
 }
 
 /* One sample has no spread, which must not pass for certainty. */
-static void test_where_nothing_is_known_there_is_no_interval_and_no_p(void **state)
+TEST(test_where_nothing_is_known_there_is_no_interval_and_no_p)
 {
     struct judged_cell cell;
 
-    (void)state;
     for (size_t processes = 1; processes <= 5; processes += 4) {
         const bool known = processes > 1;
 
@@ -168,11 +159,10 @@ static void test_where_nothing_is_known_there_is_no_interval_and_no_p(void **sta
     }
 }
 
-static void test_a_doubtful_time_is_at_best_the_same(void **state)
+TEST(test_a_doubtful_time_is_at_best_the_same)
 {
     struct judged_cell cells[2];
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         simulate(cells, 2, 3, i == 0 ? 0.9 : i == 1 ? 1.1 : 1, (struct noise){0.0005, 0.0005}, 1, &defaults);
         cells[0].doubtful = true;
@@ -184,13 +174,12 @@ static void test_a_doubtful_time_is_at_best_the_same(void **state)
 }
 
 /* What plans, buffer sets and boards differ by is in the interval, and no process takes it away. */
-static void test_other_plans_and_other_boards_widen_the_interval(void **state)
+TEST(test_other_plans_and_other_boards_widen_the_interval)
 {
     const struct judge_options boards = {.threshold = 0.01, .boards_differ = true};
     struct judged_cell cell;
     double width;
 
-    (void)state;
     simulate(&cell, 1, 3, 1, (struct noise){0.0001, 0.0002}, 1, &defaults);
     width = cell.error.value;
     cell.plans_differ = true;
@@ -204,7 +193,7 @@ static void test_other_plans_and_other_boards_widen_the_interval(void **state)
     assert_true(cell.error.value > 0.005 && cell.verdict == VERDICT_INCONCLUSIVE);
 }
 
-static void test_predictions_are_certain(void **state)
+TEST(test_predictions_are_certain)
 {
     static const struct {
         double base, new_ns;
@@ -215,7 +204,6 @@ static void test_predictions_are_certain(void **state)
                 {1000, 1000, VERDICT_SAME},
                 {1e-308, 1e308, VERDICT_INVALID}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct judged_cell cell = judged_unknown;
 
@@ -232,11 +220,10 @@ static void test_predictions_are_certain(void **state)
     }
 }
 
-static void test_the_same_data_are_the_same(void **state)
+TEST(test_the_same_data_are_the_same)
 {
     struct judged_cell cell;
 
-    (void)state;
     simulate(&cell, 1, 1, 1, (struct noise){0.1, 0.1}, 1, &defaults);
     assert_int_equal(cell.verdict, VERDICT_INCONCLUSIVE);
     cell.same_data = true;
@@ -246,7 +233,7 @@ static void test_the_same_data_are_the_same(void **state)
 }
 
 /* NEW's clock is 0.7 % higher, and times follow it, do not, or change by themselves. */
-static void test_what_the_clocks_may_explain_is_no_change(void **state)
+TEST(test_what_the_clocks_may_explain_is_no_change)
 {
     static const double moved = 1.007;
     static const struct {
@@ -266,7 +253,6 @@ static void test_what_the_clocks_may_explain_is_no_change(void **state)
         {1 / 1.012, 0.01, true, VERDICT_IMPROVED, 0.012},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct judge_options options = {.threshold = rows[i].threshold, .clocks_allowed = rows[i].allowed};
         struct judged_cell cell;
@@ -286,12 +272,11 @@ static void test_what_the_clocks_may_explain_is_no_change(void **state)
 }
 
 /* However many cells: one that became slower is found, and the others are the same by intervals of their own. */
-static void test_one_of_many_cells_is_found(void **state)
+TEST(test_one_of_many_cells_is_found)
 {
     static struct judged_cell cells[CELLS_MAX];
     size_t same = 0;
 
-    (void)state;
     simulate(cells, CELLS_MAX, 3, 1.05, (struct noise){0.0005, 0.0005}, 1, &defaults);
     assert_int_equal(cells[0].verdict, VERDICT_REGRESSED);
     for (size_t i = 1; i < CELLS_MAX; i++)
@@ -300,7 +285,7 @@ static void test_one_of_many_cells_is_found(void **state)
 }
 
 /* By hand, and what R's p.adjust(method = "holm") gives. */
-static void test_holms_correction_is_that_of_r(void **state)
+TEST(test_holms_correction_is_that_of_r)
 {
     static const struct {
         size_t count;
@@ -313,7 +298,6 @@ static void test_holms_correction_is_that_of_r(void **state)
         {0, {0}, {0}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         double adjusted[4], *p[4];
 
@@ -329,14 +313,13 @@ static void test_holms_correction_is_that_of_r(void **state)
 /* -- how often it is right ----------------------------------------------------------------------------- */
 
 /* What is advised to settle cells does settle them, mostly. A side that gets no more processes needs more of the other. */
-static void test_the_number_of_processes_that_is_advised_settles(void **state)
+TEST(test_the_number_of_processes_that_is_advised_settles)
 {
     const struct noise noise = {0.0001, 0.004};
     const struct judge_options fixed = {.threshold = 0.01, .fixed[BASE] = true};
     struct judged_cell cells[COUNT], again[COUNT];
     size_t settle = 0, undecided = 0, same = 0;
 
-    (void)state;
     simulate(cells, COUNT, 1, 1, noise, 1, &defaults);
     memcpy(again, cells, sizeof(again));
     judge_all(again, COUNT, &fixed);
@@ -354,11 +337,10 @@ static void test_the_number_of_processes_that_is_advised_settles(void **state)
 }
 
 /* Where the noise is what is assumed at one process a side, and where several show that it is more. */
-static void test_intervals_hold_as_often_as_they_say(void **state)
+TEST(test_intervals_hold_as_often_as_they_say)
 {
     const size_t comparisons = repetitions(100, 20);
 
-    (void)state;
     for (size_t louder = 0; louder < 2; louder++) {
         const double assumed = deviation_default(CAUSE_process, false, false, 1000).value;
         const struct noise noise = louder ? (struct noise){0.0068, 0.0003} : (struct noise){assumed, 0.00001};
@@ -378,7 +360,7 @@ static void test_intervals_hold_as_often_as_they_say(void **state)
     }
 }
 
-static void test_false_alarms_are_rare_and_slower_cells_are_found(void **state)
+TEST(test_false_alarms_are_rare_and_slower_cells_are_found)
 {
     static const struct {
         size_t processes;
@@ -393,7 +375,6 @@ static void test_false_alarms_are_rare_and_slower_cells_are_found(void **state)
     };
     const size_t comparisons = repetitions(200, 10);
 
-    (void)state;
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         size_t found = 0, alarms = 0;
 
@@ -413,7 +394,7 @@ static void test_false_alarms_are_rare_and_slower_cells_are_found(void **state)
 
 /* -- interim analyses ---------------------------------------------------------------------------------- */
 
-static void test_when_a_gate_judges(void **state)
+TEST(test_when_a_gate_judges)
 {
     static const struct {
         uint64_t most;
@@ -427,7 +408,6 @@ static void test_when_a_gate_judges(void **state)
                 {20, {3, 5, 10, 20}},
                 {50, {3, 5, 10, 20, 50}}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint64_t at = 0;
 
@@ -465,11 +445,10 @@ static bool gate_alarms(unsigned looks, double between, uint64_t *seed)
 }
 
 /* At the noise that is assumed, and at twice that. */
-static void test_all_interim_analyses_together_keep_the_level(void **state)
+TEST(test_all_interim_analyses_together_keep_the_level)
 {
     const uint64_t trials = repetitions(1000, 100);
 
-    (void)state;
     for (double between = 0.0003; between < 0.001; between *= 2) {
         uint64_t seed = 2026, corrected = 0, plain = 0;
 
@@ -482,27 +461,4 @@ static void test_all_interim_analyses_together_keep_the_level(void **state)
         assert_true((double)corrected <= 0.05 * (double)trials);
         assert_true(plain > corrected);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_verdict_follows_from_the_ratio_its_interval_and_the_threshold),
-        cmocka_unit_test(test_the_interval_of_one_process_is_that_by_hand),
-        cmocka_unit_test(test_where_nothing_is_known_there_is_no_interval_and_no_p),
-        cmocka_unit_test(test_a_doubtful_time_is_at_best_the_same),
-        cmocka_unit_test(test_other_plans_and_other_boards_widen_the_interval),
-        cmocka_unit_test(test_predictions_are_certain),
-        cmocka_unit_test(test_the_same_data_are_the_same),
-        cmocka_unit_test(test_what_the_clocks_may_explain_is_no_change),
-        cmocka_unit_test(test_one_of_many_cells_is_found),
-        cmocka_unit_test(test_holms_correction_is_that_of_r),
-        cmocka_unit_test(test_the_number_of_processes_that_is_advised_settles),
-        cmocka_unit_test(test_intervals_hold_as_often_as_they_say),
-        cmocka_unit_test(test_false_alarms_are_rare_and_slower_cells_are_found),
-        cmocka_unit_test(test_when_a_gate_judges),
-        cmocka_unit_test(test_all_interim_analyses_together_keep_the_level),
-    };
-
-    return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
 }

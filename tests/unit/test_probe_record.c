@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * What probes were asked and answered, through text and back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "capture.h"
 #include "characterization.h"
 #include "probe_record.h"
 #include "random.h"
+#include "test.h"
 
 enum { QUESTIONS = 200, LIST_MAX = 300, ANSWER_MAX = 4 * LIST_MAX };
 
-static uint64_t state;
+static uint64_t sequence;
 static uint32_t given[QUESTIONS][ANSWER_MAX];
 static size_t asked;
 
@@ -29,8 +23,8 @@ static enum status answer_at_random(void *context, const struct probe_request *r
 
     (void)context;
     for (size_t i = 0; i < count; i++)
-        answer[i] =
-            i && random_next(&state) % 4 ? answer[i - 1] : (uint32_t)(random_next(&state) >> random_next(&state) % 60);
+        answer[i] = i && random_next(&sequence) % 4 ? answer[i - 1]
+                                                    : (uint32_t)(random_next(&sequence) >> random_next(&sequence) % 60);
     memcpy(given[asked++], answer, count * sizeof(*answer));
     return STATUS_OK;
 }
@@ -87,7 +81,7 @@ static void ask_all(struct probe_record *record, size_t step)
     }
 }
 
-static void what_was_asked_is_answered_again(void **unused)
+TEST(what_was_asked_is_answered_again)
 {
     const uint64_t banks[PROBE_MEMBERS] = {0x7f0000010000, 0x7f0000020000};
     char name[] = "/tmp/cbank_record_XXXXXX";
@@ -103,7 +97,6 @@ static void what_was_asked_is_answered_again(void **unused)
     struct probe_replay replay;
     struct capture capture;
 
-    (void)unused;
     ask_all(&first, 1);
     assert_int_equal(asked, QUESTIONS);
     outcome.evidence = first.exchanges;
@@ -148,27 +141,16 @@ static enum status one_two_two(void *context, const struct probe_request *reques
     return STATUS_OK;
 }
 
-static void the_text_is_what_the_header_says(void **unused)
+TEST(the_text_is_what_the_header_says)
 {
     const uint32_t address[] = {0, 64, 128, 192, 8, 4, 65532};
     struct probe_request request = {.path = &paths[0], .address = address, .count = 7, .timed = 1};
     struct probe_record record = {.source = {.ask = one_two_two, .kernel = no_kernel}};
     uint32_t answer[7] = {0};
 
-    (void)unused;
     assert_int_equal(probe_record_ask(&record, &request, answer), STATUS_OK);
     assert_string_equal(record.exchanges[0].asked,
                         "walk constant warm_up 0 timed 1 before nothing list 0+64*4 8 4 65532");
     assert_string_equal(record.exchanges[0].answer, "1 2*2 0*4");
     probe_record_close(&record);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_asked_is_answered_again),
-        cmocka_unit_test(the_text_is_what_the_header_says),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "capture.h"
 #include "sides.h"
+#include "test.h"
 
 enum { FILES_MAX = 16 };
 
@@ -79,11 +80,10 @@ static void expect_refused(const char *path, const char *word)
 /* -- reading ------------------------------------------------------------------------------------------- */
 
 /* Processes come in the order of names, on however many processors they are read. A list is as good as a folder. */
-static void test_a_folder_is_read_in_the_order_of_names(void **state)
+TEST_WITH(test_a_folder_is_read_in_the_order_of_names, NULL, empty_directory)
 {
     char list[FILES_MAX * 64] = "";
 
-    (void)state;
     for (int i = FILES_MAX - 1; i >= 0; i--)
         put_plain(i, (size_t)i % 3 + 2);
     for (int i = 0; i < FILES_MAX; i++)
@@ -110,14 +110,13 @@ static void test_a_folder_is_read_in_the_order_of_names(void **state)
     }
 }
 
-static void test_what_cannot_be_read_is_refused_in_a_line(void **state)
+TEST_WITH(test_what_cannot_be_read_is_refused_in_a_line, NULL, empty_directory)
 {
     static const char *const texts[] = {"",    "{", "[]", "null", "{\"schema\": {\"name\": \"cbank-calibration\"}}",
                                         "\xff"};
     struct result result;
     char path[80], identity[CELL_IDENTITY_BYTES];
 
-    (void)state;
     expect_refused(directory, directory); /* no file in it */
     snprintf(path, sizeof(path), "%s/absent.json", directory);
     expect_refused(path, "absent.json");
@@ -138,12 +137,11 @@ static void test_what_cannot_be_read_is_refused_in_a_line(void **state)
     expect_refused(paths_of[0], identity);
 }
 
-static void test_predictions_are_one_sample(void **state)
+TEST_WITH(test_predictions_are_one_sample, NULL, empty_directory)
 {
     struct result result;
     struct sides sides;
 
-    (void)state;
     result_fill(&result, 2, 0);
     result.engine = "model";
     for (size_t i = 0; i < 2; i++) {
@@ -164,11 +162,10 @@ static void test_predictions_are_one_sample(void **state)
 
 /* -- merging ------------------------------------------------------------------------------------------- */
 
-static void test_what_differs_is_mixed_and_each_gpu_has_a_side(void **state)
+TEST(test_what_differs_is_mixed_and_each_gpu_has_a_side)
 {
     struct sides sides = {.count = 0};
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         struct result result;
 
@@ -197,13 +194,12 @@ static void test_what_differs_is_mixed_and_each_gpu_has_a_side(void **state)
     sides_close(&sides);
 }
 
-static void test_cells_keep_the_worst_status_all_flags_and_their_parameters(void **state)
+TEST(test_cells_keep_the_worst_status_all_flags_and_their_parameters)
 {
     static const enum cell_status statuses[] = {CELL_OK, CELL_FAILED, CELL_SKIPPED, CELL_PENDING, CELL_FAILED};
     struct sides sides = {.count = 0};
     const struct side_cell *cells;
 
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         struct result result;
 
@@ -231,13 +227,12 @@ static void test_cells_keep_the_worst_status_all_flags_and_their_parameters(void
     sides_close(&sides);
 }
 
-static void test_a_counter_is_the_median_over_processes(void **state)
+TEST(test_a_counter_is_the_median_over_processes)
 {
     static const double values[] = {7, 3, NAN, 5, 1};
     struct sides sides = {.count = 0};
     const struct side_counter *counter;
 
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         struct result result;
 
@@ -257,12 +252,11 @@ static void test_a_counter_is_the_median_over_processes(void **state)
 }
 
 /* A result that is given again makes no second process: its counters and clock count once, too. */
-static void test_the_same_samples_of_the_same_process_count_once(void **state)
+TEST(test_the_same_samples_of_the_same_process_count_once)
 {
     struct sides sides = {.count = 0};
     struct capture capture;
 
-    (void)state;
     capture_begin(&capture, stderr);
     for (unsigned i = 0; i < 3; i++) {
         struct result result;
@@ -283,17 +277,4 @@ static void test_the_same_samples_of_the_same_process_count_once(void **state)
     sides_close(&sides);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_a_folder_is_read_in_the_order_of_names, empty_directory),
-        cmocka_unit_test_teardown(test_what_cannot_be_read_is_refused_in_a_line, empty_directory),
-        cmocka_unit_test_teardown(test_predictions_are_one_sample, empty_directory),
-        cmocka_unit_test(test_what_differs_is_mixed_and_each_gpu_has_a_side),
-        cmocka_unit_test(test_cells_keep_the_worst_status_all_flags_and_their_parameters),
-        cmocka_unit_test(test_a_counter_is_the_median_over_processes),
-        cmocka_unit_test(test_the_same_samples_of_the_same_process_count_once),
-    };
-
-    return cmocka_run_group_tests_name("side", tests, make_directory, remove_directory);
-}
+AROUND_ALL(make_directory, remove_directory)

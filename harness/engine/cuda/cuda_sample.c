@@ -62,14 +62,6 @@ static bool enqueue_cold(const struct cuda_chain *chain, uint32_t place, uint32_
            launch_once(chain, draw, place, draw) && slow(chain, draw) && stamp(chain, draw, 3);
 }
 
-static bool enqueue_draws(const struct cuda_chain *chain, uint32_t place)
-{
-    for (uint32_t i = 0; i < chain->draws; i++)
-        if (!(chain->cold ? enqueue_cold : enqueue_hot)(chain, place, i))
-            return false;
-    return true;
-}
-
 /* -- graphs ------------------------------------------------------------------------------------------- */
 
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
@@ -84,11 +76,12 @@ void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
 static bool capture(const struct cuda_chain *chain, uint32_t place, cudaGraph_t *graph)
 {
     struct cuda_device *device = chain->device;
-    bool captured;
+    bool captured = true;
 
     if (!CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal))
         return false;
-    captured = enqueue_draws(chain, place);
+    for (uint32_t i = 0; captured && i < chain->draws; i++)
+        captured = (chain->cold ? enqueue_cold : enqueue_hot)(chain, place, i);
     if (!CUDA(device, cudaStreamEndCapture, device->stream, graph)) {
         CUDA_TRY(device, cudaStreamEndCapture, device->stream, graph);
         return false;
@@ -133,8 +126,8 @@ const struct clock_reading *cuda_sample_reading(const struct cuda_chain *chain)
     return &chain->device->tools.readings[chain->reading];
 }
 
-/* The slope between short stretches and long ones: what is fixed in both cancels. Where the short ones are an empty kernel, its
- * own slope is added. */
+/* The slope between short stretches and long ones: what is fixed in both cancels. Where the short ones are an empty
+ * kernel, its own slope is added. */
 double cuda_sample_ns(const struct cuda_chain *chain)
 {
     const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;
