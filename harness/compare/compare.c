@@ -51,18 +51,6 @@ const struct context_field context_fields[] = {
 };
 const size_t context_field_count = sizeof(context_fields) / sizeof(context_fields[0]);
 
-/* The fields that may differ, as bits. */
-static uint32_t allowed_fields(const struct selection *chosen)
-{
-    uint32_t allowed = 0;
-
-    for (size_t i = 0; i < context_field_count; i++)
-        allowed |= (uint32_t)context_fields[i].allowed << i;
-    for (size_t i = 0; chosen && i < chosen->count; i++)
-        allowed |= 1u << ((const struct context_field *)chosen->rows[i] - context_fields);
-    return allowed;
-}
-
 /* -- pairing ------------------------------------------------------------------------------------------- */
 
 static void add_cell(struct comparison *out, struct compared_gpu *gpu, const struct side_cell *base,
@@ -177,21 +165,19 @@ static bool is_comparable(struct comparison_cell *cell, uint32_t allowed)
     return refused == 0;
 }
 
-/* The value of an exact counter in NEW that BASE has not; BASE's median where there is none. A process that read
- * something else than every process of BASE has changed, even where the median has not. */
-static double exact_change(const struct side_counter *base, const struct side_counter *new_counter)
+/* The least and the greatest value that a process read. */
+static double least(const struct side_counter *counter)
 {
-    const double base_low = base->values ? base->values[0] : base->value;
-    const double base_high = base->values ? base->values[base->read - 1] : base->value;
-    const double low = new_counter->values ? new_counter->values[0] : new_counter->value;
-    const double high = new_counter->values ? new_counter->values[new_counter->read - 1] : new_counter->value;
-
-    if (new_counter->value != base->value)
-        return new_counter->value;
-    return low < base_low ? low : high > base_high ? high : base->value;
+    return counter->values ? counter->values[0] : counter->value;
 }
 
-/* Keeps counters that changed: exact ones at all, measured ones by more than the threshold, a share of BASE. */
+static double greatest(const struct side_counter *counter)
+{
+    return counter->values ? counter->values[counter->read - 1] : counter->value;
+}
+
+/* Keeps counters that changed: exact ones at all, measured ones by more than the threshold, a share of BASE. An exact one
+ * has changed where a process of NEW read something else than every process of BASE, even if the median has not. */
 static enum status compare_counters(struct comparison_cell *cell, double threshold)
 {
     const size_t count = cell->sides[BASE]->counter_count;
@@ -202,18 +188,21 @@ static enum status compare_counters(struct comparison_cell *cell, double thresho
     for (size_t i = 0; i < count; i++) {
         const struct side_counter *base = &cell->sides[BASE]->counters[i];
         const struct side_counter *new_counter = side_counter(cell->sides[NEW], base->name, i);
-        struct counter_change change = {base->name, base->kind, base->value, NAN};
-        bool exact;
+        double value;
+        bool exact, changed;
 
         if (base->read == 0 || !new_counter || new_counter->read == 0)
             continue;
         exact = base->kind == COUNTER_EXACT && new_counter->kind == COUNTER_EXACT;
-        change.new_value = exact ? exact_change(base, new_counter) : new_counter->value;
-        if (exact ? change.new_value == base->value
-                  : !(fabs(change.new_value - base->value) > threshold * fabs(base->value)))
-            continue;
-        cell->changes[cell->change_count++] = change;
-        cell->exact_differs |= exact;
+        value = new_counter->value;
+        if (exact && value == base->value && least(new_counter) < least(base))
+            value = least(new_counter);
+        else if (exact && value == base->value && greatest(new_counter) > greatest(base))
+            value = greatest(new_counter);
+        changed = exact ? value != base->value : fabs(value - base->value) > threshold * fabs(base->value);
+        if (changed)
+            cell->changes[cell->change_count++] = (struct counter_change){base->name, base->kind, base->value, value};
+        cell->exact_differs |= changed && exact;
     }
     if (cell->exact_differs && cell->sass_differs)
         note(cell, "the code differs: exact counters that differ are no regression by themselves");
@@ -285,23 +274,6 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     return status;
 }
 
-/* Takes over the answer. An exact counter that differs under the same code is a regression whatever the time says. */
-static void conclude(struct comparison_cell *cell)
-{
-    cell->verdict = cell->judged.verdict;
-    if (cell->verdict == VERDICT_INVALID) {
-        note(cell, "the times are too far apart for a ratio");
-        cell->timed = false;
-        return;
-    }
-    if (cell->exact_differs && !cell->sass_differs)
-        cell->verdict = VERDICT_REGRESSED;
-    for (size_t i = 0; i < SIDES; i++)
-        for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
-            if (cell->sides[i]->flags >> bit & 1)
-                note(cell, "%s is %s", side_names[i], cell_flag_names[bit]);
-}
-
 static enum status judge_cells(struct comparison *out, uint32_t allowed)
 {
     const char *base = out->sides[BASE]->identity.device.uuid, *new_uuid = out->sides[NEW]->identity.device.uuid;
@@ -339,9 +311,21 @@ static enum status judge_cells(struct comparison *out, uint32_t allowed)
     }
     if (status == STATUS_OK)
         status = judge(judged, count, &options);
-    for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++)
-        if (out->cells[i].timed)
-            conclude(&out->cells[i]);
+    for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
+        struct comparison_cell *cell = &out->cells[i];
+
+        if (!cell->timed)
+            continue;
+        cell->verdict = cell->judged.verdict;
+        cell->timed = cell->verdict != VERDICT_INVALID;
+        if (!cell->timed)
+            note(cell, "the times are too far apart for a ratio");
+        else if (cell->exact_differs && !cell->sass_differs) /* a regression whatever the time says */
+            cell->verdict = VERDICT_REGRESSED;
+        for (size_t bit = 0; cell->timed && bit < SIDES * CELL_FLAG_COUNT; bit++)
+            if (cell->sides[bit / CELL_FLAG_COUNT]->flags >> bit % CELL_FLAG_COUNT & 1)
+                note(cell, "%s is %s", side_names[bit / CELL_FLAG_COUNT], cell_flag_names[bit % CELL_FLAG_COUNT]);
+    }
     free(judged);
     return status;
 }
@@ -409,10 +393,15 @@ static enum status finish(struct comparison *out, uint32_t allowed)
 enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
                           struct comparison *out)
 {
-    const uint32_t allowed = allowed_fields(options->allowed);
+    const struct selection *chosen = options->allowed;
+    uint32_t allowed = 0; /* context fields that may differ: bit i is row i */
     size_t cells = 0;
     enum status status;
 
+    for (size_t i = 0; i < context_field_count; i++)
+        allowed |= (uint32_t)context_fields[i].allowed << i;
+    for (size_t i = 0; chosen && i < chosen->count; i++)
+        allowed |= 1u << ((const struct context_field *)chosen->rows[i] - context_fields);
     *out = (struct comparison){.sides = {&sides[BASE].total, &sides[NEW].total}, .options = *options};
     for (size_t i = 0; i < SIDES; i++)
         for (size_t k = 0; k < sides[i].count; k++)
