@@ -174,20 +174,13 @@ static const struct field level_rows[] = {
     {FIELD(field_swaps, struct geometry_level, "bank_swaps", bank_swap, NULLABLE)},
     {FIELD(field_text, struct geometry_level, "contradiction", contradiction, NULLABLE)},
 };
-static const struct field plateau_rows[] = {
-    {FIELD(field_uint32, struct plateau, "first_bytes", first_bytes, REQUIRED)},
-    {FIELD(field_uint32, struct plateau, "last_bytes", last_bytes, REQUIRED)},
-    {FIELD(field_number, struct plateau, "cycles", cycles, REQUIRED)},
-};
 static const struct objects levels = {OBJECTS(geometry_level, geometry, level_count), .fields = FIELDS(level_rows)};
-static const struct objects plateaus = {OBJECTS(plateau, geometry, plateau_count), .fields = FIELDS(plateau_rows)};
 static const struct field geometry_rows[] = {
     {GEOMETRY(field_uint32, "searched_bytes", searched_bytes)},
     {GEOMETRY(field_reference, "shared_carve_out", shared_carve_out)},
     {GEOMETRY(field_uint64, "walks", walks)},
     {GEOMETRY(field_uint64, "accesses", accesses)},
     {GEOMETRY(field_array, "levels", level), .of = &levels},
-    {GEOMETRY(field_array, "plateaus", plateau), .of = &plateaus},
 };
 
 static void write_geometry(cJSON *object, const struct field *field, const void *base)

@@ -15,7 +15,6 @@
 enum {
     CYCLES_MAX = 8192, /* slower accesses are outliers */
     SWEEP_STEP = 16,   /* bytes from access to access of the sweep, whose sizes are a quarter of an octave apart */
-    SWEEP_MAX = 128,   /* sizes */
     NOISE_MAX = 32,    /* cycles; levels are not told apart where noise is larger */
     SPREAD = 32,       /* see reach_at */
     LATENCIES_MIN = 32,
@@ -93,18 +92,13 @@ static void walk_all(struct search *search, uint32_t first, uint32_t warm_up, ui
     }
 }
 
-/* Walks regions of growing size again and again. Finds plateaus of their mean cycles, and the noise of an access. */
+/* Walks regions of growing size again and again. Finds the noise of an access. */
 static void sweep(struct search *search, struct pool *pool)
 {
-    struct geometry *out = search->out;
-    struct segment segments[SWEEP_MAX];
-    double means[SWEEP_MAX];
-    uint32_t bytes[SWEEP_MAX], *const ranges = search->cycles, noise;
-    size_t points = 0, found = 0;
+    uint32_t *const ranges = search->cycles, noise;
 
-    for (double size = 128; size <= search->words * (double)WORD_BYTES && points < SWEEP_MAX; size *= pow(2, 0.25)) {
+    for (double size = 128; size <= search->words * (double)WORD_BYTES; size *= pow(2, 0.25)) {
         const uint32_t count = (uint32_t)size / SWEEP_STEP;
-        double sum = 0; /* of the medians of each access */
 
         for (uint32_t i = 0; i < count; i++)
             search->address[i] = i * SWEEP_STEP;
@@ -115,18 +109,10 @@ static void sweep(struct search *search, struct pool *pool)
             for (uint32_t p = 0; p < SWEEP_PASSES; p++)
                 values[p] = search->cycles[p * count + i];
             pool_add(pool, stats_lower_median(values, SWEEP_PASSES));
-            sum += values[SWEEP_PASSES / 2];
         }
-        means[points] = sum / count;
-        bytes[points++] = count * SWEEP_STEP;
     }
-    if (points && search->status == STATUS_OK)
-        search->status = change_point_find(means, points, 1, 0.5, segments, &found);
-    if (!points)
+    if (!search->swept_count)
         return;
-    for (const struct segment *of = segments; of < segments + found && of < segments + GEOMETRY_PLATEAUS_MAX; of++)
-        out->plateau[out->plateau_count++] =
-            (struct plateau){bytes[of->first], bytes[of->first + of->count - 1], of->level};
     /* The deviation of one access from pass to pass: the median range of three values is 1.588 times it. */
     for (size_t i = 0; i < search->swept_count; i++)
         ranges[i] = search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];

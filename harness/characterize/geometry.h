@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "change_point.h"
 #include "stats.h"
 #include "status.h"
 
@@ -33,7 +32,7 @@ struct prober {
     enum status (*walk)(void *context, const struct probe_walk *walk, uint32_t *cycles);
 };
 
-enum { GEOMETRY_LEVELS_MAX = 6, GEOMETRY_REASON_BYTES = 200, GEOMETRY_PLATEAUS_MAX = 64, GEOMETRY_BANKS_MAX = 16 };
+enum { GEOMETRY_LEVELS_MAX = 6, GEOMETRY_REASON_BYTES = 200, GEOMETRY_BANKS_MAX = 16 };
 
 /* A number, or why there is none. */
 struct geometry_number {
@@ -57,20 +56,12 @@ struct geometry_level {
     char contradiction[GEOMETRY_REASON_BYTES]; /* findings that disagree with each other; "" where none do */
 };
 
-/* Sizes of a region, walked again and again, with about the same cycles. */
-struct plateau {
-    uint32_t first_bytes, last_bytes;
-    double cycles; /* mean of the accesses */
-};
-
 struct geometry {
     uint32_t searched_bytes; /* of memory */
     const char
         *shared_carve_out; /* the share of L1 that the walks left to shared memory; set by the caller, not owned */
     size_t level_count; /* the last one answers what no cache in the walked memory holds */
     struct geometry_level level[GEOMETRY_LEVELS_MAX];
-    size_t plateau_count;
-    struct plateau plateau[GEOMETRY_PLATEAUS_MAX];
     uint64_t walks, accesses; /* that the search took, warm-up included */
 };
 

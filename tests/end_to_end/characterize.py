@@ -33,7 +33,7 @@ GEOMETRY = {
 FINDINGS = ("fetch_bytes", "line_bytes", "fits_bytes", "capacity_bytes", "ways", "sets")
 
 FOUND = ("name", "path", "status", "reason", "numbers", "verdicts", "geometry", "groups")
-TEXTS = {"method", "reason", "sentence"}  # may be said better
+TEXTS = {"method", "reason", "sentence", "plateaus"}  # may be said better; plateaus are in older records alone
 
 
 def stripped(value):

@@ -86,7 +86,7 @@ PARAMETER(launch_blocks, "launch-blocks", "blocks of a launch; fit: as many as t
           "fit", 0)
 """
 
-EXPERIMENT = '    {"latency_anew", follows_l2, "global_l2", experiment_latency, .probes = ASKS(CHAIN)},\n'
+EXPERIMENT = '    {"latency_anew", follows, "global_l2", experiment_latency, .probes = ASKS(CHAIN)},\n'
 
 CARD, RESULT = "results/cards/h200.json", "results/h200/core-matrix.json"
 
@@ -276,7 +276,7 @@ class Addition(Changes):
         before, after = self.experiments(os.path.join(built(), "build/cbank")), self.experiments("build/cbank")
         added = after.pop("latency_anew")
         self.assertEqual((added["status"], added["evidence"]), ("skipped", []))
-        self.assertIn("the record is older than this experiment", added["reason"])
+        self.assertIn("the record lacks this experiment", added["reason"])
         self.assertEqual(after, before)
 
     def test_key_of_a_card(self):

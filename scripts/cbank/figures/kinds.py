@@ -289,15 +289,14 @@ ALL_FIT = re.compile(r"all of the (\d+) bytes")
 
 
 def walks(experiment):
-    """{bytes: (mean, 95th percentile)} of the series of walks in which the plateaus were found, in cycles."""
+    """{bytes: (mean, 95th percentile)} of the series of walks over the most sizes, in cycles."""
     series = {}
     for exchange in experiment["evidence"]:
         match = WALK.fullmatch(exchange["asked"])
         if match and match[1] == experiment["path"]:
             warm_up, accesses, step, count = (int(word) for word in match.groups()[1:])
             series.setdefault((warm_up, accesses, step), {})[step * count] = exchange["answer"]
-    ends = {plateau[key] for plateau in experiment["geometry"]["plateaus"] for key in ("first_bytes", "last_bytes")}
-    of = next((its for its in series.values() if ends and ends <= set(its)), {})
+    of = max(series.values(), key=len, default={})
     return {size: summary(of[size]) for size in sorted(of)}
 
 
