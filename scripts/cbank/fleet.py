@@ -529,8 +529,10 @@ def context(verdict):
 COLUMNS = (text.Column("verdict"), text.Column("GPUs"), text.Column("change", True), text.Column("spreads", True, 1), text.Column("since"))
 
 
-def cells_of(row):
-    return (row.kind, row.who, text.change(row.change), text.tenths(row.multiple), write_time(row.since_ms) if row.since_ms else "-")
+def columns_of(rows):
+    """Texts of COLUMNS."""
+    return [[row.kind for row in rows], [row.who for row in rows], text.changes([row.change for row in rows]),
+            text.tenths([row.multiple for row in rows]), [write_time(row.since_ms) if row.since_ms else "-" for row in rows]]
 
 
 def note_of(row):
@@ -539,17 +541,20 @@ def note_of(row):
 
 
 def table(verdict, color):
-    rows, bad = [cells_of(row) for row in verdict.rows], [KINDS[row.kind] for row in verdict.rows]
-    notes = [[f"what: {row.what}", *filter(None, [note_of(row)])] for row in verdict.rows]
+    rows = verdict.rows
+    notes = [[f"what: {row.what}", *filter(None, [note_of(row)])] for row in rows]
     lines = text.paragraph(summary(verdict)) + text.paragraph(context(verdict))
-    return "\n".join(lines + (["", *text.table(COLUMNS, rows, notes, bad, color)] if rows else [])) + "\n"
+    if rows:
+        lines += ["", *text.table(COLUMNS, columns_of(rows), notes, [KINDS[row.kind] for row in rows], color)]
+    return "\n".join(lines) + "\n"
 
 
 def markdown(verdict):
-    rows = [(*cells_of(row), row.what, note_of(row)) for row in verdict.rows]
+    rows = verdict.rows
     columns = (*COLUMNS, text.Column("what"), text.Column("notes"))
+    cells = [*columns_of(rows), [row.what for row in rows], list(map(note_of, rows))]
     lines = [f"**cbank fleet: {summary(verdict)}**", "", text.markdown_text(context(verdict))]
-    return "\n".join(lines + (["", *text.markdown(columns, rows, [KINDS[row.kind] for row in verdict.rows])] if rows else [])) + "\n"
+    return "\n".join(lines + (["", *text.markdown(columns, cells, [KINDS[row.kind] for row in rows])] if rows else [])) + "\n"
 
 
 def junit(verdict):
@@ -557,7 +562,7 @@ def junit(verdict):
     failing = verdict.failing()
 
     def line(row):
-        parts = [f"{row.kind}: {row.what}", *([text.change(row.change)] if row.change is not None else []),
+        parts = [f"{row.kind}: {row.what}", *(text.changes([row.change]) if row.change is not None else []),
                  *([f"{'slowly since' if row.drift else 'since'} {write_time(row.since_ms)}"] if row.since_ms else []), row.why]
         return ", ".join(filter(None, parts))
 

@@ -312,16 +312,14 @@ class View:
         starts = np.flatnonzero(np.diff(cells, prepend=-1)).tolist()
         return [(self.history.names[cells[first]], first, end) for first, end in zip(starts, [*starts[1:], len(cells)])]
 
-    def table(self):
-        """Texts of the columns that people see."""
-        heads = [tuple(printable(value or "-") for value in (of["engine"], "modelled" if of["modelled"] else "measured", of["name"],
-                                                            text.short_uuid(of["uuid"] or ""), of["host"], of["driver"])) for of in self.history.setups]
-        changes = map(text.change, self.of_points("change"))
-        if self.series:
-            values = zip(map(text.nanoseconds, self.of_points("ns")), map(text.half_width, self.of_points("half")), changes)
-        else:
-            values = zip(map(str, self.of_runs("cells")), changes)
-        return [(started, *heads[setup], *of) for started, setup, of in zip(self.started, self.setups, values)]
+    def columns(self):
+        """Texts of COLUMNS, for people."""
+        heads = list(zip(*[tuple(printable(value or "-") for value in (of["engine"], "modelled" if of["modelled"] else "measured", of["name"],
+                                                                      text.short_uuid(of["uuid"] or ""), of["host"], of["driver"]))
+                           for of in self.history.setups]))
+        points, change = self.history.points, text.changes(self.of_points("change", np.nan))
+        own = [text.times(points["ns"][self.points]), text.half_widths(points["half"][self.points])] if self.series else [list(map(str, self.of_runs("cells")))]
+        return [self.started, *([head[setup] for setup in self.setups] for head in heads), *own, change]
 
     def notes(self):
         """Lines below each run: how many cells failed, and which became slower most."""
@@ -367,33 +365,33 @@ def forgotten_json(row):
 
 
 def below(history, changes, lines):
-    """What people are told below the rows. lines: text.table or text.markdown."""
-    tables = []
-    if changes:
-        of = [change_json(history, change) for change in changes]
-        rows = [tuple(printable(value or "-") for value in (row["since_utc"], text.short_uuid(row["uuid"] or ""), row["host"], text.change(row["change"]),
-                                                           f"{text.change(row['ci_low'])} to {text.change(row['ci_high'])}")) for row in of]
-        notes = [[f"cell: {row['cell']}", *([f"with it: {row['with']}"] if row["with"] else [])] for row in of]
-        tables.append(("Levels that changed:", CHANGE_COLUMNS, rows, notes))
-    if history.forgotten:
-        of = list(map(forgotten_json, history.forgotten))
-        rows = [tuple(printable(row[key] or "-") for key in ("started_utc", "uuid", "file", "forgotten_utc", "hash")) for row in of]
-        tables.append(("Runs that cbank forget took out:", FORGOTTEN_COLUMNS, rows, [[f"why: {printable(row['why'])}"] if row["why"] else [] for row in of]))
-    return [line for title, columns, rows, notes in tables for line in ("", title, *lines(columns, rows, notes))]
-
-
-def show(history, view, changes, markdown):
-    """Lines for people."""
-    rows, notes = view.table(), None if view.series else view.notes()
-    if markdown:
-        def lines(columns, of, below_them):
-            return ["", *text.markdown((*columns, text.Column("notes")) if below_them else columns,
-                                       [(*row, "; ".join(note)) for row, note in zip(of, below_them)] if below_them else of)]
-    else:
-        lines = text.table
+    """Lines below the rows, for people. lines: of a table."""
     out = []
+    if changes:
+        rows = [change_json(history, change) for change in changes]
+        low, high = (text.changes([row[key] for row in rows]) for key in ("ci_low", "ci_high"))
+        cells = [[row["since_utc"] for row in rows], [text.short_uuid(row["uuid"] or "") or "-" for row in rows],
+                 [printable(row["host"] or "-") for row in rows], text.changes([row["change"] for row in rows]), list(map("{} to {}".format, low, high))]
+        notes = [[f"cell: {row['cell']}", *([f"with it: {row['with']}"] if row["with"] else [])] for row in rows]
+        out += ["", "Levels that changed:", *lines(CHANGE_COLUMNS, cells, notes)]
+    if history.forgotten:
+        rows = list(map(forgotten_json, history.forgotten))
+        cells = [[printable(row[key] or "-") for row in rows] for key in ("started_utc", "uuid", "file", "forgotten_utc", "hash")]
+        notes = [[f"why: {printable(row['why'])}"] if row["why"] else [] for row in rows]
+        out += ["", "Runs that cbank forget took out:", *lines(FORGOTTEN_COLUMNS, cells, notes)]
+    return out
+
+
+def markdown(columns, cells, notes):
+    """As text.table, with the notes as a column."""
+    return ["", *(text.markdown((*columns, text.Column("notes")), [*cells, list(map("; ".join, notes))]) if notes else text.markdown(columns, cells))]
+
+
+def show(history, view, changes, lines):
+    """Lines for people: a table for each cell, or one of all runs."""
+    columns, notes, out = view.columns(), None if view.series else view.notes(), []
     for cell, first, end in view.titles():
-        out += [""] * bool(out) + [cell] * bool(cell) + lines(COLUMNS[view.series], rows[first:end], notes)
+        out += [""] * bool(out) + [cell] * bool(cell) + lines(COLUMNS[view.series], [of[first:end] for of in columns], notes)
     return out + below(history, changes, lines)
 
 
@@ -442,5 +440,5 @@ def main(words):
     elif options.csv:
         text.write("-", text.csv_text(*csv_rows(view), options.raw))
     else:
-        text.write("-", "\n".join(show(history, view, changes, options.markdown)) + "\n")
+        text.write("-", "\n".join(show(history, view, changes, markdown if options.markdown else text.table)) + "\n")
     return 0

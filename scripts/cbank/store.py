@@ -128,16 +128,16 @@ def open_in_memory():
 # ---- Documents -------------------------------------------------------------------------------------------------------
 
 
+TEXT, OBJECT = (str, type(None)), (dict, type(None))  # kinds of members that may be null
+COUNTERS = {}  # JSON of counters that were met, by what they say
+
+
 def member(of, key, kinds, what=""):
     """A member that has to be there and of that kind."""
     value = of.get(key, of)
-    if value is of or not isinstance(value, kinds) or isinstance(value, bool) and bool not in (kinds if isinstance(kinds, tuple) else (kinds,)):
+    if value is of or not isinstance(value, kinds):
         raise ValueError(f"{what}{key} {'is missing' if value is of else 'is not of the right kind'}")
     return value
-
-
-TEXT = (str, type(None))
-NUMBER = (int, float, type(None))
 
 
 def number(of, key, what=""):
@@ -151,41 +151,44 @@ def number(of, key, what=""):
 
 
 def exact_counters(cell, what):
-    """Exact counters of a cell as JSON."""
-    exact = {}
-    for name, counter in member(cell, "counters", (dict, type(None)), what).items() if cell.get("counters") else ():
-        if member(counter, "kind", str, what) == "exact":
-            exact[name] = [member(counter, "status", str, what), *(
-                float(value) if isinstance(value, str) else value for value in (counter.get("value"), counter.get("expected")))]
-    return json.dumps(exact, separators=(",", ":"), allow_nan=False)
+    """Exact counters of a cell as JSON. Most cells read what others read before."""
+    try:
+        key = tuple([(name, counter["status"], counter["value"], counter["expected"])
+                     for name, counter in (cell["counters"] or {}).items() if counter["kind"] == "exact"])
+        if key not in COUNTERS:
+            COUNTERS[key] = json.dumps({name: [status, *(None if value is None else float(value) for value in values)]
+                                        for name, status, *values in key}, separators=(",", ":"), allow_nan=False)
+        return COUNTERS[key]
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{what}counters is not of the right kind") from error
 
 
 def time_of(cell, index):
-    """What the table times keeps of a cell, with identity, kernel's hash and counters in place of their keys."""
+    """A row of the table times, with the identity, the kernel's hash and the counters in place of their keys."""
     what = f"cells[{index}]."
     status, time_ns = member(cell, "status", str, what), cell.get("time_ns") or {}
     kernel, flags = cell.get("kernel") or {}, member(cell, "flags", list, what)
     identity = member(cell, "identity", str, what)
     if status not in STATUSES or not all(isinstance(flag, str) and flag.isidentifier() for flag in flags):
         raise ValueError(f"{what}{'flags' if status in STATUSES else 'status'} has an unknown word")
-    if len(identity.split("/")) < 6:
+    if identity.count("/") < 5:
         raise ValueError(f"{what}identity is no identity")
     value = number(time_ns, "value", what + "time_ns.") if status == "ok" else None
     if status == "ok" and not (value and value > 0):
         raise ValueError(f"{what}time_ns.value is no time")
     return (identity, value, number(time_ns, "ci_low", what), number(time_ns, "ci_high", what), " ".join(flags) or None,
-            number(cell, "sm_clock_mhz", what), status, member(cell, "reason", TEXT, what), bool(member(cell, "verified", bool, what)),
+            number(cell, "sm_clock_mhz", what), status, member(cell, "reason", TEXT, what), member(cell, "verified", bool, what),
             member(kernel, "sass_sha256", TEXT, what) if kernel else None, exact_counters(cell, what))
 
 
 def setup_of(result):
-    """What the table setups keeps, in its order."""
-    device, host = member(result, "device", dict), member(result, "host", (dict, type(None))) or {}
-    geometry = {key: device.get(key) for key in GEOMETRY}
-    return (member(device, "uuid", TEXT, "device.") or None, member(device, "name", str, "device."), member(result, "engine", str),
-            result["engine"] == "model",
-            host.get("name") or None, host.get("slot") or None, device.get("driver") or None, device.get("vbios") or None,
-            json.dumps(geometry, separators=(",", ":")))
+    """A row of the table setups, without its keys."""
+    device, host = member(result, "device", dict), member(result, "host", OBJECT) or {}
+    engine = member(result, "engine", str)
+    texts = [member(of, key, TEXT, what) or None if key in of else None
+             for of, key, what in ((host, "name", "host."), (host, "slot", "host."), (device, "driver", "device."), (device, "vbios", "device."))]
+    return (member(device, "uuid", TEXT, "device.") or None, member(device, "name", str, "device."), engine, engine == "model", *texts,
+            json.dumps({key: device.get(key) for key in GEOMETRY}, separators=(",", ":"), allow_nan=False))
 
 
 def take_result(result):
@@ -198,9 +201,10 @@ def take_result(result):
     times = [time_of(cell, index) for index, cell in enumerate(member(result, "cells", list))]
     if len({row[0] for row in times}) < len(times):
         raise ValueError("a cell is twice in the result; remove one of the two")
-    host, tool = result.get("host") or {}, member(result, "tool", dict)
-    return {"setup": setup_of(result), "started": started, "finished": finished, "job": host.get("job"),
-            "version": tool.get("version"), "commit": tool.get("git_commit"), "complete": member(result, "complete", bool), "times": times}
+    host, tool = member(result, "host", OBJECT) or {}, member(result, "tool", dict)
+    return {"setup": setup_of(result), "started": started, "finished": finished, "job": member(host, "job", TEXT, "host.") if host else None,
+            "version": member(tool, "version", TEXT, "tool."), "commit": member(tool, "git_commit", TEXT, "tool."),
+            "complete": member(result, "complete", bool), "times": times}
 
 
 def take_calibration(calibration):

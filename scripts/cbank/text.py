@@ -12,6 +12,8 @@ import tempfile
 import textwrap
 from collections import namedtuple
 
+import numpy as np
+
 from .errors import Failure, printable
 
 TEXT_WIDTH = 80
@@ -19,48 +21,43 @@ TEXT_WIDTH = 80
 # heading; right: numbers; rank: the column with the highest one goes first where the table is too wide, 0 never goes.
 Column = namedtuple("Column", "heading right rank", defaults=(False, 0))
 
-# ---- Numbers ---------------------------------------------------------------------------------------------------------
+# ---- Numbers: texts of arrays, a dash for what is not known ----------------------------------------------------------
 
 
-def known(value):
-    return value is not None and math.isfinite(value)
+def formatted(values, *classes, unknown="-"):
+    """Texts of numbers. A class is (limit, template): numbers below the limit take the template of the first such class."""
+    values = np.asarray(values, dtype=float)
+    which = np.where(np.isfinite(values), np.searchsorted([limit for limit, _ in classes], np.abs(values), side="right"), -1)
+    texts = np.full(len(values), unknown, dtype=object)
+    for index, (_, template) in enumerate(classes):
+        chosen = np.flatnonzero(which == index)
+        if len(chosen):  # one template for all: a call for each number takes ten times as long
+            texts[chosen] = ("\n".join([template] * len(chosen)) % tuple(values[chosen].tolist())).split("\n")
+    return texts.tolist()
 
 
-def digits(value, limits, unit=""):
-    """A number with three digits or so: `limits` are those from where it has one decimal less, from two or three on."""
-    places = len(limits)
-    for limit in limits:
-        places -= abs(value) >= limit
-    return f"{value:.{places}f}{unit}"
+def changes(values):
+    """Relative changes: +1.50%."""
+    return formatted(100 * np.asarray(values, dtype=float), (9.995, "%+.2f%%"), (99.95, "%+.1f%%"), (999.5, "%+.0f%%"), (math.inf, "%+.3g%%"))
 
 
-def change(value):
-    """A relative change: +1.50%."""
-    if not known(value):
-        return "-"
-    percent = 100 * value
-    if abs(percent) >= 999.5:
-        return f"{percent:+.3g}%"
-    return ("-" if math.copysign(1, percent) < 0 else "+") + digits(abs(percent), (9.995, 99.95), "%")
+def half_widths(values):
+    return formatted(100 * np.asarray(values, dtype=float), (9.995, "±%.2f%%"), (99.95, "±%.1f%%"), (math.inf, "±%.0f%%"), unknown="±?")
 
 
-def half_width(value):
-    return "±" + digits(100 * value, (9.995, 99.95), "%") if known(value) else "±?"
+def times(ns):
+    """Times in ns, us, ms or s."""
+    ns = np.asarray(ns, dtype=float)
+    with np.errstate(invalid="ignore"):
+        unit = np.searchsorted([999.95, 999.95e3, 999.95e6], np.abs(ns), side="right")
+    texts = np.empty(len(ns), dtype=object)
+    for index, name in enumerate(("ns", "us", "ms", "s")):
+        texts[unit == index] = formatted(ns[unit == index] / 1000 ** index, (9.9995, f"%.3f {name}"), (99.995, f"%.2f {name}"), (math.inf, f"%.1f {name}"))
+    return texts.tolist()
 
 
-def nanoseconds(value):
-    """A time in ns, us, ms or s."""
-    if not known(value):
-        return "-"
-    for unit in ("ns", "us", "ms", "s"):
-        if abs(value) < 999.95 or unit == "s":
-            return digits(value, (9.9995, 99.995, math.inf), f" {unit}")
-        value /= 1000
-    return None
-
-
-def tenths(value):
-    return f"{value:.1f}" if known(value) else "-"
+def tenths(values):
+    return formatted(values, (math.inf, "%.1f"))
 
 
 def short_uuid(uuid):
@@ -82,28 +79,25 @@ def use_color(when):
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def fit(columns, rows, room):
-    """(index, width) of the columns that fit into the room."""
-    widths = [max([len(column.heading), *map(len, cells)]) for column, cells in zip(columns, zip(*rows) if rows else [()] * len(columns))]
+def fit(columns, cells, room):
+    """(index, width) of the columns that fit into the room. cells: the texts of each column."""
+    widths = [max(len(column.heading), max(map(len, of), default=0)) for column, of in zip(columns, cells)]
     shown = list(range(len(columns)))
     while sum(widths[i] + 2 for i in shown) - 2 > room and any(columns[i].rank for i in shown):
         shown.remove(max(shown, key=lambda i: columns[i].rank))
     return [(i, widths[i]) for i in shown]
 
 
-def table(columns, rows, notes=None, bad=None, color=False):
-    """Lines of a table. notes: lines below each row; bad: whether the first cell of a row is bad, and then red."""
-    shown = fit(columns, rows, width())
-    line = "  ".join(f"%{'' if columns[i].right else '-'}{of}s" for i, of in shown)
-    index = [i for i, _ in shown]
-    lines = [(line % tuple(columns[i].heading for i in index)).rstrip()]
-    for number, row in enumerate(rows):
-        text = (line % tuple([row[i] for i in index])).rstrip()
-        if color and bad and bad[number]:
-            text = f"\033[1;31m{row[0]}\033[0m{text[len(row[0]):]}"
-        lines.append(text)
-        if notes:
-            lines += ["    " + note for note in notes[number]]
+def table(columns, cells, notes=None, bad=None, color=False):
+    """Lines of a table. cells: the texts of each column; notes: lines below each row; bad: rows with a red first cell."""
+    shown = fit(columns, cells, width())
+    template = "  ".join(f"%{'' if columns[i].right else '-'}{of}s" for i, of in shown)
+    rows = zip(*(cells[i] for i, _ in shown))
+    lines = [(template % row).rstrip() for row in (tuple(columns[i].heading for i, _ in shown), *rows)]
+    if color and bad:
+        lines[1:] = [f"\033[1;31m{first}\033[0m{line[len(first):]}" if is_bad else line for line, first, is_bad in zip(lines[1:], cells[0], bad)]
+    if notes:
+        lines[1:] = [line for row, below in zip(lines[1:], notes) for line in (row, *("    " + note for note in below))]
     return lines
 
 
@@ -119,15 +113,14 @@ def markdown_text(text):
     return text
 
 
-def markdown(columns, rows, bad=None):
-    lines = ["| " + " | ".join(column.heading for column in columns) + " |",
-             "|" + "|".join("--:" if column.right else "---" for column in columns) + "|"]
-    for number, row in enumerate(rows):
-        cells = [markdown_text(cell) for cell in row]
-        if bad and bad[number]:
-            cells[0] = f"**{cells[0]}**"
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+def markdown(columns, cells, bad=None):
+    """Lines of the same table in Markdown."""
+    cells = [list(map(markdown_text, of)) for of in cells]
+    if bad:
+        cells[0] = [f"**{text}**" if is_bad else text for text, is_bad in zip(cells[0], bad)]
+    rows = ["| " + " | ".join(row) + " |" for row in ([column.heading for column in columns], *zip(*cells))]
+    rows.insert(1, "|" + "|".join("--:" if column.right else "---" for column in columns) + "|")
+    return rows
 
 
 def csv_text(keys, rows, raw):
