@@ -65,7 +65,14 @@ measure() {
 
 node() {
     [ $# -ge 1 ] || usage
-    folder=$1/${SLURMD_NODENAME:-$(hostname -s)}
+    # Without a name all nodes would share one folder, and all but the first would measure nothing.
+    name=${SLURMD_NODENAME:-$(uname -n 2>/dev/null)}
+    name=${name%%.*}
+    [ -n "$name" ] || {
+        echo "fleet_run.sh: this node has no name; set SLURMD_NODENAME" >&2
+        exit 2
+    }
+    folder=$1/$name
     shift
     mkdir -p "$folder" || exit 2
     [ "$(cat "$folder/status" 2>/dev/null)" = 0 ] && exit 0
@@ -78,7 +85,7 @@ node() {
 
 # ---- When all nodes have ended
 
-# What came of the folder of one node; nothing where all went well.
+# Says how the folder of one node failed; nothing where all went well.
 failure() {
     if [ ! -d "$1" ]; then
         echo "did not answer"

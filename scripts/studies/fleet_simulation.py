@@ -113,14 +113,13 @@ def simulate(gpus, small):
 
 def show(rows):
     """A table in Markdown."""
-    print("| planted | tails | GPUs | nights of past | verdicts | found | right within a night | other findings |")
-    print("|---|---|--:|--:|--:|--:|--:|--:|")
-    names = {"none": "nothing", "step": "+1.5 % of a GPU", "drift": "+3 % in 30 nights", "driver": "+1 % of all"}
+    print("| planted | noise | nights before | found | date right | other findings |\n|---|---|--:|--:|--:|--:|")
+    names = {"none": "nothing", "step": "+1.5 %, a GPU", "drift": "+3 %, slowly", "driver": "+1 %, all"}
     for row in rows:
         found, dated = (f"{row[key]} of {row['planted']}" if row["planted"] else "-" for key in ("found", "dated"))
         past = "1 to 60" if row["plant"] == "none" else row["nights"] - 2 if row["plant"] != "drift" else row["nights"] - 30
-        print(f"| {names[row['plant']]} | {row['tails']} | {row['gpus']} | {past} | {row['verdicts']} | {found} |"
-              f" {'-' if row['plant'] == 'drift' else dated} | {row['others']} |")
+        print(f"| {names[row['plant']]} | {row['tails']} | {past} | {found} | {'-' if row['plant'] == 'drift' else dated} |"
+              f" {row['others']} in {row['verdicts']} |")
 
 
 def main():

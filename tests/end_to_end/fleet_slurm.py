@@ -204,7 +204,7 @@ class Nodes(Case):
             os.remove(os.path.join(self.night, "n1/status"))
 
     def test_a_run_that_is_killed(self):
-        """What it had is resumed; a name that was reserved alone is not in the way."""
+        """A killed run is resumed. A file name that was reserved alone is not in the way."""
         self.set("n1", "devices=2,pace=1")
         with subprocess.Popen([os.path.join(ROOT, "scripts/fleet_run.sh"), "node", self.night, *PLAN, "--sample-us",
                                "2000", "--max-seconds", "0.5", "--max-noise", "0.001"], start_new_session=True,
@@ -231,7 +231,7 @@ class Nodes(Case):
         return done
 
     def test_what_a_node_left_half_done(self):
-        """A reserved name is nothing, and a damaged file is said; neither keeps anybody from the verdict."""
+        """A reserved name counts as nothing, and a damaged file is named. Both leave the verdict on the others."""
         self.node("n1")
         os.makedirs(os.path.join(self.night, "n2"))
         with open(os.path.join(self.night, "n2/cbank-cuda-reserved.json"), "w", encoding="utf-8"):
@@ -242,7 +242,7 @@ class Nodes(Case):
         with open(os.path.join(self.night, "n2/cbank-cuda-cut.json"), "w", encoding="utf-8") as file:
             file.write("{")
         done = self.end(2, "n1", "n2")
-        self.assertIn("n2/cbank-cuda-cut.json:1:2: the text ends too early", done.stderr)
+        self.assertRegex(done.stderr, "n2/cbank-cuda-cut.json: .*line 1 column 2")
         self.assertRegex(done.stdout, "(?s)0 new, 2 known, 1 refused.*2 of 2 GPUs answered")
 
     def test_a_night_without_results(self):
@@ -254,6 +254,16 @@ class Nodes(Case):
         done = self.end(2, "n1")
         self.assertEqual(done.stdout, "node n1 did not end\n")
         self.assertIn("has no .json file", done.stderr)
+
+    def test_a_node_without_a_name_measures_nothing(self):
+        """In a shared folder, nodes without names would be one node."""
+        with open(os.open(self.path("uname"), os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n")
+        environment = {key: value for key, value in os.environ.items() if key != "SLURMD_NODENAME"}
+        done = subprocess.run([os.path.join(ROOT, "scripts/fleet_run.sh"), "node", self.night, *PLAN], capture_output=True, text=True,
+                              env={**environment, "CBANK": self.program, "PATH": self.folder + ":" + os.environ["PATH"]}, check=False)
+        self.assertEqual((done.returncode, os.path.exists(self.night)), (2, False))
+        self.assertIn("set SLURMD_NODENAME", done.stderr)
 
     def test_usage(self):
         for arguments in ([], ["neither"], ["node"], ["end", self.night]):
