@@ -9,7 +9,6 @@ import argparse
 import datetime
 import json
 import math
-import sqlite3
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from .change_points import medians
 from .errors import FINDING, Failure, printable, say
 from .fleet_statistics import AGAINST, LEVELS, PAST, PEERS, Limits, find, judge, members_of
 from .noise import Known, error_within
-from .store import damaged, open_to_read, read_time, write_time
+from .store import open_to_read, read_time, whole, write_time
 
 HOUR_MS, DAY_MS = 3600_000, 86400_000
 CLOCK_SLACK_MS = 600_000
@@ -44,31 +43,27 @@ slower, or differs. In place of any file that is written, - is standard output, 
 
 @dataclass
 class Gpu:
-    """A board, by its UUID; without one, by host and slot. Texts are "" where they are not known; those of its last run."""
+    """A board, by its UUID; without one, by host and slot. Texts are those of its last run, "" where they are not known."""
 
     uuid: str
     name: str
-    modelled: bool
-    last: int = 0  # its last run
-    answered: bool = False  # it ran in the last night
-    model: int = -1  # of one that answered: its model, and which of its GPUs it is
+    modelled: int  # 1: its times are predictions
+    last: int  # its last run
+    answered: bool  # it ran in the last night
+    host: str
+    slot: str
+    driver: str
+    vbios: str
+    geometry: str
+    model: int = -1  # of one that answered: its model, and its number there
     member: int = -1
-    host: str = ""
-    slot: str = ""
-    driver: str = ""
-    vbios: str = ""
-    geometry: str = ""
 
     def group(self, level):
         return {"model": self.name, "driver": self.driver, "vbios": self.vbios, "node": self.host}[level]
 
-    def place(self):
-        """Where it sits: n17:07:00.0."""
-        return place(self.host, self.slot)
-
     def label(self):
         """By place and UUID: n17:07:00.0 GPU-33a20bea."""
-        return " ".join(filter(None, (self.place(), text.short_uuid(self.uuid)))) or self.name
+        return " ".join(filter(None, (place(self.host, self.slot), text.short_uuid(self.uuid)))) or self.name
 
     def json(self):
         return {"uuid": self.uuid or None, "name": self.name, "host": self.host or None, "slot": self.slot or None}
@@ -78,8 +73,6 @@ class Gpu:
 class Model:
     """All GPUs of a name that answered."""
 
-    name: str
-    modelled: bool
     gpus: list = field(default_factory=list)  # of the fleet
     groups: dict = field(default_factory=dict)  # {level: number of the group of each GPU}
     base: np.ndarray | None = None  # [GPUs, rounds]: of the baseline
@@ -103,6 +96,7 @@ class Row:
 
 
 def place(host, slot):
+    """Where a board sits: n17:07:00.0."""
     slot = slot.removeprefix(DOMAIN)
     return f"{host}:{slot}" if host and slot else host + slot
 
@@ -111,7 +105,9 @@ def place(host, slot):
 
 
 class Fleet:
-    """What a store says of many GPUs, night by night. runs are arrays, in the order of their starts."""
+    """Many GPUs of a store, night by night.
+
+    Arrays have an element for each run, in the order of starts: run_id, started, setup, gpu, night, round, model, member."""
 
     def __init__(self, path, store, nights, gap_hours, baseline):
         self.path, self.store, self.baseline = path, store, baseline
@@ -134,7 +130,6 @@ class Fleet:
             of = self.setups[setup_id]
             key = (of["uuid"], of["name"], of["modelled"], *(() if of["uuid"] else (of["host"], of["slot"])))
             gpu_of[setup_id] = numbers.setdefault(key, len(numbers))
-        self.gpus = [Gpu(key[0], key[1], bool(key[2])) for key in numbers]
         self.gpu = np.array([gpu_of[setup_id] for setup_id in self.setup.tolist()])
 
     def find_nights(self, gap_hours, nights):
@@ -145,8 +140,7 @@ class Fleet:
         self.run_id, self.started, self.setup, self.gpu, self.night = (
             of[kept] for of in (self.run_id, self.started, self.setup, self.gpu, self.night - dropped))
         there = np.unique(self.gpu)
-        self.gpus = [self.gpus[i] for i in there]
-        self.gpu = np.searchsorted(there, self.gpu)
+        self.gpu = np.searchsorted(there, self.gpu)  # GPUs without a run left are gone
         order = np.lexsort((np.arange(len(self.gpu)), self.gpu, self.night))
         first = np.flatnonzero(np.diff(self.night[order] * len(there) + self.gpu[order], prepend=-1))
         nth = np.empty(len(order), dtype=int)  # run of its GPU in that night
@@ -159,20 +153,18 @@ class Fleet:
         self.round = self.first_round[self.night] + nth
         self.night_of_round = np.repeat(np.arange(self.nights), rounds)
         self.first_ms = self.started[np.searchsorted(self.night, np.arange(self.nights))]
-        for i, last in enumerate(dict(zip(self.gpu.tolist(), range(len(self.gpu)))).items()):
-            gpu, of = self.gpus[last[0]], self.setups[int(self.setup[last[1]])]
-            gpu.last, gpu.answered = last[1], bool(self.night[last[1]] == self.nights - 1)
-            for key in ("host", "slot", "driver", "vbios", "geometry"):
-                setattr(gpu, key, of[key])
 
     def find_models(self):
+        last = dict(zip(self.gpu.tolist(), range(len(self.gpu))))
+        self.gpus = [Gpu(last=last[i], answered=bool(self.night[last[i]] == self.nights - 1), **self.setup_of(last[i])) for i in range(len(last))]
         models = {}
         for number, gpu in enumerate(self.gpus):
             if gpu.answered:
-                model = models.setdefault((gpu.name, gpu.modelled), Model(gpu.name, gpu.modelled))
+                model = models.setdefault((gpu.name, gpu.modelled), Model())
                 gpu.model, gpu.member = list(models).index((gpu.name, gpu.modelled)), len(model.gpus)
                 model.gpus.append(number)
         self.models = list(models.values())
+        self.model, self.member = (np.array([getattr(gpu, key) for gpu in self.gpus])[self.gpu] for key in ("model", "member"))
         for model in self.models:
             for level in LEVELS[1:-1]:
                 keys = [self.gpus[number].group(level) or number for number in model.gpus]
@@ -181,23 +173,17 @@ class Fleet:
 
     def find_baseline(self):
         """Marks the runs of the baseline: with a driver, or until a date."""
-        answered = np.array([gpu.answered for gpu in self.gpus])[self.gpu]
-        if self.baseline:
-            until = date_of(self.baseline)
-            if until is None:
-                based = np.array([self.setups[setup_id]["driver"] == self.baseline for setup_id in self.setup.tolist()])
-            else:
-                based = self.started <= until
-            if not (based & answered).any():
-                drivers = ", ".join(dict.fromkeys(self.setups[setup_id]["driver"] for setup_id in self.setup.tolist()))
-                raise Failure(f"--baseline {self.baseline}: {self.path} has no run of that driver or until that date; drivers: {drivers}")
-        model, member = (np.array([getattr(gpu, key) for gpu in self.gpus])[self.gpu] for key in ("model", "member"))
-        for number, of in enumerate(self.models):
-            runs = np.flatnonzero(model == number)
-            of.runs, of.members = runs, member[runs]
-            if self.baseline:
-                of.base = np.zeros((len(of.gpus), self.rounds), dtype=bool)
-                of.base[of.members[based[runs]], self.round[runs[based[runs]]]] = True
+        if not self.baseline:
+            return
+        drivers = [self.setups[setup_id]["driver"] for setup_id in self.setup.tolist()]
+        until = date_of(self.baseline)
+        based = self.started <= until if until is not None else np.array(drivers) == self.baseline
+        if not (based & (self.model >= 0)).any():
+            raise Failure(f"--baseline {self.baseline}: {self.path} has no run of that driver or until that date; drivers: {', '.join(dict.fromkeys(drivers))}")
+        for number, model in enumerate(self.models):
+            runs = np.flatnonzero((self.model == number) & based)
+            model.base = np.zeros((len(model.gpus), self.rounds), dtype=bool)
+            model.base[self.member[runs], self.round[runs]] = True
 
     def read_times(self):
         """Times of all cells that some GPU has in the last night."""
@@ -206,11 +192,8 @@ class Fleet:
         self.cells = []  # (key of the store, identity, path)
         place_of = np.full(int(self.run_id.max()) + 1, -1)
         place_of[self.run_id] = np.arange(len(self.run_id))
-        model_of = np.array([gpu.model for gpu in self.gpus])[self.gpu]
-        member_of = np.array([gpu.member for gpu in self.gpus])[self.gpu]
-        is_last = self.night == self.nights - 1
         kind = np.dtype([("run", "i8"), ("ns", "f8")])
-        first = int(self.run_id[model_of >= 0].min())
+        first = int(self.run_id[self.model >= 0].min())
         for identity_id, identity in self.store.execute("SELECT identity_id, identity FROM identities ORDER BY identity").fetchall():
             parts = identity.split("/")
             if len(parts) < 6 or parts[5] not in REGIMES:
@@ -219,17 +202,16 @@ class Fleet:
                                                   " ORDER BY run_id", (identity_id, first)), kind)
             rows = rows[rows["run"] < len(place_of)]
             runs = place_of[rows["run"]]
-            good = runs >= 0
-            good[good] = model_of[runs[good]] >= 0
+            good = (runs >= 0) & (self.model[runs] >= 0)
             runs, logs = runs[good], np.log(rows["ns"][good])
-            latest = is_last[runs]
+            latest = self.night[runs] == self.nights - 1
             if not latest.any():
                 continue
             self.cells.append((identity_id, identity, parts[1]))
             for number, model in enumerate(self.models):
-                of = model_of[runs] == number
+                of = self.model[runs] == number
                 log_ns = np.full((len(model.gpus), self.rounds), np.nan)
-                log_ns[member_of[runs[of]], self.round[runs[of]]] = logs[of]
+                log_ns[self.member[runs[of]], self.round[runs[of]]] = logs[of]
                 last = np.flatnonzero(of & latest)
                 model.cells.append((log_ns, self.known_before(known, model, identity_id, identity, runs[last[-1]]) if len(last) else (0, 0)))
 
@@ -239,13 +221,15 @@ class Fleet:
         ns, low, high, sha = self.store.execute("SELECT time_ns, ci_low_ns, ci_high_ns, sass_sha256 FROM times LEFT JOIN kernels USING (kernel_id)"
                                                 " WHERE identity_id = ? AND run_id = ?", (identity_id, int(self.run_id[run]))).fetchone()
         gpu = self.gpus[model.gpus[0]]
-        noise = known.find(identity, ns, gpu.uuid if len(model.gpus) == 1 else "several", model.name, gpu.driver, sha)
+        noise = known.find(identity, ns, gpu.uuid if len(model.gpus) == 1 else "several", gpu.name, gpu.driver, sha)
         return max(noise.deviation, error_within(low, high)), noise.degrees
 
-    def night_ms(self, night=-1):
-        """Starts of the first and of the last run of a night."""
-        of = self.started[self.night == night % self.nights]
-        return int(of[0]), int(of[-1])
+    def setup_of(self, run):
+        return self.setups[int(self.setup[run])]
+
+    def last_night_ms(self):
+        """Starts of its first and of its last run."""
+        return int(self.first_ms[-1]), int(self.started[-1])
 
 
 def date_of(baseline):
@@ -304,7 +288,7 @@ class Verdict:
         before = {int(fleet.gpu[run]): run for run in earlier}  # the last run of each GPU
         there = {}  # the last run in each place
         for run in earlier:
-            of = fleet.setups[int(fleet.setup[run])]
+            of = fleet.setup_of(run)
             if of["host"] and of["slot"]:
                 there[of["host"], of["slot"]] = run
         now = {(gpu.host, gpu.slot): number for number, gpu in enumerate(gpus) if gpu.answered}
@@ -316,23 +300,23 @@ class Verdict:
                 self.look_at(number, run, there.get((gpu.host, gpu.slot)))
             elif run is not None and fleet.night[run] == fleet.nights - 2:
                 self.expected += 1
-                of = fleet.setups[int(fleet.setup[run])]
+                of = fleet.setup_of(run)
                 # The board that is there now is what is said.
                 if not self.inventory and not (of["host"] and of["slot"] and (of["host"], of["slot"]) in now):
                     missing.setdefault(gpu.host or number, []).append(number)
         for host, numbers in missing.items():
-            row = Row("missing", "did not answer", numbers, since_ms=fleet.night_ms()[0])
+            row = Row("missing", "did not answer", numbers, since_ms=fleet.last_night_ms()[0])
             if isinstance(host, str) and len(numbers) > 1 and not any(gpu.answered and gpu.host == host for gpu in gpus):
                 row.who = f"all {len(numbers)} GPUs of {host}"
             self.rows.append(row)
 
     def look_at(self, number, before, other):
-        """What is the matter with a GPU that answered: it is where another was, elsewhere than before, or new."""
+        """A GPU that answered may be where another was, elsewhere than before, or new."""
         fleet, gpu = self.fleet, self.fleet.gpus[number]
         if other is not None and fleet.gpu[other] != number and gpu.uuid:
             self.add("replaced", number, f"in place of {fleet.gpus[fleet.gpu[other]].uuid}")
         elif before is not None:
-            of = fleet.setups[int(fleet.setup[before])]
+            of = fleet.setup_of(before)
             if (of["host"], of["slot"]) != (gpu.host, gpu.slot):
                 self.add("moved", number, f"was at {place(of['host'], of['slot']) or 'a place that is not known'}")
         elif fleet.nights > 1:
@@ -408,7 +392,7 @@ class Verdict:
                     self.add("counter", gpu, f"{identity}: {what}")
 
     def differences(self, sets, counters, usual):
-        """What is wrong with a set of counters: against what is expected, else against the usual set."""
+        """Texts of the counters that differ from the expected value, else from the usual set."""
         for key in (counters, usual):
             if key not in sets:
                 text_of = self.fleet.store.execute("SELECT counters FROM counter_sets WHERE counter_set_id = ?", (key,)).fetchone()[0]
@@ -462,7 +446,7 @@ class Verdict:
         return f"{what}, {len(finding.changes)} of {sum(path in found for path in paths)} cells"
 
     def set_why(self, row, since):
-        """What else changed of the first GPU when its times did."""
+        """Looks for changes of the first GPU at the same time as its times changed."""
         fleet = self.fleet
         runs = np.flatnonzero(fleet.gpu == row.gpus[0])
         later = fleet.round[runs] >= since
@@ -472,7 +456,7 @@ class Verdict:
         row.since_ms = int(fleet.started[runs[after]])
         if after == 0:
             return
-        before, now = (fleet.setups[int(fleet.setup[runs[i]])] for i in (after - 1, after))
+        before, now = (fleet.setup_of(runs[i]) for i in (after - 1, after))
         commits = [fleet.store.execute("SELECT git_commit FROM runs WHERE run_id = ?", (int(fleet.run_id[runs[i]]),)).fetchone()[0] or ""
                    for i in (after - 1, after)]
         pairs = [("driver", before["driver"], now["driver"]), ("VBIOS", before["vbios"], now["vbios"]),
@@ -520,7 +504,7 @@ def summary(verdict):
 
 def context(verdict):
     fleet = verdict.fleet
-    first, last = fleet.night_ms()
+    first, last = fleet.last_night_ms()
     return (f"night from {write_time(first)} to {write_time(last)}, {fleet.nights} night{'s' if fleet.nights > 1 else ''} in all"
             + (f", baseline {printable(fleet.baseline)}" if fleet.baseline else "")
             + ("; no past to hold it against" if fleet.rounds < 2 else ""))
@@ -587,8 +571,8 @@ def junit(verdict):
 
 
 def path_changes(model, paths):
-    """What times do, found or not: {path: change of each GPU}. A cell's last three values against those before, or the baseline; the
-    median over the cells of a path."""
+    """{path: relative change of each GPU}, whether found or not. A cell's last three values are held against those before, or the
+    baseline. The change of a path is the median over its cells."""
     of_path = {}
     for path, (log_ns, _) in zip(paths, model.cells):
         known = ~np.isnan(log_ns)
@@ -618,7 +602,7 @@ def document(verdict):
     paths = [path for _, _, path in fleet.cells]
     changes = [path_changes(model, paths) for model in fleet.models]
     complete = dict(fleet.store.execute("SELECT run_id, complete FROM runs").fetchall())
-    first, last = fleet.night_ms()
+    first, last = fleet.last_night_ms()
 
     def cell(change):
         since = write_time(int(fleet.first_ms[fleet.night_of_round[change.since]])) if change.against == PAST else None
@@ -635,7 +619,7 @@ def document(verdict):
     def gpu(index, of):
         run = of.last
         return {**of.json(), "driver": of.driver or None, "vbios": of.vbios or None, "last_utc": write_time(int(fleet.started[run])),
-                "answered": of.answered, "modelled": of.modelled, "complete": bool(complete[int(fleet.run_id[run])]),
+                "answered": of.answered, "modelled": bool(of.modelled), "complete": bool(complete[int(fleet.run_id[run])]),
                 "verdict": kind_of.get(index, "quiet"),
                 "changes": [{"path": path, "change": number(found[of.member])} for path, found in changes[of.model].items()] if of.answered else []}
 
@@ -676,7 +660,7 @@ def main(words):
     text.check_outputs(options, ("json", "junit", "markdown"), options.store)
     if options.baseline == "":
         raise Failure("--baseline: a driver or a date is missing")
-    try:
+    with whole(options.store):
         store = open_to_read(options.store)
         fleet = Fleet(options.store, store, options.nights, options.gap, options.baseline)
         for name, in store.execute("SELECT file FROM runs WHERE started_ms > ?", (round(time.time() * 1000) + CLOCK_SLACK_MS,)):
@@ -688,6 +672,4 @@ def main(words):
             text.write("-", table(verdict, text.use_color(options.color)))
         for path, make in made:
             text.write(path, make(verdict))
-    except sqlite3.Error as error:
-        raise damaged(options.store, error) from error
     return FINDING if verdict.failing() else 0

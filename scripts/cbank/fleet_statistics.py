@@ -3,17 +3,17 @@
 
 Times are logarithms: 0.01 is 1 %. A cell's times are an array of shape [GPUs, rounds], NaN where there is none.
 
-A GPU is held against its own past. What all GPUs of a driver do together, tonight's room or a new driver, is taken off
-first, by the median over them, as in Tukey's median polish. Where it reaches the threshold it is a finding of theirs. So it
-goes from the coarsest group to the single GPU. A change is told of the coarsest group where 85 % of the members changed alike.
+A GPU is held against its own past. All GPUs of a driver change together with the room or the driver. Their median is taken
+off first, as in Tukey's median polish. Where it reaches the threshold, it is a finding of theirs. Groups are judged from the
+coarsest to the single GPU. A change belongs to the coarsest group where 85 % of the members changed alike.
 
-A GPU is also held against the others of its model: against their median, in units of Qn and by Student's t, after the
-deviation of its last three values was allowed for.
+A GPU is also held against the median of its model, in units of Qn and by Student's t. The deviation of its last three values
+is allowed for.
 
-The noise of a value is the deviation between processes that was known before, pooled by degrees of freedom with what the
-differences from round to round show of all GPUs together. A noisier GPU has its own.
+The noise of a value is known before, or by default. It is pooled, by degrees of freedom, with the differences from round to
+round of all GPUs together. A noisier GPU has its own.
 
-Many tests: each has the share false_findings / tests (Bonferroni). This bounds the number of false findings of a verdict,
+Each of many tests has the share false_findings / tests (Bonferroni). This bounds the number of false findings of a verdict,
 whatever depends on what.
 """
 
@@ -134,7 +134,7 @@ def series_of(values, base):
 
 
 def pick(ordered, counts, upper):
-    """Of the two values in the middle of the first `counts` the lower or the upper one."""
+    """The lower or the upper one of the two values in the middle of the first `counts`."""
     at = np.where(upper, counts // 2, (counts - 1) // 2)
     return ordered[np.arange(len(ordered)), np.clip(at, 0, ordered.shape[1] - 1)]
 
@@ -186,8 +186,8 @@ def hinge(values, since):
 
 
 def date_step(values, change, last, deviation):
-    """(since, drift, change): when the step of a series began. That is where its level jumps most in the step's direction, or where
-    the line begins that fits better than a jump. Values that are far off alone are smoothed away first (Tukey, 1977)."""
+    """(since, drift, change): when the step of a series began. Its level jumps most there in the step's direction, or a line begins
+    there that fits better than a jump. Values that are far off alone are smoothed away first (Tukey, 1977)."""
     n = len(values)
     smooth = values.copy()
     smooth[1:-1] = np.maximum(np.minimum(values[:-2], values[1:-1]), np.minimum(np.maximum(values[:-2], values[1:-1]), values[2:]))
@@ -239,7 +239,7 @@ class Judge:
         return math.sqrt((degrees * known ** 2 + own_degrees * own ** 2) / (degrees + own_degrees))
 
     def set_deviation(self, series, least, otherwise):
-        """Of each series its own deviation, where that is known and larger."""
+        """A series has its own deviation, where that is known and larger."""
         own = difference_scale(series.values, series.counts)
         series.deviation = np.fmax(least, np.where(series.counts > SCALE_LEAST, own, otherwise))
 
@@ -264,7 +264,7 @@ class Judge:
             return members[change / step > 0.5], int((~np.isnan(change)).sum())
 
     def judge_group(self, level, group, members):
-        """What the GPUs of a group do together: in each round their median, where half of them were there."""
+        """Judges the median of a group in each round, where half of its GPUs were there."""
         left = self.left[members]
         there = (~np.isnan(left)).sum(axis=0)
         together = np.where((there > 0) & (2 * there >= len(members)), medians(left.T, there), np.nan)

@@ -2,10 +2,9 @@
 """The command forget: takes a run out of a store."""
 
 import argparse
-import sqlite3
 
 from .errors import Failure, printable
-from .store import Writer, damaged, is_store, not_a_store, open_to_write, write_time
+from .store import Writer, is_store, not_a_store, open_to_write, whole, write_time
 
 DIGITS_LEAST = 6  # of a hash that names a run
 
@@ -35,14 +34,12 @@ def main(words):
     options = parser.parse_args(words)
     if not is_store(options.store):
         raise not_a_store(options.store)
-    try:
+    with whole(options.store):
         store = open_to_write(options.store)
         store.execute("BEGIN IMMEDIATE")
         run_id, started, key, file = find(store, options.store, options.run)
         Writer(store).forget(run_id, options.why)
         store.execute("COMMIT")
         store.close()
-    except sqlite3.Error as error:
-        raise damaged(options.store, error) from error
     print(f"forgotten: {printable(file)} of {write_time(started)}, hash {key[:12]}")
     return 0

@@ -10,7 +10,6 @@ import fnmatch
 import json
 import os
 import re
-import sqlite3
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,16 +19,16 @@ from .change_points import compress, levels, partition
 from .errors import Failure, printable, say
 from .ingest import add_all, files_of
 from .noise import Known, Noise
-from .store import CALIBRATION, Writer, damaged, is_store, open_in_memory, open_to_read, read_file, take, write_time
+from .store import CALIBRATION, Writer, is_store, open_in_memory, open_to_read, read_file, take, whole, write_time
 
 DOUBTFUL = {"unstable", "multimodal", "shared"}  # flags of a time that nothing is concluded from
 RUNS_OF_A_LEVEL = 2
 CONFIDENCE = 0.95
 RUN_TEXTS = ("uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios")
 
-DETAILS = """PATH is a result, a folder of them, or a store. Below the runs stand the levels that changed: since which run, on which GPU, in
-which cell, by how much, and whether the driver, the VBIOS or the code changed with it. A level holds for two runs at
-least. Runs that cbank forget took out of a store are listed."""
+DETAILS = """PATH is a result, a folder of them, or a store. Below the runs stand the levels that changed: since which run, on which GPU,
+in which cell, by how much. The driver, the VBIOS or the code that changed at the same time is named. A level holds for
+two runs at least. Runs that cbank forget took out of a store are listed."""
 
 
 def natural(identity):
@@ -41,7 +40,7 @@ def natural(identity):
 
 
 class History:
-    """What stores and files say of cells, of all or of those that a glob names.
+    """Runs and points of stores and files: of all cells, or of those that a glob names.
 
     Runs are sorted by start, then by file. Points are sorted by cell, GPU and engine, then by run.
     """
@@ -55,12 +54,10 @@ class History:
         self.with_files = with_files or len(stores) + bool(files) > 1  # several sources are sorted by file, too
         runs, points = [], []
         for path in stores:
-            try:
+            with whole(path):
                 store = open_to_read(path)
                 self.read(store, glob, runs, points)
                 store.close()
-            except sqlite3.Error as error:
-                raise damaged(path, error) from error
             if not len(runs[-1]["started"]):
                 raise Failure(f"{path} has no run; cbank ingest puts results in")
         if files:
@@ -156,7 +153,7 @@ class History:
         self.starts = np.flatnonzero(~same)
 
     def drop_repeated(self, points):
-        """What points say of a run that was read before counts once. Predictions tell no run from another."""
+        """Points of a run that was read twice count once. Predictions tell no run from another."""
         modelled = np.array([bool(of["modelled"]) for of in self.setups])[self.runs["setup"]]
         started = self.runs["started"][points["run"]]
         same = np.zeros(len(started), dtype=bool)
@@ -249,7 +246,7 @@ def changes_of(history, members, values, found, noise, threshold):
 
 
 def together(history, before, after):
-    """What changed at the same time."""
+    """Names the driver, VBIOS or code that changed at the same time."""
     old, new = (history.setup(history.points["run"][at]) for at in (before, after))
     kernels = [history.points["kernel"][at] for at in (before, after)]
     said = [f"{name} {printable(old[key])} -> {printable(new[key])}" for name, key in (("driver", "driver"), ("VBIOS", "vbios"))
@@ -327,7 +324,7 @@ class View:
                 for failed, cell, doubtful in zip(self.of_runs("failed"), self.cells(), self.of_points("doubtful", False))]
 
     def json(self):
-        """Rows as JSON. What runs share is encoded once."""
+        """Rows as JSON. The part that runs share is encoded once."""
         encode = json.JSONEncoder(allow_nan=False).encode
         heads = [encode({"engine": of["engine"], "times": "modelled" if of["modelled"] else "measured", "device": of["name"] or None,
                          "gpu": text.short_uuid(of["uuid"] or "") or None, "uuid": of["uuid"], "host": of["host"], "slot": of["slot"],

@@ -3,11 +3,10 @@
 
 import argparse
 import os
-import sqlite3
 import sys
 
 from .errors import USAGE, Failure, printable, say
-from .store import Refused, Writer, damaged, open_to_write, read_file, take
+from .store import Refused, Writer, open_to_write, read_file, take, whole
 
 FILES_A_TRANSACTION = 64
 WORDS = ("new", "known", "refused", "forgotten", "other")  # what becomes of a file, in the order of the counts
@@ -62,7 +61,7 @@ def add(writer, path, key, name, taken):
 
 
 def add_all(store, paths, told=lambda outcome, path: None):
-    """Adds files, some in each transaction. What became of a file is told once it is in. Returns counts by outcome."""
+    """Adds files, some in each transaction. `told` gets the outcome of a file once it is in. Returns counts by outcome."""
     writer, counts = Writer(store), dict.fromkeys(WORDS, 0)
     for first in range(0, len(paths), FILES_A_TRANSACTION):
         files = [(path, *read(writer, path)) for path in paths[first:first + FILES_A_TRANSACTION]]
@@ -90,12 +89,10 @@ def main(words):
     parser.add_argument("--quiet", action="store_true", help="print no counts")
     options = parser.parse_args(words)
     paths = [file for path in options.paths for file in files_of(path)]
-    try:
+    with whole(options.store):
         store = open_to_write(options.store)
         counts = add_all(store, paths, lambda outcome, path: options.list and print(f"{outcome:<9} {printable(path)}"))
         store.close()
-    except sqlite3.Error as error:
-        raise damaged(options.store, error) from error
     if not options.quiet:
         print(", ".join(f"{counts[word]} {word if word != 'other' else 'passed over, which are no results'}"
                         for index, word in enumerate(WORDS) if index < ALWAYS or counts[word]))

@@ -4,6 +4,7 @@
 store.sql is the schema. A run's key is the hash of its file's content, a cell's key is its identity.
 """
 
+import contextlib
 import datetime
 import hashlib
 import json
@@ -61,11 +62,17 @@ def not_a_store(path):
     return Failure(f"{path} is no store; name one that cbank ingest made")
 
 
-def damaged(path, error):
-    """What an error of SQLite is to the user."""
-    return Failure(f"{path}: {error}; " + ("free some space" if "full" in str(error) else "wait for the other command, and try again"
-                                           if "locked" in str(error) else "may it be written to?" if "readonly" in str(error)
-                                           else "if the store is damaged, ingest the results into a new one"))
+REMEDIES = {"full": "free some space", "locked": "wait for the other command, and try again", "readonly": "may it be written to?"}
+
+
+@contextlib.contextmanager
+def whole(path):
+    """Turns errors of SQLite, and those of values that no store has, into a Failure."""
+    try:
+        yield
+    except (sqlite3.Error, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        remedy = next((remedy for word, remedy in REMEDIES.items() if word in str(error)), "the store may be damaged: ingest the results into a new one")
+        raise Failure(f"{path}: {error if isinstance(error, sqlite3.Error) else 'it has values that no store has'}; {remedy}") from error
 
 
 def connect(path, mode):
@@ -304,8 +311,8 @@ class Writer:
         return "new"
 
     def make_way(self, file, setup_id, started, taken):
-        """What becomes of a run beside one of that GPU that started in the same millisecond: an interrupted run gives way to
-        what was written of it later, and adds nothing to the finished one."""
+        """new or known, where the GPU has a run of the same start. An interrupted run gives way to its continuation. It adds nothing
+        to the finished one. Two finished ones: raises Refused."""
         others = self.store.execute(
             "SELECT run_id, file, complete FROM runs JOIN setups AS other USING (setup_id), setups AS own ON own.setup_id = ?"
             " WHERE started_ms = ? AND other.uuid = own.uuid AND other.name = own.name AND other.engine = own.engine", (setup_id, started)).fetchall()

@@ -11,8 +11,8 @@ committed calibration of 20 processes. Cells of a process share half of the vari
   resampled  differences of two processes of one plan, of an H200 and of an H100, over what was expected; both signs
   heavy      Student's t of three degrees of freedom
 
-Planted: a step of 1.5 % in one path of one GPU, on the night before the last; a drift of 3 % in 30 nights, likewise; a driver
-that makes every cell of all GPUs 1 % slower. 20 GPUs of a fleet have a step or a drift. --small: a few verdicts, as a test.
+20 GPUs of a fleet have a step of 1.5 % in one path on the night before the last, or a drift of 3 % in 30 nights. In others a
+driver makes every cell of all GPUs 1 % slower. --small: a few verdicts, as a test.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from cbank.fleet_statistics import LEVELS, Limits, find, judge
 ROOT = make_fleet.ROOT
 WINDOW, NODE, PLANTED, BOARD = 60, 8, 20, 0.01
 SIZES = {"step": 0.015, "drift": 0.03, "driver": 0.01}
-PROCESS_NS = 1.7  # by which hot cells of the pairs differed
+PROCESS_NS = 1.7  # the difference of hot cells between the processes of a pair
 NORMAL = 1.959964
 PAIRS = (("h200/core-matrix", "h200/second-process"), ("h100/core-matrix", "h100/second-process"))
 # plant, nights, trials; of --small, too
@@ -112,14 +112,15 @@ def simulate(gpus, small):
 
 
 def show(rows):
-    """A table in Markdown."""
-    print("| planted | noise | nights before | found | date right | other findings |\n|---|---|--:|--:|--:|--:|")
+    """A table in Markdown, of both kinds of noise together."""
+    print("| planted | nights before | found | date right | other findings |\n|---|--:|--:|--:|--:|")
     names = {"none": "nothing", "step": "+1.5 %, a GPU", "drift": "+3 %, slowly", "driver": "+1 %, all"}
-    for row in rows:
-        found, dated = (f"{row[key]} of {row['planted']}" if row["planted"] else "-" for key in ("found", "dated"))
-        past = "1 to 60" if row["plant"] == "none" else row["nights"] - 2 if row["plant"] != "drift" else row["nights"] - 30
-        print(f"| {names[row['plant']]} | {row['tails']} | {past} | {found} | {'-' if row['plant'] == 'drift' else dated} |"
-              f" {row['others']} in {row['verdicts']} |")
+    for plant, nights, *_ in PLAN:
+        planted, found, dated, others, verdicts = (sum(row[key] for row in rows if (row["plant"], row["nights"]) == (plant, nights))
+                                                   for key in ("planted", "found", "dated", "others", "verdicts"))
+        past = "1 to 60" if plant == "none" else nights - (30 if plant == "drift" else 2)
+        print(f"| {names[plant]} | {past} | {f'{found} of {planted}' if planted else '-'} |"
+              f" {f'{dated} of {planted}' if planted and plant != 'drift' else '-'} | {others} in {verdicts} |")
 
 
 def main():
@@ -133,7 +134,8 @@ def main():
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             file.write('{"rows": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]}\n")
-    show(rows)
+    if not args.small:
+        show(rows)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@
 usage: make_fleet.py STORE [--gpus 800] [--nights 60] [--seed 1] [--quiet] [--tails normal|heavy] [--planted FILE]
 
 Times are those of 24 cells of an H200. Processes differ by what was seen of each cell (results/h200/gate); boards differ by
-1 %. A node has 8 GPUs. Unless --quiet, these changes are planted, each in GPUs or nodes of their own: a driver that makes all
-1 % slower, on one night for all; GPUs that become 1.5 % slower in one path, at once; one that does by 3 % over 30 nights; a
-node that does by 5 % in one path; in the last night a GPU that does not answer, a whole node that does not, and a board that
-was replaced. --planted writes them as JSON. Equal arguments make an equal store.
+1 %. A node has 8 GPUs. Unless --quiet, changes are planted, each in GPUs or nodes of their own. On one night a driver makes
+all 1 % slower. GPUs become 1.5 % slower in one path at once, one by 3 % over 30 nights, and a node by 5 %. In the last night
+a GPU and a whole node do not answer, and a board was replaced. --planted writes the changes as JSON. Equal arguments make
+an equal store.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def draw(rng, tails):
 
 
 def choose(rng, gpus, nights):
-    """What is planted: a list of objects with kind, gpus, and what else is of the kind. Each in a node of its own."""
+    """Changes to plant, each in a node of its own: objects with kind, gpus, night, change and path."""
     nodes = rng.sample(range(gpus // NODE), min(gpus // NODE, STEPS + 5))
     take = lambda: [nodes.pop() * NODE + rng.randrange(NODE)]  # noqa: E731
     late = lambda: rng.randrange(nights // 2 + 1, nights - 1)  # noqa: E731
@@ -77,7 +77,7 @@ def choose(rng, gpus, nights):
 
 
 def change_of(plants, gpu, path, night, nights):
-    """Of the logarithm of the time."""
+    """The change of the logarithm of the time."""
     total = 0
     for plant in plants:
         if "change" in plant and gpu in plant["gpus"] and night >= plant["night"] and plant.get("path", path) == path:

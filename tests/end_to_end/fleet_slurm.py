@@ -23,34 +23,34 @@ GAP_SECONDS = 3  # between two nights
 PLAN = ["--path", "constant,global", "--pattern", "per_warp,per_thread", "--elements", "4096", "--counters", "none",
         "--sample-us", "50", "--max-samples", "40"]
 
-CONFIGURATION = """
-ClusterName=test
-SlurmctldHost={host}(127.0.0.1)
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-CredType=cred/munge
-SlurmUser={user}
-SlurmdUser={user}
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool/%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/%n.log
-SlurmctldPort={port}
-SlurmdTimeout=2
-MessageTimeout=3
-TCPTimeout=1
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SelectType=select/linear
-MpiDefault=none
-ReturnToService=2
-SchedulerParameters=sched_interval=1,batch_sched_delay=0
-SlurmdParameters=config_overrides
-NodeName=n[1-3] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1
-PartitionName=all Nodes=n[1-3] Default=YES MaxTime=10 State=UP
-"""
+CONFIGURATION = (
+    "ClusterName=test",
+    "SlurmctldHost={host}(127.0.0.1)",
+    "AuthType=auth/munge",
+    "AuthInfo=socket={folder}/munge.socket",
+    "CredType=cred/munge",
+    "SlurmUser={user}",
+    "SlurmdUser={user}",
+    "StateSaveLocation={folder}/state",
+    "SlurmdSpoolDir={folder}/spool/%n",
+    "SlurmctldPidFile={folder}/slurmctld.pid",
+    "SlurmdPidFile={folder}/%n.pid",
+    "SlurmctldLogFile={folder}/slurmctld.log",
+    "SlurmdLogFile={folder}/%n.log",
+    "SlurmctldPort={port}",
+    "SlurmdTimeout=2",
+    "MessageTimeout=3",
+    "TCPTimeout=1",
+    "ProctrackType=proctrack/linuxproc",
+    "TaskPlugin=task/none",
+    "SelectType=select/linear",
+    "MpiDefault=none",
+    "ReturnToService=2",
+    "SchedulerParameters=sched_interval=1,batch_sched_delay=0",
+    "SlurmdParameters=config_overrides",
+    "NodeName=n[1-3] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1",
+    "PartitionName=all Nodes=n[1-3] Default=YES MaxTime=10 State=UP",
+)
 
 
 def free_ports(count):
@@ -88,7 +88,7 @@ class Cluster:
         self.environment = {**{key: value for key, value in os.environ.items() if key != "CBANK"}, "SLURM_CONF": self.path("slurm.conf"),
                             "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
         with open(self.path("slurm.conf"), "w", encoding="utf-8") as file:
-            file.write(CONFIGURATION.format(host=socket.gethostname().split(".")[0], folder=folder, port=port,
+            file.write("\n".join((*CONFIGURATION, "")).format(host=socket.gethostname().split(".")[0], folder=folder, port=port,
                                             first=port + 1, last=port + len(NODES),
                                             user=subprocess.getoutput("id -un")))
         with open(os.open(self.path("munge.key"), os.O_WRONLY | os.O_CREAT, 0o400), "wb") as file:

@@ -49,7 +49,7 @@ def slower(result, factor, path=None):
 
 
 def calibration_of(gpu, deviation=0.05, cells=6, **changes):
-    """A calibration of that GPU by which processes differ by `deviation`."""
+    """A calibration of that GPU: its processes differ by `deviation`."""
     keys = ("identity", "workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "array_bytes")
     return {"schema": {"name": "cbank-calibration", "version": "2.0"}, "tool": SOURCE["tool"], "engine": "cuda", "modelled": False,
             "device": {**SOURCE["device"], "uuid": uuid(gpu)}, "processes": 20,
@@ -110,7 +110,7 @@ class Case(Scratch):
             file.write(data)
 
     def json_of(self, *arguments, schema, status=0):
-        """What a command prints as JSON, which the schema allows."""
+        """The JSON that a command prints, which the schema allows."""
         import jsonschema  # of the distribution's packages: for tests alone
         document = json.loads(self.cbank(*arguments, status=status).stdout)
         jsonschema.validate(document, read_json(os.path.join(ROOT, "results", schema)))
