@@ -27,28 +27,19 @@ enum { GUIDE_BITS = 16 };
 /* Shares of the entries 0 .. k added up, of 2^64, and for each value of the upper bits of a random number the first entry
  * that it may stand for. */
 struct zipf {
-    uint64_t *ends; /* length */
     uint32_t guide[(1 << GUIDE_BITS) + 1];
+    uint64_t ends[]; /* length */
 };
-
-static void zipf_close(struct zipf *zipf)
-{
-    if (zipf)
-        free(zipf->ends);
-    free(zipf);
-}
 
 static struct zipf *zipf_open(const struct source_numbers *numbers)
 {
     const double skew = numbers->parameters[PARAMETER_skew_percent] / 100.0;
-    struct zipf *zipf = calloc(1, sizeof(*zipf));
+    struct zipf *zipf = malloc(sizeof(*zipf) + numbers->length * sizeof(zipf->ends[0]));
     double total = 0, sum = 0;
     uint32_t entry = 0;
 
-    if (!zipf || !(zipf->ends = malloc(numbers->length * sizeof(*zipf->ends)))) {
-        zipf_close(zipf);
+    if (!zipf)
         return NULL;
-    }
     for (uint32_t k = 0; k < numbers->length; k++)
         total += pow(k + 1.0, -skew);
     for (uint32_t k = 0; k < numbers->length; k++) {
@@ -184,6 +175,6 @@ int source_make(const struct pattern *source, const struct source_numbers *numbe
         return 0;
     for (uint32_t step = 0; step < numbers->steps; step++)
         makers[source - sources](numbers, step, zipf, index + step * numbers->elements);
-    zipf_close(zipf);
+    free(zipf);
     return 1;
 }
