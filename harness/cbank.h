@@ -69,7 +69,7 @@ size_t cbank_result_cells(const struct cbank_result *result);
 /* Cell `index`, below cbank_result_cells. */
 struct cbank_cell cbank_result_cell(const struct cbank_result *result, size_t index);
 
-/* What a counter of cell `index` read, by a name that `cbank list counters` has; NaN where it was not read. */
+/* The value of a counter of cell `index`, by a name that `cbank list counters` has; NaN where it was not read. */
 double cbank_result_counter(const struct cbank_result *result, size_t index, const char *name);
 
 /* -- comparison -- */

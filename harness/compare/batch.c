@@ -44,7 +44,7 @@ static bool bool_of(const cJSON *object, const char *key)
     return value;
 }
 
-/* What is said of a judged cell. */
+/* Adds the verdict on a cell. */
 static void put_judged(cJSON *out, const char *verdict, const struct judged_cell *cell)
 {
     json_add_text(out, "verdict", verdict);

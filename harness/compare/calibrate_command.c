@@ -99,8 +99,7 @@ static enum status write_and_print(const struct process_series *series, const ch
     return status;
 }
 
-/* Runs the processes that are not done, each of which says what went wrong. What finished of a calibration that did not
- * stays, and the user is told. */
+/* Runs the processes that are not done. Results of an unfinished calibration stay, and the user is told. */
 static enum status calibrate_in(struct process_series *series, const struct calibrate_options *options)
 {
     enum status ran = process_series_open(series), written;
@@ -153,7 +152,7 @@ const struct command calibrate_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct calibrate_options),
     .details =
-        "It runs the plan in several processes, one after the other. They end when it ends. What finished of a calibration that\n"
-        "was interrupted stays, and --keep goes on with it: with results of the same program and the same options.",
+        "It runs the plan in several processes, one after the other. They end when it ends. Results of an interrupted\n"
+        "calibration stay, and --keep goes on with them, if program and options are the same.",
     .run = calibrate,
 };

@@ -25,7 +25,7 @@ static void sort_cells(struct calibration *calibration)
 
 /* -- making ------------------------------------------------------------------------------------------- */
 
-/* What the processes of a cell show; not known where fewer than two timed it. */
+/* The deviation that the processes of a cell show; not known where fewer than two timed it. */
 static enum status calibrate(const struct side_cell *cell, struct calibrated_cell *out)
 {
     struct estimate estimate;

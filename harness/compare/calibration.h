@@ -54,7 +54,7 @@ enum status calibration_take(const char *name, const cJSON *tree, struct calibra
 const char *calibration_deviation(const struct calibration *calibration, const struct cell *cell,
                                   const struct side_identity *identity, const char *sha256, struct deviation *out);
 
-/* What a calibration is of: its engine, device and processes. */
+/* The fields engine, modelled, device and processes of a calibration. */
 extern const struct fields calibration_fields;
 
 /* Releases; accepts a zeroed struct. */

@@ -34,7 +34,7 @@ bool code_compare(const char *base_text, const char *new_text, struct code_chang
 
             *change = (struct opcode_change){.base = count_of(&codes[0], name), .new_count = count_of(&codes[1], name)};
             memcpy(change->opcode, name, sizeof(change->opcode));
-            /* Of the second code, opcodes that the first has not. */
+            /* The second code adds opcodes that the first has not. */
             out->opcode_count += change->base != change->new_count && (side == 0 || change->base == 0);
         }
     while (at < codes[0].instructions && at < codes[1].instructions &&

@@ -5,7 +5,7 @@
 
 #include "sass_code.h"
 
-/* An opcode of which there are more or fewer. */
+/* An opcode that occurs more or less often. */
 struct opcode_change {
     char opcode[SASS_OPCODE_BYTES];
     uint64_t base, new_count;

@@ -118,8 +118,8 @@ static enum status pair(struct comparison *out, const struct sides sides[SIDES],
     if (out->options.allowed && allowed >> CONTEXT_UUID & 1)
         return log_error(
             STATUS_USAGE,
-            "--allow-diff uuid compares one GPU with another, and BASE has %zu, NEW %zu; name results of one "
-            "on each side, or leave it out: then each GPU is compared with itself",
+            "--allow-diff uuid compares one GPU with another, and BASE has %zu, NEW %zu. Name results of one on "
+            "each side, or leave it out to compare each GPU with itself",
             base->count, new_sides->count);
     for (size_t i = 0; status == STATUS_OK && i < base->count; i++) {
         const struct side *other = sides_find(new_sides, &base->gpus[i].identity.device);
@@ -223,7 +223,7 @@ static bool layout_differs(struct comparison_cell *cell, const char *format, uin
     return base != new_count;
 }
 
-/* What a calibration that applies to a side says; notes why none does. */
+/* The deviation by a calibration that applies to a side; notes why none does. */
 static struct deviation calibrated(const struct comparison *comparison, struct comparison_cell *cell)
 {
     const struct calibration *calibration = comparison->options.calibration;

@@ -8,7 +8,7 @@
 #include "side.h"
 #include "table.h"
 
-/* What may differ between two sides, and may make times incomparable. */
+/* A property that may differ between two sides and make their times incomparable. */
 struct context_field {
     const char *name; /* for --allow-diff */
     const char *summary;
@@ -27,7 +27,7 @@ struct compare_options {
     double counter_threshold; /* relative change of a measured counter that is shown */
     const struct selection *allowed;       /* context fields that may differ, too; NULL: none */
     const struct calibration *calibration; /* NULL: none */
-    unsigned looks;     /* interim analyses, of which this is one; 0 as 1 */
+    unsigned looks;     /* interim analyses, this one among them; 0 as 1 */
     bool fixed[SIDES];  /* the side gets no more processes */
     const char *folder; /* with which a gate goes on; NULL: it is none */
 };
@@ -92,7 +92,7 @@ size_t comparison_common(const struct comparison *comparison);
 /* Whether a comparison says which GPU a cell is of: there are several, or none. */
 bool comparison_is_by_gpu(const struct comparison *comparison);
 
-/* What a GPU is, by the side that has it. */
+/* Identity of a GPU, from the side that has it. */
 const struct side_identity *gpu_identity(const struct compared_gpu *gpu);
 
 /* The exit code under --strict: STATUS_ENVIRONMENT where not comparable, then STATUS_FINDING for a regressed, missing or

@@ -194,7 +194,7 @@ __attribute__((format(printf, 2, 3))) static void say(const struct lines *lines,
     lines->put(lines->to, line);
 }
 
-/* What differs between the sides, and what follows from it. */
+/* Differences between the sides, and the verdict on each GPU. */
 static void say_differences(const struct comparison *comparison, const struct lines *lines)
 {
     for (size_t i = 0; i < context_field_count; i++) {
@@ -260,7 +260,7 @@ static void say_code(const struct comparison *comparison, const struct lines *li
                 : "SASS is equal: the code did not change");
 }
 
-/* What intervals rest on. */
+/* The basis of intervals. */
 static void say_noise(const struct comparison *comparison, const struct lines *lines)
 {
     const struct calibration *calibration = comparison->options.calibration;
@@ -292,8 +292,8 @@ static void say_noise(const struct comparison *comparison, const struct lines *l
         say(lines, "the sides are of two GPUs: intervals hold what GPUs of a model differ by");
     if (moved > 0)
         say(lines,
-            "in %zu cell%s the SM clock of NEW is %s%.2f%% %s: intervals hold what that explains, and a change is one in "
-            "time and in cycles; --allow-diff clocks takes times as they are",
+            "in %zu cell%s the SM clock of NEW is %s%.2f%% %s: intervals hold both times and cycles, and a change shows in "
+            "both; --allow-diff clocks takes times as they are",
             moved, plural(moved), moved > 1 ? "up to " : "", 100 * fabs(1 / most - 1), most > 1 ? "lower" : "higher");
     for (size_t i = 0; i < DEVIATION_ORIGINS; i++) {
         char line[LINE_BYTES] = "";
@@ -322,7 +322,7 @@ static void say_noise(const struct comparison *comparison, const struct lines *l
             options.looks, 100 * (1 - judge_level(&options)));
 }
 
-/* What there is to say of all cells together. */
+/* Everything that concerns all cells together. */
 static void say_context(const struct comparison *comparison, const struct lines *lines)
 {
     char line[LINE_BYTES];

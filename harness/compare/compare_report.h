@@ -44,7 +44,7 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES]);
 /* How many processes would decide what is inconclusive, and how to measure them; "" where none would. */
 void settle_line(const struct comparison *comparison, char line[LINE_BYTES]);
 
-/* What a context field is on both sides: "several" where GPUs do not agree; a count of cells for a field of cells. */
+/* A context field as text on both sides: "several" where GPUs do not agree; a count of cells for a field of cells. */
 void context_texts(const struct comparison *comparison, size_t field, char base[DEVICE_TEXT_BYTES],
                    char new_text[DEVICE_TEXT_BYTES]);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * How much the time of a cell differs between processes of the same thing, and what follows for a ratio.
  *
- * Samples of one process share its buffers' places, clocks and temperature, so what a second process reads is told by
- * the deviation between processes, never by the spread within one. Deviations are of the logarithm of a process's
- * time: 0.01 is 1 %. Each has degrees of freedom, and every interval is Student's t at those.
+ * Samples of one process share its buffers, clocks and temperature. The deviation between processes says what a second
+ * process would read; the spread within one does not. Deviations are of the logarithm of a process's time: 0.01 is 1 %.
+ * Each has degrees of freedom, and every interval is Student's t at those.
  *
- * Few processes know a deviation badly. It is therefore pooled with what was known before (a default, a calibration),
- * by degrees of freedom, after the prior was scaled to what all cells of the regime show together: Smyth, Linear models
- * and empirical Bayes methods for assessing differential expression in microarray experiments (2004), section 3, with a
- * prior that depends on the size of the time as in limma-trend (Law et al., voom, 2014). Degrees of freedom of a sum of
- * variances are Satterthwaite's (1946). */
+ * Few processes know a deviation badly. It is therefore pooled with a prior, the default or a calibration, by
+ * degrees of freedom. The prior is scaled first to what all cells of a cache state show together. Smyth, Linear models and
+ * empirical Bayes methods for assessing differential expression in microarray experiments (2004), section 3. The prior
+ * depends on the time, as in limma-trend (Law et al., voom, 2014). Degrees of freedom of a sum of variances are
+ * Satterthwaite's (1946). */
 #ifndef CBANK_DEVIATION_H
 #define CBANK_DEVIATION_H
 
@@ -42,22 +42,22 @@ extern const struct field deviation_rows[DEVIATION_ROWS];
 
 enum deviation_cause { CAUSE_process, CAUSE_plan, CAUSE_board, CAUSES };
 
-/* What a cell of `ns` differs by for a cause, by default (deviation.def). `cold`: caches are flushed before every launch;
+/* The default deviation of a cell of `ns` for a cause (deviation.def). `cold`: caches are flushed before every launch;
  * `copies`: memory is copied. */
 struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns);
 
-/* What was known before of how processes differ, where the samples of these say how sure a time is `within` its process:
- * at least that. These may have taken fewer samples than those from which it is known. */
+/* The prior, but at least the error that times have `within` their process: these may have fewer samples than those behind
+ * the prior. */
 struct deviation deviation_at_least(struct deviation before, double within);
 
-/* Of the logarithms of `count` values about their mean: count - 1 degrees. */
+/* The deviation of the logarithms of `count` values about their mean: count - 1 degrees. */
 struct deviation deviation_of(const double *values, size_t count);
 
-/* The sum of variances weighted by `weight` each, as a deviation: Satterthwaite's degrees. Of no degrees where one that
- * has a share is not known. */
+/* The sum of variances weighted by `weight` each, as a deviation: Satterthwaite's degrees. It has no degrees where a part
+ * with a weight is not known. */
 struct deviation deviation_sum(const struct deviation *parts, const double *weights, size_t count);
 
-/* What is known of a cell: before, and what was seen. */
+/* The prior of a cell, and the deviation that was seen. */
 struct deviation_evidence {
     bool flush; /* of the regime */
     struct deviation before; /* no degrees: not known */
@@ -71,11 +71,11 @@ struct deviation_scale {
                        many tell no more of it than one */
 };
 
-/* Of each regime, by whether it flushes. The factor is that by which the cells' variances are what is expected on
- * average; it starts from 1 with the degrees of the prior, since one cell says little of all. */
+/* Finds the scale of each cache state, by whether it flushes. With the factor, the cells' variances are on average what is
+ * expected. It starts from 1 with the degrees of the prior, since one cell says little of all. */
 void deviation_find_scales(const struct deviation_evidence *cells, size_t count, struct deviation_scale scales[2]);
 
-/* What was known before, scaled, with what was seen, by degrees of freedom. The origin is that of the former. */
+/* The scaled prior pooled with the deviation that was seen, by degrees of freedom. The origin is that of the former. */
 struct deviation deviation_conclude(const struct deviation_scale scales[2], const struct deviation_evidence *cell);
 
 /* Two deviations of the same thing as one, by degrees of freedom. Either may be unknown. */

@@ -4,8 +4,7 @@
  * Testing repeatedly until significance inflates false positives. A gate makes at most GATE_LOOKS interim analyses, each
  * at a level that is that many times smaller (judge_options.looks). By Bonferroni's inequality all of them together call
  * out without cause as seldom as one comparison does. Equal levels are those of Pocock (Group sequential methods in the
- * design and analysis of clinical trials, 1977), whose constants are a little larger: they need equal distances between
- * analyses and a known variance. */
+ * design and analysis of clinical trials, 1977), whose constants are a little larger. */
 #ifndef CBANK_GATE_H
 #define CBANK_GATE_H
 

@@ -276,7 +276,7 @@ const struct command gate_command = {
         "the end of the budget, they are compared at a level that allows for so many interim analyses. The gate ends when more\n"
         "processes would decide nothing. Reports and exit codes are those of compare.\n"
         "\n"
-        "Its processes end with it. What finished of a gate that was interrupted or not decided stays, and --keep goes on with\n"
-        "it: with results of the same programs and the same options.",
+        "Its processes end with it. Results of a gate that was interrupted or not decided stay, and --keep goes on with\n"
+        "them, if programs and options are the same.",
     .run = gate,
 };

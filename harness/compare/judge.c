@@ -222,8 +222,8 @@ void holm_adjust(double **p, size_t count)
         *p[i] = least = fmax(least, fmin(1, *p[i] * (double)(count - i)));
 }
 
-/* Whether so many processes of each side that gets more would most likely decide a cell, one of `family`: that it is the
- * same where it seems so, that it changed where it seems so. */
+/* Whether so many processes of each side that gets more would most likely decide a cell, one of `family`: show that it is
+ * the same, or that it changed. */
 static bool settles(const struct judged_cell *cell, const struct judge_options *options, size_t family,
                     size_t processes)
 {

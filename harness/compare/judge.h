@@ -3,7 +3,7 @@
  * batch.h about numbers.
  *
  * The logarithm of a ratio of times has a standard error: the deviation between processes (deviation.h) over their
- * number, and what differing plans or boards add, which no number of processes removes. Intervals and p are Student's.
+ * number. Differing plans or boards add a part that no number of processes removes. Intervals and p are Student's.
  * The p of all cells are corrected together (Holm 1979), and multiplied by the number of interim analyses (Bonferroni). */
 #ifndef CBANK_JUDGE_H
 #define CBANK_JUDGE_H
@@ -29,7 +29,7 @@ enum cell_verdict {
     VERDICTS
 };
 
-/* What a verdict means to whoever counts, sorts or shows it. */
+/* How a verdict is counted, sorted and shown. */
 struct verdict_row {
     const char *name;
     enum status status; /* STATUS_FINDING fails the gate; STATUS_INCONCLUSIVE does under --strict */
@@ -39,7 +39,7 @@ struct verdict_row {
 
 extern const struct verdict_row verdict_rows[VERDICTS];
 
-/* What the samples of one cell in one process say. */
+/* The samples of one cell in one process, in short. */
 struct process_time {
     size_t count;        /* of samples, at least 1 */
     const char *process; /* not owned: the same pointer target for the same run; NULL: not known */
@@ -54,7 +54,7 @@ struct process_time {
  * where there is no interval. */
 double process_error(double ci_low, double ci_high);
 
-/* What a side says of a cell. */
+/* A cell on one side. */
 struct estimate {
     double ns;            /* median over its processes; NaN: none */
     double within;        /* root mean square of their errors; NaN: one of them is not known */
@@ -101,12 +101,12 @@ struct judged_cell {
     bool underpowered; /* the interval is wider than the threshold on either side of 1 */
 };
 
-/* A judged cell of which nothing is known yet. */
+/* A judged cell without any knowledge yet. */
 extern const struct judged_cell judged_unknown;
 
 struct judge_options {
     double threshold; /* relative change of time that counts, 0.01 for 1 % */
-    unsigned looks; /* interim analyses, of which this is one; 0 as 1 */
+    unsigned looks; /* interim analyses, this one among them; 0 as 1 */
     bool fixed[SIDES]; /* the side gets no more processes */
     bool boards_differ; /* what GPUs of a model differ by is added */
     bool clocks_allowed; /* times are taken as they are where SM clocks differ */

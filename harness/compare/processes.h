@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Processes of this program or another that run one plan, one after the other, and whose results are kept as the files
- * of a folder: what calibrate and gate do. A process that is there already, of a command that ended early, is not run
+ * Processes of this program or another that run one plan, one after the other. Their results are the files of a folder.
+ * calibrate and gate use them. A process that is there already, of a command that ended early, is not run
  * again. */
 #ifndef CBANK_PROCESSES_H
 #define CBANK_PROCESSES_H

@@ -37,7 +37,7 @@ struct side_cell {
     size_t files; /* results that the side had read with the last that has the cell */
 };
 
-/* What a side is of. Text that differs between its processes is "mixed". */
+/* Origin of a side. Text that differs between its processes is "mixed". */
 struct side_identity {
     char engine[16];
     bool modelled;             /* times of any process are predictions */
@@ -65,7 +65,7 @@ struct sides {
     size_t count;
 };
 
-/* What samples say (ns, count >= 1), taken on so many buffer sets in turn (0: not known); `scratch` has room for as many.
+/* Summarizes samples (ns, count >= 1), taken on so many buffer sets in turn (0: not known); `scratch` has room for as many.
  * The error has nothing of what buffer sets differ by (stats_trimmed_mean). */
 struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch);
 

@@ -7,9 +7,8 @@ Proves that compare calls no cell changed because of the clock alone.
 usage: clock_trial.py [--program build/cbank] [--processes 60] [--heat-seconds 60] --json FILE [RUN OPTION...]
        clock_trial.py --show FILE
 
-So many processes measure one after the other, each of them a result of its own; then another process computes for so many
-seconds (scripts/neighbour.cu, which nvcc compiles; --neighbour names a program that is used instead), and as many processes
-measure again. Each is compared with the first and with the one before it, one process a side, at a threshold of 0.5 %. Exits
+So many processes measure one after the other. Then another process computes for so many seconds: neighbour.cu, which nvcc
+compiles, or the program that --neighbour names. Then as many processes measure again. Each is compared with the first and with the one before it, one process a side, at a threshold of 0.5 %. Exits
 1 when a cell is called changed; 2 when a run fails.
 """
 

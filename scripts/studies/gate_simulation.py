@@ -8,8 +8,8 @@ usage: gate_simulation.py [--program build/cbank] [--processes FOLDER] [--gate] 
        gate_simulation.py --show FILE
 
 Every trial writes results of 24 cells as those of the default plan, and asks the built program to compare them: no decision is
-made here. Times, how much processes differ in each cell, and how sure one is of its time in its places, are those of the
-process-*.json of a folder: ten processes of one GPU (results/h200/processes where none is named). Noise of 2 and 4 is as many times what processes
+made here. Times, deviations between processes and errors of a time are those of the process-*.json of a folder: ten processes of
+one GPU (default results/h200/processes). Noise of 2 and 4 is as many times what processes
 differ by. Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share half
 of their variance. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and
 the longest, are slower by 1.5 times the threshold; an alarm is a regression or an improvement of another. No calibration
@@ -60,13 +60,13 @@ def name(cell):
 
 
 def error_of(cell):
-    """Of a cell's time, as a share of it: what cbank compare has of it."""
+    """The standard error of a cell's time, as a share of it."""
     mean, error = trials.trimmed_mean(cell["time_ns"]["samples"], cell["placements"])
     return error / mean
 
 
 class Tried(typing.NamedTuple):
-    """What is tried: the program, and processes that are like those of a folder."""
+    """The program that is tried, and processes that are like those of a folder."""
     program: str
     folder: str
 
@@ -88,7 +88,7 @@ def template(folder, regime):
 
 @functools.lru_cache(maxsize=None)
 def tool(program):
-    """What the program says of itself in a result."""
+    """The program as it names itself in a result."""
     done = subprocess.run([program, "run", "--engine", "model", "--quiet", "--elements", "4096", "--json", "-"], check=True,
                           capture_output=True, text=True)
     return json.loads(done.stdout)["tool"]
@@ -111,7 +111,7 @@ def write_process(tried, path, rng, scenario, factors, second, **more):
         moved = noise * between * (shared + draw(rng, tails)) / math.sqrt(2)
         value = usual * factor * math.exp(moved)
         samples = [math.exp(within * rng.gauss(0, 1)) for _ in range(SAMPLES)]
-        # What processes differ by has in it how unsure their times are: that of the samples is not added.
+        # The deviation between processes includes the error of their times: that of the samples is not added.
         mean, error = trials.trimmed_mean(samples, PLACEMENTS)
         samples = [sample * value / mean for sample in samples]
         half = STUDENT * error * value / mean

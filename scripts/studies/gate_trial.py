@@ -10,8 +10,8 @@ usage: gate_trial.py [--program build/cbank] [--trials 20] [--slow global] --jso
 
 Every result is of a process of its own. False alarms: each result against the one before it. Power: results with
 work added to one path (cbank run --slow, a developer option), each against one without. Writes what each
-comparison said, and exits 1 when a figure of merit is missed: no false alarm; of the planted cells, 95 in 100 are called
-regressed, hot ones at 1.5 % and cold ones at 5 %.
+comparison said. Exits 1 after a false alarm, or where fewer than 95 of 100 planted cells are called regressed (hot ones at
+1.5 %, cold ones at 5 %).
 """
 
 import os
@@ -19,7 +19,7 @@ import tempfile
 
 import trials
 
-# Of each slowdown, in percent: the regime of which 95 cells in 100 are to be found. Smaller ones cannot be planted in samples of
+# Slowdowns in percent, and the cache state where 95 of 100 cells are to be found. Smaller ones cannot be planted in samples of
 # 100 us: the least is a kernel that spins for 0.6 us.
 SLOWDOWNS = {1.5: "hot", 5: "cold"}
 FOUND_LEAST = 0.95

@@ -7,8 +7,8 @@ Proves that a contended cell is flagged, and a quiet one is not.
 usage: neighbour_trial.py [--program build/cbank] [--trials 20] [--quiet-trials 100] --json FILE [RUN OPTION...]
        neighbour_trial.py --show FILE
 
-Every result is of a process of its own, beside another that computes, copies or idles (scripts/neighbour.cu, which nvcc
-compiles; --neighbour names a program that is used instead), or beside none. A cell moved where it is more than 1 % away
+Every result is of a process of its own, beside another that computes, copies or idles, or beside none. The other is
+neighbour.cu, which nvcc compiles, or the program that --neighbour names. A cell moved where it is more than 1 % away
 from its median over the quiet results. Exits 1 when a cell that moved beside a neighbour is not flagged `shared`, or a
 quiet result has the flag.
 """

@@ -8,9 +8,9 @@ usage: plan_trial.py [--program build/cbank] [--processes 3] --json FILE [RUN OP
        plan_trial.py --show FILE
 
 Plans that have cells in common (PLANS) are measured in turn, each by so many processes. Buffers of a plan lie where those
-before them leave room, so that other plans have other places. Of each cell that several plans have: the range of the
-plans' medians, as a share of their median, beside the widest range of a plan's own processes: of times or of cycles,
-whichever is less, since a GPU moves its clock by itself (clock_trial.py). Run options are added to each plan. Exits 1 when plans of a cell are further apart than BETWEEN; 2 when a run fails.
+before them leave room, so that other plans have other places. For each cell that several plans have it prints the range
+of the plans' medians, as a share of their median, and the widest range of a plan's own processes. Both are of times or of
+cycles, whichever is less, since a GPU moves its clock by itself. Run options are added to each plan. Exits 1 when plans of a cell are further apart than BETWEEN; 2 when a run fails.
 """
 
 import collections

@@ -6,15 +6,12 @@ Proves the default deviation that every interval of compare rests on.
 
 usage: process_deviation.py [--check]
 
-Of each set of committed results of one GPU and driver that ran one plan, a cell gives the variance of its times, with
-a degree of freedom less than there are results. It has all in it by which the times differ, how well a process knows
-its own too. Cells of several modes are left out. The variance of a cell is taken to be relative^2 + (ns / time)^2, times a
-factor that differs from cell to cell as an inverse chi square of `degrees` does: then its quotient by the sum has the F
-distribution, and relative, ns and degrees are those of the greatest likelihood (Smyth 2004, with a prior that depends on
-the time). Of plans and boards likewise, the part of the processes being known then: what the
-samples of the cell say where that is more, and what its places differ by, which compare adds by itself. Where all cells of a process move
-together they are no independent cells: degrees are then at most those of the mean square of as many variables with that
-correlation.
+A set of committed results of one GPU, driver and plan gives the variance of each cell's times, with one degree of freedom
+less than results. Cells of several modes are left out. The variance is modelled as relative^2 + (ns / time)^2, times a
+factor. The factor varies between cells as an inverse chi square of `degrees` does, so that the quotient has the F
+distribution. relative, ns and degrees maximize the likelihood (Smyth 2004, with a prior that depends on the time).
+Plans and boards are fitted likewise, with the part of the processes known. Cells of a process that move together are not
+independent: degrees are then at most those of the mean square of as many variables with that correlation.
 
 Prints the table and what it rests on. With --check, exits 1 where deviation.def is beyond what rounding explains.
 """
@@ -58,7 +55,7 @@ def load(name):
 
 
 def column_of(key):
-    """What a cell's deviation is looked up by: its regime, or that memory is copied before every launch of it."""
+    """The row of the table for a cell: its cache state, or `copies` where memory is copied before every launch."""
     copies = key[1] != "param" and any(name == "refill_bytes" for name, _ in key[6:])
     return "copies" if copies else key[5]
 

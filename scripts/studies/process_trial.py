@@ -9,9 +9,9 @@ usage: process_trial.py [--program build/cbank] --json FILE RESULT...
        process_trial.py --show FILE
        process_trial.py --table FILE...
 
-Results are of one plan, each of a process of its own, nothing changed between them. Of each cell: the range of its
-times as a share of their median; in how many processes the interval held that median (coverage); the widest half of
-an interval. Of every pair of processes: whether cbank compare, one process a side and without a calibration, fails,
+Results are of one plan, each of a process of its own, nothing changed between them. For each cell it
+prints the range of its times as a share of their median, and the widest half of an interval. Coverage says in how many
+processes the interval held that median. For every pair of processes it says whether cbank compare, one process a side, fails,
 and how many cells it calls changed. Exits 1 when a figure is not what is asked for (LIMITS); 2 for files that are no
 results of one plan and GPU.
 """
@@ -23,7 +23,7 @@ import sys
 
 import trials
 
-# What is asked for, of hot cells and of all.
+# Figures that are asked for.
 LIMITS = {"hot_range": 0.0015, "half_width": 0.005, "coverage_mean": 0.9, "coverage_worst": 0.75,
           "pairs_failed": 1 / 45, "cells_changed": 1 / 500}
 

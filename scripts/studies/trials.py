@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the studies share: processes of the program, comparisons of two, and a report that is shown again."""
+"""Parts that studies share: processes of the program, comparisons of two, and a report that is shown again."""
 
 import argparse
 import json
@@ -71,7 +71,7 @@ def without_folders(command):
 
 
 def origin(result):
-    """What a report says of where it was made."""
+    """Where a report was made."""
     return {"command": without_folders(" ".join(sys.argv)), "tool": result["tool"], "device": result["device"]}
 
 

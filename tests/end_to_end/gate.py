@@ -254,7 +254,7 @@ class Context(Case):
         self.assertIn(line.replace(">", "&gt;"), read(self.path("r.md")))
 
     def test_code_takes_little_of_a_result(self):
-        """Of every workload by every path, without counters and samples, which are most of a measured one."""
+        """A result of every workload by every path, without counters and samples, which are most of a measured one."""
         self.cbank("run", "--engine", "model", "--quiet", "--counters", "none", "--workload", "all", "--path", "all", "--json",
                    "all.json")
         result = read_json(self.path("all.json"))
@@ -485,7 +485,7 @@ class Parameters(Case):
 
 
 class Simulation(Case):
-    """What is known of the gate by simulation, and the defaults that it rests on."""
+    """Simulations of the gate, and the defaults that it rests on."""
 
     COMMITTED = [os.path.join(ROOT, f"results/{chip}/gate/gate-simulation.json") for chip in ("h200", "h100")]
 

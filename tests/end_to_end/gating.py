@@ -44,7 +44,7 @@ class Case(Scratch):
         return done
 
     def gate(self, *arguments, status=0):
-        """What a gate says in its report, valid under its schema, and on stderr."""
+        """The report of a gate, valid under its schema, and its stderr."""
         done = self.cbank("gate", *arguments, *PLAN, "--json", "-", status=status)
         report = json.loads(done.stdout)
         jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/comparison.schema.json"))).validate(report)
@@ -76,7 +76,7 @@ class Verdicts(Case):
                 self.assertIn("one of at most 5 interim analyses", file.read())
 
     def test_a_budget_that_is_too_small(self):
-        """What would do is said as a command, which goes on with what there is and ends."""
+        """The number of processes that would do is said, and with it the gate goes on and ends."""
         small = ["--base-program", CBANK, "--threshold", "0.05", "--keep", self.kept, "--processes", "1"]
         report, said = self.gate(*small, "--strict", status=4)
         self.assertEqual(report["counts"]["inconclusive"], 4)

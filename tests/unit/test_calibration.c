@@ -187,7 +187,7 @@ TEST(test_where_it_applies)
 
     assert_null(calibration_deviation(&calibration, &cell, &same, hash, &found));
     assert_true(found.value == calibration.cells[2].deviation.value && found.origin == DEVIATION_CALIBRATED);
-    /* What boards differ by adds, and is less well known. */
+    /* The deviation between boards adds, and is less well known. */
     assert_null(calibration_deviation(&calibration, &cell, &board, hash, &other_board));
     assert_true(other_board.value == hypot(found.value, deviation_default(CAUSE_board, false, false, 101).value));
     assert_true(other_board.origin == DEVIATION_OTHER_BOARD && other_board.degrees > 0);

@@ -48,7 +48,7 @@ static char *text_of_code(const struct code *code)
     return text;
 }
 
-/* What is said of two codes. */
+/* The change between two codes. */
 static void check(const struct code *base, const struct code *new_code, struct code_change *out, char line[512])
 {
     char *one = text_of_code(base), *other = text_of_code(new_code);

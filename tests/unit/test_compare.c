@@ -332,7 +332,7 @@ TEST(test_clocks_far_apart_make_a_cell_incomparable)
 
 /* -- GPUs ---------------------------------------------------------------------------------------------- */
 
-/* BASE has GPUs 0, 1, 2, NEW has 1, 2, 3, of which 2 became slower. */
+/* BASE has GPUs 0, 1, 2, NEW has 1, 2, 3, and 2 became slower. */
 TEST(test_each_gpu_is_compared_with_itself)
 {
     const void *row[] = {field_named("uuid")};

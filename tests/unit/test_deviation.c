@@ -18,7 +18,7 @@ static void assert_near(double value, double expected, double relative)
 
 /* -- Student's t -------------------------------------------------------------------------------------- */
 
-/* Of 1, 2 and 4 degrees there are closed forms. */
+/* For 1, 2 and 4 degrees there are closed forms. */
 TEST(test_student_p)
 {
     static const double ts[] = {0.01, 0.5, 1, 2, 5, 30, 1000};

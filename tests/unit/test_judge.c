@@ -173,7 +173,7 @@ TEST(test_a_doubtful_time_is_at_best_the_same)
     }
 }
 
-/* What plans, buffer sets and boards differ by is in the interval, and no process takes it away. */
+/* Deviations of plans, buffer sets and boards are in the interval, and no process takes them away. */
 TEST(test_other_plans_and_other_boards_widen_the_interval)
 {
     const struct judge_options boards = {.threshold = 0.01, .boards_differ = true};
@@ -312,7 +312,7 @@ TEST(test_holms_correction_is_that_of_r)
 
 /* -- how often it is right ----------------------------------------------------------------------------- */
 
-/* What is advised to settle cells does settle them, mostly. A side that gets no more processes needs more of the other. */
+/* The advised number of processes decides cells, mostly. A side that gets no more processes needs more of the other. */
 TEST(test_the_number_of_processes_that_is_advised_settles)
 {
     const struct noise noise = {0.0001, 0.004};

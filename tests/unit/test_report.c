@@ -249,7 +249,7 @@ static void test_markdown_leaves_out_the_least_severe(void **state)
     compared_close(&comparison, sides);
 }
 
-/* What is no character, or none that XML takes, becomes '?', byte for byte. */
+/* A byte that belongs to no character, or to none that XML takes, becomes '?'. */
 static void test_text(void **state)
 {
     static const struct {

@@ -63,7 +63,7 @@ static struct sides read_sides(const char *path)
     return sides;
 }
 
-/* What was said of the path is one line, and has the word. */
+/* The path is refused in one line that has the word. */
 static void expect_refused(const char *path, const char *word)
 {
     struct sides sides = {.count = 0};
