@@ -8,6 +8,7 @@
 #include "cell.h"
 #include "image.h"
 #include "source.h"
+#include "table.h"
 #include "test.h"
 #include "version.h"
 
@@ -238,132 +239,95 @@ TEST(every_kernel_loads_what_its_path_names)
 
 /* -- loads that are not as they should be -------------------------------------------------------------- */
 
-static size_t row(const char *name, const char *(*name_at)(size_t), size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name_at(i), name) == 0)
-            return i;
-    fail_msg("no row %s", name);
-    return 0;
-}
-
-static const char *workload_at(size_t i)
-{
-    return workloads[i].name;
-}
-
-static const char *path_at(size_t i)
-{
-    return paths[i].name;
-}
-
-static const char *pattern_at(size_t i)
-{
-    return patterns[i].name;
-}
-
 static struct cell cell_named(const char *workload, const char *path, const char *pattern)
 {
-    return smallest_cell(row(workload, workload_at, workload_count), row(path, path_at, path_count),
-                         row(pattern, pattern_at, pattern_count));
+    static const struct table workload_table = TABLE("workload", workloads, workload_count);
+    static const struct table path_table = TABLE("path", paths, path_count);
+    static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
+
+    return smallest_cell((size_t)((const struct workload *)table_find(&workload_table, workload) - workloads),
+                         (size_t)((const struct path *)table_find(&path_table, path) - paths),
+                         (size_t)((const struct pattern *)table_find(&pattern_table, pattern) - patterns));
 }
 
-static void differs(struct cell cell, struct kernel_sass sass, const char *expected)
+/* A kernel of the loads "2 LDG, 1 LDC.64". */
+static struct kernel_sass kernel_of(const char *loads)
 {
-    char text[CELL_REASON_BYTES] = "";
+    struct kernel_sass sass = {.known = true};
+    unsigned count;
+    char name[32];
 
-    sass.known = true;
-    assert_int_equal(image_kernel_differs(&cell, &sass, text), expected != NULL);
-    if (expected)
-        assert_string_equal(text, expected);
+    for (int used = 0; sscanf(loads, "%u %31[^,]%n", &count, name, &used) == 2; loads += used + (loads[used] == ',')) {
+        bool found = false;
+
+        for (size_t i = 0; i < SASS_CLASS_COUNT * SASS_WIDTH_COUNT; i++)
+            if (strcmp(sass_names[i / SASS_WIDTH_COUNT][i % SASS_WIDTH_COUNT], name) == 0) {
+                sass.classes[i / SASS_WIDTH_COUNT][i % SASS_WIDTH_COUNT] = count;
+                found = true;
+            }
+        assert_true(found);
+    }
+    return sass;
 }
 
-TEST(differences_are_found)
-{
-    const struct cell constant = cell_named("add", "constant", "per_warp");
-    const struct cell readonly = cell_named("add", "readonly", "per_warp");
-    const struct cell convolution = cell_named("conv_2d", "constant_operand", "lockstep");
-    const struct cell stencil = cell_named("stencil_1d", "constant", "lockstep");
-    const struct cell shared = cell_named("stencil_1d", "shared", "lockstep");
-    const struct cell staging = cell_named("add", "staging", "per_warp");
-    const struct cell shuffle = cell_named("add", "shuffle", "per_warp");
-    const struct cell select = cell_named("add", "select_4", "per_warp");
-
-    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1}}, NULL);
-    differs(constant, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 2}},
-            "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
-    differs(constant, (struct kernel_sass){.classes = {[SASS_ULDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1}},
-            "constant wants 1 LDC, 1 LDG; the kernel has 1 ULDC, 1 LDG");
-    differs(constant,
-            (struct kernel_sass){
-                .classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1, [SASS_LDS][SASS_WORD] = 1}},
-            "constant wants 1 LDC, 1 LDG; the kernel has 1 LDC, 1 LDG, 1 LDS");
+static const struct {
+    const char *workload, *path, *pattern;
+    uint32_t width;
+    const char *loads, *wanted; /* "1 LDC, 1 LDG"; NULL: these are as they should be */
+} kernel_cases[] = {
+    {"add", "constant", "per_warp", 0, "1 LDC, 1 LDG", NULL},
+    {"add", "constant", "per_warp", 0, "2 LDG", "1 LDC, 1 LDG"},
+    {"add", "constant", "per_warp", 0, "1 ULDC, 1 LDG", "1 LDC, 1 LDG"},
+    {"add", "constant", "per_warp", 0, "1 LDC, 1 LDG, 1 LDS", "1 LDC, 1 LDG"},
+    {"add", "readonly", "per_warp", 0, "2 LDG", "1 LDG, 1 LDG.CONSTANT"},
     /* A shuffle of the compiler is no load; where the table is in registers it is. */
-    differs(constant,
-            (struct kernel_sass){
-                .classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1, [SASS_SHFL][SASS_WORD] = 1}},
-            NULL);
-    differs(shuffle, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 2, [SASS_SHFL][SASS_WORD] = 2}},
-            "shuffle wants 2 LDG, 1 SHFL; the kernel has 2 LDG, 2 SHFL");
+    {"add", "constant", "per_warp", 0, "1 LDC, 1 LDG, 1 SHFL", NULL},
+    {"add", "shuffle", "per_warp", 0, "2 LDG, 2 SHFL", "2 LDG, 1 SHFL"},
     /* Likewise what compilers select; of four words two selections make one, the second under a predicate. */
-    differs(constant,
-            (struct kernel_sass){
-                .classes = {[SASS_LDC][SASS_WORD] = 1, [SASS_LDG][SASS_WORD] = 1, [SASS_SEL][SASS_WORD] = 3}},
-            NULL);
-    differs(constant, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 2, [SASS_SEL][SASS_WORD] = 3}},
-            "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
-    differs(select, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 5, [SASS_SEL][SASS_WORD] = 2}}, NULL);
-    differs(select, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 5, [SASS_SEL][SASS_WORD] = 3}},
-            "select_4 wants 5 LDG, 2 SEL; the kernel has 5 LDG, 3 SEL");
-    differs(select, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 6}},
-            "select_4 wants 5 LDG, 2 SEL; the kernel has 6 LDG");
-    differs(readonly, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 2}},
-            "readonly wants 1 LDG, 1 LDG.CONSTANT; the kernel has 2 LDG");
-    differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND][SASS_WORD] = 9, [SASS_LDG][SASS_WORD] = 9}},
-            NULL);
-    differs(convolution, (struct kernel_sass){.classes = {[SASS_OPERAND][SASS_WORD] = 8, [SASS_LDG][SASS_WORD] = 9}},
-            "constant_operand wants 9 OPERAND, 9 LDG; the kernel has 8 OPERAND, 9 LDG");
-    differs(stencil,
-            (struct kernel_sass){
-                .classes = {[SASS_LDC][SASS_WORD] = 4, [SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 8}},
-            NULL);
-    differs(stencil,
-            (struct kernel_sass){
-                .classes = {[SASS_LDC][SASS_WORD] = 2, [SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 8}},
-            "constant wants 4 LDC, 3 LDG, 8 LDS; the kernel has 2 LDC, 3 LDG, 8 LDS");
-    differs(shared, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 4, [SASS_LDS][SASS_WORD] = 12}}, NULL);
-    differs(shared, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 3, [SASS_LDS][SASS_WORD] = 12}},
-            "shared wants 3 LDG, 12 LDS and copies; the kernel has 3 LDG, 12 LDS");
-    differs(staging, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 6, [SASS_LDS][SASS_WORD] = 1}}, NULL);
-    differs(staging, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 6, [SASS_LDS][SASS_WORD] = 2}},
-            "staging wants 1 LDG, 1 LDS and copies; the kernel has 6 LDG, 2 LDS");
-}
+    {"add", "constant", "per_warp", 0, "1 LDC, 1 LDG, 3 SEL", NULL},
+    {"add", "select_4", "per_warp", 0, "5 LDG, 2 SEL", NULL},
+    {"add", "select_4", "per_warp", 0, "5 LDG, 3 SEL", "5 LDG, 2 SEL"},
+    {"add", "select_4", "per_warp", 0, "6 LDG", "5 LDG, 2 SEL"},
+    {"conv_2d", "constant_operand", "lockstep", 0, "9 OPERAND, 9 LDG", NULL},
+    {"conv_2d", "constant_operand", "lockstep", 0, "8 OPERAND, 9 LDG", "9 OPERAND, 9 LDG"},
+    {"stencil_1d", "constant", "lockstep", 0, "4 LDC, 3 LDG, 8 LDS", NULL},
+    {"stencil_1d", "constant", "lockstep", 0, "2 LDC, 3 LDG, 8 LDS", "4 LDC, 3 LDG, 8 LDS"},
+    {"stencil_1d", "shared", "lockstep", 0, "4 LDG, 12 LDS", NULL},
+    {"stencil_1d", "shared", "lockstep", 0, "3 LDG, 12 LDS", "3 LDG, 12 LDS and copies"},
+    {"add", "staging", "per_warp", 0, "6 LDG, 1 LDS", NULL},
+    {"add", "staging", "per_warp", 0, "6 LDG, 2 LDS", "1 LDG, 1 LDS and copies"},
+    /* An element is loaded by the instruction of its width, or by several where there is none so wide. */
+    {"add", "constant", "per_warp", 16, "2 LDC.64, 1 LDG", NULL},
+    {"add", "constant", "per_warp", 16, "4 LDC, 1 LDG", "2 LDC.64, 1 LDG"},
+    {"add", "global", "per_warp", 16, "1 LDG, 1 LDG.128", NULL},
+    {"add", "global", "per_warp", 16, "1 LDG, 2 LDG.64", "1 LDG, 1 LDG.128"},
+    {"add", "texture", "per_warp", 16, "1 LDG, 1 TLD.128", NULL},
+    {"add", "constant", "per_warp", 1, "1 LDC.U8, 1 LDG", NULL},
+    {"add", "constant", "per_warp", 1, "1 LDC.U16, 1 LDG", "1 LDC.U8, 1 LDG"},
+    {"add", "texture", "per_warp", 1, "1 LDG, 1 TLD", NULL},
+};
 
-/* An element is loaded by the instruction of its width, or by several where there is none so wide. */
-TEST(widths_that_differ_are_found)
+TEST(loads_that_are_not_as_they_should_be_are_found)
 {
-    struct cell constant = cell_named("add", "constant", "per_warp");
-    struct cell global = cell_named("add", "global", "per_warp");
-    struct cell texture = cell_named("add", "texture", "per_warp");
+    for (size_t i = 0; i < sizeof(kernel_cases) / sizeof(kernel_cases[0]); i++) {
+        struct cell cell = cell_named(kernel_cases[i].workload, kernel_cases[i].path, kernel_cases[i].pattern);
+        const struct kernel_sass sass = kernel_of(kernel_cases[i].loads);
+        char text[CELL_REASON_BYTES] = "", expected[CELL_REASON_BYTES] = "";
 
-    constant.parameters[PARAMETER_width_bytes] = global.parameters[PARAMETER_width_bytes] =
-        texture.parameters[PARAMETER_width_bytes] = 16;
-    assert_string_equal(image_instruction(&constant), "LDC.64");
-    assert_int_equal(image_pieces(&constant), 2);
-    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][3] = 2, [SASS_LDG][SASS_WORD] = 1}}, NULL);
-    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][SASS_WORD] = 4, [SASS_LDG][SASS_WORD] = 1}},
-            "constant wants 2 LDC.64, 1 LDG; the kernel has 4 LDC, 1 LDG");
-    assert_string_equal(image_instruction(&global), "LDG.128");
-    assert_int_equal(image_pieces(&global), 1);
-    differs(global, (struct kernel_sass){.classes = {[SASS_LDG] = {[SASS_WORD] = 1, [4] = 1}}}, NULL);
-    differs(global, (struct kernel_sass){.classes = {[SASS_LDG] = {[SASS_WORD] = 1, [3] = 2}}},
-            "global wants 1 LDG, 1 LDG.128; the kernel has 1 LDG, 2 LDG.64");
-    differs(texture, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 1, [SASS_TLD][4] = 1}}, NULL);
-    constant.parameters[PARAMETER_width_bytes] = texture.parameters[PARAMETER_width_bytes] = 1;
-    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][0] = 1, [SASS_LDG][SASS_WORD] = 1}}, NULL);
-    differs(constant, (struct kernel_sass){.classes = {[SASS_LDC][1] = 1, [SASS_LDG][SASS_WORD] = 1}},
-            "constant wants 1 LDC.U8, 1 LDG; the kernel has 1 LDC.U16, 1 LDG");
-    differs(texture, (struct kernel_sass){.classes = {[SASS_LDG][SASS_WORD] = 1, [SASS_TLD][SASS_WORD] = 1}}, NULL);
+        cell.parameters[PARAMETER_width_bytes] = kernel_cases[i].width;
+        if (kernel_cases[i].wanted)
+            snprintf(expected, sizeof(expected), "%s wants %s; the kernel has %s", kernel_cases[i].path,
+                     kernel_cases[i].wanted, kernel_cases[i].loads);
+        assert_int_equal(image_kernel_differs(&cell, &sass, text), kernel_cases[i].wanted != NULL);
+        assert_string_equal(text, expected);
+    }
+    /* A selection of the compiler is not named, either. */
+    const struct cell constant = cell_named("add", "constant", "per_warp");
+    const struct kernel_sass sass = kernel_of("2 LDG, 3 SEL");
+    char text[CELL_REASON_BYTES];
+
+    assert_true(image_kernel_differs(&constant, &sass, text));
+    assert_string_equal(text, "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
 }
 
 TEST(nothing_is_said_of_unknown_code)

@@ -148,43 +148,30 @@ TEST(patterns_are_what_their_columns_say)
 
 TEST(parameters_have_limits)
 {
+    enum { VALUES_MAX = 5 };
     static const struct {
         enum parameter_index parameter;
-        uint64_t value;
-        bool allowed;
+        uint64_t allowed[VALUES_MAX], refused[VALUES_MAX]; /* up to 0, which no parameter allows */
     } cases[] = {
-        {PARAMETER_distinct, 0, false},
-        {PARAMETER_distinct, 1, true},
-        {PARAMETER_distinct, 2, true},
-        {PARAMETER_distinct, 3, true},
-        {PARAMETER_distinct, 24, true},
-        {PARAMETER_distinct, 32, true},
-        {PARAMETER_distinct, 64, false},
-        {PARAMETER_stride_bytes, 0, false},
-        {PARAMETER_stride_bytes, 2, false},
-        {PARAMETER_stride_bytes, 4, true},
-        {PARAMETER_stride_bytes, 6, false},
-        {PARAMETER_stride_bytes, 12, true},
-        {PARAMETER_stride_bytes, 2048, true},
-        {PARAMETER_stride_bytes, 2052, false},
-        {PARAMETER_stride_bytes, 4294967300, false}, /* 2^32 + 4 */
-        {PARAMETER_radius, 0, false},
-        {PARAMETER_radius, 1, true},
-        {PARAMETER_radius, 5, true},
-        {PARAMETER_radius, 7, true},
-        {PARAMETER_radius, 8, false},
-        {PARAMETER_refill_bytes, 3, false},
-        {PARAMETER_refill_bytes, 65536, true},
-        {PARAMETER_refill_bytes, 65540, false},
-        {PARAMETER_modules, 3, true},
-        {PARAMETER_modules, 5, false},
-        {PARAMETER_in_flight, 2, true},
-        {PARAMETER_in_flight, 3, false},
+        {PARAMETER_distinct, {1, 2, 3, 24, 32}, {64}},
+        {PARAMETER_stride_bytes, {4, 12, 2048}, {2, 6, 2052, 4294967300 /* 2^32 + 4 */}},
+        {PARAMETER_radius, {1, 5, 7}, {8}},
+        {PARAMETER_refill_bytes, {65536}, {3, 65540}},
+        {PARAMETER_modules, {3}, {5}},
+        {PARAMETER_in_flight, {2}, {3}},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (parameter_allows(&parameters[cases[i].parameter], cases[i].value) != cases[i].allowed)
-            fail_msg("%s %llu", parameters[cases[i].parameter].name, (unsigned long long)cases[i].value);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct parameter *parameter = &parameters[cases[i].parameter];
+
+        assert_false(parameter_allows(parameter, 0));
+        for (size_t k = 0; k < VALUES_MAX && cases[i].allowed[k]; k++)
+            if (!parameter_allows(parameter, cases[i].allowed[k]))
+                fail_msg("%s %llu", parameter->name, (unsigned long long)cases[i].allowed[k]);
+        for (size_t k = 0; k < VALUES_MAX && cases[i].refused[k]; k++)
+            if (parameter_allows(parameter, cases[i].refused[k]))
+                fail_msg("%s %llu", parameter->name, (unsigned long long)cases[i].refused[k]);
+    }
 }
 
 /* -- cells -------------------------------------------------------------------------------------------- */
