@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "clock.h"
 
+#include <stdio.h>
 #include <time.h>
 
 double clock_seconds(void)
@@ -13,9 +14,12 @@ double clock_seconds(void)
 
 void clock_utc(char out[CLOCK_UTC_BYTES])
 {
-    const time_t now = time(NULL);
+    struct timespec now;
     struct tm utc = {0};
+    size_t used;
 
-    gmtime_r(&now, &utc);
-    strftime(out, CLOCK_UTC_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    used = strftime(out, CLOCK_UTC_BYTES, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(out + used, CLOCK_UTC_BYTES - used, ".%03dZ", (int)(now.tv_nsec / 1000000));
 }

@@ -8,7 +8,7 @@ enum { CLOCK_UTC_BYTES = 32 };
 /* Seconds since some fixed moment, for durations: a clock that is never set back. */
 double clock_seconds(void);
 
-/* Writes the date and time as ISO 8601, "2026-01-31T12:00:00Z". */
+/* Writes the date and time as ISO 8601, "2026-01-31T12:00:00.250Z". Milliseconds tell runs of one second apart. */
 void clock_utc(char out[CLOCK_UTC_BYTES]);
 
 #endif

@@ -69,7 +69,7 @@ COMMANDS = {
 
 # What differs from one time to the next: clocks, and what depends on them.
 CHANGING = [(re.compile(pattern), "") for pattern in (
-    rb"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", rb"time spent:[^\n]*\n(in\n?\s*all[^\n]*\n|all [^\n]*\n)?",
+    rb"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", rb"time spent:[^\n]*\n(in\n?\s*all[^\n]*\n|all [^\n]*\n)?",
     rb'"(name|seconds)":\s*("[a-z ]+"|[-+.e0-9]+),?\s*', rb"[-+.e0-9]+ s;", rb"\n[^\n]*in all[^\n]*")]
 
 

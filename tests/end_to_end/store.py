@@ -128,6 +128,7 @@ class Ingest(Case):
         self.assertEqual(self.ask("SELECT DISTINCT modelled, engine, host, job FROM runs JOIN setups USING (setup_id)"),
                          [(1, "model", os.uname().nodename, "4711")])
         self.assertIn("modelled", self.cbank("history", "store.db").stdout)
+        self.assertRegex(read_json(self.path("one.json"))["started_utc"], r":\d\d\.\d{3}Z$")
 
     def test_runs_of_one_second_are_told_apart_by_milliseconds(self):
         for name, fraction in (("a", ".001Z"), ("b", ".002Z")):
