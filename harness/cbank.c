@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cbank.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "command.h"
 #include "compare.h"
@@ -22,27 +19,22 @@ const char *cbank_version(void)
     return tool.version;
 }
 
-/* Runs a command with words before the caller's options. */
+/* Runs a command with words before the caller's options; NULL words are left out. */
 static enum status command_with(const struct command *command, size_t count, const char *const *options,
                                 const char *const first[3])
 {
     char **words = calloc(count + 6, sizeof(*words)), name[] = "cbank", run[] = "run";
-    enum status status = words ? STATUS_OK : log_memory("a command line");
-    int used = 0;
+    enum status status;
+    int used = 2;
 
-    for (size_t i = 0; status == STATUS_OK && i < count + 5; i++) {
-        const char *word = i == 0 ? name : i == 1 ? run : i < 5 ? first[i - 2] : options[i - 5];
-
-        if (!word)
-            continue;
-        words[used] = strdup(word);
-        if (!words[used++])
-            status = log_memory("a command line");
-    }
-    if (status == STATUS_OK)
-        status = command_run(command, used, words);
-    for (int i = 0; words && i < used; i++)
-        free(words[i]);
+    if (!words)
+        return log_memory("a command line");
+    words[0] = name;
+    words[1] = run;
+    for (size_t i = 0; i < count + 3; i++)
+        if (i >= 3 || first[i])
+            words[used++] = (char *)(i < 3 ? first[i] : options[i - 3]); /* whose order alone is changed */
+    status = command_run(command, used, words);
     free(words);
     return status;
 }

@@ -163,19 +163,6 @@ static enum status judge_numbers(struct line *line, const cJSON *first, size_t c
 
 /* -- files --------------------------------------------------------------------------------------------- */
 
-static enum status read_files(const struct line *line, const char *key, struct sides *out)
-{
-    const cJSON *path, *paths = json_get(line->json, key);
-    enum status status = cJSON_GetArraySize(paths) > 0 ? STATUS_OK : wrong(line, "%s: expected names of files", key);
-
-    cJSON_ArrayForEach (path, paths) {
-        if (status == STATUS_OK)
-            status = cJSON_IsString(path) ? sides_add(out, path->valuestring)
-                                          : wrong(line, "%s: expected names of files", key);
-    }
-    return status;
-}
-
 /* Compares files. Where they cannot be, the line says so, and the next is read. */
 static enum status compare_files(struct line *line)
 {
@@ -183,8 +170,17 @@ static enum status compare_files(struct line *line)
     struct comparison comparison = {0};
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; status == STATUS_OK && i < SIDES; i++)
-        status = read_files(line, side_names[i], &sides[i]);
+    for (size_t i = 0; i < SIDES; i++) {
+        const cJSON *path, *paths = json_get(line->json, side_names[i]);
+
+        if (cJSON_GetArraySize(paths) == 0)
+            status = wrong(line, "%s: expected names of files", side_names[i]);
+        cJSON_ArrayForEach (path, paths) {
+            if (status == STATUS_OK)
+                status = cJSON_IsString(path) ? sides_add(&sides[i], path->valuestring)
+                                              : wrong(line, "%s: expected names of files", side_names[i]);
+        }
+    }
     if (status == STATUS_OK)
         status = compare_sides(sides, &line->options, &comparison);
     json_add_integer(line->out, "status", (uint64_t)(status == STATUS_OK ? comparison_status(&comparison) : status));

@@ -152,19 +152,6 @@ static bool side_is_valid(struct comparison_cell *cell, size_t side)
     return of->status == CELL_OK && of->process_count > 0 && positive;
 }
 
-static bool is_comparable(struct comparison_cell *cell, uint32_t allowed)
-{
-    uint32_t refused = cell->gpu->differing & ~allowed;
-
-    for (size_t i = 0; i < context_field_count; i++) {
-        if (context_fields[i].cell_differs && !(cell->differing >> i & 1))
-            refused &= ~(1u << i);
-        if (refused >> i & 1)
-            note(cell, "not comparable: %s differs", context_fields[i].name);
-    }
-    return refused == 0;
-}
-
 /* The least and the greatest value that a process read. */
 static double least(const struct side_counter *counter)
 {
@@ -246,14 +233,21 @@ static enum status prepare(const struct comparison *comparison, struct compariso
 {
     const struct side_cell *const *sides = cell->sides;
     struct judged_cell *judged = &cell->judged;
-    enum status status = STATUS_OK;
+    uint32_t refused = cell->gpu->differing & ~allowed;
+    enum status status;
 
     if (sides[BASE]->status == CELL_SKIPPED && sides[NEW]->status == CELL_SKIPPED) {
         cell->verdict = VERDICT_SAME;
         note(cell, "skipped on both sides");
         return STATUS_OK;
     }
-    cell->timed = is_comparable(cell, allowed);
+    for (size_t i = 0; i < context_field_count; i++) {
+        if (context_fields[i].cell_differs && !(cell->differing >> i & 1))
+            refused &= ~(1u << i);
+        if (refused >> i & 1)
+            note(cell, "not comparable: %s differs", context_fields[i].name);
+    }
+    cell->timed = refused == 0;
     for (size_t i = 0; i < SIDES; i++)
         cell->timed = side_is_valid(cell, i) && cell->timed;
     cell->verdict = VERDICT_INVALID;

@@ -99,22 +99,6 @@ static enum status look(struct gating *gating, uint64_t processes)
     return status == STATUS_OK ? compare_sides(gating->sides, &gating->as, &gating->comparison) : status;
 }
 
-/* One more process of each side that is measured: base, new, new, base, base and so on. */
-static enum status run_round(struct gating *gating, uint64_t round)
-{
-    enum status worst = STATUS_OK;
-
-    for (size_t i = 0; i < SIDES && process_usable(worst); i++) {
-        const size_t side = (i + round) % SIDES;
-
-        if (!gating->as.fixed[side])
-            worst = status_worse(worst, process_series_run(&gating->series[side], round));
-        if (child_signal())
-            return STATUS_ENVIRONMENT;
-    }
-    return worst;
-}
-
 /* Runs and looks until all is decided or the budget is spent. */
 static enum status measure(struct gating *gating)
 {
@@ -125,13 +109,22 @@ static enum status measure(struct gating *gating)
     const double start = clock_seconds();
 
     for (uint64_t processes = 1;; processes++) {
-        const enum status ran = run_round(gating, processes - 1);
-        bool over = processes == most || (options->seconds > 0 && clock_seconds() - start >= options->seconds);
-        const bool due = over || gate_next_look(processes - 1, most) == processes;
-        enum status status = STATUS_OK;
+        enum status ran = STATUS_OK, status = STATUS_OK;
+        bool over, due;
 
+        /* One more process of each side that is measured: base, new, new, base, base and so on. */
+        for (size_t i = 0; i < SIDES && process_usable(ran); i++) {
+            const size_t side = (i + processes - 1) % SIDES;
+
+            if (!gating->as.fixed[side])
+                ran = status_worse(ran, process_series_run(&gating->series[side], processes - 1));
+            if (child_signal())
+                return STATUS_ENVIRONMENT;
+        }
         if (!process_usable(ran))
             return ran;
+        over = processes == most || (options->seconds > 0 && clock_seconds() - start >= options->seconds);
+        due = over || gate_next_look(processes - 1, most) == processes;
         /* The first process decides nothing, but shows whether the sides can be compared. */
         if (due || processes == 1)
             status = look(gating, processes);
