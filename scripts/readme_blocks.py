@@ -4,10 +4,9 @@
 
 usage: readme_blocks.py --check | --write
 
-Between `<!-- begin: COMMAND -->` and `<!-- end -->` stands what COMMAND prints when it runs in the root of the
-tree, as text; after `<!-- begin markdown: COMMAND -->` it stands as the Markdown that COMMAND prints. The word cbank is
-the built program (CBANK, default build/cbank). A block whose command names a result that is not there is left as it is,
-and said. Exit status 0; 1 when --check finds a block that differs; 2 when a command fails.
+Between `<!-- begin: COMMAND -->` and `<!-- end -->` stands the text that COMMAND prints when it runs in the root of the tree.
+After `<!-- begin markdown: COMMAND -->` stands Markdown that it prints. The word cbank is the built program (CBANK, default
+build/cbank). A block whose command names a result that is not there is left as it is, and named. Exit status 0; 1 when --check finds a block that differs; 2 when a command fails.
 """
 
 import concurrent.futures
@@ -47,7 +46,7 @@ def missing(command):
 
 @functools.lru_cache(maxsize=None)
 def output(command, markdown):
-    """What a block is to hold."""
+    """The text that a block is to hold."""
     words = shlex.split(command)
     if words[0] == "cbank":
         words[0] = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))

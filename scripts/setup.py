@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What pyproject.toml cannot say: the version and the schemas of documents stand in files outside of this folder."""
+"""Adds to pyproject.toml the version and the schemas of documents, which are files outside of this folder."""
 
 import pathlib
 import shutil

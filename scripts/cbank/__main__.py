@@ -84,7 +84,7 @@ def main(words):
     try:
         sys.stdout.flush()
     except OSError as error:
-        # What Python could not write it would try again at its end.
+        # Python would try again at its end to write what is left.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if status == 0:
             status = USAGE

@@ -42,7 +42,7 @@ COLUMNS = ["chip", "fact", "value", "low", "high", "text", "source", "reason"]
 
 
 def facts(sources):
-    """What all sources say, as a table of COLUMNS. A card that is of no measured chip is a chip by itself."""
+    """A table of COLUMNS with the values of all sources. A card that is of no measured chip is a chip by itself."""
     measured = {source.content["device"]["name"] for source in sources if source.kind != "card"}
     made = []
     for source in sources:

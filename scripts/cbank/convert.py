@@ -186,7 +186,7 @@ def tuner_result(result, cell):
 
 # -- Accel-Sim ----------------------------------------------------------------------------------------------------
 
-# What follows the replacement is the template's: nothing is known of it.
+# The fields after the replacement are the template's: nothing is known of them.
 CACHE_REST, INSTRUCTIONS = "R:f:N:L,S:2:64,4", "N:64:128:16,L:R:f:N:L,S:2:48,4"
 REPLACEMENTS = {"LRU": "L", "FIFO": "F"}
 
@@ -199,10 +199,10 @@ def accelsim(card):
     levels = {level["name"]: level for level in card["levels"]}
     lines = [f"# Constants of {name} for Accel-Sim and GPGPU-Sim, by cbank from a card.", f"Device Name = NVIDIA {name}",
              "", "# The first level of constants.", *first_level(card, levels.get("idc") or {}),
-             "", "# Constants are not all hits. That is of instructions, too, whose cache is the template's.",
+             "", "# Some constants miss. So do some instructions, whose cache is the template's.",
              "-gpgpu_perfect_inst_const_cache 0", f"-gpgpu_cache:il1 {INSTRUCTIONS}",
              "", "# Loads of constants by the uniform datapath; this line goes into trace.config.", *uniform(card),
-             "", "# What cannot be said there:"]
+             "", "# The format has no place for:"]
     for key, level in levels.items():
         if key != "idc":
             facts = [f"{text} {'not known' if level.get(its) is None else level[its]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ends a command, and how it says so."""
+"""Failures of a command, and how they are printed."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u20
 
 
 class Failure(Exception):
-    """What cannot be done, and the remedy after a semicolon. `status` is the exit code of the command."""
+    """Says why a command cannot go on, and the remedy after a semicolon. `status` is the exit code of the command."""
 
     def __init__(self, text, status=USAGE):
         super().__init__(text)

@@ -13,7 +13,7 @@ import pandas
 from . import documents
 
 COLUMNS = {
-    # Of every row.
+    # Every row.
     "document": "kind of the document: result, characterization, card, calibration, comparison, fleet or history",
     "source": "name of the file without its folder",
     "source_sha256": "hash of the file's bytes",
@@ -25,7 +25,7 @@ COLUMNS = {
     "host": "name of the machine",
     "slot": "PCI address of the board",
     "started_utc": "when the run began, ISO 8601",
-    # Of cells: result, comparison, calibration, history.
+    # Cells: result, comparison, calibration, history.
     "identity": "the cell as text: all that follows up to regime, and the parameters",
     "workload": "arithmetic around the loads",
     "path": "the way of a load through the memory system",
@@ -49,18 +49,18 @@ COLUMNS = {
     "sm_clock_mhz": "median SM clock over the samples, MHz",
     "counters_compared": "exact counters of the cell that have an expected value",
     "counters_equal": "those that are equal to it",
-    # Of comparisons.
+    # Comparisons.
     "verdict": "what the instrument says: same, improved, regressed, inconclusive ...; of a fleet: of the GPU",
     "base_ns": "time of one launch on the base side, ns",
     "new_ns": "time of one launch on the new side, ns",
     "ratio": "new time by base time",
     "ratio_low": "lower end of its interval",
     "ratio_high": "upper end of its interval",
-    "threshold": "share by which a ratio may differ from 1 and be the same",
-    # Of calibrations.
+    "threshold": "a ratio is the same within this share of 1",
+    # Calibrations.
     "noise": "half-width of the interval of the ratio of two processes, as a share",
     "deviation": "standard deviation between processes, as a share",
-    # Of numbers: characterization, card.
+    # Numbers: characterization, card.
     "experiment": "experiment of a characterization, or its level: geometry_constant.1",
     "number": "name of the number, or key of the card",
     "value": "the number, in `unit`; names are in `text`",
@@ -75,7 +75,7 @@ COLUMNS = {
     "stride_bytes": "bytes between them (also a parameter)",
     "warps": "warps of the experiment",
     "before": "what was done before the access",
-    # Of fleets and histories.
+    # Fleets and histories.
     "answered": "whether the GPU has a run in the last night",
     "change": "change of the time, as a share",
     "change_low": "lower end of its 95 % interval",
@@ -94,7 +94,7 @@ def parameters_text(cell):
 
 
 def cell_columns(cell):
-    """What identifies a cell, with a column for each parameter."""
+    """The columns that identify a cell, with one for each parameter."""
     parameters = cell.get("parameters") or {}
     return {"identity": cell["identity"], **{key: cell[key] for key in documents.CELL_KEYS},
             "parameters": parameters_text(cell), **parameters}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """`cbank plot`: figures of papers from results, characterizations, comparisons, verdicts on fleets and histories.
 
-Draws what the FILEs can answer, a page a question: each page in the formats asked for, as CSV with exactly what is drawn, and as
-a sentence that says what it shows (.txt). Prints the files written; says on standard error what is not drawn, and why.
+Each page answers one question. It is written in the formats asked for, as CSV with exactly what is drawn, and as a sentence that
+says what it shows (.txt). Prints the files written; says on standard error what is not drawn, and why.
 """
 
 import argparse
@@ -100,7 +100,7 @@ def drawings(sources, figures=None, everything=False):
 
 
 def together(found):
-    """Of drawings of several files, which have the same kind and units, one; its series say the device, or the file."""
+    """Merges drawings of several files that have the same kind and units; the series name the device, or the file."""
     groups, made = {}, []
     for drawing, names in found:
         same = (drawing.kind, *drawing.labels.items(), drawing.stem.partition("-sweep")[2]) if names else drawing.stem

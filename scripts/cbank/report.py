@@ -115,7 +115,7 @@ def title_of(ones):
 
 
 def content_of(ones, others):
-    """What the template takes, but for the figures."""
+    """The values of the template, but for the figures."""
     of = {kind: [one for one in ones if one.kind == kind] for kind in frames.ROWS}
     comparisons, why_none = comparisons_of(ones)
     order = order_of_tables()
@@ -154,7 +154,7 @@ def figures_of(sources, folder, own_style=None):
     for i, paths in enumerate(plot.draw_all(drawn, folder, style.WIDTHS_MM["two"], ["svg"], own_style), 1):
         say("", f"figure {i} of {len(drawn)}: {os.path.basename(paths[0])}")
     groups = itertools.groupby(drawn, key=lambda drawing: drawing.kind)
-    return [(name, kinds.KINDS[name].method, [(drawing, sections.figure_table(drawing)) for drawing in its]) for name, its in groups], missing
+    return [(name, kinds.KINDS[name].method, [(drawing, sections.figure_table(drawing)) for drawing in its]) for name, its in groups], [its for its in missing if its[1]]
 
 
 def make_folders(folder, with_cells):

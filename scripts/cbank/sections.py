@@ -167,7 +167,7 @@ def environment_of(one):
 
 
 def environment_tables(sources):
-    """What is the same in all documents that say it once; what differs, document by document."""
+    """One table of facts that are the same in all documents that have them, and one of facts that differ."""
     found = pandas.DataFrame({one.label: pandas.Series(environment_of(one), dtype=str) for one in sources})
     alike = found.nunique(axis=1) == 1
     alike &= (found.notna().sum(axis=1) > 1) | (len(sources) == 1)
@@ -193,7 +193,7 @@ def number_text(row):
 
 
 def where_text(row):
-    """What a number is of: 32 distinct, 64 bytes apart."""
+    """The conditions of a number: 32 distinct, 64 bytes apart."""
     words = {"level": "level {}", "distinct": "{} distinct", "stride_bytes": "{} bytes apart", "warps": "{} warps", "width_bytes": "{} bytes wide", "before": "after a {}"}
     return ", ".join(text.format(int(row[key]) if isinstance(row[key], float) else row[key]) for key, text in words.items()
                      if not tables.missing(row.get(key)))
@@ -233,7 +233,7 @@ def card_table(one):
 
 
 def comparison_section(name, document, base, new):
-    """What the instrument says of two sides; cells lead to the results where these were given."""
+    """A comparison as the instrument judges it. Cells lead to the results where these were given."""
     content = document.content
     rows = []
     for cell in content["cells"]:
@@ -291,5 +291,5 @@ def figure_table(drawing):
     columns = [column for column in rows if len(rows) == 1 or rows[column].astype(str).nunique() > 1] or list(rows)[:1]
     if len(rows) > FIGURE_ROWS_MAX:
         return None
-    return Table(f"What is drawn: {drawing.stem}", columns,
+    return Table(f"Data of {drawing.stem}", columns,
                  [[str(value) if not isinstance(value, (int, float)) else tables.count(value) for value in row] for row in rows[columns].itertuples(index=False)])

@@ -15,7 +15,7 @@ Head = namedtuple("Head", "text span", defaults=(1,))  # over several columns
 
 
 class Table:
-    """heads: names of columns, or two rows of Head. rows: lists of texts or Values, the first of which names the row."""
+    """heads: names of columns, or two rows of Head. rows: lists of texts or Values; the first names the row."""
 
     def __init__(self, caption, heads, rows, notes=()):
         rows = [[cell if isinstance(cell, Value) else Value(NONE if cell in (None, "") else str(cell)) for cell in row] for row in rows]
@@ -26,7 +26,7 @@ class Table:
 
 
 def kind_of(column):
-    """Of a column of values: "" for numbers, t for texts, w for texts that are broken into lines."""
+    """The kind of a column: "" for numbers, t for texts, w for texts that are broken into lines."""
     texts = [cell.text for cell in column if cell.text != NONE]
     if all(text[:1] in "0123456789+-−.±[" for text in texts):
         return ""
@@ -54,7 +54,7 @@ def time(ns):
 
 
 def half_width(value, low, high):
-    """Of an interval, as a share of the value."""
+    """Half of an interval, as a share of the value."""
     if any(map(missing, (value, low, high))) or not value > 0 or high < low:
         return ""
     percent = 100 * (high - low) / 2 / value

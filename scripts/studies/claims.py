@@ -11,11 +11,11 @@ the verdict. The claim holds where the whole interval lies in the limits of the 
 is undecided between. Times have 95 % intervals, quotients the quotients of their opposite ends; counters have none. A figure
 is missing where no file has its cells, or these lack a counter or an interval.
 
---parts takes the published add apart: its ratio is that of the loads alone, times what the choice of the pattern at run time
-adds, times what the division adds that the kernel of global memory alone has.
+--parts takes the published add apart. Its ratio is a product of three: the loads alone, the choice of the pattern at run time, and
+the division, which the kernel of global memory alone has.
 
---rules prints a Markdown table: ways to read a table, the time of one place over that of global memory, and the place to take
-on all GPUs; those behind --beside are others. Where an interval comes within 2 % of 1, or GPUs differ, the place is "either".
+--rules prints a Markdown table of ways to read a table: the time of one place over that of global memory, and the place to take
+on all GPUs. Files behind --beside are of other GPUs. Where an interval comes within 2 % of 1, or GPUs differ, the place is "either".
 
 Exit status 0; 2 for what is not a measured result of that GPU and, with --parts, where a figure is missing.
 """
@@ -35,7 +35,7 @@ from cbank.documents import number  # noqa: E402
 SOURCES = {1: "constant-memory add, RTX 3090", 2: "nine-point stencil, Quadro P2000", 3: "convolution with the filter in constant memory",
            4: "constant memory and its limits, CUDA 2.x"}
 
-# Of source 1: published ms of constant and global, and what its text concludes, with limits of the ratio.
+# Source 1: published ms of constant and global, and the conclusion of its text, with limits of the ratio.
 ADD = [(pattern, elements, constant / plain, *concluded) for pattern, elements, constant, plain, concluded in (
     ("per_block", 12800000, 0.151798, 0.171404, ("about 10 % faster", 0.85, 0.95)),
     ("per_block", 128000, 0.00289792, 0.00323584, ("about 10 % faster", 0.85, 0.95)),
@@ -274,7 +274,7 @@ ROWS = [
       for path, claim in (("constant", "past 64 KB, two modules alternating: ns a launch"), ("global", "... with their tables in global memory: ns a launch"))),
 ]
 
-# What the kernel does, where the table is tried, and the ratios there to global memory.
+# The kernel's way to read, the place that is tried, and its ratios to global memory.
 RULES = (
     ("All read one element; the compiler sees that", "`__constant__`", [times(CONVOLUTION.format("constant_uniform"), CONVOLUTION.format("global"))]),
     ("A warp reads one element; the compiler cannot see it", "`__constant__`", [times(add("constant"), add("global"))]),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of cbank plot: every kind of figure is drawn from committed results, its data are those of the documents, its bytes
-are the same each time, and its words can be read. CBANK names the program (default build/cbank)."""
+"""Tests of cbank plot. Every kind of figure is drawn from committed results. Its data are those of the documents, its bytes are
+the same each time, and its words can be read. CBANK names the program (default build/cbank)."""
 
 import glob
 import os
@@ -42,7 +42,7 @@ def fleet_document(folder):
 
 
 def history_document(gpus=2):
-    """Series of one cell of some GPUs over four nights, of which the first became slower in the third."""
+    """Series of one cell of some GPUs over four nights. The first GPU became slower in the third."""
     cell = "add/constant/per_warp/128000/1024/hot"
     rows = [{"started_utc": f"2026-01-0{night}T00:00:00Z", "engine": "cuda", "times": "measured", "device": "NVIDIA H200", "uuid": f"GPU-{gpu:08}-1",
              "host": "n0", "slot": f"00000000:{gpu:02}:00.0", "driver": "1", "cell": cell, "state": None, "file": "f.json",
@@ -267,7 +267,7 @@ class Data(Case):
 
 
 class Chosen(Case):
-    """What is drawn, and why something is not."""
+    """The choice of figures, and the reasons for others."""
 
     def test_select(self):
         self.plot("--figure", "matrix", "--select", "path=constant,pattern=per_*", "--select", "elements=128000,path=global", RESULTS["h200"])
@@ -361,7 +361,7 @@ class Reproduced(Case):
     def test_every_figure_of_the_docs_is_shown(self):
         text = b"".join(map(read_bytes, [*glob.glob(os.path.join(ROOT, "docs/*.md")), os.path.join(ROOT, "README.md")])).decode()
         for path in glob.glob(os.path.join(ROOT, "docs/figures/**/*.svg"), recursive=True):
-            self.assertIn(os.path.relpath(path, os.path.join(ROOT, "docs")), text)
+            self.assertTrue(os.path.relpath(path, os.path.join(ROOT, "docs")) in text, path)
 
 
 if __name__ == "__main__":

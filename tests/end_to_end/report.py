@@ -170,7 +170,7 @@ class Content(Case):
 
 
 class Verdicts(Case):
-    """What stands on top."""
+    """The line on top of the page."""
 
     def test_good(self):
         self.assertRegex(self.verdict(RESULT), "^Good: 24 of 24 cells ok, none failed; all 216 exact counters equal to expected")

@@ -2,8 +2,8 @@
 """Draws figures. There are three ways: lines against a number, dots in named rows, and a map of squares.
 
 A Drawing holds a table with exactly what is drawn. All ways have the columns `panel` (its title), `series` (what has a look of
-its own) and `flags` (where not empty, the mark is hollow). Lines have `x`, `y`, `low` and `high` (ends of the interval of y),
-and `reference`, a text: such a row is a thin line at y, and at x where that is known. Dots have `row` (its name), `x`, `low`
+its own) and `flags` (where not empty, the mark is hollow). Lines have `x`, `y`, `low` and `high` (ends of the interval of y).
+A row with a `reference`, a text, is a thin line at y, and at x where that is known. Dots have `row` (its name), `x`, `low`
 and `high` (of x), and `beside`, a text on the right of the row. Maps have `row`, `column`, `x` (the colour) and `beside`, a letter.
 """
 
@@ -27,7 +27,7 @@ LETTER_MM, HANDLE_MM, LEGEND_ROW_MM = 1.25, 10.5, 3.4
 
 @dataclasses.dataclass
 class Drawing:
-    """What is drawn on one page."""
+    """One page."""
 
     kind: str  # a key of kinds.KINDS
     stem: str  # name of its files
@@ -84,7 +84,7 @@ def pages(drawing, width_mm):
 
 
 def height_of(drawing, members):
-    """Of a panel, in mm."""
+    """The height of a panel, in mm."""
     rows = members["row"].nunique() * row_mm(drawing) if "row" in members else 0
     references = members["reference"].notna().sum() if "reference" in members else 0
     return PANEL_MM[drawing.way] + rows + 3 * references
@@ -231,7 +231,7 @@ def count_axis(axes, values):
 
 
 def value_axis(axes, which, rows, value, base=None):
-    """Of times and cycles: logarithmic where they spread, else from 0 on or about `base`."""
+    """An axis of times or cycles: logarithmic where they spread, else from 0 on or about `base`."""
     ends = pandas.concat([rows[value], rows["low"], rows["high"]]).dropna()
     low, high = float(ends.min()), float(ends.max())
     if base is None and low > 0 and high > 4 * low or base and low > 0 and high > 2 * low:

@@ -36,7 +36,7 @@ class Source:
 
     @property
     def note(self):
-        """What makes the document something else than it seems; or None."""
+        """Facts without which the document would be misread; or None."""
         said = []
         if self.kind == "result" and self.content["engine"] != "cuda":
             said.append("modelled, not measured")
@@ -124,7 +124,7 @@ def quickest(rows, others):
 
 # -- the matrix, and sweeps ---------------------------------------------------------------------------------------
 
-# What a sweep varies: the first that has enough values is the x axis.
+# The x axis of a sweep is the first of these that has enough values.
 AXES = {"warps_per_sm": "warps that an SM runs at a time", "pressure_bytes": "bytes streamed through L1 beside the table",
         "distinct": "distinct addresses in a warp", "radius": "radius of the filter",
         "refill_bytes": "bytes written before every launch", "modules": "modules in turn", "table_bytes": "bytes of the table",
@@ -315,7 +315,7 @@ def summary(answer):
 
 
 def clock_cycles(experiments, experiment):
-    """What reading the clock adds to a timed access: the latency of the first level less that of a dependent chain; or None."""
+    """Cycles that reading the clock adds to a timed access: latency of the first level less that of a dependent chain; or None."""
     chain = experiments.get(f"latency_{experiment['path']}", {"numbers": []})
     found = [entry["value"] for entry in chain["numbers"] if entry["name"] == "latency" and entry["value"] is not None]
     levels = experiment["geometry"]["levels"]
@@ -495,7 +495,7 @@ def fleet(sources):
     gpus = rows.drop_duplicates(["host", "slot", "uuid"])
     said = ", ".join(f"{count} {verdict}" for verdict, count in gpus["verdict"].value_counts().items())
     most = rows.loc[rows["change"].abs().idxmax()] if rows["change"].notna().any() else None
-    sentence = f"Of {len(gpus)} GPUs {said}" + (f"; the largest change is {100 * most['change']:+.2f} % ({most['path']}, {most['host']} {most['slot']})" if most is not None else "")
+    sentence = f"{len(gpus)} GPUs: {said}" + (f"; the largest change is {100 * most['change']:+.2f} % ({most['path']}, {most['host']} {most['slot']})" if most is not None else "")
     rows = rows.sort_values(["host", "slot", "uuid"], kind="stable")
     places = rows.groupby("host", dropna=False, sort=False).apply(lambda its: its.groupby(["slot", "uuid"], dropna=False, sort=False).ngroup())
     made = pandas.DataFrame({"panel": rows["path"], "row": rows["host"].fillna("?"), "column": places.to_numpy().ravel(), "series": rows["path"],
@@ -573,7 +573,7 @@ def counters(sources):
     made, unit = in_unit(pandas.concat(parts).dropna(subset=["x"]), "y")
     rank = {name: rows[name].astype(float).corr(rows["time_ns"], method="spearman") for name in names}
     best = max(rank, key=lambda name: rank[name])
-    sentence = f"Of {len(names)} counters {best} goes with the time most closely: the correlation of their ranks is {rank[best]:.2f}."
+    sentence = f"The counter {best} goes with the time most closely: the correlation of their ranks is {rank[best]:.2f}, the largest of {len(names)}."
     return [Drawing("counters", f"{sources[0].document.stem}-counters", made, sentence, {None: ("count of one launch", f"time of a launch, {unit}")},
                     [sources[0].document], sources[0].note)]
 
