@@ -92,16 +92,16 @@ endif
 
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
 # list that it names, and no other. An include that points up does not compile.
-ROOMS := base document command cell model result engine engine/cuda engine/cuda/probe \
+ROOMS := base document command cell counts result engine engine/cuda engine/cuda/probe \
          characterize compare explain advise report
-CORE  := base document command cell model result engine
+CORE  := base document command cell counts result engine
 SEES_base         :=
 SEES_document     := base
 SEES_command      := base document
 SEES_cell         := base document command
-SEES_model        := base document command cell
-SEES_result       := base document command cell model
-SEES_engine       := base document command cell model result
+SEES_counts       := base document command cell
+SEES_result       := base document command cell
+SEES_engine       := base document command cell counts result
 SEES_engine/cuda  := $(CORE)
 SEES_engine/cuda/probe := $(CORE) engine/cuda
 SEES_characterize := $(CORE)
@@ -177,7 +177,7 @@ IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
 
 # A fuzzer is guided by what it reaches in the rooms that read; clang knows how to tell it. It sees what strings are
 # compared with anyway; tracing every comparison of numbers takes half of the time.
-FUZZED := document command cell model result engine characterize compare advise
+FUZZED := document command cell counts result engine characterize compare advise
 GUIDED := $(if $(SANITIZE),$(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp))
 
 $(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(foreach room,$(ROOMS),$(call room_flags,$(room))) $(CFLAGS_ALL) $(if $(GUIDED),$(GUIDED) $(FUZZED))))
@@ -193,7 +193,7 @@ $(OBJ)/harness/command/version.o: $(OBJ)/version.stamp
 $(OBJ)/harness/cell/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
 $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE) $(OBJ)/images.stamp
 # The cards go into the program by .incbin, which dependency files do not see.
-$(filter $(OBJ)/harness/model/card%,$(OBJECTS)): $(CARDS)
+$(filter $(OBJ)/harness/counts/card%,$(OBJECTS)): $(CARDS)
 
 $(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
 
@@ -207,8 +207,8 @@ $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 # compiled otherwise stays.
 FAST ?=
 FAST_TESTS ?=
-BUSY := $(addsuffix /%,patterns kernels harness/base harness/cell harness/model harness/characterize) \
-        $(foreach test,access cache geometry lookup model warps workload,tests/unit/test_$(test).c)
+BUSY := $(addsuffix /%,patterns kernels harness/base harness/cell harness/counts harness/characterize) \
+        $(foreach test,access cache geometry lookup workload,tests/unit/test_$(test).c)
 
 $(OBJ)/%.o: %.c $(OBJ)/flags.stamp
 	$(call say,CC,$<)
@@ -276,9 +276,9 @@ $(FUZZER): $(FUZZ_OBJECTS) $(filter-out $(OBJ)/harness/main.o $(OBJ)/harness/bas
 
 SIMULATED := $(BUILD)/tests/simulated
 SIMULATED_LINKS := $(addprefix $(SIMULATED)/,libcuda.so.1 libnvidia-ml.so.1 libcupti.so.13 libnvperf_host.so)
-SIMULATED_CORE := $(wildcard patterns/*.c kernels/*.c $(foreach room,base document cell model,harness/$(room)/*.c))
+SIMULATED_CORE := $(wildcard patterns/*.c kernels/*.c $(foreach room,base document cell counts,harness/$(room)/*.c))
 SIMULATED_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(wildcard tests/simulated/*.c)))
-SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(SIMULATED_CORE) harness/model/card_texts.S))
+SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(SIMULATED_CORE) harness/counts/card_texts.S))
 
 # It is of compute capability 9.0.
 SIMULATED_WHY := $(if $(CUDA),$(if $(filter 90,$(ARCHS)),,the program has no kernels of sm_90: make ARCHS=90),it needs a CUDA toolkit)
@@ -295,7 +295,7 @@ $(OBJ)/simulated/%.o: %.c $(OBJ)/flags.stamp
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(filter $(OBJ)/simulated/harness/model/card%,$(SIMULATED_CORE_OBJECTS)): $(CARDS)
+$(filter $(OBJ)/simulated/harness/counts/card%,$(SIMULATED_CORE_OBJECTS)): $(CARDS)
 
 $(OBJ)/simulated/%.o: %.S $(OBJ)/flags.stamp
 	$(call say,AS,$<)
@@ -382,8 +382,13 @@ contribute: ## set up, build, measure the folder of a chip on the first GPU: DIR
 	@$(MAKE) all
 	@$(PROGRAM) contribute $(if $(CREDIT),--credit '$(CREDIT)') '$(or $(DIR),results/local/chip)'
 
-cards: $(PROGRAM) ## make results/cards/ from the characterizations and results that are committed (needs scipy)
-	@PYTHON='$(PYTHON)' scripts/make_cards.sh $(PROGRAM)
+cards: $(PROGRAM) ## make results/cards/ of measured chips again, from their characterizations and results
+	$(Q)for name in h100 h200; do \
+	    $(PROGRAM) characterize --quiet --replay results/characterizations/$$name.json --json $(BUILD)/again.json \
+	        --card results/cards/$$name.json --new-card $(BUILD)/card.json && \
+	    $(PROGRAM) cards --card $(BUILD)/card.json -o results/cards/$$name.json \
+	        $(foreach file,sizes serialization stencil-blocks sweeps/large sweeps/pressure,results/$$name/$(file).json) || exit 1; \
+	done
 
 setup: ## install the packages that building and testing need
 	@scripts/setup.sh test
@@ -495,7 +500,7 @@ endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
 	$(foreach file,$(PACKAGE),install -D -m 644 scripts/$(file) $(SHARE)/cbank/python/$(file) &&) true
 	install -d $(SHARE)/cbank/scripts
-	install -m 644 $(wildcard scripts/upgrade.py scripts/fit_card.py) $(SHARE)/cbank/scripts/
+	install -m 644 $(wildcard scripts/upgrade.py) $(SHARE)/cbank/scripts/
 	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 
 uninstall: ## remove what install put there

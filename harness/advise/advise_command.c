@@ -21,7 +21,7 @@ struct advise_options {
     bool given[PARAMETER_COUNT];          /* ... and whether it stands on the line */
     const char *card_path, *json_path;
     const char *kernel_path, *function; /* NULL: not given */
-    bool measure, no_crossovers;
+    bool measure;
     struct look_options look;
 };
 
@@ -62,10 +62,8 @@ static const struct option_row rows[] = {
      .unit = "threads"},
     {.name = "card", .argument = "CARD", .help = "chip card that predicts: a file, or a name of cbank list cards (default h200)", .kind = &option_text,
      MEMBER(card_path)},
-    {.name = "measure", .help = "measure the places on the first GPU, and rank them by that", .kind = &option_flag,
+    {.name = "measure", .help = "measure them on the first GPU, and rank them by that", .kind = &option_flag,
      MEMBER(measure)},
-    {.name = "no-crossovers", .help = "do not look for where another place becomes the best, which takes most of the time",
-     .kind = &option_flag, MEMBER(no_crossovers)},
     {.name = "kernel", .argument = "FILE", .help = "a cubin of your own: say what the loads of its kernels are, and whether that is what is advised",
      .kind = &option_text, MEMBER(kernel_path)},
     {.name = "function", .argument = "NAME", .help = "with --kernel: this kernel alone, by its name, mangled or not",
@@ -192,31 +190,6 @@ static enum status make_cell(const struct advise_options *options, struct index_
     return status;
 }
 
-/* Places are ranked by time: a card that knows no times ranks none. */
-static enum status check_card(const struct card *card)
-{
-    char lacks[CARD_LACKS_BYTES];
-
-    if (!card_lacks(card, lacks))
-        return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT,
-                     "the card of %s does not know %s: no place can be ranked by time; what each asks for is said by "
-                     "cbank run --engine model with that card, times by a card with times (cbank list cards)",
-                     card->name, lacks);
-}
-
-/* The same of the table's size, which the card may know nothing of. Then all places are alike: what is measured ranks them. */
-static enum status check_size(const struct advice *advice)
-{
-    char lacks[CARD_LACKS_BYTES];
-
-    if (!model_lacks(&advice->places[0].cell, advice->card, lacks))
-        return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT,
-                     "the card of %s does not know %s: no place can be ranked by time; --measure ranks them on a GPU",
-                     advice->card->name, lacks);
-}
-
 /* -- the command --------------------------------------------------------------------------------------- */
 
 static enum status print(const struct advise_options *options, const struct advice *advice)
@@ -231,27 +204,6 @@ static enum status print(const struct advise_options *options, const struct advi
     return status;
 }
 
-/* Predicts, measures and looks at code as the options say, and prints that. */
-static enum status advise_cell(const struct advise_options *options, const struct invocation *invocation,
-                               struct index_list *indices, struct advice *advice, struct user_code *code)
-{
-    enum status status;
-
-    advice->card_file = options->card_path;
-    advice->indices_path = options->indices_path;
-    status = options->no_crossovers ? STATUS_OK : advise_find_stretches(advice);
-    if (status == STATUS_OK && options->measure)
-        status = advise_measure(advice, indices, invocation);
-    /* Where some places failed, the others are ranked. */
-    if (status != STATUS_OK && (status != STATUS_FINDING || advice->modelled))
-        return status;
-    if (code->path) {
-        user_code_judge(code, advice);
-        advice->code = code;
-    }
-    return status_worse(status, print(options, advice));
-}
-
 static enum status advise(const void *parsed, const struct invocation *invocation)
 {
     const struct advise_options *options = parsed;
@@ -264,18 +216,24 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
 
     if (status == STATUS_OK)
         status = card_read(options->card_path, &card);
-    if (status == STATUS_OK)
-        status = check_card(&card);
     if (status == STATUS_OK && options->kernel_path)
         status = user_code_open(options->kernel_path, options->function, &code);
     if (status == STATUS_OK)
         status = make_cell(options, &indices, &cell);
     if (status == STATUS_OK)
         status = advise_open(&cell, &card, &indices, &advice);
-    if (status == STATUS_OK && !options->measure)
-        status = check_size(&advice);
-    if (status == STATUS_OK)
-        status = advise_cell(options, invocation, &indices, &advice, &code);
+    advice.card_file = options->card_path;
+    advice.indices_path = options->indices_path;
+    if (status == STATUS_OK && options->measure)
+        status = advise_measure(&advice, &indices, invocation);
+    /* Where some spaces failed, the others are ranked. */
+    if (status == STATUS_OK || (status == STATUS_FINDING && !advice.modelled)) {
+        if (code.path) {
+            user_code_judge(&code, &advice);
+            advice.code = &code;
+        }
+        status = status_worse(status, print(options, &advice));
+    }
     advise_close(&advice);
     user_code_close(&code);
     index_list_close(&indices);
@@ -284,27 +242,22 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
 
 const struct command advise_command = {
     .name = "advise",
-    .summary = "Say where a table should live: every place ranked by predicted or measured time",
+    .summary = "Say where a table should live: what its lookups ask of each memory space, and how long that takes",
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct advise_options),
     .details =
-        "Lookups of one configuration are predicted by the card for every path that can hold the table; no GPU is needed,\n"
-        "and every number is modelled. Of each place: the time with the interval that nine of ten committed cells of\n"
-        "its kind are within, what it is to the best, and what takes the time. The error of a ratio of two times is what\n"
-        "committed results show. As good: within 5 %, wherever that error may have the ratio. No faster: not by 5 %.\n"
-        "Too close to call: the place may be faster by 5 %. Then the C++ to write, the instruction to look for in the SASS,\n"
-        "and where another place is the best: along distinct addresses of a warp, bytes of the table and lookups of a thread.\n"
+        "The indices say exactly what a warp's load asks for: distinct addresses, lines, sectors, wavefronts of shared memory,\n"
+        "and which memory spaces can hold the table. Times are those of the simple model by a card; no GPU is needed. Nine of\n"
+        "ten cells lie within the interval, so spaces whose intervals overlap are too close to call. Where the card lacks a\n"
+        "number, a time is at least what its other numbers say. Then follow the C++ to write, the instruction to look for in the\n"
+        "SASS, and the command that measures.\n"
         "\n"
-        "With --measure the places are measured on the first GPU, as cbank run measures them, and ranked by that;\n"
-        "the error is then that of the intervals, and 1 % is told. The prediction stands beside each time, and what it\n"
-        "was off by where that is more than its error. With --kernel: which loads the kernels of a cubin have, how many,\n"
-        "how many in loops, and which place those are.\n"
+        "With --measure the spaces are measured on the first GPU, as cbank run measures them, and ranked by that.\n"
+        "With --kernel: which loads the kernels of a cubin have, how many, how many in loops, and which space those are of.\n"
         "\n"
-        "Exit code 1: a place failed when it was measured; the others are ranked.\n"
-        "Exit code 3: the card knows no times, as those of published chips (cbank list cards), or none of a table of more\n"
-        "than 64 KB, whose places --measure ranks; with --measure, there is no GPU; with --kernel, code before sm_35 or after\n"
-        "sm_121, which cannot be read.\n"
+        "Exit code 1: a space failed when it was measured; the others are ranked.\n"
+        "Exit code 3: with --measure, there is no GPU; with --kernel, code before sm_35 or after sm_121, which cannot be read.\n"
         "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it; with --kernel, a\n"
         "file that is no cubin or is damaged, or no such kernel.",
     .run = advise,

@@ -4,43 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise.h"
 #include "clock.h"
 #include "interrupt.h"
 #include "log.h"
-#include "places.h"
 #include "run.h"
-
-/* -- from the result to the places --------------------------------------------------------------------- */
-
-/* What was measured takes the place of what was predicted. False, with the reason, where nothing was. */
-static bool take_time(struct advised_place *place, const struct cell_result *measured)
-{
-    const struct summary *time = &measured->time.summary;
-
-    if (measured->status != CELL_OK || isnan(time->ci_low)) {
-        snprintf(place->reason, sizeof(place->reason), "%s",
-                 measured->reason[0] ? measured->reason : "too few samples were taken");
-        return false;
-    }
-    place->predicted =
-        (struct advised_prediction){.known = !isnan(place->time_ns),
-                                    .time_ns = place->time_ns,
-                                    .low_ns = place->low_ns,
-                                    .high_ns = place->high_ns,
-                                    .off = time->ci_low > place->high_ns || time->ci_high < place->low_ns};
-    place->time_ns = time->value;
-    place->low_ns = time->ci_low;
-    place->high_ns = time->ci_high;
-    return true;
-}
-
-/* Those that were measured come first. */
-static int compare_measured(const void *left, const void *right)
-{
-    const struct advised_place *a = left, *b = right;
-
-    return a->measured != b->measured ? b->measured - a->measured : (a->path > b->path) - (a->path < b->path);
-}
 
 /* Says what failed; STATUS_FINDING where something did. */
 static enum status report_failed(const struct result *result)
@@ -56,43 +24,51 @@ static enum status report_failed(const struct result *result)
     return result_verdict(result) == STATUS_FINDING ? STATUS_FINDING : STATUS_OK;
 }
 
+/* What was measured takes the place of what was estimated. Those without a time go behind the others, and say why. */
 static enum status take_times(struct advice *advice, const struct result *result)
 {
-    const size_t count = advice->count + advice->excluded;
-    size_t next = 0;
+    const size_t ranked = advice->count;
+    struct advised_place *places = advice->places;
 
     advice->count = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct advised_place *place = &advice->places[i];
+    for (size_t i = 0; i < ranked; i++) {
+        const struct cell_result *cell = &result->cells[i];
+        const struct summary *time = &cell->time.summary;
 
-        if (!place_is_held(place))
-            continue;
-        place->measured = take_time(place, &result->cells[next++]);
-        advice->count += place->measured;
+        places[i].bound = NULL;
+        places[i].time_ns = (struct time_range){NAN, NAN, NAN};
+        if (cell->status == CELL_OK && !isnan(time->ci_low)) {
+            places[i].time_ns = (struct time_range){time->value, time->ci_low, time->ci_high};
+            advice->count++;
+        } else {
+            snprintf(places[i].reason, sizeof(places[i].reason), "%s",
+                     cell->reason[0] ? cell->reason : "too few samples were taken");
+        }
     }
-    advice->excluded = count - advice->count;
-    qsort(advice->places, count, sizeof(*advice->places), compare_measured);
+    advice->excluded += ranked - advice->count;
     if (advice->count == 0)
-        return log_error(STATUS_FINDING, "no place was measured: %s", advice->places[0].reason);
+        return log_error(STATUS_FINDING, "no memory space was measured: %s", places[0].reason);
     advice->modelled = false;
     advice->device = result->device;
+    advice->count = ranked; /* unknown times are sorted behind the others */
     advise_rank(advice);
+    while (isnan(places[advice->count - 1].time_ns.value))
+        advice->count--;
     return report_failed(result);
 }
 
 /* -- measuring ----------------------------------------------------------------------------------------- */
 
-/* The cells of the places that hold the table. */
+/* The cells of the spaces that hold the table. */
 static enum status list_cells(const struct advice *advice, struct plan *out)
 {
-    *out = (struct plan){.cells = calloc(advice->count + advice->excluded, sizeof(*out->cells))};
+    *out = (struct plan){.cells = calloc(advice->count, sizeof(*out->cells)), .count = advice->count};
     if (!out->cells)
         return log_memory("%zu cells", advice->count);
-    for (size_t i = 0; i < advice->count + advice->excluded; i++)
-        if (place_is_held(&advice->places[i])) {
-            out->cells[out->count] = advice->places[i].cell;
-            out->cells[out->count++].grid_blocks = 0; /* of the GPU, not of the card */
-        }
+    for (size_t i = 0; i < advice->count; i++) {
+        out->cells[i] = advice->places[i].cell;
+        out->cells[i].grid_blocks = 0; /* of the GPU, not of the card */
+    }
     return STATUS_OK;
 }
 
@@ -107,7 +83,7 @@ static enum status choose_engine(struct run *run)
     run->engine = engine_rows[i].engine;
     if (run_device_count(run->watch, run->engine, &reason) > 0)
         return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "--measure needs a GPU: %s; without --measure the card predicts", reason);
+    return log_error(STATUS_ENVIRONMENT, "--measure needs a GPU: %s; without --measure times are those of a card", reason);
 }
 
 static enum status measure(struct run *run, struct advice *advice, const struct invocation *invocation)

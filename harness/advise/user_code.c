@@ -245,9 +245,9 @@ static void say_outside(struct user_kernel *kernel)
 static const char *const verdicts[ADVISE_STANDING_COUNT] = {
     [ADVISE_FIRST] = "as advised",
     [ADVISE_ALIKE_FIRST] = "as good as advised",
-    [ADVISE_NO_FASTER] = "no faster than advised",
     [ADVISE_TOO_CLOSE] = "too close to call",
     [ADVISE_SLOWER] = "not as advised",
+    [ADVISE_UNKNOWN] = "not known by this card",
 };
 
 static void say_place(struct user_kernel *kernel, const struct advice *advice)
@@ -267,7 +267,7 @@ static void say_place(struct user_kernel *kernel, const struct advice *advice)
     text_join(text, USER_VERDICT_BYTES, "", "%s%s: %s%s is of %s",
               row_of(load)->of == OF_ANY ? "if that is the table: " : "", verdicts[place->standing],
               row_of(load)->before, row_of(load)->behind, load->place);
-    if (place != best)
+    if (place != best && isfinite(load->relative))
         text_join(text, USER_VERDICT_BYTES, "", ", which takes %s the time of %s",
                   text_of(text_ratio, load->relative).text, best->path->name);
     if (place->standing == ADVISE_SLOWER && code)

@@ -2,7 +2,7 @@
  * What the user's kernels load, as text and as a part of the document. */
 #include <inttypes.h>
 
-#include "advise_view.h"
+#include "advise.h"
 #include "field.h"
 #include "user_code.h"
 
@@ -34,7 +34,7 @@ static const struct grid_column columns[] = {
     {.key = "standing", .heading = "", .value = grid_text, .of = GRID_MEMBER(struct user_load, standing)},
 };
 
-static enum status print_kernel(const struct advise_view *view, const struct user_kernel *kernel)
+static enum status print_kernel(FILE *stream, const struct grid_look *look, const struct user_kernel *kernel)
 {
     const struct grid grid = {.columns = columns,
                               .column_count = sizeof(columns) / sizeof(columns[0]),
@@ -44,32 +44,32 @@ static enum status print_kernel(const struct advise_view *view, const struct use
                               .note = means_note};
     enum status status;
 
-    fputc('\n', view->stream);
-    advise_put(view, "kernel %s", kernel->name);
-    status = grid_print(view->stream, &grid, &view->look);
+    fputc('\n', stream);
+    advise_put(stream, look, "kernel %s", kernel->name);
+    status = grid_print(stream, &grid, look);
     if (kernel->calls_out)
-        advise_put(view, "it calls functions whose code is not in its own: what those load is not counted");
-    advise_put(view, "verdict: %s", kernel->verdict);
+        advise_put(stream, look, "it calls functions whose code is not in its own: what those load is not counted");
+    advise_put(stream, look, "verdict: %s", kernel->verdict);
     return status;
 }
 
-enum status advise_print_code(const struct advise_view *view)
+enum status advise_print_code(FILE *stream, const struct advice *advice, const struct grid_look *look)
 {
-    const struct user_code *code = view->advice->code;
-    const struct card *card = view->advice->card;
+    const struct user_code *code = advice->code;
+    const struct card *card = &advice->card;
     enum status status = STATUS_OK;
 
     if (!code)
         return status;
-    fputc('\n', view->stream);
-    advise_put(view, "code: %s, sm_%" PRIu32, code->path, code->architecture);
+    fputc('\n', stream);
+    advise_put(stream, look, "code: %s, sm_%" PRIu32, code->path, code->architecture);
     if (!user_code_runs(code, card))
-        advise_put(view,
+        advise_put(stream, look,
                    "%s does not run it: loads are counted as they are, places compared by times of %s; compile with "
                    "-arch=sm_%" PRIu32 "%" PRIu32 ", or name the card of its chip with --card",
                    card->name, card->name, card->cc_major, card->cc_minor);
     for (size_t i = 0; status == STATUS_OK && i < code->count; i++)
-        status = print_kernel(view, &code->kernels[i]);
+        status = print_kernel(stream, look, &code->kernels[i]);
     return status;
 }
 

@@ -18,7 +18,7 @@ enum {
 
 /* Distinct things that the loads of some warps touch, summed over the loads. */
 struct distinct_counts {
-    uint64_t addresses, lines, sectors, wavefronts, tag_wavefronts;
+    uint64_t addresses, lines, sectors, wavefronts, tag_wavefronts, block_lines;
 };
 
 /* What the walk of one cell carries along. */
@@ -28,6 +28,7 @@ struct walk {
     uint32_t *turns; /* scratch of distinct_groups: of the table and its copies; owned, with what follows: */
     uint32_t *elements, *sectors, *lines, *tags; /* the number of the last load that touched each, 0 for none */
     uint32_t loads;
+    uint32_t earlier; /* loads before those of the block and step */
     size_t length; /* of the table */
     struct distinct_counts counts; /* of the last block */
 };
@@ -122,7 +123,7 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
     const uint32_t different = is_uniform(index, threads) ? 1 : threads;
     uint32_t *const touched = walk->elements, *const in_sectors = walk->sectors, *const in_lines = walk->lines;
     uint32_t *const in_tags = walk->tags, tags[ACCESS_TAG_BANKS] = {0}, fullest = 0;
-    uint32_t elements[CBANK_WARP_THREADS], addresses = 0, sectors = 0, lines = 0;
+    uint32_t elements[CBANK_WARP_THREADS], addresses = 0, sectors = 0, lines = 0, block_lines = 0;
 
     for (uint32_t thread = 0; thread < different; thread++) {
         const uint32_t element = index[thread], sector = element >> to_sector, line = sector / SECTORS_OF_LINE;
@@ -132,6 +133,7 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
         addresses += touched[element] != load;
         sectors += in_sectors[sector] != load;
         lines += in_lines[line] != load;
+        block_lines += in_lines[line] <= walk->earlier;
         tags[tag % ACCESS_TAG_BANKS] += in_tags[tag] != load;
         fullest += tags[tag % ACCESS_TAG_BANKS] > fullest; /* it grows by one at a time */
         touched[element] = in_sectors[sector] = in_lines[line] = in_tags[tag] = load;
@@ -139,6 +141,7 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
     walk->counts.addresses += addresses;
     walk->counts.sectors += sectors;
     walk->counts.lines += lines;
+    walk->counts.block_lines += block_lines;
     walk->counts.tag_wavefronts += fullest;
     walk->counts.wavefronts += walk->copies > 1 ? count_copied_wavefronts(walk, index, threads)
                                                 : count_wavefronts(walk, index, threads, elements, addresses);
@@ -157,6 +160,7 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
                          "%s reads element %" PRIu32 " of a table of %" PRIu32 "; correct its row in %ss.def",
                          cell->pattern->name, highest, length, cell_pattern_table(cell->workload)->what);
     walk->counts = (struct distinct_counts){0};
+    walk->earlier = walk->loads;
     for (uint32_t thread = 0; thread < threads; thread += CBANK_WARP_THREADS) {
         const uint32_t left = threads - thread;
 
@@ -193,6 +197,7 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct w
         }
         out->addresses += times * walk->counts.addresses;
         out->lines += times * walk->counts.lines;
+        out->block_lines += (scope == INDEX_IMMEDIATE ? cell_blocks(cell) : 1) * walk->counts.block_lines;
         out->sectors += times * walk->counts.sectors;
         out->wavefronts += times * walk->counts.wavefronts;
         out->tag_wavefronts += times * walk->counts.tag_wavefronts;
@@ -278,6 +283,8 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     counts.sectors *= pieces;
     for (size_t i = 0; status == STATUS_OK && i < walk.length; i++)
         counts.footprint_bytes += walk.elements[i] ? walk.width : 0;
+    for (size_t i = 0; status == STATUS_OK && walk.lines + i < walk.tags; i++)
+        counts.footprint_lines += walk.lines[i] != 0;
     free(walk.turns);
     if (status == STATUS_OK)
         *out = counts;
@@ -331,10 +338,12 @@ bool access_take(const struct cell *other, const struct access_counts *its, cons
     counts->payload_loads = its->payload_loads;
     counts->addresses = its->addresses;
     counts->lines = its->lines;
+    counts->block_lines = its->block_lines;
     counts->sectors = its->sectors;
     counts->wavefronts = its->wavefronts;
     counts->tag_wavefronts = its->tag_wavefronts;
     counts->footprint_bytes = its->footprint_bytes;
+    counts->footprint_lines = its->footprint_lines;
     return true;
 }
 

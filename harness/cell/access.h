@@ -25,6 +25,7 @@ struct access_counts {
                                  of each thread's element each; 0 for paths that load nothing */
     uint64_t addresses; /* sum over payload loads of the distinct addresses in the warp */
     uint64_t lines; /* sum over them of the distinct ACCESS_LINE_BYTES lines of the table */
+    uint64_t block_lines; /* sum over the blocks, and the payload loads of a thread, of the distinct lines in the block */
     uint64_t sectors; /* sum over them of the distinct ACCESS_SECTOR_BYTES sectors of the table */
     uint64_t wavefronts; /* sum over them of the most distinct words in one of ACCESS_BANKS banks: what a load from
                                  shared memory takes turns for. Of elements of 8 and 16 bytes, the sum over the halves
@@ -37,6 +38,7 @@ struct access_counts {
     uint64_t staging_loads; /* load instructions that copy the table into shared memory, or into registers of a warp */
     uint64_t staging_sectors; /* sectors of the table that they read */
     uint64_t footprint_bytes; /* distinct bytes of the table that the payload loads of the grid read */
+    uint64_t footprint_lines; /* distinct ACCESS_LINE_BYTES lines that hold them */
     uint64_t operations; /* arithmetic operations on elements: see workload_operations */
 };
 

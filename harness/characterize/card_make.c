@@ -2,194 +2,197 @@
 #include "card_make.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "card_parts.h"
+#include "experiment.h"
 #include "files.h"
 #include "log.h"
 #include "sha256.h"
 
-enum { ID_HEX_DIGITS = 12, PATH_KEY_BYTES = 160 };
+/* -- what experiments find ----------------------------------------------------------------------------- */
+
+/* One way to find a number of a card. */
+struct source {
+    enum card_key key;
+    const char *experiment, *number;
+    uint32_t stride; /* 0: any */
+    uint32_t level;  /* of a geometry, from 1; 0: it is a number of the outcome */
+    double sign;     /* of several numbers that with the least sign x value; 0: the first */
+    bool inverse;    /* the key is 1 / number */
+    const char *verdict, *expected; /* what the experiment has to say beside it; NULL: nothing */
+};
+
+static const struct source sources_of_keys[] = {
+    {.key = CARD_constant_l1_bytes, .experiment = "geometry_constant", .number = "capacity_bytes", .level = 1},
+    {.key = CARD_constant_address_cycles, .experiment = "serialization_constant",
+     .number = "cycles_per_load_per_extra_address", .stride = 4, .verdict = "throughput_falls_per", .expected = "address"},
+    {.key = CARD_shared_wavefronts_per_cycle, .experiment = "serialization_shared",
+     .number = "cycles_per_load_per_extra_address", .stride = 128, .inverse = true},
+    {.key = CARD_l1_requests_per_cycle, .experiment = "throughput_global", .number = "loads_per_cycle", .sign = -1},
+    {.key = CARD_texture_requests_per_cycle, .experiment = "throughput_texture", .number = "loads_per_cycle", .sign = -1},
+    {.key = CARD_l1_latency_cycles, .experiment = "latency_global", .number = "latency"},
+    {.key = CARD_l2_latency_cycles, .experiment = "latency_global_l2", .number = "latency"},
+};
+
+__attribute__((format(printf, 1, 2))) static struct number no_number(const char *format, ...)
+{
+    struct number number = {.value = NAN, .low = NAN, .high = NAN};
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(number.reason, sizeof(number.reason), format, arguments);
+    va_end(arguments);
+    return number;
+}
+
+static struct number find_geometry(const struct source *source, const struct geometry *geometry)
+{
+    const struct geometry_finding *finding = geometry_findings;
+
+    while (strcmp(finding->key, source->number) != 0)
+        finding++;
+    if (!geometry || geometry->level_count < source->level)
+        return no_number("no such level was seen");
+    if (geometry->level[source->level - 1].contradiction[0])
+        return no_number("%s", geometry->level[source->level - 1].contradiction);
+    return number_of_finding(&geometry->level[source->level - 1], finding);
+}
+
+/* The number of a source; NaN, with the reason, where there is none. */
+static struct number find(const struct source *source, const struct characterization *all)
+{
+    const struct outcome *outcome = characterization_outcome(all, source->experiment);
+    const struct number *best = NULL;
+    struct number found;
+
+    if (!outcome || outcome->status != OUTCOME_OK)
+        return no_number("%s", outcome ? outcome->reason : "there is no such experiment");
+    if (source->level)
+        return find_geometry(source, outcome->geometry);
+    for (const struct verdict *one = outcome->verdicts; one < outcome->verdicts + outcome->verdict_count; one++)
+        if (source->verdict && strcmp(one->name, source->verdict) == 0 &&
+            strcmp(one->value ? one->value : "unclear", source->expected) != 0)
+            return no_number("%s is %s, and the key is of %s", source->verdict, one->value ? one->value : "unclear",
+                             source->expected);
+    for (const struct number *one = outcome->numbers; one < outcome->numbers + outcome->number_count; one++)
+        if (strcmp(one->name, source->number) == 0 && (!source->stride || one->stride == source->stride) &&
+            (!best || isnan(best->value) || source->sign * one->value < source->sign * best->value))
+            best = one;
+    if (!best || isnan(best->value))
+        return no_number("%s", best && best->reason[0] ? best->reason : "the experiment has no such number");
+    found = *best;
+    if (source->inverse) {
+        found.value = 1 / best->value;
+        found.low = 1 / best->high;
+        found.high = 1 / best->low;
+    }
+    return found;
+}
+
+/* -- the card ------------------------------------------------------------------------------------------ */
+
+enum { ID_HEX_DIGITS = 12 };
 
 struct making {
     const struct card_request *request;
-    /* Owned: the base card; what the driver says, by keys of a card; what is made; origins, until they are in that. */
-    cJSON *base, *device, *card, *origins;
-    bool same_chip; /* the base card is of this one */
-    bool lacks; /* a key is null, as on the base card */
+    cJSON *base, *card; /* owned: the base card, what is made */
+    bool same_chip;     /* the base card is of this one */
     char id[ID_HEX_DIGITS + 1]; /* of the file; "" without one */
     char sha256[SHA256_HEX_BYTES];
     struct card_tally tally;
 };
 
-/* -- the device ---------------------------------------------------------------------------------------- */
-
-#define DEVICE(kind, key, member, presence) FIELD(kind, struct device_info, key, member, presence)
-
-/* What the driver says of the device, by keys of a card. */
-static const struct field device_rows[] = {
-    {DEVICE(field_text, "name", name, REQUIRED)},
-    {DEVICE(field_text, "chip", chip, OMITTED)},
-    {DEVICE(field_uint32, "cc_major", cc_major, REQUIRED)},
-    {DEVICE(field_uint32, "cc_minor", cc_minor, REQUIRED)},
-    {DEVICE(field_uint32, "sm_count", sm_count, REQUIRED)},
-    {DEVICE(field_uint32, "warps_per_sm", warps_per_sm, OMITTED)},
-    {DEVICE(field_uint32, "blocks_per_sm", blocks_per_sm, OMITTED)},
-    {DEVICE(field_uint32, "shared_bytes_per_sm", shared_bytes_per_sm, OMITTED)},
-    {DEVICE(field_uint32, "shared_bytes_reserved", shared_bytes_reserved, OMITTED)},
-    {DEVICE(field_number, "sm_clock_mhz", sm_clock_max_mhz, OMITTED)},
-    {DEVICE(field_uint64, "l2_bytes", l2_bytes, OMITTED)},
-};
-
-/* What the driver says of a device, without the vendor in its name: that is known. */
-static struct device_info product(const struct device_info *device)
+/* What the driver says; NaN of what it does not. */
+static double device_number(const struct device_info *device, enum card_key key)
 {
-    static const char vendor[] = "NVIDIA ";
-    const bool known = strncmp(device->name, vendor, strlen(vendor)) == 0;
-    struct device_info out = *device;
+    const double numbers[CARD_NUMBERS] = {
+        [CARD_sm_count] = device->sm_count,
+        [CARD_warps_per_sm] = device->warps_per_sm,
+        [CARD_blocks_per_sm] = device->blocks_per_sm,
+        [CARD_shared_bytes_per_sm] = device->shared_bytes_per_sm,
+        [CARD_shared_bytes_reserved] = device->shared_bytes_reserved,
+        [CARD_l2_bytes] = (double)device->l2_bytes,
+        [CARD_sm_clock_mhz] = isnan(device->sm_clock_max_mhz) ? 0 : device->sm_clock_max_mhz,
+    };
 
-    snprintf(out.name, sizeof(out.name), "%s", device->name + (known ? strlen(vendor) : 0));
-    return out;
+    return numbers[key] > 0 ? numbers[key] : NAN;
 }
 
-/* -- origins ------------------------------------------------------------------------------------------- */
-
-static cJSON *add_origin(struct making *making, const char *path, const char *from)
+/* Adds a number from an interval; `from`: who says it. */
+static cJSON *add_number(cJSON *model, const char *key, const char *from, double value, double low, double high)
 {
-    cJSON *origin = json_add(making->origins, path, cJSON_CreateObject());
+    cJSON *entry = json_add(model, key, cJSON_CreateObject());
 
-    json_add_text(origin, "from", from);
-    return origin;
+    json_add_double(entry, "value", card_rounded(value));
+    json_add_double(entry, "low", fmin(card_rounded(low), card_rounded(value)));
+    json_add_double(entry, "high", fmax(card_rounded(high), card_rounded(value)));
+    json_add_text(entry, "from", from);
+    return entry;
 }
 
-/* Of a value that stays the base card's; `reason`: why, or "". */
-static void keep_origin(struct making *making, const char *path, const char *reason)
+static void add_key(struct making *making, cJSON *model, enum card_key key)
 {
-    const cJSON *there = json_get(json_get(making->base, "origins"), path);
-    const char *from = NULL, *name = "";
-    cJSON *origin;
+    const char *name = card_rows[key].key;
+    const double device = device_number(&making->request->found->device, key);
+    const cJSON *base = making->same_chip ? json_get(json_get(making->base, "model"), name) : NULL;
+    struct number number = no_number("no experiment measures it");
+    const struct source *source = sources_of_keys, *end = sources_of_keys + COUNT(sources_of_keys);
+    cJSON *entry;
 
-    json_get_text(there, "from", &from);
-    json_get_text(making->base, "name", &name);
-    if (making->same_chip && from) {
-        origin = json_add(making->origins, path, cJSON_Duplicate(there, true));
-        if (reason[0])
-            cJSON_DeleteItemFromObjectCaseSensitive(origin, "reason");
-    } else {
-        origin = add_origin(making, path, "assumed");
-        json_add_text(origin, "card", name);
-        if (from)
-            json_add_text(origin, "there", from);
-    }
-    if (reason[0])
-        json_add_text(origin, "reason", reason);
-    making->tally.base++;
-}
-
-static void found_origin(struct making *making, const char *path, const struct card_found *found)
-{
-    const struct card_row *row = found->row;
-    cJSON *origin = add_origin(making, path, "characterized");
-
-    json_add_text(origin, "experiment", row->experiment);
-    json_add_text(origin, "number", row->number);
-    json_add_nonzero(origin, "level", row->of_level);
-    json_add_nonzero(origin, "stride_bytes", row->stride);
-    json_add_nonzero(origin, "warps", found->number.warps);
-    if (row->before)
-        json_add_text(origin, "before", row->before);
-    if (row->inverse)
-        json_add(origin, "inverse", cJSON_CreateTrue());
-    json_add_text(origin, "method", found->number.method);
-    if (!found->text) {
-        json_add_double(origin, "low", card_rounded(found->number.low));
-        json_add_double(origin, "high", card_rounded(found->number.high));
-    }
-    json_add_integer(origin, "samples", found->number.samples);
-    card_add_evidence(origin, making->id);
-    making->tally.characterized++;
-}
-
-/* -- keys ---------------------------------------------------------------------------------------------- */
-
-/* A level of the base card, or all of it, and what is made of it. */
-struct part {
-    const char *level; /* its name; "": the card itself */
-    const cJSON *base;
-    cJSON *to;
-    bool no_cache; /* size, line and ways make none: the base card's stand */
-};
-
-/* Adds a key with its origin: what an experiment found, else what the driver says, else what the base card has. */
-static void add_key(struct making *making, const struct part *part, const char *key)
-{
-    const cJSON *base = json_get(part->base, key), *device = part->level[0] ? NULL : json_get(making->device, key);
-    struct card_found found;
-    char path[PATH_KEY_BYTES];
-
-    snprintf(path, sizeof(path), part->level[0] ? "levels.%s.%s" : "%s%s", part->level, key);
-    card_find(making->request->found, part->level, key, &found);
-    if (part->no_cache && found.row && found.row->geometry) {
-        found.number.value = NAN;
-        snprintf(found.number.reason, sizeof(found.number.reason),
-                 "size, line and ways that were found make no cache, some of them the base card's");
-    }
-    if (!isnan(found.number.value)) {
-        if (found.text)
-            json_add_text(part->to, key, found.text);
-        else
-            json_add(part->to, key,
-                     found.row->truth ? cJSON_CreateBool(found.number.value != 0)
-                                      : json_double(card_rounded(found.number.value)));
-        found_origin(making, path, &found);
-    } else if (device) {
-        json_add(part->to, key, cJSON_Duplicate(device, true));
-        card_add_evidence(add_origin(making, path, "device"), making->id);
+    while (source < end && source->key != key)
+        source++;
+    if (source < end)
+        number = find(source, making->request->found);
+    if (!isnan(number.value)) {
+        entry = add_number(model, name, "characterized", number.value, number.low, number.high);
+        json_add_text(entry, "experiment", source->experiment);
+        json_add_text(entry, "number", source->number);
+        json_add_text(entry, "method", number.method);
+        card_add_evidence(entry, making->id);
+        making->tally.characterized++;
+    } else if (!isnan(device)) {
+        entry = add_number(model, name, "device", device, device, device);
+        json_add_text(entry, "method", "cudaGetDeviceProperties, NVML");
+        card_add_evidence(entry, making->id);
         making->tally.device++;
-    } else if (cJSON_IsNull(base)) {
-        json_add_text(part->to, key, NULL);
-        making->lacks = true;
-    } else if (base) {
-        json_add(part->to, key, cJSON_Duplicate(base, true));
-        keep_origin(making, path, found.number.reason);
+    } else if (base && !cJSON_IsNull(base)) {
+        json_add(model, name, cJSON_Duplicate(base, true));
+        making->tally.base++;
+    } else if (card_rows[key].required) { /* a driver that does not say it takes nothing */
+        entry = add_number(model, name, "device", card_rows[key].low, card_rows[key].low, card_rows[key].low);
+        json_add_text(entry, "method", "the least that there is: the driver does not say it");
+        making->tally.device++;
+    } else {
+        json_add(model, name, cJSON_CreateNull());
+        making->tally.unknown++;
     }
 }
 
-/* The value that a key of the part will have. */
-static uint64_t integer_of(const struct making *making, const struct part *part, const char *key)
+/* The files that numbers name by the beginning of their hash: that of the characterization, and those of the base card. */
+static void add_evidence(struct making *making)
 {
-    struct card_found found;
-    uint64_t value = 0;
+    cJSON *evidence = json_add(making->card, "evidence", cJSON_CreateObject());
+    const cJSON *entry, *id;
 
-    json_get_integer(part->base, key, &value);
-    card_find(making->request->found, part->level, key, &found);
-    return isnan(found.number.value) ? value : (uint64_t)found.number.value;
-}
+    if (making->id[0]) {
+        cJSON *own = json_add(evidence, making->id, cJSON_CreateObject());
 
-static void add_levels(struct making *making)
-{
-    cJSON *levels = json_add(making->card, "levels", cJSON_CreateArray()), *level;
-
-    cJSON_ArrayForEach (level, json_get(making->base, "levels")) {
-        struct part part = {.level = "", .base = level, .to = json_append(levels, cJSON_CreateObject())};
-        uint64_t line, ways, capacity;
-
-        if (!json_get(level, "replacement")) /* what a card of version 1.0 does not say, and means */
-            json_add_text(level, "replacement", cache_replacement_names[CACHE_LRU]);
-        json_get_text(level, "name", &part.level);
-        json_add_text(part.to, "name", part.level);
-        line = integer_of(making, &part, "line_bytes");
-        ways = integer_of(making, &part, "ways");
-        capacity = integer_of(making, &part, "capacity_bytes");
-        part.no_cache = !line || (line & (line - 1)) || !ways || !capacity || capacity % (line * ways);
-        for (size_t i = 1; card_level_key(i); i++) /* behind its name */
-            add_key(making, &part, card_level_key(i));
+        json_add_text(own, "file", making->request->file);
+        json_add_text(own, "sha256", making->sha256);
     }
-}
+    cJSON_ArrayForEach (entry, json_get(making->card, "model"))
+        cJSON_ArrayForEach (id, json_get(entry, "evidence")) {
+            const char *name = cJSON_GetStringValue(id);
+            const cJSON *file = name ? json_get(json_get(making->base, "evidence"), name) : NULL;
 
-/* -- evidence ------------------------------------------------------------------------------------------ */
+            if (file && !json_get(evidence, name))
+                json_add(evidence, name, cJSON_Duplicate(file, true));
+        }
+}
 
 static enum status hash_file(struct making *making)
 {
@@ -207,45 +210,6 @@ static enum status hash_file(struct making *making)
     return status;
 }
 
-/* The files that origins name: that of the characterization, and those of the base card that one still does. */
-static void add_evidence(struct making *making)
-{
-    cJSON *evidence = json_add(making->card, "evidence", cJSON_CreateObject());
-    const cJSON *origin, *id;
-
-    if (making->id[0]) {
-        cJSON *file = json_add(evidence, making->id, cJSON_CreateObject());
-
-        json_add_text(file, "file", making->request->file);
-        json_add_text(file, "sha256", making->sha256);
-    }
-    cJSON_ArrayForEach (origin, json_get(making->card, "origins"))
-        cJSON_ArrayForEach (id, json_get(origin, "evidence")) {
-            const char *name = cJSON_GetStringValue(id);
-            const cJSON *file = name ? json_get(json_get(making->base, "evidence"), name) : NULL;
-
-            if (file && !json_get(evidence, name))
-                json_add(evidence, name, cJSON_Duplicate(file, true));
-        }
-}
-
-/* -- all ----------------------------------------------------------------------------------------------- */
-
-static void make(struct making *making)
-{
-    const struct part card = {.level = "", .base = making->base, .to = making->card};
-    cJSON *schema = json_add(making->card, "schema", cJSON_CreateObject());
-
-    json_add_text(schema, "name", "cbank-card");
-    for (size_t i = 0; card_key(i); i++)
-        add_key(making, &card, card_key(i));
-    add_levels(making);
-    json_add_text(schema, "version", making->lacks ? "1.2" : "1.1");
-    json_add(making->card, "origins", making->origins);
-    add_evidence(making);
-    card_quote(making->request->found, making->id, making->card);
-}
-
 /* As a reader of the file has it: what was just added may be text until it is read. */
 static enum status read_again(const cJSON *item, cJSON **out)
 {
@@ -259,34 +223,40 @@ static enum status read_again(const cJSON *item, cJSON **out)
 
 enum status card_make(const struct card_request *request, cJSON **out, struct card_tally *tally)
 {
-    const struct device_info device = product(&request->found->device);
+    static const char vendor[] = "NVIDIA ";
+    const struct device_info *device = &request->found->device;
+    const char *name = device->name;
     struct making making = {.request = request};
-    struct card card;
-    enum status status = card_read_json(request->base_path, &card, &making.base);
+    struct card base;
+    cJSON *schema, *model;
+    enum status status = card_read_json(request->base_path, &base, &making.base);
 
     if (status == STATUS_OK)
         status = hash_file(&making);
     if (status != STATUS_OK)
         goto out;
-    memcpy(making.tally.base_name, card.name, sizeof(making.tally.base_name));
-    making.same_chip = strcmp(card.name, device.name) == 0 && card.cc_major == device.cc_major &&
-                       card.cc_minor == device.cc_minor && card.sm_count == device.sm_count;
-    if (!making.same_chip) /* then the chip of the base card is not this one */
-        cJSON_DeleteItemFromObjectCaseSensitive(making.base, "chip");
-    making.device = cJSON_CreateObject();
-    fields_write(making.device, &(struct fields)FIELDS(device_rows), &device);
-    if (!json_whole(making.device)) { /* else the base card's values would stand for those that are not there */
-        status = log_memory("a card");
-        goto out;
-    }
+    if (strncmp(name, vendor, strlen(vendor)) == 0)
+        name += strlen(vendor);
+    making.same_chip = strcmp(base.name, name) == 0 && card_is_of(&base, device);
+    if (making.same_chip)
+        memcpy(making.tally.base_name, base.name, sizeof(making.tally.base_name));
     making.card = cJSON_CreateObject();
-    making.origins = cJSON_CreateObject();
-    make(&making);
+    schema = json_add(making.card, "schema", cJSON_CreateObject());
+    json_add_text(schema, "name", "cbank-card");
+    json_add_text(schema, "version", "1.0");
+    json_add_text(making.card, "name", name);
+    json_add_text(making.card, "chip", device->chip[0] ? device->chip : making.same_chip && base.chip[0] ? base.chip : NULL);
+    json_add_integer(making.card, "cc_major", device->cc_major);
+    json_add_integer(making.card, "cc_minor", device->cc_minor);
+    model = json_add(making.card, "model", cJSON_CreateObject());
+    for (int key = 0; key < CARD_NUMBERS; key++)
+        add_key(&making, model, (enum card_key)key);
+    add_evidence(&making);
+    card_quote(request->found, making.id, making.card);
     status = read_again(making.card, out);
     *tally = making.tally;
 out:
     cJSON_Delete(making.base);
-    cJSON_Delete(making.device);
     cJSON_Delete(making.card);
     return status;
 }

@@ -111,7 +111,9 @@ static void quote_outcome(const struct quotation *to)
 {
     const struct outcome *outcome = to->outcome;
     const size_t levels = outcome->geometry ? outcome->geometry->level_count : 0;
-    struct card_found largest;
+    struct number largest = {.name = "largest_group",
+                             .unit = "SMs",
+                             .method = "SMs of the largest group of those that hit what each other brought"};
 
     for (size_t i = 0; i < outcome->number_count; i++)
         if (is_quoted(outcome, &outcome->numbers[i]))
@@ -119,8 +121,13 @@ static void quote_outcome(const struct quotation *to)
     for (size_t i = 0; i < levels; i++)
         quote_level(to, i);
     if (outcome->group) {
-        card_largest_group(NULL, outcome, &largest);
-        quote_number(to, largest.number);
+        for (uint32_t g = 0; g < outcome->group_count; g++)
+            largest.value = fmax(largest.value, outcome_group_size(outcome, g));
+        largest.low = largest.high = largest.value;
+        for (size_t i = 0; i < outcome->number_count; i++)
+            if (strcmp(outcome->numbers[i].name, "groups") == 0)
+                largest.samples = outcome->numbers[i].samples;
+        quote_number(to, largest);
     }
     for (size_t i = 0; i < outcome->verdict_count; i++)
         quote_verdict(to, &outcome->verdicts[i]);

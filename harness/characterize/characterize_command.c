@@ -81,8 +81,9 @@ static enum status write_card(const struct characterize_options *options, const 
     if (status == STATUS_OK)
         status = json_write(options->new_card_path, card);
     if (status == STATUS_OK && !options->quiet && written)
-        printf("card %s: %zu values characterized, %zu of the device, %zu of the card %s\n", options->new_card_path,
-               tally.characterized, tally.device, tally.base, tally.base_name);
+        printf("card %s: %zu numbers characterized, %zu of the device, %zu of the card of %s, %zu not known\n",
+               options->new_card_path, tally.characterized, tally.device, tally.base,
+               tally.base_name[0] ? tally.base_name : "another chip", tally.unknown);
     cJSON_Delete(card);
     return status;
 }

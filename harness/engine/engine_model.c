@@ -9,9 +9,9 @@
 #include "access.h"
 #include "card.h"
 #include "engine.h"
+#include "estimate.h"
 #include "image.h"
 #include "log.h"
-#include "model.h"
 
 struct engine_session {
     const struct engine_options *options;
@@ -37,10 +37,10 @@ static enum status model_describe(uint32_t device, const char *path, struct devi
     *out = device_unknown;
     out->cc_major = card.cc_major;
     out->cc_minor = card.cc_minor;
-    out->sm_count = card.sm_count;
-    out->l2_bytes = card.l2_bytes;
-    out->sm_clock_max_mhz = card.sm_clock_mhz;
-    out->launch_ns = card.launch_ns;
+    out->sm_count = (uint32_t)card.number[CARD_sm_count].value;
+    out->l2_bytes = isnan(card.number[CARD_l2_bytes].value) ? 0 : (uint64_t)card.number[CARD_l2_bytes].value;
+    out->sm_clock_max_mhz = card.number[CARD_sm_clock_mhz].value;
+    out->launch_ns = card.number[CARD_launch_ns].value;
     snprintf(out->name, sizeof(out->name), "%s", card.name);
     snprintf(out->chip, sizeof(out->chip), "%s", card.chip);
     return STATUS_OK;
@@ -54,7 +54,7 @@ static void model_close(struct engine_session *session)
 static enum status model_open(const struct engine_options *options, struct result *result, struct engine_session **out)
 {
     struct engine_session *session = calloc(1, sizeof(*session));
-    char lacks[CARD_LACKS_BYTES];
+    char unknown[CARD_TEXT_BYTES];
     enum status status;
 
     (void)result;
@@ -66,10 +66,11 @@ static enum status model_open(const struct engine_options *options, struct resul
         model_close(session);
         return status;
     }
-    if (card_lacks(&session->card, lacks))
-        log_warning(
-            "the card of %s does not know %s: requests and counts are predicted where they follow, times are not",
-            session->card.name, lacks);
+    if (card_unknown(&session->card)) {
+        card_keys_text(card_unknown(&session->card), unknown);
+        log_warning("the card of %s does not know %s: counts are exact, and a time is given where it needs none of them",
+                    session->card.name, unknown);
+    }
     *out = session;
     return STATUS_OK;
 }
@@ -119,17 +120,21 @@ static enum status read_kernel(const struct engine_session *session, struct cell
     return cell_kernel_set(&cell->kernel, &kernel, image.name, image.name_bytes);
 }
 
-/* A prediction has no spread and no samples. */
-static void set_time(struct cell_time *time, double ns, double sm_clock_mhz)
+/* A prediction has no samples. Its interval is that of the model. */
+static void set_time(struct cell_time *time, const struct time_range *ns, double sm_clock_mhz)
 {
     free(time->samples_ns);
     *time = (struct cell_time){
-        .summary = {.value = ns, .median = ns, .ci_low = ns, .ci_high = ns, .min = ns},
+        .summary = {.value = ns->value, .median = ns->value, .ci_low = NAN, .ci_high = NAN, .min = ns->value},
         .series = series_unknown,
         .stop_reason = STOP_MODELLED,
-        .cycles = ns * sm_clock_mhz / 1000,
+        .cycles = ns->value * sm_clock_mhz / 1000,
         .sm_clock_mhz = sm_clock_mhz,
     };
+    if (isfinite(ns->value)) {
+        time->summary.ci_low = ns->low;
+        time->summary.ci_high = ns->high;
+    }
 }
 
 static enum status model_one(const struct engine_session *session, const struct access_counts *access,
@@ -137,23 +142,27 @@ static enum status model_one(const struct engine_session *session, const struct 
 {
     struct sass_counts sass;
     struct expectation expectation = {.cell = &cell->cell, .access = access};
-    char lacks[CARD_LACKS_BYTES];
-    struct model_cell model;
+    struct time_kernel kernel;
+    struct cell_estimate estimate;
+    char missing[CARD_TEXT_BYTES];
     bool counted;
     enum status status = read_kernel(session, cell, &sass, &counted);
 
     if (counted)
         expectation.sass = &sass;
     if (status == STATUS_OK)
-        status = model_predict(&cell->cell, access, &session->card, NULL, &model);
-    if (status == STATUS_OK)
         status = set_counters(session, cell, &expectation);
     if (status != STATUS_OK)
         return status;
+    kernel = estimate_kernel(&expectation);
+    estimate_time(&cell->cell, access, &session->card, &kernel, &estimate);
     result_set_counts(cell, access);
-    set_time(&cell->time, model.time_ns, session->card.sm_clock_mhz);
-    if (model_lacks(&cell->cell, &session->card, lacks))
-        snprintf(cell->reason, sizeof(cell->reason), "no time: the card does not know %s", lacks);
+    set_time(&cell->time, &estimate.time_ns, session->card.number[CARD_sm_clock_mhz].value);
+    if (estimate.missing) {
+        estimate_missing_text(&estimate, missing);
+        snprintf(cell->reason, sizeof(cell->reason), "at least %.4g ns: not known are %.200s", estimate.time_ns.low,
+                 missing);
+    }
     cell->status = CELL_OK;
     return STATUS_OK;
 }
@@ -170,13 +179,13 @@ static enum status model_time(struct engine_session *session, struct result *res
             break;
         if (result->cells[i].status != CELL_PENDING)
             continue;
-        if (cell_crowd_obstacle(&result->cells[i].cell, session->card.sm_count,
-                                model_blocks_room(&result->cells[i].cell, &session->card), reason)) {
+        if (cell_crowd_obstacle(&result->cells[i].cell, (uint32_t)session->card.number[CARD_sm_count].value,
+                                card_blocks_room(&session->card, &result->cells[i].cell, 0), reason)) {
             engine_end_cell(&result->cells[i], CELL_SKIPPED, "%s", reason);
             continue;
         }
         watch_begin(session->options->watchdog, "counting accesses", INFINITY);
-        model_set_grid(&result->cells[i].cell, &session->card);
+        card_set_grid(&session->card, &result->cells[i].cell);
         status = access_count_next(result_cell, result, i, access);
         watch_end(session->options->watchdog);
         if (status == STATUS_OK)

@@ -314,31 +314,13 @@ static enum status visit_chips(const struct chip_visitor *visitor)
     return STATUS_OK;
 }
 
-/* A level of a card: "2112 bytes, lines of 64, 40 cycles", what of it is known. */
-static void add_level(cJSON *row, const char *key, const struct card *card, const char *name)
-{
-    const uint32_t index = card_level_index(card, name);
-    const struct card_level *level = &card->levels[index];
-    char text[96] = "";
-
-    if (index < card->level_count && level->capacity_bytes)
-        text_join(text, sizeof(text), ", ", "%u bytes", (unsigned)level->capacity_bytes);
-    if (index < card->level_count && level->line_bytes)
-        text_join(text, sizeof(text), ", ", "lines of %u", (unsigned)level->line_bytes);
-    if (index < card->level_count && level->ways)
-        text_join(text, sizeof(text), ", ", "%u ways", (unsigned)level->ways);
-    if (index < card->level_count && !isnan(level->latency_cycles))
-        text_join(text, sizeof(text), ", ", "%g cycles", level->latency_cycles);
-    json_add_text(row, key, text);
-}
-
 static enum status list_cards(cJSON *array)
 {
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < card_text_count; i++) {
         cJSON *row = add_row(array, card_texts[i].name);
-        char lacks[CARD_LACKS_BYTES], capability[16];
+        char capability[16];
         struct card card;
 
         status = card_read(card_texts[i].name, &card);
@@ -348,10 +330,8 @@ static enum status list_cards(cJSON *array)
         json_add_text(row, "gpu", card.name);
         json_add_text(row, "chip", card.chip);
         json_add_text(row, "compute_capability", capability);
-        json_add_integer(row, "sm_count", card.sm_count);
-        json_add(row, "times", cJSON_CreateBool(!card_lacks(&card, lacks)));
-        add_level(row, "idc", &card, "idc");
-        add_level(row, "gcc", &card, "gcc");
+        json_add_integer(row, "sm_count", (uint64_t)card.number[CARD_sm_count].value);
+        json_add_integer(row, "numbers", CARD_NUMBERS - (uint64_t)__builtin_popcount(card_unknown(&card)));
         json_add_text(row, "file", card_texts[i].file);
     }
     return status;

@@ -1,18 +1,24 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * cbank explain. */
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "card.h"
+#include "cell_json.h"
 #include "command.h"
+#include "document.h"
 #include "explain.h"
 #include "log.h"
-#include "result.h"
+#include "result_indices.h"
 #include "text.h"
+#include "version.h"
 
 struct explain_options {
-    const char *card_path; /* NULL: the built-in card */
-    const char *cell; /* NULL: all */
+    const char *card_path; /* NULL: the built-in card of the device */
+    const char *cell;      /* NULL: all */
     bool json;
     struct look_options look;
 };
@@ -21,10 +27,10 @@ struct explain_options {
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "card", .argument = "CARD", .help = "chip card that predicts: a file, or a name of cbank list cards (default h200)",
+    {.name = "card", .argument = "CARD",
+     .help = "chip card: a file, or a name of cbank list cards (default: the one that is called as the GPU is)",
      .kind = &option_text, MEMBER(card_path)},
-    {.name = "cell", .argument = "CELL",
-     .help = "the cell of this identity WORKLOAD/PATH/PATTERN/..., or those that a glob names",
+    {.name = "cell", .argument = "CELL", .help = "the cell of this identity WORKLOAD/PATH/PATTERN/..., or those that a glob names",
      .kind = &option_text, MEMBER(cell)},
     {.name = "json", .help = "print JSON", .kind = &option_flag, MEMBER(json)},
 };
@@ -35,92 +41,234 @@ static const struct option_group groups[] = {
     OPTION_GROUP(look_option_rows, offsetof(struct explain_options, look)),
 };
 
-/* Adds what the card says of one file. */
-static enum status add_file(const char *file, const char *name, struct explained_results *explained)
-{
-    struct result result;
-    enum status status = result_read(file, &result);
+/* One file, explained. */
+struct explained {
+    const char *file;
+    struct result result; /* owned */
+    struct index_list indices; /* owned: what its lookups read */
+    struct card card;
+    struct explained_cell *cells; /* owned: those that were asked for */
+    size_t count;
+};
 
+struct explanation {
+    struct explained *files; /* owned */
+    size_t count;
+    double threshold;
+};
+
+/* -- JSON ---------------------------------------------------------------------------------------------- */
+
+static void write_shares(cJSON *object, const struct field *field, const void *base)
+{
+    const struct explained_cell *cell = base;
+    cJSON *shares = json_add(object, field->key, cJSON_CreateObject());
+
+    for (int i = 0; i < EXPLAIN_UNITS; i++)
+        json_add_double(shares, explain_units[i].name, cell->share[i]);
+}
+
+static const struct field_kind kind_shares = {write_shares, NULL};
+
+static const struct field range_rows[] = {
+    {FIELD(field_number, struct time_range, "value", value, NULLABLE)},
+    {FIELD(field_number, struct time_range, "low", low, NULLABLE)},
+    {FIELD(field_number, struct time_range, "high", high, NULLABLE)},
+};
+static const struct object range_object = {.fields = FIELDS(range_rows), .given = SIZE_MAX};
+
+static const struct field measured_rows[] = {
+    {FIELD(field_cell, struct cell_result, "identity", cell, REQUIRED)},
+    {FIELD(field_number, struct cell_result, "time_ns", time.summary.value, NULLABLE)},
+};
+static const struct fields measured_fields = FIELDS(measured_rows);
+
+static const struct field cell_rows[] = {
+    {FIELD(field_pointer, struct explained_cell, NULL, cell, REQUIRED), .of = &measured_fields},
+    {FIELD(field_reference, struct explained_cell, "bound", bound, NULLABLE)},
+    {.key = "shares", .kind = &kind_shares},
+    {FIELD(field_object, struct explained_cell, "model_ns", model_ns, REQUIRED), .of = &range_object},
+};
+static const struct objects cell_list = OBJECTS_OF(cell_rows, struct explained_cell, struct explained, count);
+
+static const struct field file_rows[] = {
+    {FIELD(field_reference, struct explained, "file", file, REQUIRED)},
+    {FIELD(field_text, struct explained, "card", card.name, REQUIRED)},
+    {FIELD(field_object, struct explained, "device", result.device, REQUIRED), .of = &device_object},
+    {FIELD(field_list, struct explained, "cells", cells, REQUIRED), .of = &cell_list},
+};
+static const struct objects file_list = OBJECTS_OF(file_rows, struct explained, struct explanation, count);
+
+static const struct field root_rows[] = {
+    {.key = "tool", .kind = &field_tool},
+    {FIELD(field_number, struct explanation, "threshold", threshold, REQUIRED)},
+    {FIELD(field_list, struct explanation, "results", files, REQUIRED), .of = &file_list},
+};
+
+static const struct document explain_document = {
+    .schema = "cbank-explanation", .major = 1, .minor = 0, .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};
+
+/* -- text ---------------------------------------------------------------------------------------------- */
+
+static void identity_value(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    cell_identity(&((const struct explained_cell *)row)->cell->cell, out->room);
+    out->text = out->room;
+}
+
+static void time_value(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->number = ((const struct explained_cell *)row)->cell->time.summary.value;
+}
+
+static void share_value(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct explained_cell *cell = row;
+
+    (void)column;
+    if (cell->longest < 0)
+        return;
+    snprintf(out->room, sizeof(out->room), "%s %s", explain_units[cell->longest].name,
+             text_of(text_share, cell->share[cell->longest]).text);
+    out->text = out->room;
+}
+
+/* The units of which a counter or a number of the card is not known. */
+static void unknown_value(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct explained_cell *cell = row;
+
+    (void)column;
+    out->room[0] = '\0';
+    for (int i = 0; i < EXPLAIN_UNITS; i++)
+        if (isnan(cell->share[i]))
+            text_join(out->room, sizeof(out->room), ", ", "%s", explain_units[i].name);
+    out->text = out->room[0] ? out->room : NULL;
+}
+
+static const struct grid_column columns[] = {
+    {.key = "cell", .heading = "cell", .value = identity_value, .head = true},
+    {.key = "time_ns", .heading = "time", .format = text_time, .value = time_value},
+    {.key = "bound", .heading = "bound by", .value = grid_text, .of = GRID_MEMBER(struct explained_cell, bound)},
+    {.key = "busiest", .heading = "busiest unit", .value = share_value},
+    {.key = "unknown", .heading = "not known", .value = unknown_value, .rank = 1},
+};
+
+static enum status print_file(const struct explained *file, const struct grid_look *look)
+{
+    const struct grid grid = {.columns = columns,
+                              .column_count = sizeof(columns) / sizeof(columns[0]),
+                              .rows = file->cells,
+                              .row_count = file->count,
+                              .row_bytes = sizeof(*file->cells)};
+
+    text_put(stdout, escapes_none, file->file);
+    printf(": %s, by the card of %s%s\n", file->result.device.name, file->card.name,
+           file->result.modelled_time ? "; modelled: nothing was measured" : "");
+    return grid_print(stdout, &grid, look);
+}
+
+/* -- files --------------------------------------------------------------------------------------------- */
+
+/* The card that is named, else a built-in one of the chip, by preference that of the device's name. */
+static enum status find_card(const char *path, const struct explained *file, struct card *out)
+{
+    const struct device_info *device = &file->result.device;
+    enum status status = path ? card_read(path, out) : STATUS_OK;
+    bool found = path && status == STATUS_OK && card_is_of(out, device);
+
+    for (size_t i = 0; !path && status == STATUS_OK && i < card_text_count; i++) {
+        struct card card;
+
+        status = card_read(card_texts[i].name, &card);
+        if (status == STATUS_OK && card_is_of(&card, device) && (!found || strstr(device->name, card.name))) {
+            *out = card;
+            found = true;
+        }
+    }
+    if (status != STATUS_OK || found)
+        return status;
+    return log_error(STATUS_ENVIRONMENT,
+                     "%s is of %s (compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32
+                     " SMs), and no card is of that chip; name one with --card, which cbank characterize --new-card makes",
+                     file->file, device->name, device->cc_major, device->cc_minor, device->sm_count);
+}
+
+/* Explains the cells that `name` names; NULL: all. What was opened is the caller's to close, also after an error. */
+static enum status explain_file(const char *path, const struct explain_options *options, struct explained *out)
+{
+    struct access_counts *counts = NULL;
+    enum status status;
+
+    *out = (struct explained){.file = path};
+    status = result_read(path, &out->result);
+    if (status == STATUS_OK)
+        status = find_card(options->card_path, out, &out->card);
+    if (status == STATUS_OK)
+        status = result_give_indices(&out->result, &out->indices, NULL);
     if (status != STATUS_OK)
         return status;
-    status = explain_open(file, &result, explained->card, name, explained, &explained->results[explained->count]);
-    if (status == STATUS_OK)
-        explained->count++;
-    else
-        result_close(&result);
+    counts = calloc(out->result.cell_count + 1, sizeof(*counts));
+    out->cells = calloc(out->result.cell_count + 1, sizeof(*out->cells));
+    if (!counts || !out->cells)
+        status = log_memory("%zu cells", out->result.cell_count);
+    for (size_t i = 0; status == STATUS_OK && i < out->result.cell_count; i++) {
+        const struct cell_result *cell = &out->result.cells[i];
+
+        if (cell->status == CELL_SKIPPED || (options->cell && !cell_is_named(&cell->cell, options->cell)))
+            continue;
+        status = access_count_next(result_cell, &out->result, i, counts);
+        if (status == STATUS_OK)
+            explain_cell(cell, &counts[i], &out->card, &out->cells[out->count++]);
+    }
+    free(counts);
+    if (status == STATUS_OK && options->cell && out->count == 0)
+        status = cell_unknown(options->cell, result_cell, &out->result, out->result.cell_count);
     return status;
 }
 
-/* Cell i of all files. */
-static const struct cell *cell_at(const void *context, size_t i)
+static void close_file(struct explained *file)
 {
-    const struct explanation *explanation = ((const struct explained_results *)context)->results;
-
-    while (i >= explanation->result.cell_count)
-        i -= explanation++->result.cell_count;
-    return result_cell(&explanation->result, i);
-}
-
-/* STATUS_USAGE where the name is of no cell of any file. */
-static enum status check_name(const char *name, const struct explained_results *explained)
-{
-    size_t chosen = 0, cells = 0;
-
-    for (size_t i = 0; i < explained->count; i++) {
-        chosen += explained->results[i].chosen;
-        cells += explained->results[i].result.cell_count;
-    }
-    return chosen == 0 && name ? cell_unknown(name, cell_at, explained, cells) : STATUS_OK;
-}
-
-/* Prints what the card says of the files, `several` of which were named. */
-static enum status print(const struct explain_options *options, const struct explained_results *explained, bool several)
-{
-    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
-    enum status status = check_name(options->cell, explained);
-
-    if (status == STATUS_OK && options->json)
-        return document_write(&explain_document, explained, "-");
-    for (size_t i = 0; status == STATUS_OK && i < explained->count; i++) {
-        if (several) {
-            fputs(i ? "\n" : "", stdout);
-            text_put(stdout, escapes_none, explained->results[i].file);
-            puts(":");
-        }
-        status = explain_print(stdout, &explained->results[i], explained->card, &look);
-    }
-    return status;
+    result_close(&file->result);
+    index_list_close(&file->indices);
+    free(file->cells);
 }
 
 static enum status explain(const void *parsed, const struct invocation *invocation)
 {
     const struct explain_options *options = parsed;
-    struct card card;
-    struct explained_results explained = {.card_file = options->card_path, .card = &card};
-    const size_t count = invocation->argument_count;
-    enum status worst = card_read(options->card_path, &card);
+    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
+    struct explanation explanation = {.threshold = EXPLAIN_THRESHOLD};
+    enum status worst = STATUS_OK;
 
-    if (worst != STATUS_OK)
-        return worst;
-    explained.results = calloc(count, sizeof(*explained.results));
-    if (!explained.results)
-        return log_memory("%zu files", count);
-    for (size_t i = 0; i < count; i++)
-        worst = status_worse(worst, add_file(invocation->arguments[i], options->cell, &explained));
-    /* A document without results would say that there is nothing to say. */
-    if (explained.count > 0)
-        worst = status_worse(worst, print(options, &explained, count > 1));
-    for (size_t i = explained.count; i-- > 0;) {
-        explain_close(&explained.results[i]);
-        result_close(&explained.results[i].result);
+    explanation.files = calloc(invocation->argument_count, sizeof(*explanation.files));
+    if (!explanation.files)
+        return log_memory("%zu files", invocation->argument_count);
+    for (size_t i = 0; i < invocation->argument_count; i++) {
+        struct explained *file = &explanation.files[explanation.count];
+        enum status status = explain_file(invocation->arguments[i], options, file);
+
+        if (status != STATUS_OK)
+            close_file(file);
+        else if (++explanation.count && !options->json)
+            status = print_file(file, &look);
+        worst = status_worse(worst, status);
     }
-    free(explained.results);
+    if (options->json && explanation.count > 0)
+        worst = status_worse(worst, document_write(&explain_document, &explanation, "-"));
+    else if (explanation.count > 0)
+        printf("latency: no unit is busy for %.0f %% of the time\n", 100 * EXPLAIN_THRESHOLD);
+    while (explanation.count > 0)
+        close_file(&explanation.files[--explanation.count]);
+    free(explanation.files);
     return worst;
 }
 
 const struct command explain_command = {
     .name = "explain",
-    .summary = "Print measured beside modelled: where the time of each cell goes",
+    .summary = "Say which unit of the GPU bounds each measured cell",
     .arguments = "FILE...",
     .arguments_min = 1,
     .arguments_max = 1000,
@@ -128,9 +276,11 @@ const struct command explain_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct explain_options),
     .details =
-        "The time that a card predicts stands part by part beside what was measured: which of the parts that overlap bounds it,\n"
-        "and what remains. Exact counters stand beside the expected, hits and misses of the constant levels beside the\n"
-        "modelled. At the end: how many cells are within 10 %, and why others may not be. A card of another chip is refused (3).\n"
-        "Cells that are not within the limit do not change the exit code.",
+        "A unit is busy for its counter times what the card says that one takes: instructions to issue, addresses and fills of\n"
+        "the constant cache, loads of L1 and texture, wavefronts of shared memory, bytes of L2 and DRAM. The share of the time is\n"
+        "that of the mean SM. The unit with the largest share bounds the cell from 60 % on; below that, latency does: warps wait.\n"
+        "A unit whose counter was not read, or whose number the card lacks, is named as not known.\n"
+        "\n"
+        "Exit code 3: no card is of the chip of a file.",
     .run = explain,
 };

@@ -12,31 +12,32 @@ from .figures import kinds
 
 # A fact: its name; the experiment of a characterization, its level, and the name of the number; the key of a card.
 FACTS = (
-    ("L1 constant cache, bytes", ("geometry_constant", 1, "capacity_bytes"), "levels.idc.capacity_bytes"),
-    ("L1 constant cache, line, bytes", ("geometry_constant", 1, "line_bytes"), "levels.idc.line_bytes"),
-    ("L1 constant cache, ways", ("geometry_constant", 1, "ways"), "levels.idc.ways"),
-    ("L1 constant cache, replacement", ("geometry_constant", 1, "replacement_name"), "levels.idc.replacement"),
-    ("L1 constant cache, latency, cycles", ("latency_constant", None, "latency"), "levels.idc.latency_cycles"),
-    ("L1.5 constant cache, bytes", ("geometry_constant_modules", 2, "capacity_bytes"), "levels.gcc.capacity_bytes"),
-    ("L1.5 constant cache, line, bytes", ("geometry_constant_modules", 2, "line_bytes"), "levels.gcc.line_bytes"),
-    ("L1.5 constant cache, ways", ("geometry_constant_modules", 2, "ways"), "levels.gcc.ways"),
-    ("L1.5 constant cache, replacement", ("geometry_constant_modules", 2, "replacement_name"), "levels.gcc.replacement"),
-    ("L1.5 constant cache, latency, cycles", ("geometry_constant_modules", 2, "latency"), "levels.gcc.latency_cycles"),
-    ("L1.5 constant cache, SMs that share it", None, "levels.gcc.sms"),
+    ("L1 constant cache, bytes", ("geometry_constant", 1, "capacity_bytes"), "constant_l1_bytes"),
+    ("L1 constant cache, line, bytes", ("geometry_constant", 1, "line_bytes"), None),
+    ("L1 constant cache, ways", ("geometry_constant", 1, "ways"), None),
+    ("L1 constant cache, replacement", ("geometry_constant", 1, "replacement_name"), None),
+    ("L1 constant cache, latency, cycles", ("latency_constant", None, "latency"), None),
+    ("L1.5 constant cache, bytes", ("geometry_constant_modules", 2, "capacity_bytes"), None),
+    ("L1.5 constant cache, line, bytes", ("geometry_constant_modules", 2, "line_bytes"), None),
+    ("L1.5 constant cache, ways", ("geometry_constant_modules", 2, "ways"), None),
+    ("L1.5 constant cache, replacement", ("geometry_constant_modules", 2, "replacement_name"), None),
+    ("L1.5 constant cache, latency, cycles", ("geometry_constant_modules", 2, "latency"), None),
+    ("L1.5 constant cache, SMs that share it", None, None),
     ("a further address, latency, cycles", ("serialization_constant", None, "latency_per_extra_address"), None),
-    ("a further address, cycles of an SM", ("serialization_constant", None, "cycles_per_load_per_extra_address"), "levels.idc.request_cycles"),
+    ("a further address, cycles of an SM", ("serialization_constant", None, "cycles_per_load_per_extra_address"), "constant_address_cycles"),
     ("constant, loads a cycle and SM", ("throughput_constant", None, "loads_per_cycle"), None),
     ("uniform path, latency, cycles", ("latency_constant_uniform", None, "latency"), None),
     ("uniform path, loads a cycle and SM", ("throughput_constant_uniform", None, "loads_per_cycle"), None),
-    ("L1, latency, cycles", ("latency_global", None, "latency"), None),
+    ("L1, latency, cycles", ("latency_global", None, "latency"), "l1_latency_cycles"),
     ("L1, bytes that hit", ("geometry_global", 1, "fits_bytes"), None),
-    ("L2, latency, cycles", ("latency_global_l2", None, "latency"), None),
+    ("L2, latency, cycles", ("latency_global_l2", None, "latency"), "l2_latency_cycles"),
     ("L2, bytes", None, "l2_bytes"),
     ("launch, ns", None, "launch_ns"),
 )
-# Numbers that a card quotes from other publications, by name and level, and the fact that they are of.
-QUOTED = {("latency", 1): 4, ("capacity", 1): 0, ("capacity_bytes", 1): 0, ("capacity", 2): 5, ("capacity_bytes", 2): 5}
-ASSUMED, OF_OTHERS = "assumed", ("characterized", "fitted", "counted")  # origins in a card: no fact, and a fact of other documents
+# Numbers that a card quotes, by name and level, and the fact that they are of.
+QUOTED = {("capacity", 1): 0, ("capacity_bytes", 1): 0, ("line_bytes", 1): 1, ("latency", 1): 4, ("capacity", 2): 5,
+          ("capacity_bytes", 2): 5, ("line_bytes", 2): 6, ("latency", 2): 9, ("largest_group", None): 10}
+OF_OTHERS = ("characterized", "results")  # origins in a card: a fact of other documents
 STRIDE = 4  # bytes between distinct addresses
 COLUMNS = ["chip", "fact", "value", "low", "high", "text", "source", "reason"]
 
@@ -86,13 +87,15 @@ def of_card(chip, source):
     by_key = {row["number"]: row for row in rows[rows["origin"].notna()].to_dict("records")}
     for name, _, key in FACTS:
         row = by_key.get(key)
-        if row and row["origin"] != ASSUMED:
+        if row:
             method = f": {row['method']}" if row["origin"] == "published" and row["method"] else ""
-            yield [chip, name, row["value"], row["low"], row["high"], row["text"], f"{row['origin']}{method}", None]
+            yield [chip, name, row["value"], row["low"], row["high"], row.get("text"), f"{row['origin']}{method}", None]
     for row in rows[rows["origin"].isna()].to_dict("records"):
-        place = QUOTED.get((row["number"], row.get("level")))
-        if place is not None and row["experiment"] == "published":
-            yield [chip, FACTS[place][0], row["value"], row["low"], row["high"], None, f"published: {row['method']}", None]
+        level = row.get("level")
+        place = QUOTED.get((row["number"], None if pandas.isna(level) else level))
+        if place is not None and (row["experiment"] == "published" or row["number"] == "largest_group"):
+            source = f"published: {row['method']}" if row["experiment"] == "published" else "characterized"
+            yield [chip, FACTS[place][0], row["value"], row["low"], row["high"], None, source, None]
 
 
 def agree(rows):

@@ -128,7 +128,7 @@ class Check:
     def check_card(self, name, card):
         """Compares the card with the device and the files of the folder."""
         device = self.manifest["device"] if self.manifest else {}
-        of_card = [card["name"], f"{card['cc_major']}.{card['cc_minor']}", card["sm_count"], card["l2_bytes"]]
+        of_card = [card["name"], f"{card['cc_major']}.{card['cc_minor']}", *(card["model"][key] and card["model"][key]["value"] for key in ("sm_count", "l2_bytes"))]
         of_device = [device.get("name", "").removeprefix("NVIDIA "), device.get("compute_capability"),
                      device.get("sm_count"), device.get("l2_bytes")]
         if device and of_card != of_device:

@@ -189,6 +189,16 @@ def tuner_result(result, cell):
 # The fields after the replacement are the template's: nothing is known of them.
 CACHE_REST, INSTRUCTIONS = "R:f:N:L,S:2:64,4", "N:64:128:16,L:R:f:N:L,S:2:48,4"
 REPLACEMENTS = {"LRU": "L", "FIFO": "F"}
+WARP_BYTES = 128  # that a load of 4 bytes by each thread of a warp delivers
+
+
+def quoted(card, name, level=None, experiment=None):
+    """What the card quotes of the constant path: the first entry of that name that has a value; None without one."""
+    for entry in [*card["numbers"], *card["verdicts"]]:
+        if entry["name"] == name and entry.get("level") == level and entry["value"] is not None and \
+                entry["path"].startswith("constant") and experiment in (None, entry["experiment"]):
+            return entry
+    return None
 
 
 def accelsim(card):
@@ -196,50 +206,45 @@ def accelsim(card):
 
     -gpgpu_const_cache:l1 is N:SETS:LINE:WAYS,REPLACEMENT; a value that the card does not know is a comment."""
     name = printable(card["name"])
-    levels = {level["name"]: level for level in card["levels"]}
-    lines = [f"# Constants of {name} for Accel-Sim and GPGPU-Sim, by cbank from a card.", f"Device Name = NVIDIA {name}",
-             "", "# The first level of constants.", *first_level(card, levels.get("idc") or {}),
-             "", "# Some constants miss. So do some instructions, whose cache is the template's.",
-             "-gpgpu_perfect_inst_const_cache 0", f"-gpgpu_cache:il1 {INSTRUCTIONS}",
-             "", "# Loads of constants by the uniform datapath; this line goes into trace.config.", *uniform(card),
-             "", "# The format has no place for:"]
-    for key, level in levels.items():
-        if key != "idc":
-            facts = [f"{text} {'not known' if level.get(its) is None else level[its]}"
-                     for text, its in (("bytes", "capacity_bytes"), ("line", "line_bytes"), ("SMs that share it", "sms"))]
-            lines.append(f"#   a second level of constants, {printable(key)}: {', '.join(facts)}")
-    return "\n".join([*lines, "#   tree pseudo-LRU; sets that a kernel swaps; a latency of constant loads of its own"]) + "\n"
+    second = [f"{text} {'not known' if entry is None else entry['value']}" for text, entry in (
+        ("bytes", quoted(card, "capacity_bytes", 2)), ("line", quoted(card, "line_bytes", 2)),
+        ("SMs that share it", quoted(card, "largest_group")))]
+    return "\n".join([
+        f"# Constants of {name} for Accel-Sim and GPGPU-Sim, by cbank from a card.", f"Device Name = NVIDIA {name}",
+        "", "# The L1 constant cache.", *first_level(card), "", "# Some constants miss. So do some instructions, whose cache is the template's.",
+        "-gpgpu_perfect_inst_const_cache 0", f"-gpgpu_cache:il1 {INSTRUCTIONS}",
+        "", "# Loads of constants by the uniform datapath; this line goes into trace.config.", *uniform(card),
+        "", "# The format has no place for:", f"#   an L1.5 constant cache: {', '.join(second)}",
+        "#   tree pseudo-LRU; sets that a kernel swaps; a latency of constant loads of its own"]) + "\n"
 
 
-def origin_line(card, what, key):
-    origin = card["origins"].get(key) or {"from": "origin not known"}
-    return f"#   {what}: " + printable(", ".join(str(origin[part]) for part in ("from", "experiment", "method", "reason") if origin.get(part)))
+def origin_line(what, entry):
+    return f"#   {what}: {printable(', '.join(str(entry[key]) for key in ('experiment', 'method', 'reason') if entry.get(key)))}"
 
 
-def first_level(card, level):
-    size, line, ways = (number(level.get(key)) for key in ("capacity_bytes", "line_bytes", "ways"))
-    if not (size and line and ways):
+def first_level(card):
+    found = [quoted(card, name, 1) for name in ("capacity_bytes", "line_bytes", "ways")]
+    if None in found:
         return ["# No line for -gpgpu_const_cache:l1: the card does not know capacity, line and ways."]
-    replacement = level.get("replacement")
-    letter = REPLACEMENTS.get(replacement, "L")
-    lines = [origin_line(card, key.removesuffix("_bytes"), f"levels.idc.{key}")
-             for key in ("capacity_bytes", "line_bytes", "ways", "replacement")]
-    if replacement not in REPLACEMENTS:
-        lines.append(f"#   The card says {printable(replacement)}, which cannot be said there: L is the nearest.")
+    size, line, ways = (number(entry["value"]) for entry in found)
+    replacement = quoted(card, "replacement", 1)
+    lines = [origin_line(*pair) for pair in zip(("capacity", "line", "ways", "replacement"), [*found, replacement], strict=True) if pair[1]]
+    named = replacement["value"] if replacement else "nothing of replacement"
+    if named not in REPLACEMENTS:
+        lines.append(f"#   The card says {printable(named)}, which cannot be said there: L is the nearest.")
     return [*lines, "#   The fields after the replacement are those of the template: nothing is known of them.",
-            f"-gpgpu_const_cache:l1 N:{size // (line * ways)}:{line}:{ways},{letter}:{CACHE_REST}"]
+            f"-gpgpu_const_cache:l1 N:{size // (line * ways)}:{line}:{ways},{REPLACEMENTS.get(named, 'L')}:{CACHE_REST}"]
 
 
 def uniform(card):
-    found = [number(entry["value"]) for entry in card.get("numbers") or []
-             if (entry["experiment"], entry["name"]) == ("latency_constant_uniform", "latency")]
-    cycles = number(card.get("uniform_request_cycles"))
-    if not found or found[0] is None or cycles is None:
+    latency = quoted(card, "latency", experiment="latency_constant_uniform")
+    rate = quoted(card, "broadcast_bandwidth", experiment="throughput_constant_uniform")
+    if not latency or not rate:
         return ["# No line for -trace_opcode_latency_initiation_spec_op_4: the card does not know latency and rate."]
-    return [f"#   latency: characterized, latency_constant_uniform: {found[0]:g} cycles",
-            origin_line(card, "initiation", "uniform_request_cycles"),
-            f"#   {cycles:g} cycles a load; there it is whole cycles, one at least.",
-            f"-trace_opcode_latency_initiation_spec_op_4 {max(1, round(found[0]))},{max(1, round(cycles))}"]
+    cycles = WARP_BYTES / number(rate["value"])
+    return [origin_line("latency", latency), origin_line("initiation", rate),
+            f"#   {cycles:.3g} cycles a load; there it is whole cycles, one at least.",
+            f"-trace_opcode_latency_initiation_spec_op_4 {max(1, round(number(latency['value'])))},{max(1, round(cycles))}"]
 
 
 # -- the command --------------------------------------------------------------------------------------------------

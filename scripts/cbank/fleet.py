@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Say of a store which GPUs became slower, since when, and which did not answer.
+"""The command fleet: says of a store which GPUs became slower, since when, and which did not answer.
 
-STORE is a file that cbank ingest made; it is not changed. The last night is judged: who answered, what is not as on the other
-GPUs of a model, and which times changed against the past of the GPU. A change is told of the coarsest group that changed
-alike: all GPUs of a model, of a driver, of a VBIOS, of a node, or one. The exit code is 1 when a GPU is missing, replaced,
-slower, or differs. In place of any file that is written, - is standard output, and the table stays away.
+A night is a set of runs with no gap between the starts of two that follow each other. A GPU that ran several times in a
+night has a value in as many rounds of it. The last night is the one that is judged.
 """
 
+import argparse
 import datetime
 import json
 import math
@@ -22,7 +21,7 @@ from .change_points import medians
 from .errors import FINDING, Failure, printable, say
 from .fleet_statistics import AGAINST, LEVELS, PAST, PEERS, Limits, find, judge, members_of
 from .noise import Known, error_within
-from .store import command_line, open_to_read, read_time, whole, write_time
+from .store import open_to_read, read_time, whole, write_time
 
 HOUR_MS, DAY_MS = 3600_000, 86400_000
 CLOCK_SLACK_MS = 600_000
@@ -35,6 +34,11 @@ REGIMES = ("hot", "cold")
 # Kinds of findings, in the order of the report, and whether they make the exit code 1.
 KINDS = {"missing": True, "replaced": True, "failed": True, "counter": True, "geometry": True, "slower": True, "apart": True,
          "faster": False, "moved": False, "added": False}
+
+DETAILS = """STORE is a file that cbank ingest made; it is not changed. The last night is judged: who answered, what is not as on the other
+GPUs of a model, and which times changed against the past of the GPU. A change is told of the coarsest group that changed
+alike: all GPUs of a model, of a driver, of a VBIOS, of a node, or one. The exit code is 1 when a GPU is missing, replaced,
+slower, or differs. In place of any file that is written, - is standard output, and the table stays away."""
 
 
 @dataclass
@@ -101,8 +105,7 @@ def place(host, slot):
 
 
 class Fleet:
-    """Many GPUs of a store, night by night. No gap is between the starts of runs of a night. A GPU that ran several times in a night
-    has a value in as many rounds of it.
+    """Many GPUs of a store, night by night.
 
     Arrays have an element for each run, in the order of starts: run_id, started, setup, gpu, night, round, model, member."""
 
@@ -629,7 +632,8 @@ def document(verdict):
 
 
 def parse(words):
-    parser = command_line("fleet", __doc__)
+    parser = argparse.ArgumentParser(prog="cbank fleet", description="Say of a store which GPUs became slower, since when, and which did not answer.",
+                                     epilog=DETAILS, formatter_class=argparse.RawDescriptionHelpFormatter)
     percent = text.in_limits(0.001, 1000, "percent")
     parser.add_argument("store", metavar="STORE", help="a file that cbank ingest made")
     parser.add_argument("--baseline", metavar="DRIVER|DATE", help="hold GPUs against their runs with this driver, or until this date (2026-01-31, or"

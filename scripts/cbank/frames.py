@@ -69,7 +69,7 @@ COLUMNS = {
     "unit": "its unit",
     "text": "what is not a number: a name, or an answer of a characterization",
     "method": "how it was found",
-    "origin": "of a card: published, characterized, fitted, device or assumed",
+    "origin": "of a card: published, characterized, results or device",
     "level": "level of the cache, from 1",
     "distinct": "distinct addresses in a warp (also a parameter)",
     "stride_bytes": "bytes between them (also a parameter)",
@@ -170,16 +170,11 @@ def characterization_rows(content):
 
 
 def card_rows(content):
-    """A row for each value of a card that has an origin, and for each number that another source gives."""
-    values = {key: value for key, value in content.items() if isinstance(value, (int, float, str))}
-    for place, level in enumerate(content.get("levels") or [], 1):
-        values.update({f"levels.{level['name']}.{key}": value for key, value in level.items()})
-    for key, origin in content["origins"].items():
-        value = values.get(key)
-        yield {"device": content["name"], "number": key, "origin": origin["from"], "method": origin.get("method"),
-               "value": documents.number(value) if not isinstance(value, (str, bool)) else None,
-               "text": value if isinstance(value, str) else None,
-               "low": documents.number(origin.get("low")), "high": documents.number(origin.get("high"))}
+    """A row for each number of the model that is known, and for each number that another source gives."""
+    for key, entry in content["model"].items():
+        if entry:
+            yield {"device": content["name"], "number": key, "origin": entry["from"], "method": entry.get("method"),
+                   **{name: documents.number(entry[name]) for name in ("value", "low", "high")}}
     for entry in content.get("numbers") or []:
         yield {"device": content["name"], "experiment": entry["experiment"], "number": entry["name"], **number_columns(entry)}
 

@@ -147,10 +147,10 @@ def write(path, data):
         with open(f"{path}.tmp", "wb") as file:
             file.write(data)
         os.replace(f"{path}.tmp", path)
-    except OSError as error:
+    except OSError:
         if os.path.exists(f"{path}.tmp"):
             os.remove(f"{path}.tmp")
-        raise Failure(f"cannot write {path}: {error.strerror}; free some space, or name another folder") from None
+        raise
 
 
 def draw_page(task):

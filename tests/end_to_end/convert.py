@@ -221,8 +221,7 @@ class Conversions(Case):
         self.assertEqual(set(taken), {"gpgpu_const_cache:l1", "gpgpu_perfect_inst_const_cache", "gpgpu_cache:il1",
                                       "trace_opcode_latency_initiation_spec_op_4"})
         sets, line, ways = map(int, CACHE.fullmatch(taken["gpgpu_const_cache:l1"]).groups())
-        self.assertEqual((sets * line * ways, line, ways),
-                         tuple(card["levels"][0][key] for key in ("capacity_bytes", "line_bytes", "ways")))
+        self.assertEqual((sets * line * ways, line, ways), (card["model"]["constant_l1_bytes"]["value"], 64, 4))
         self.assertTrue(CACHE.fullmatch(taken["gpgpu_cache:il1"]))
         self.assertEqual(taken["trace_opcode_latency_initiation_spec_op_4"], "6,1")  # 6.25 and 0.59 cycles
         self.assertIn("tree pseudo-LRU, which cannot be said there", text)

@@ -308,15 +308,6 @@ class Run(Case):
         self.assertEqual(done.stdout + done.stderr, "")
         self.assertNotIn("\r", self.check(cbank("run", *ONE_CELL, "--json", self.file), 0).stderr)
 
-    def test_another_card_changes_the_prediction(self):
-        default = self.run_plan(*ONE_CELL)["cells"][0]["time_ns"]["value"]
-        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
-        card["launch_ns"] = card["launch_ns"] + 12345
-        path = os.path.join(self.folder, "card.json")
-        write_text(path, json.dumps(card))
-        changed = self.run_plan(*ONE_CELL, "--card", path)["cells"][0]["time_ns"]["value"]
-        self.assertAlmostEqual(changed - default, 12345, places=3)
-
     def test_planted_fault_is_a_finding(self):
         done = self.check(cbank("run", *ONE_CELL, "--fault", "counter", "--json", self.file), 1)
         self.assertIn("counter_differs", json.dumps(read_json(self.file)["cells"][0]["flags"]))
@@ -348,90 +339,6 @@ class Run(Case):
             process.wait()
         os.close(master)
         return text.decode()
-
-
-class Explain(Case):
-    def schema(self):
-        return jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/explanation.schema.json")))
-
-    def test_a_prediction_explains_itself(self):
-        result = self.run_plan("--engine", "model", "--elements", "4096,3000000")
-        done = self.check(cbank("explain", self.file), 0)
-        self.assertIn("modelled: nothing was measured", done.stdout)
-        for cell in result["cells"]:
-            self.assertIn(f"add/{cell['path']}/{cell['pattern']}/{cell['elements']}/1024/hot\n", done.stdout)
-        explained = json.loads(self.check(cbank("explain", self.file, "--json"), 0).stdout)
-        self.schema().validate(explained)
-        for cell, was in zip(explained["results"][0]["cells"], result["cells"]):
-            self.assertEqual(identity(cell), identity(was))
-            self.assertEqual((cell["remainder_ns"], cell["within"], cell["reasons"]), (0, True, []))
-            self.assertEqual(cell["modelled"]["time_ns"], was["time_ns"]["value"])
-
-    def test_card_files_and_parts(self):
-        self.run_plan("--engine", "model", "--elements", "4096", "--path", "constant")
-        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
-        card["launch_ns"] += 10000
-        path = os.path.join(self.folder, "card.json")
-        write_text(path, json.dumps(card))
-        done = self.check(cbank("explain", self.file, self.file, "--card", path, "--json", "--cell", "*/per_thread/*"),
-                          0)
-        explained = json.loads(done.stdout)
-        self.schema().validate(explained)
-        self.assertEqual(explained["card"]["file"], path)
-        self.assertEqual(len(explained["results"]), 2)
-        for result in explained["results"]:
-            self.assertEqual([cell["pattern"] for cell in result["cells"]], ["per_thread"])
-            self.assertAlmostEqual(result["cells"][0]["remainder_ns"], -10000, places=3)
-            self.assertEqual(result["summary"]["short"]["cells"], 4)
-            self.assertIn("modelled", [reason["name"] for reason in result["cells"][0]["reasons"]])
-
-    def test_a_name_of_no_cell(self):
-        """Exit 2 with the nearest where no file has such a cell; a part of an identity is no name."""
-        other = os.path.join(self.folder, "other.json")
-        self.run_plan("--engine", "model", "--elements", "4096", "--path", "constant", "--pattern", "per_warp")
-        self.check(cbank("run", "--engine", "model", "--elements", "8192", "--path", "constant", "--pattern", "per_warp",
-                         "--json", other), 0)
-        for name in ("constant", "add/constant/per_warp", "add/*/per_block/*"):
-            for arguments in ([], ["--json"]):
-                done = self.check(cbank("explain", self.file, other, "--cell", name, *arguments), 2, name)
-                self.assertEqual(done.stdout, "")
-        self.check(cbank("explain", self.file, "--cell", "add/constant/per_warp/4096/1024/cold"), 2,
-                   "the nearest is 'add/constant/per_warp/4096/1024/hot'")
-        done = self.check(cbank("explain", self.file, other, "--cell", "add/constant/per_warp/8192/1024/hot"), 0)
-        self.assertIn("printed: 0 of 1 cells", done.stdout)
-        self.assertIn("\nadd/constant/per_warp/8192/1024/hot\n", done.stdout)
-
-    def test_cards_of_other_chips(self):
-        self.run_plan(*ONE_CELL)
-        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))
-        path = os.path.join(self.folder, "card.json")
-        write_text(path, json.dumps({**card, "name": "A100", "chip": "GA100", "cc_major": 8, "sm_count": 108}))
-        for arguments in ([], ["--json"]):
-            done = self.check(cbank("explain", self.file, "--card", path, *arguments), 3, "not comparable", "--card")
-            self.assertEqual(done.stdout, "")
-
-    def test_skipped_and_partial(self):
-        self.check(cbank("run", "--engine", "model", "--path", "constant,constant_operand", "--pattern", "per_warp",
-                         "--elements", "4096,8192", "--json", self.file), 0)
-        result = read_json(self.file)
-        result["complete"] = False
-        for cell in result["cells"][-1:]:
-            cell["status"] = "pending"
-            cell["time_ns"].update(value=None, median=None, ci_low=None, ci_high=None, min=None, mad=None)
-        write_text(self.file, json.dumps(result))
-        done = self.check(cbank("explain", self.file), 0)
-        self.assertIn("incomplete", done.stdout)
-        self.assertIn("skipped: constant_operand needs", done.stdout)
-        self.schema().validate(json.loads(cbank("explain", self.file, "--json").stdout))
-
-    def test_bad_input(self):
-        self.usage_error("explain", words=["FILE"])
-        self.usage_error("explain", "missing.json", words=["missing.json"])
-        self.run_plan(*ONE_CELL)
-        self.usage_error("explain", self.file, "--card", "missing.json", words=["missing.json"])
-        # One file that cannot be read does not keep the others away.
-        done = self.check(cbank("explain", "missing.json", self.file), 2, "missing.json")
-        self.assertIn("add/constant/per_warp/4096/1024/hot", done.stdout)
 
 
 class Interrupted(Case):
@@ -648,9 +555,7 @@ class BadInput(Case):
         path = os.path.join(self.folder, "card.json")
         for name, text in [
                 ("truncated", json.dumps(card)[:-20]),
-                ("negative", json.dumps({**card, "sm_count": -1})),
-                ("no SMs", json.dumps({**card, "sm_count": 0})),
-                ("text", json.dumps({**card, "launch_ns": "soon"})),
+                ("no numbers", json.dumps({**card, "model": None})),
         ]:
             with self.subTest(name):
                 write_text(path, text)

@@ -97,30 +97,6 @@ class Reports(unittest.TestCase):
             self.assertEqual(line.replace("\\|", "").count("|"), 10, line)
 
 
-class Explanations(unittest.TestCase):
-    def test_json_follows_the_schema(self):
-        schema = load(os.path.join(ROOT, "results", "explanation.schema.json"))
-        for name in ("every", "modelled"):
-            with self.subTest(name):
-                explained = load(golden(f"explain_{name}.json"))
-                jsonschema.Draft202012Validator(schema).validate(explained)
-                for result in explained["results"]:
-                    self.check_sums(result)
-
-    def check_sums(self, result):
-        for cell in result["cells"]:
-            if cell["modelled"]:
-                parts = cell["modelled"]["parts_ns"]
-                bound = sum(parts[name] for name in cell["modelled"]["bound_by"])
-                self.assertAlmostEqual(parts["launch"] + parts["wave"] + bound, cell["modelled"]["time_ns"])
-            self.assertEqual(cell["within"] is None, cell["remainder"] is None)
-        for kind in ("long", "short"):
-            timed = [cell for cell in result["cells"] if cell["remainder"] is not None and
-                     (cell["time_ns"]["value"] > result["summary"]["long_ns"]) == (kind == "long")]
-            self.assertEqual(result["summary"][kind]["cells"], len(timed))
-            self.assertEqual(result["summary"][kind]["within"], sum(cell["within"] for cell in timed))
-
-
 def printed(*arguments, width=80, status=0):
     """What the program prints on a terminal so wide."""
     done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=60, check=False,

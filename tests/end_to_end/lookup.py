@@ -125,18 +125,13 @@ class Model(Case):
             self.assertEqual((cell["table_bytes"], cell["array_bytes"]), (1200000, 1200000))
             self.assertAlmostEqual(cell["counts"]["requests_per_load"],
                                    sum(len({index // 8 for index in warp}) for warp in warps) / len(warps))
-            self.assertIsNone(cell["time_ns"]["value"])
-            self.assertIn("how much L1 keeps of a table", cell["reason"])
+            self.assertGreater(cell["time_ns"]["value"], 0)
         skipped = {cell["path"]: cell for cell in cells if cell["status"] == "skipped"}
         self.assertEqual(skipped["constant"]["reason"], "constant holds a table of 65536 bytes at most")
         self.assertEqual((skipped["constant"]["array_bytes"], skipped["param"]["array_bytes"]), (65536, 2048))
         shown = json.loads(self.cbank("show", self.file, "--json").stdout)
         self.assertEqual([cell["identity"] for cell in shown["cells"]], [cell["identity"] for cell in cells])
         self.assertIn("/table_bytes=1200000/", cells[0]["identity"])
-        self.assertIn("cells without a time", self.cbank("explain", self.file).stdout)
-        explained = json.loads(self.cbank("explain", "--json", self.file).stdout)
-        jsonschema.validate(explained, read_json(os.path.join(ROOT, "results/explanation.schema.json")))
-        self.assertEqual({cell["modelled"] for cell in explained["results"][0]["cells"]}, {None})
         os.remove(self.file)
         self.refused("index 299999 at [1][319] is beyond a table of 299999 entries", "--indices", self.trace,
                      "--table-bytes", "1199996")

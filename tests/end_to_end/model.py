@@ -1,119 +1,195 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of what cbank explain says of the committed results, each explained once: that it follows its schema, how well the model
-meets them as docs/chip.md has it, and the errors that cbank advise names. CBANK names the program (default build/cbank)."""
+"""Tests of cards, of the model engine's times, and of cbank explain. CBANK names the program (default build/cbank)."""
 
-import contextlib
-import io
+import glob
 import json
 import os
 import subprocess
 import sys
 import unittest
-import unittest.mock
 
 import jsonschema
 
-from common import FULL, ROOT, read_json
+from common import ROOT, Scratch, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
-os.environ["CBANK"] = CBANK
+CARDS = sorted(glob.glob(os.path.join(ROOT, "results/cards/*.json")))
+MEASURED = ("h100", "h200")
+CORE = os.path.join(ROOT, "results/h200/core-matrix.json")
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
-import model_table  # noqa: E402
-import model_uncertainty  # noqa: E402
-import readme_blocks  # noqa: E402
-
-TEXT_CELLS_MAX = 64  # the model takes its time again
+from cbank import cards  # noqa: E402
 
 
-def committed():
-    """The committed results; with all tests alone those of LARGE, whose counts take seconds."""
-    return [path for path in model_table.committed() if FULL or not path.endswith(model_table.LARGE)]
+def schema(name):
+    return jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, f"results/{name}.schema.json")))
 
 
-def printed(script, *words):
-    """(exit status, what it prints)."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), unittest.mock.patch.object(sys, "argv", [script.__name__, *words]):
-        try:
-            return script.main() or 0, said.getvalue()
-        except SystemExit as end:
-            return end.code, said.getvalue()
+class Case(Scratch):
+    def cbank(self, *words, status=0):
+        done = subprocess.run([CBANK, *words], capture_output=True, text=True, timeout=120, check=False, cwd=self.folder,
+                              env={**os.environ, "COLUMNS": "160"})
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def modelled(self, *words):
+        """The cells of a run of the model engine, by identity."""
+        self.cbank("run", "--engine", "model", "--quiet", "--counters", "none", "--json", "m.json", *words)
+        return {cell["identity"]: cell for cell in read_json(self.path("m.json"))["cells"]}
+
+    def changed_card(self, name="h200", **numbers):
+        card = read_json(os.path.join(ROOT, f"results/cards/{name}.json"))
+        for key, value in numbers.items():
+            card["model"][key] = value if value is None else {"value": value, "low": value, "high": value, "from": "published",
+                                                              "method": "a test"}
+        with open(self.path("card.json"), "w", encoding="utf-8") as file:
+            json.dump(card, file)
+        return self.path("card.json")
 
 
-class Explained(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.addClassCleanup(os.chdir, os.getcwd())
-        os.chdir(ROOT)
-
-    def test_it_follows_its_schema(self):
-        schema = jsonschema.Draft202012Validator(read_json("results/explanation.schema.json"))
-        for path in committed():
+class Cards(Case):
+    def test_they_follow_the_schema_and_say_where_every_number_is_from(self):
+        for path in CARDS:
             with self.subTest(path):
-                result = model_table.explain(CBANK, path)["results"][0]
-                one = {**model_table.explain(CBANK, path)}
-                if not FULL:  # cells of a file are alike
-                    one["results"] = [{**result, "cells": result["cells"][::8]}]
-                schema.validate(one)
+                card = read_json(path)
+                schema("card").validate(card)
+                self.assertEqual(len(card["model"]), 24)
+                for key, entry in card["model"].items():
+                    if entry:
+                        self.assertTrue(entry["low"] <= entry["value"] <= entry["high"], key)
+                        self.assertTrue(entry["method"], key)
+                        names = [name for name in entry.get("evidence") or [] if name not in card["evidence"]]
+                        self.assertTrue(all(os.path.exists(os.path.join(ROOT, name)) for name in names), names)
 
-    def test_text_is_narrow(self):
-        for path in committed():
-            if FULL or len(read_json(path)["cells"]) < TEXT_CELLS_MAX:
-                with self.subTest(path):
-                    done = subprocess.run([CBANK, "explain", path], capture_output=True, text=True, timeout=300, check=False)
-                    self.assertEqual((done.returncode, done.stderr), (0, ""))
-                    self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
+    def test_results_make_their_numbers_again(self):
+        """A number that results show is the same when it is taken from the files that it names."""
+        for name in MEASURED:
+            card = read_json(os.path.join(ROOT, f"results/cards/{name}.json"))
+            was = {key: dict(entry) for key, entry in card["model"].items()}
+            paths = was["launch_ns"]["evidence"]
+            self.assertEqual(cards.add_numbers(card, [read_json(os.path.join(ROOT, path)) for path in paths], paths), [])
+            for key in cards.NUMBERS:
+                self.assertEqual(card["model"][key], was[key], key)
 
-    def test_without_a_card_it_is_that_of_the_chip(self):
-        path = "results/h200/core-matrix.json"
-        done = subprocess.run([CBANK, "explain", path, "--json"], capture_output=True, text=True, timeout=300, check=True)
-        self.assertEqual(json.loads(done.stdout)["results"][0]["cells"],
-                         model_table.explain(CBANK, path)["results"][0]["cells"])
+    def test_results_that_lack_cells_are_said(self):
+        base = self.changed_card(launch_ns=None)
+        done = subprocess.run([CBANK, "cards", "--card", base, "-o", self.path("new.json"), CORE], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("say nothing of block_start_ns, block_l2_ns", done.stdout)
+        self.assertEqual(read_json(self.path("new.json"))["model"]["launch_ns"]["from"], "results")
+        done = subprocess.run([CBANK, "cards", "--card", base, "-o", "x.json", os.path.join(ROOT, "results/h100/core-matrix.json")],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("a card of H200, not of NVIDIA H100", done.stderr)
 
-    def test_what_is_beyond_has_its_reason(self):
-        """In its time or its fills; and every reason that fills may have is the reason of some."""
-        seen = set()
-        for path in committed():
-            result = model_table.explain(CBANK, path)["results"][0]
-            self.assertEqual(model_table.row_of(path, result)[-1], 0, path)
-            for cell in result["cells"]:
-                named = {reason["name"] for reason in cell["reasons"] if reason["name"].startswith("fills_")}
-                self.assertEqual(bool(named), cell["fills_within"] is False, (path, cell["identity"]))
-                seen |= named
-        self.assertEqual(seen, {"fills_few", "fills_first_wave", "fills_retried", "fills_parameters", "fills_apart",
-                                "fills_places"})
+    def test_the_list_has_all(self):
+        listed = json.loads(self.cbank("list", "cards", "--json").stdout)
+        self.assertEqual(sorted(row["name"] for row in listed), [os.path.basename(path)[:-5] for path in CARDS])
+        self.assertEqual([row["name"] for row in listed if row["numbers"] == 24], ["h200", "h100"])
 
-    def test_the_text_says_how_parts_make_the_time(self):
-        """Of lookups the parts that overlap take more than the longest."""
-        for path, more in (("results/h200/core-matrix.json", False), ("results/h200/sweeps/lookup.json", True)):
-            with self.subTest(path):
-                times = []
-                for cell in model_table.explain(CBANK, path)["results"][0]["cells"]:
-                    if not cell["modelled"]:
-                        continue
-                    parts = dict(cell["modelled"]["parts_ns"])
-                    alone, unit = parts.pop("launch") + parts.pop("wave"), parts.pop("serialization") + parts.pop("misses")
-                    times.append(cell["modelled"]["time_ns"] / (alone + max(unit, *parts.values())))
-                self.assertEqual(max(times) > 1.01, more)
-                done = subprocess.run([CBANK, "explain", path, "--cell", "*/global/*"], capture_output=True, text=True, timeout=300,
-                                      check=True)
-                self.assertEqual("these overlap: the longest counts most" in done.stdout, more)
-                self.assertEqual("lookup: the parts that overlap slow each other down" in done.stdout, more)
+    def test_a_card_that_is_wrong_is_refused(self):
+        for change in ({"launch_ns": -1}, {"sm_count": None}):
+            done = self.cbank("run", "--engine", "model", "--card", self.changed_card(**change), status=2)
+            self.assertIn(f"model.{next(iter(change))}", done.stderr)
+        self.assertIn("v1000", self.cbank("run", "--engine", "model", "--card", "v1000", status=2).stderr)
 
-    def test_the_table_of_docs(self):
-        (content,) = [content for command, _, content in readme_blocks.blocks(readme_blocks.read("docs/chip.md"))
-                      if command == "scripts/model_table.py"]
-        rows = [line for line in content.splitlines(keepends=True) if FULL or f"{model_table.LARGE.removesuffix('.json')} |" not in line]
-        self.assertEqual(len(content.splitlines()) - len(rows), 0 if FULL else 2)
-        paths = committed()
-        with unittest.mock.patch.object(model_table, "committed", lambda: paths):
-            self.assertEqual(printed(model_table), (0, "".join(rows)))
 
-    def test_errors_that_advise_names(self):
-        status, said = printed(model_uncertainty, "--check")
-        self.assertEqual(status, 0, said)
+class Times(Case):
+    PLAN = ("--path", "constant,global", "--pattern", "per_warp,pseudo_random", "--elements", "128000")
+
+    def test_a_time_has_the_interval_of_the_model(self):
+        for cell in self.modelled(*self.PLAN).values():
+            time = cell["time_ns"]
+            self.assertLess(time["ci_low"], time["value"])
+            self.assertLess(time["value"], time["ci_high"])
+            self.assertEqual((time["stop_reason"], time["samples"]), ("modelled", []))
+
+    def test_a_slower_launch_is_in_every_time(self):
+        was, now = self.modelled(*self.PLAN), self.modelled(*self.PLAN, "--card", self.changed_card(launch_ns=10601.47))
+        for identity, cell in now.items():
+            self.assertAlmostEqual(cell["time_ns"]["value"] - was[identity]["time_ns"]["value"], 10000, delta=1)
+
+    def test_a_card_without_numbers_gives_counts_and_bounds(self):
+        for card in ("v100", self.changed_card(l2_bytes_per_ns=None)):
+            done = self.cbank("run", "--engine", "model", "--card", card, "--json", "m.json", *self.PLAN)
+            self.assertIn("l2_bytes_per_ns", done.stderr)
+            for cell in read_json(self.path("m.json"))["cells"]:
+                self.assertIsNone(cell["time_ns"]["value"])
+                self.assertRegex(cell["reason"], r"at least [0-9.e+]+ ns: not known are .*l2_bytes_per_ns")
+                self.assertIsNotNone(cell["counts"]["requests_per_load"])
+                self.assertEqual(cell["status"], "ok")
+
+    def test_a_number_that_a_cell_does_not_need_may_be_missing(self):
+        cells = self.modelled("--path", "constant", "--pattern", "per_warp", "--elements", "128000", "--card",
+                              self.changed_card(texture_requests_per_cycle=None, l2_line_ns=None))
+        self.assertTrue(all(cell["time_ns"]["value"] > 0 for cell in cells.values()))
+
+
+class Explain(Case):
+    def explained(self, *words):
+        document = json.loads(self.cbank("explain", "--json", *words).stdout)
+        schema("explanation").validate(document)
+        return document
+
+    def test_each_unit_is_busy_for_what_the_counters_saw(self):
+        document = self.explained(CORE)
+        result, = document["results"]
+        self.assertEqual(result["card"], "H200")
+        numbers = {key: entry["value"] for key, entry in read_json(os.path.join(ROOT, "results/cards/h200.json"))["model"].items()}
+        measured = {cell["identity"]: cell for cell in read_json(CORE)["cells"]}
+        self.assertEqual(len(result["cells"]), len(measured))
+        for cell in result["cells"]:
+            was = measured[cell["identity"]]
+            counted = {name: counter["value"] for name, counter in was["counters"].items()}
+            sms = min(132, was["elements"] / was["block_size"])
+            self.assertAlmostEqual(cell["shares"]["issue"], counted["instructions"] / 4 / was["cycles"] / sms)
+            self.assertAlmostEqual(cell["shares"]["constant cache"],
+                                   counted["idc_requests"] * numbers["constant_address_cycles"] / was["cycles"] / sms)
+            self.assertAlmostEqual(cell["shares"]["L2"],
+                                   counted["l2_sectors"] * 32 / numbers["l2_bytes_per_ns"] / was["time_ns"]["value"])
+            unit = max(cell["shares"], key=cell["shares"].get)
+            self.assertEqual(cell["bound"], unit if cell["shares"][unit] >= document["threshold"] else "latency")
+        bounds = {cell["identity"]: cell["bound"] for cell in result["cells"]}
+        self.assertEqual(bounds["add/constant/pseudo_random/12800000/1024/hot"], "constant fills")
+        self.assertEqual(bounds["add/constant/per_thread/12800000/1024/hot"], "constant cache")
+        self.assertEqual(bounds["add/global/per_warp/128000/1024/hot"], "latency")
+
+    def test_text_has_a_line_a_cell(self):
+        said = self.cbank("explain", CORE, "--cell", "add/constant/*/12800000/*").stdout
+        lines = [line for line in said.splitlines() if line.startswith("add/")]
+        self.assertEqual(len(lines), 4)
+        self.assertRegex(said, r"pseudo_random/12800000/1024/hot +1\.602 ms +constant fills +constant fills \d+%")
+        self.assertIn("NVIDIA H200, by the card of H200", said)
+
+    def test_the_card_is_that_of_the_gpu(self):
+        document = self.explained(CORE, os.path.join(ROOT, "results/h100/core-matrix.json"))
+        self.assertEqual([result["card"] for result in document["results"]], ["H200", "H100 80GB HBM3"])
+
+    def test_what_is_not_known_is_said(self):
+        self.modelled("--path", "constant", "--pattern", "per_warp")
+        said = self.cbank("explain", "m.json").stdout
+        self.assertIn("modelled: nothing was measured", said)
+        cell = self.explained("m.json")["results"][0]["cells"][0]
+        self.assertEqual((cell["bound"], set(cell["shares"].values())), (None, {None}))
+        self.assertTrue(cell["model_ns"]["low"] < cell["model_ns"]["value"] < cell["model_ns"]["high"])
+
+    def test_another_chip_and_bad_input(self):
+        self.assertIn("no card is of that chip", self.cbank("explain", CORE, "--card", "a100", status=3).stderr)
+        self.assertIn("missing.json", self.cbank("explain", "missing.json", status=2).stderr)
+        self.assertIn("nearest", self.cbank("explain", CORE, "--cell", "add/constant/per_warp/128000/1024/warm", status=2).stderr)
+        done = self.cbank("explain", "missing.json", CORE, status=2)  # the other file is explained
+        self.assertIn("core-matrix.json: NVIDIA H200", done.stdout)
+
+
+class Error(Case):
+    def test_the_model_is_as_near_as_it_says(self):
+        """On the core matrix alone: the study reads all committed results."""
+        done = subprocess.run([os.path.join(ROOT, "scripts/studies/model_error.py"), "--program", CBANK, CORE,
+                               os.path.join(ROOT, "results/h100/core-matrix.json")], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))  # the interval holds all of these few: more than 97 %
+        self.assertRegex(done.stdout, r"26 cells over 10 us")
+        self.assertRegex(done.stdout, r"add +26 +0\.9\d\d +100\.0% +100\.0%")
 
 
 if __name__ == "__main__":

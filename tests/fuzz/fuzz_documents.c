@@ -12,7 +12,7 @@
 #include "fuzz.h"
 #include "grid.h"
 #include "indices.h"
-#include "model.h"
+#include "estimate.h"
 #include "npy.h"
 #include "show.h"
 #include "side.h"
@@ -178,15 +178,15 @@ static void use_card(union any *document)
     for (size_t i = 0; i < path_count; i++) {
         struct cell cell = cell_of(i, 0);
         struct access_counts access;
-        struct model_cell model;
-        char reason[CELL_REASON_BYTES], lacks[CARD_LACKS_BYTES];
+        struct cell_estimate estimate;
+        char reason[CELL_REASON_BYTES];
 
         cell.elements = cell.block_size = 64;
         if (cell_obstacle(&cell, 90, reason))
             continue;
         require(access_count(&cell, &access) == STATUS_OK, "no counts", "");
-        require(model_predict(&cell, &access, &document->card, NULL, &model) == STATUS_OK, "no prediction", "");
-        require(model_lacks(&cell, &document->card, lacks) ? isnan(model.time_ns) : model.time_ns >= 0,
+        estimate_time(&cell, &access, &document->card, NULL, &estimate);
+        require(estimate.missing ? isnan(estimate.time_ns.value) : estimate.time_ns.value >= 0,
                 "a cell takes no time, or none that is a number", document->card.name);
     }
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * What a launch counts: what is expected of exact counters, what the model says of others. */
+ * What a launch counts: what is expected of exact counters, and plausible numbers of others. */
 #include "counting.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "counter.h"
-#include "model.h"
 
-/* What the counters that the model does not predict are made of. */
+/* What the counters that are not exact are made of. */
 struct counted {
     const struct expectation *expectation;
     double idc_requests, idc_misses, cycles;
@@ -31,7 +30,7 @@ static double idc_misses(const struct counted *counted)
 
 static double active_cycles(const struct counted *counted)
 {
-    return counted->idc_requests * card.levels[0].request_cycles;
+    return counted->idc_requests * chip.levels[0].request_cycles;
 }
 
 static double wavefronts(const struct counted *counted)
@@ -72,20 +71,33 @@ static double other_counter(const char *name, const struct counted *counted)
     return 0;
 }
 
-static double count(const struct counter *counter, const struct behaviour *behaviour, bool flushed,
-                    const struct counted *counted)
+/* Lines that each SM with a block fetches: those of the table that fit, and those of its parameters. */
+static double fills(const struct expectation *expectation)
 {
-    struct cell cell = behaviour->cell;
-    struct model_count modelled;
+    const struct access_counts *const access = expectation->access;
+    const double sms = fmin((double)access->blocks, chip.sm_count);
+    const bool constant = expectation->cell->path->unit == UNIT_IDC;
+
+    return sms * chip.parameter_lines +
+           (constant ? fmin((double)access->lines, sms * (double)access->footprint_lines) : 0);
+}
+
+static double count(const struct counter *counter, const struct counted *counted)
+{
+    const double sms = fmin((double)counted->expectation->access->blocks, chip.sm_count);
 
     if (counter->kind == COUNTER_EXACT) {
         const double expected = counter->expect(counted->expectation);
 
         return isnan(expected) ? 0 : expected;
     }
-    cell.regime = &regimes[flushed && regime_count > 1];
-    modelled = model_counter(counter->name, &cell, &behaviour->access, &card, &behaviour->levels[flushed]);
-    return modelled.reason ? other_counter(counter->name, counted) : modelled.low;
+    if (strcmp(counter->name, "idc_misses_new") == 0)
+        return fills(counted->expectation);
+    if (strcmp(counter->name, "gcc_constant_requests") == 0)
+        return fills(counted->expectation) + sms * chip.immediate_lines;
+    if (strcmp(counter->name, "gcc_constant_misses") == 0)
+        return (double)counted->expectation->access->footprint_lines;
+    return other_counter(counter->name, counted);
 }
 
 /* Metrics that are no counter of the table. */
@@ -93,17 +105,17 @@ static const char *const other_metrics[] = {"sm__cycles_active.sum"};
 
 enum { OTHER_METRICS = sizeof(other_metrics) / sizeof(other_metrics[0]) };
 
-static void add_cell(const struct launch *launch, bool flushed, double cycles, double *values)
+static void add_cell(const struct launch *launch, double cycles, double *values)
 {
     const struct behaviour *const behaviour = launch->behaviour;
     const struct kernel_sass *const sass = &launch->function->sass;
     const struct expectation expectation = {&behaviour->cell, &behaviour->access, sass->counted ? &sass->counts : NULL};
-    struct counted counted = {&expectation, 0, behaviour->levels[flushed].misses[0], cycles};
+    struct counted counted = {&expectation, 0, fills(&expectation), cycles};
 
-    counted.idc_requests = count(&counters[counting_row("idc__requests.sum")], behaviour, flushed, &counted);
+    counted.idc_requests = count(&counters[counting_row("idc__requests.sum")], &counted);
     for (size_t i = 0; i < counter_count; i++)
-        values[i] += count(&counters[i], behaviour, flushed, &counted);
-    values[counter_count] += cycles * card.sm_count;
+        values[i] += count(&counters[i], &counted);
+    values[counter_count] += cycles * chip.sm_count;
 }
 
 /* Of its loads, and the lines of its parameters. */
@@ -111,21 +123,21 @@ static void add_probe(const struct launch *launch, double *values)
 {
     const struct probe_counts *const counts = &launch->counts;
 
-    values[counting_row("idc__requests.sum")] += counts->requests[0] + card.parameter_lines;
-    values[counting_row("idc__requests_lookup_miss_tag_miss.sum")] += counts->misses[0] + card.parameter_lines;
-    values[counting_row("gcc__cache_requests_type_constant.sum")] += counts->requests[1] + card.parameter_lines;
+    values[counting_row("idc__requests.sum")] += counts->requests[0] + chip.parameter_lines;
+    values[counting_row("idc__requests_lookup_miss_tag_miss.sum")] += counts->misses[0] + chip.parameter_lines;
+    values[counting_row("gcc__cache_requests_type_constant.sum")] += counts->requests[1] + chip.parameter_lines;
     values[counting_row("gcc__cache_requests_type_constant_lookup_miss.sum")] +=
-        counts->misses[1] + card.parameter_lines;
+        counts->misses[1] + chip.parameter_lines;
     values[counting_row("idc__request_cycles_active.sum")] +=
-        (counts->requests[0] + card.parameter_lines) * card.levels[0].request_cycles +
-        (counts->misses[0] + card.parameter_lines) * card.levels[0].miss_cycles;
+        (counts->requests[0] + chip.parameter_lines) * chip.levels[0].request_cycles +
+        (counts->misses[0] + chip.parameter_lines) * chip.levels[0].miss_cycles;
     values[counter_count] += counts->cycles;
 }
 
-void counting_add(const struct launch *launch, bool flushed, double cycles, double *values)
+void counting_add(const struct launch *launch, double cycles, double *values)
 {
     if (launch->function->row->of_cell)
-        add_cell(launch, flushed, cycles, values);
+        add_cell(launch, cycles, values);
     else
         add_probe(launch, values);
 }

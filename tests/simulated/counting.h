@@ -9,7 +9,7 @@
 size_t counting_count(void);
 
 /* Adds what a launch counts to values[counting_count()]. */
-void counting_add(const struct launch *launch, bool flushed, double cycles, double *values);
+void counting_add(const struct launch *launch, double cycles, double *values);
 
 /* The place of a metric, with its rollup, among them; counting_count() where there is none. */
 size_t counting_row(const char *metric);

@@ -36,15 +36,15 @@ CUptiResult cuptiGetErrorMessage(CUptiResult code, const char **text)
 
 /* -- chips --------------------------------------------------------------------------------------------- */
 
-struct chip {
+struct chip_names {
     const char *name;
     size_t metric; /* of the alternatives that a counter has, this one at most */
 };
 
-static const struct chip chips[] = {{"GH100", 0}, {"GB202", 1}};
+static const struct chip_names chips[] = {{"GH100", 0}, {"GB202", 1}};
 
 struct CUpti_Profiler_Host_Object {
-    const struct chip *chip;
+    const struct chip_names *chip;
     char bases[BASES_MAX][BASE_BYTES];
     const char *names[BASES_MAX];
     size_t name_count, metric_count;
@@ -216,13 +216,13 @@ struct CUpti_RangeProfiler_Object {
 
 static struct CUpti_RangeProfiler_Object profiler; /* one at a time */
 
-void counting_launched(struct device *device, const struct launch *launch, bool flushed, double cycles)
+void counting_launched(struct device *device, const struct launch *launch, double cycles)
 {
     double counted[BASES_MAX] = {0}, *values;
 
     if (!profiler.open || profiler.device != device)
         return;
-    counting_add(launch, flushed, cycles, counted);
+    counting_add(launch, cycles, counted);
     values = profiler.values + profiler.range * counting_count();
     for (size_t i = 0; i < counting_count(); i++)
         if (i % (size_t)settings.passes == profiler.pass)

@@ -100,7 +100,7 @@ double device_clock_mhz(const struct device *device)
 double device_end(const struct device *device, double work_ns)
 {
     const double period = 1e6 * settings.neighbour_ms, burst = 1e6 * settings.neighbour_burst_ms;
-    double at = device->now_ns, left = work_ns * device->factor * card.sm_clock_mhz / device_clock_mhz(device);
+    double at = device->now_ns, left = work_ns * device->factor * chip.sm_clock_mhz / device_clock_mhz(device);
 
     if (period <= burst)
         return at + left;

@@ -130,12 +130,12 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 /* Registers are as many as there are for every warp. */
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads, size_t shared_bytes)
 {
-    const uint32_t room = card.warps_per_sm * CBANK_WARP_THREADS / (uint32_t)threads;
-    const uint32_t shared = card.shared_bytes_per_sm / ((uint32_t)shared_bytes + card.shared_bytes_reserved);
+    const uint32_t room = chip.warps_per_sm * CBANK_WARP_THREADS / (uint32_t)threads;
+    const uint32_t shared = chip.shared_bytes_per_sm / ((uint32_t)shared_bytes + chip.shared_bytes_reserved);
 
     ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
     (void)function;
-    *blocks = (int)(room < card.blocks_per_sm ? room : card.blocks_per_sm);
+    *blocks = (int)(room < chip.blocks_per_sm ? room : chip.blocks_per_sm);
     if (shared_bytes > 0 && (int)shared < *blocks)
         *blocks = (int)shared;
     return CUDA_SUCCESS;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
+#include "estimate.h"
 #include "source.h"
 
 /* -- tools --------------------------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ static int run_empty(struct device *device, struct launch *launch, double *work_
 {
     (void)device;
     (void)launch;
-    *work_ns = card.launch_ns;
+    *work_ns = chip.launch_ns;
     return 0;
 }
 
@@ -28,7 +28,7 @@ static int run_flush(struct device *device, struct launch *launch, double *work_
 
     if (!memory_at(args->buffer, bytes))
         return cudaErrorIllegalAddress;
-    *work_ns = card.launch_ns + (double)bytes / card.dram_bytes_per_ns;
+    *work_ns = chip.launch_ns + (double)bytes / chip.dram_bytes_per_ns;
     probe_caches_launch();
     device->flushed = true;
     return 0;
@@ -41,8 +41,8 @@ static int run_stamp(struct device *device, struct launch *launch, double *work_
 
     if (!stamp_ns)
         return cudaErrorIllegalAddress;
-    *stamp_ns = (uint64_t)(device->now_ns + card.launch_ns);
-    *work_ns = card.launch_ns;
+    *stamp_ns = (uint64_t)(device->now_ns + chip.launch_ns);
+    *work_ns = chip.launch_ns;
     return 0;
 }
 
@@ -61,7 +61,7 @@ static int run_clock(struct device *device, struct launch *launch, double *work_
     reading->ns = ns;
     reading->cycles = (uint64_t)((double)ns * device_clock_mhz(device) / 1000);
     /* It spins by the timer, whatever the clock of the SMs. */
-    *work_ns = (card.launch_ns + (double)ns) * device_clock_mhz(device) / card.sm_clock_mhz / device->factor;
+    *work_ns = (chip.launch_ns + (double)ns) * device_clock_mhz(device) / chip.sm_clock_mhz / device->factor;
     return 0;
 }
 
@@ -240,13 +240,6 @@ static const struct regime *regime_of(bool flushed)
     return &regimes[0];
 }
 
-/* Of a table whose time the model does not know: all sectors come from DRAM. */
-static double dram_ns(const struct access_counts *access)
-{
-    return card.launch_ns + card.wave_ns +
-           (double)(access->sectors + access->stream_sectors) * ACCESS_SECTOR_BYTES / card.dram_bytes_per_ns;
-}
-
 /* What the time of a launch is multiplied by: where its input, its table and its code lie. */
 static double place_factor(const struct launch *launch)
 {
@@ -271,30 +264,28 @@ static bool is_odd(struct device *device, const struct launch *launch)
     return launch->args.cell.table == device->first_table;
 }
 
-/* By the model; without what it says of copies before the launch. */
+/* By the simple model, without what the host copies before the launch. */
 static double cell_ns(struct device *device, struct launch *launch)
 {
     struct behaviour *const behaviour = behaviour_of(launch);
     const struct CUfunc_st *const function = launch->function;
     double *const known = &behaviour->time_ns[device->flushed];
-    const bool alternates =
-        function->workload->takes & PARAMETER_BIT(modules) && device->module && device->module != function->module;
     const bool slow = settings.slow[0] && strcmp(function->path->name, settings.slow) == 0 &&
                       (settings.slow_device < 0 || device_ordinal(device) == settings.slow_device);
     const bool waking = device->now_ns < device->made_ns + 1e6 * settings.making_ms;
 
     if (*known == 0) {
         struct cell cell = behaviour->cell;
-        struct model_cell model;
+        const struct sass_counts *const sass = function->sass.counted ? &function->sass.counts : NULL;
+        const struct time_kernel code = estimate_kernel(&(struct expectation){&cell, &behaviour->access, sass});
+        struct cell_estimate estimate;
 
         cell.regime = regime_of(device->flushed);
-        if (model_predict(&cell, &behaviour->access, &card, NULL, &model) != STATUS_OK)
-            abort();
-        behaviour->levels[device->flushed] = model.levels;
-        *known =
-            isnan(model.time_ns) ? dram_ns(&behaviour->access) : model.time_ns - model.parts.launch_ns + card.launch_ns;
+        estimate_time(&cell, &behaviour->access, &card, &code, &estimate);
+        *known = isnan(estimate.time_ns.value) ? chip.launch_ns + estimate.busy_ns[estimate.longest]
+                                               : estimate.time_ns.value;
     }
-    return ((*known + (alternates ? card.alternate_ns : 0)) * (slow ? settings.slow_factor : 1) + (waking ? 170 : 0)) *
+    return (*known * (slow ? settings.slow_factor : 1) + (waking ? 170 : 0)) *
            place_factor(launch) * (is_odd(device, launch) ? settings.odd_table : 1);
 }
 
@@ -352,6 +343,6 @@ int launch_run(struct device *device, struct launch *launch, double *end_ns)
         device->module = launch->function->module;
     }
     *end_ns = device_end(device, work_ns);
-    counting_launched(device, launch, flushed, (*end_ns - device->now_ns) * device_clock_mhz(device) / 1000);
+    counting_launched(device, launch, (*end_ns - device->now_ns) * device_clock_mhz(device) / 1000);
     return 0;
 }

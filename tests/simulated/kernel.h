@@ -6,7 +6,6 @@
 #include "access.h"
 #include "cell.h"
 #include "kernel_args.h"
-#include "model_levels.h"
 #include "probe_args.h"
 #include "probe_cache.h"
 #include "sass.h"
@@ -19,7 +18,6 @@ struct behaviour {
     struct indices indices; /* that the cell reads, in the memory of the device */
     struct access_counts access;
     double time_ns[2]; /* with warm caches, and after a flush; 0: not known yet */
-    struct model_levels levels[2];
     struct behaviour *next;
 };
 
@@ -121,7 +119,7 @@ int run_relay(struct device *device, struct launch *launch, double *work_ns);
 
 /* -- counting (cupti.c) -------------------------------------------------------------------------------- */
 
-/* A launch has run, in so many cycles, with flushed caches or not. */
-void counting_launched(struct device *device, const struct launch *launch, bool flushed, double cycles);
+/* A launch has run, in so many cycles. */
+void counting_launched(struct device *device, const struct launch *launch, double cycles);
 
 #endif

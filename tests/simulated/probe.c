@@ -89,7 +89,7 @@ static struct probe_reading reading(uint32_t sm, uint32_t begin, uint32_t end)
 static int ended(struct probing *probing, double *work_ns)
 {
     probing->launch->counts.cycles = probing->cycles;
-    *work_ns = card.launch_ns + probing->cycles * 1000 / card.sm_clock_mhz;
+    *work_ns = chip.launch_ns + probing->cycles * 1000 / chip.sm_clock_mhz;
     return probing->failed ? cudaErrorIllegalAddress : 0;
 }
 
@@ -167,9 +167,9 @@ static bool write_readings(const struct launch *launch, double cycles)
 
     for (uint32_t i = 0; readings && i < count; i++) {
         const uint32_t length = (uint32_t)lround(cycles);
-        const uint32_t begin = BEGIN + (settings.in_turn ? i / warps / card.sm_count * length : 0);
+        const uint32_t begin = BEGIN + (settings.in_turn ? i / warps / chip.sm_count * length : 0);
 
-        readings[i] = reading(i / warps % card.sm_count, begin, begin + length);
+        readings[i] = reading(i / warps % chip.sm_count, begin, begin + length);
     }
     return readings;
 }
@@ -181,7 +181,7 @@ static int run_loads(struct launch *launch, bool dependent, double *work_ns)
     const struct path *const path = launch->function->path;
     const struct places places = probe_places(launch);
     struct probing probing = {.launch = launch};
-    const uint32_t sms = launch->blocks < card.sm_count ? launch->blocks : card.sm_count;
+    const uint32_t sms = launch->blocks < chip.sm_count ? launch->blocks : chip.sm_count;
     const double warps = (double)launch->threads / CBANK_WARP_THREADS * launch->blocks / sms;
     const double loads = PROBE_LOADS * (args->iterations - 1.0);
     double misses, latency, cycles;
@@ -197,7 +197,7 @@ static int run_loads(struct launch *launch, bool dependent, double *work_ns)
             cycles = loads * (latency + (turns - 1) * probe_turn_latency(path->unit) + misses * (latency - 28));
         else
             cycles = loads *
-                     fmax(warps * (probe_busy(path->unit, turns) + misses * card.levels[0].miss_cycles), WARP_CYCLES);
+                     fmax(warps * (probe_busy(path->unit, turns) + misses * chip.levels[0].miss_cycles), WARP_CYCLES);
         probing.cycles = cycles;
         launch->counts = (struct probe_counts){.cycles = 0};
         if (path->unit == UNIT_IDC)
@@ -244,7 +244,7 @@ int run_sharing(struct device *device, struct launch *launch, double *work_ns)
     uint32_t cycles;
 
     (void)device;
-    if (!readings || launch->blocks > card.sm_count || args->step == 0 ||
+    if (!readings || launch->blocks > chip.sm_count || args->step == 0 ||
         !open_bank(&probing, launch->function->module->bank))
         return cudaErrorIllegalAddress;
     probe_caches_launch();
@@ -318,7 +318,7 @@ int run_relay(struct device *device, struct launch *launch, double *work_ns)
     int code = 0;
 
     (void)device;
-    *work_ns = card.launch_ns;
+    *work_ns = chip.launch_ns;
     if (args->members == 0)
         return 0;
     if (args->members > PROBE_MEMBERS || args->member >= args->members)

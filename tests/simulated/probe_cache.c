@@ -34,7 +34,7 @@ static bool touched[CACHE_KINDS][INSTANCES_MAX];
 
 static struct cache *open_cache(enum cache_kind kind, uint32_t instance)
 {
-    const struct card_level *const level = &card.levels[kind == CACHE_GCC];
+    const struct chip_level *const level = &chip.levels[kind == CACHE_GCC];
     struct cache *const cache = &caches[kind][instance];
     const bool is_l1 = kind == CACHE_L1;
 
@@ -48,7 +48,7 @@ static struct cache *open_cache(enum cache_kind kind, uint32_t instance)
 
 uint32_t probe_group(uint32_t sm)
 {
-    return sm / card.levels[1].sms;
+    return sm / chip.levels[1].sms;
 }
 
 void probe_caches_launch(void)
@@ -110,17 +110,17 @@ double probe_busy(enum load_unit unit, uint32_t turns)
 {
     switch (unit) {
     case UNIT_IDC:
-        return turns * card.levels[0].request_cycles;
+        return turns * chip.levels[0].request_cycles;
     case UNIT_UNIFORM:
-        return card.uniform_request_cycles;
+        return chip.uniform_request_cycles;
     case UNIT_IMC:
-        return card.immediate_request_cycles;
+        return chip.immediate_request_cycles;
     case UNIT_L1:
-        return fmax(1 / card.l1_requests_per_cycle, turns);
+        return fmax(1 / chip.l1_requests_per_cycle, turns);
     case UNIT_TEXTURE:
-        return fmax(1 / card.texture_requests_per_cycle, turns);
+        return fmax(1 / chip.texture_requests_per_cycle, turns);
     case UNIT_SHARED:
-        return turns / card.shared_wavefronts_per_cycle;
+        return turns / chip.shared_wavefronts_per_cycle;
     default:
         return 4.0 * turns;
     }

@@ -38,15 +38,15 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
         .warpSize = CBANK_WARP_THREADS,
         .major = (int)settings.capability / 10,
         .minor = (int)settings.capability % 10,
-        .multiProcessorCount = (int)card.sm_count,
-        .maxThreadsPerMultiProcessor = (int)(card.warps_per_sm * CBANK_WARP_THREADS),
-        .maxBlocksPerMultiProcessor = (int)card.blocks_per_sm,
-        .sharedMemPerMultiprocessor = card.shared_bytes_per_sm,
-        .reservedSharedMemPerBlock = card.shared_bytes_reserved,
-        .l2CacheSize = (int)card.l2_bytes,
+        .multiProcessorCount = (int)chip.sm_count,
+        .maxThreadsPerMultiProcessor = (int)(chip.warps_per_sm * CBANK_WARP_THREADS),
+        .maxBlocksPerMultiProcessor = (int)chip.blocks_per_sm,
+        .sharedMemPerMultiprocessor = chip.shared_bytes_per_sm,
+        .reservedSharedMemPerBlock = chip.shared_bytes_reserved,
+        .l2CacheSize = (int)chip.l2_bytes,
         .pciBusID = 16 + device,
     };
-    snprintf(out->name, sizeof(out->name), "Simulated %s", card.name);
+    snprintf(out->name, sizeof(out->name), "Simulated %s", chip.name);
     memset(out->uuid.bytes, 0x10 + device, sizeof(out->uuid.bytes));
     out->uuid.bytes[0] = (char)(out->uuid.bytes[0] + DEVICES_MAX * (int)settings.host);
     out->uuid.bytes[1] = (char)(out->uuid.bytes[1] + (device == settings.swapped));
@@ -58,7 +58,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     ENTER(cudaDeviceGetAttribute);
     if (!is_device(device) || attribute != cudaDevAttrMaxSharedMemoryPerBlockOptin)
         return runtime_error(cudaErrorInvalidValue);
-    *value = (int)(card.shared_bytes_per_sm - card.shared_bytes_reserved);
+    *value = (int)(chip.shared_bytes_per_sm - chip.shared_bytes_reserved);
     return cudaSuccess;
 }
 

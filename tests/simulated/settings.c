@@ -21,6 +21,15 @@ struct settings settings = {
 };
 
 struct card card;
+struct chip chip = {
+    .uniform_request_cycles = 0.5886,
+    .immediate_request_cycles = 1,
+    .copy_ns = 6327,
+    .copy_bytes_per_ns = 15,
+    .parameter_lines = 2,
+    .immediate_lines = 8,
+    .levels = {{2048, 64, 4, 1, CACHE_TREE, 2, 2}, {131072, 256, 8, 18, CACHE_TREE, 2, 0}},
+};
 
 /* -- values -------------------------------------------------------------------------------------------- */
 
@@ -149,6 +158,27 @@ static void read_list(char *text)
         refuse("devices, passes");
 }
 
+static void read_chip(void)
+{
+#define TAKE(member) chip.member = card.number[CARD_##member].value
+    chip.name = card.name;
+    chip.cc_major = card.cc_major;
+    chip.cc_minor = card.cc_minor;
+    TAKE(sm_count);
+    TAKE(warps_per_sm);
+    TAKE(blocks_per_sm);
+    TAKE(shared_bytes_per_sm);
+    TAKE(shared_bytes_reserved);
+    TAKE(l2_bytes);
+    TAKE(sm_clock_mhz);
+    TAKE(launch_ns);
+    TAKE(dram_bytes_per_ns);
+    TAKE(l1_requests_per_cycle);
+    TAKE(texture_requests_per_cycle);
+    TAKE(shared_wavefronts_per_cycle);
+#undef TAKE
+}
+
 void settings_read(void)
 {
     static bool read;
@@ -163,12 +193,13 @@ void settings_read(void)
     free(copy);
     if (card_read(NULL, &card) != STATUS_OK)
         refuse("no card");
+    read_chip();
     if (settings.clock <= 0)
-        settings.clock = card.sm_clock_mhz;
+        settings.clock = chip.sm_clock_mhz;
     if (settings.throttle_clock <= 0)
         settings.throttle_clock = 0.7 * settings.clock;
     if (settings.capability <= 0)
-        settings.capability = 10 * card.cc_major + card.cc_minor;
+        settings.capability = 10 * chip.cc_major + chip.cc_minor;
     if (settings.memory <= 0)
         settings.memory = 140e9;
     if (settings.free <= 0)

@@ -66,6 +66,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include "cache.h"
 #include "card.h"
 #include "entry.h"
 
@@ -121,6 +122,29 @@ extern struct settings settings;
 
 /* The card that times come from: the program's own. */
 extern struct card card;
+
+/* A constant cache: `sms` SMs share one. */
+struct chip_level {
+    uint32_t capacity_bytes, line_bytes, ways, sms;
+    enum cache_replacement replacement;
+    double request_cycles, miss_cycles;
+};
+
+/* The simulated chip: numbers of the card, and what no card says, as cbank characterize finds it on an H200. */
+struct chip {
+    const char *name;
+    uint32_t cc_major, cc_minor, sm_count, warps_per_sm, blocks_per_sm, shared_bytes_per_sm, shared_bytes_reserved;
+    uint64_t l2_bytes;
+    double sm_clock_mhz, launch_ns, dram_bytes_per_ns, l1_requests_per_cycle, texture_requests_per_cycle,
+        shared_wavefronts_per_cycle;
+    double uniform_request_cycles, immediate_request_cycles;
+    double copy_ns, copy_bytes_per_ns; /* of a copy to the device: beside its bytes, and their rate */
+    uint32_t parameter_lines;          /* lines of parameters that each SM with a block fetches */
+    uint32_t immediate_lines;          /* lines that its immediate constant caches ask the second level for */
+    struct chip_level levels[2];       /* of the constant path */
+};
+
+extern struct chip chip;
 
 /* Reads both; called before anything else. */
 void settings_read(void);

@@ -92,10 +92,10 @@ static int op_run(struct device *device, const struct op *op, double *end_ns)
     case OP_LAUNCH:
         return launch_run(device, op->launch, end_ns);
     case OP_COPY:
-        *end_ns += card.copy_ns + (double)op->bytes / card.copy_bytes_per_ns;
+        *end_ns += chip.copy_ns + (double)op->bytes / chip.copy_bytes_per_ns;
         return copy_now(op->to, op->from, op->bytes, op->direction);
     case OP_SET:
-        *end_ns += card.copy_ns + (double)op->bytes / card.dram_bytes_per_ns;
+        *end_ns += chip.copy_ns + (double)op->bytes / chip.dram_bytes_per_ns;
         return memory_set(op->to, op->byte, op->bytes) ? 0 : cudaErrorIllegalAddress;
     case OP_GRAPH:
         break;

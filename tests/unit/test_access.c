@@ -165,6 +165,7 @@ static uint32_t brute_tags(const uint64_t *bytes, uint32_t count)
 struct brute {
     struct access_counts counts;
     uint8_t used[CBANK_TABLE_BYTES];
+    uint8_t seen[64][CBANK_TABLE_BYTES / 64]; /* lines of a block, by step modulo 64 */
 };
 
 /* A load of the input by the threads of a warp: byte addresses. */
@@ -319,6 +320,8 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
 
             bytes[lane] = (uint64_t)index * width;
             memset(brute->used + bytes[lane], 1, width);
+            brute->counts.block_lines += !brute->seen[step % 64][bytes[lane] / 64];
+            brute->seen[step % 64][bytes[lane] / 64] = 1;
         }
         brute->counts.wavefronts += brute_copied_wavefronts(cell, bytes, active);
         brute->counts.tag_wavefronts += brute_tags(bytes, active);
@@ -368,6 +371,7 @@ static struct access_counts brute_count(const struct cell *cell)
     memset(&brute, 0, sizeof(brute));
     for (uint64_t block = 0; block * cell->block_size < cell->elements; block++) {
         brute.counts.blocks++;
+        memset(brute.seen, 0, sizeof(brute.seen));
         for (uint32_t first = 0; first < cell->block_size; first += 32) {
             brute_warp(&brute, cell, block, first);
             brute_staging(&brute, cell, block, first);
@@ -375,6 +379,8 @@ static struct access_counts brute_count(const struct cell *cell)
     }
     for (uint32_t i = 0; i < CBANK_TABLE_BYTES; i++)
         brute.counts.footprint_bytes += brute.used[i];
+    for (uint32_t i = 0; i < CBANK_TABLE_BYTES; i += ACCESS_LINE_BYTES)
+        brute.counts.footprint_lines += memchr(&brute.used[i], 1, ACCESS_LINE_BYTES) != NULL;
     return brute.counts;
 }
 
@@ -394,6 +400,8 @@ static void assert_counts(const struct access_counts *a, const struct access_cou
     assert_int_equal(a->staging_loads, b->staging_loads);
     assert_int_equal(a->staging_sectors, b->staging_sectors);
     assert_int_equal(a->footprint_bytes, b->footprint_bytes);
+    assert_int_equal(a->footprint_lines, b->footprint_lines);
+    assert_int_equal(a->block_lines, b->block_lines);
     assert_int_equal(a->operations, b->operations);
 }
 
@@ -578,12 +586,12 @@ TEST(large_grid_by_hand)
 {
     static const struct {
         const char *pattern;
-        uint64_t addresses, lines, sectors, wavefronts, tag_wavefronts, footprint_bytes;
+        uint64_t addresses, lines, sectors, wavefronts, tag_wavefronts, footprint_bytes, block_lines, footprint_lines;
     } rows[] = {
-        {"per_block", 400000, 400000, 400000, 400000, 400000, 12500 * 4},
-        {"per_warp", 400000, 400000, 400000, 400000, 400000, 32 * 4},
-        {"per_thread", 400000 * 32, 400000 * 2, 400000 * 4, 400000, 400000, 1024 * 4},
-        {"pseudo_random", 400000 * 32, 400000 * 32, 400000 * 32, 400000, 12500 * 32 * 13, 1024 * 4},
+        {"per_block", 400000, 400000, 400000, 400000, 400000, 12500 * 4, 12500, 782},
+        {"per_warp", 400000, 400000, 400000, 400000, 400000, 32 * 4, 12500 * 2, 2},
+        {"per_thread", 400000 * 32, 400000 * 2, 400000 * 4, 400000, 400000, 1024 * 4, 12500 * 64, 64},
+        {"pseudo_random", 400000 * 32, 400000 * 32, 400000 * 32, 400000, 12500 * 32 * 13, 1024 * 4, 12500 * 924, 924},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -601,6 +609,8 @@ TEST(large_grid_by_hand)
             .stream_loads = 400000,
             .stream_sectors = 1600000,
             .footprint_bytes = rows[i].footprint_bytes,
+            .block_lines = rows[i].block_lines,
+            .footprint_lines = rows[i].footprint_lines,
             .operations = 12800000,
         };
         struct access_counts actual;
@@ -647,6 +657,8 @@ TEST(partial_block_by_hand)
         .stream_loads = 33,
         .stream_sectors = 32 * 4 + 1,
         .footprint_bytes = 4096,
+        .block_lines = 64 + 1,
+        .footprint_lines = 64,
         .operations = 1025,
     };
     struct access_counts actual;

@@ -1,122 +1,119 @@
 /* SPDX-License-Identifier: MIT
- * Ranking of places: standings from times and errors that are written by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+ * Ranking of memory spaces by times that are written by hand, and a card of what a characterization found. */
+#include <math.h>
 
 #include "advise.h"
+#include "card_make.h"
+#include "cells.h"
+#include "test.h"
 
-/* A place of a path of that unit: the first or, to tell them apart, the last in paths.def. */
-static struct advised_place place_of(enum load_unit unit, double time_ns)
+static struct advised_place place_of(const char *path, double value, double low, double high)
 {
-    struct advised_place place = {.time_ns = time_ns,
-                                  .low_ns = time_ns * 0.98,
-                                  .high_ns = time_ns * 1.02,
-                                  .model = {.time_ns = time_ns}};
-
-    for (size_t i = path_count; i-- > 0;)
-        if (paths[i].unit == unit && paths[i].loads)
-            place.path = &paths[i];
-    return place;
+    return (struct advised_place){.path = path_named(path), .time_ns = {value, low, high}};
 }
 
-static void test_errors_are_of_pairs(void **state)
+TEST(a_space_is_slower_where_the_intervals_lie_apart)
 {
-    (void)state;
-    assert_true(advise_ratio_error(UNIT_IDC, UNIT_L1, 0) > 0);
-    assert_true(advise_ratio_error(UNIT_IDC, UNIT_L1, 0.5) == advise_ratio_error(UNIT_L1, UNIT_IDC, 0.5));
-    assert_true(advise_ratio_error(UNIT_L1, UNIT_L1, 0) < 0.01);
-    /* The more two places differ in, the less is known of their ratio; beyond the last row it is that of the last. */
-    assert_true(advise_ratio_error(UNIT_L1, UNIT_SHARED, 0.01) < advise_ratio_error(UNIT_L1, UNIT_SHARED, 0.1));
-    assert_true(advise_ratio_error(UNIT_L1, UNIT_SHARED, 0.1) < advise_ratio_error(UNIT_L1, UNIT_SHARED, 0.5));
-    assert_true(advise_ratio_error(UNIT_L1, UNIT_L1, 0.5) == advise_ratio_error(UNIT_L1, UNIT_L1, 0.01));
-    for (int one = UNIT_IDC; one <= UNIT_SHARED; one++)
-        for (int other = UNIT_IDC; other <= UNIT_SHARED; other++) {
-            /* No committed cell is of UNIT_IMC: the largest error is taken. */
-            assert_true(advise_ratio_error(UNIT_IMC, UNIT_IDC, 0) >=
-                        advise_ratio_error((enum load_unit)one, (enum load_unit)other, 1));
-            assert_true(advise_time_error(UNIT_IMC) >= advise_time_error((enum load_unit)one));
-        }
-}
-
-/* The first two of the ranking have no parts: they are nowhere apart. Half of the times of IDC is another part. */
-static void test_modelled_standings(void **state)
-{
-    const double far = 100 * (1 + advise_ratio_error(UNIT_L1, UNIT_IDC, 0.5));
     struct advised_place places[] = {
-        place_of(UNIT_IDC, far + 0.1), place_of(UNIT_SHARED, 300), place_of(UNIT_IDC, far - 0.1),
-        place_of(UNIT_L1, 100.1),      place_of(UNIT_L1, 100),
+        place_of("shared", 100, 90, 110),    place_of("global", 104, 95, 115),  place_of("texture", 50, 40, 60),
+        place_of("constant", NAN, 5, INFINITY), place_of("param", 58, 48, 70),  place_of("readonly", 50.4, 40, 61),
     };
-    struct advice advice = {.modelled = true, .places = places, .count = 5};
-    static const enum advise_standing wanted[] = {ADVISE_FIRST, ADVISE_ALIKE_FIRST, ADVISE_NO_FASTER, ADVISE_SLOWER,
-                                                  ADVISE_SLOWER};
+    static const struct {
+        const char *path;
+        enum advise_standing standing;
+    } ranking[] = {{"texture", ADVISE_FIRST}, {"readonly", ADVISE_ALIKE_FIRST}, {"param", ADVISE_TOO_CLOSE},
+                   {"shared", ADVISE_SLOWER}, {"global", ADVISE_SLOWER},        {"constant", ADVISE_UNKNOWN}};
+    struct advice advice = {.places = places, .count = 6};
 
-    (void)state;
-    places[0].model.parts.issue_ns = places[2].model.parts.issue_ns = 50;
     advise_rank(&advice);
-    for (size_t i = 0; i < 5; i++)
-        assert_int_equal(places[i].standing, wanted[i]);
-    assert_true(places[0].time_ns == 100 && places[0].relative == 1 && places[0].ratio_error == 0);
-    assert_true(places[4].relative == 3 && places[4].apart == 0);
-    assert_false(advise_is_close(&advice));
-}
-
-/* What is known least may be faster by 5 %, unless it is predicted to be so much slower. */
-static void test_too_close_to_call(void **state)
-{
-    const double bound = 0.95 * (1 + advise_ratio_error(UNIT_L1, UNIT_IMC, 0));
-    const struct advised_place first = place_of(UNIT_L1, 100);
-    struct advised_place places[2];
-    struct advice advice = {.modelled = true, .places = places, .count = 2};
-
-    (void)state;
-    assert_true(bound > 1.002); /* else there is no such place */
-    for (int close = 0; close < 2; close++) {
-        places[0] = first;
-        places[1] = place_of(UNIT_IMC, 100 * bound + (close ? -0.1 : 0.1));
-        advise_rank(&advice);
-        assert_int_equal(places[1].standing, close ? ADVISE_TOO_CLOSE : ADVISE_NO_FASTER);
-        assert_int_equal(advise_is_close(&advice), close);
+    for (size_t i = 0; i < 6; i++) {
+        assert_string_equal(places[i].path->name, ranking[i].path);
+        assert_int_equal(places[i].standing, ranking[i].standing);
     }
-    assert_true(advice.told == ADVISE_TOLD_MODELLED);
-    advice.modelled = false; /* the intervals are those of place_of: 4 % together, and 1 % is told */
-    advise_rank(&advice);
-    assert_true(advice.told == ADVISE_TOLD_MEASURED);
-    assert_int_equal(places[1].standing, places[1].relative < 0.99 * 1.04 ? ADVISE_TOO_CLOSE
-                                         : places[1].relative > 1.04      ? ADVISE_SLOWER
-                                                                          : ADVISE_NO_FASTER);
+    assert_true(places[3].relative == 2 && isnan(places[5].relative));
 }
 
-/* Of equal times the path that paths.def has first comes first. */
-static void test_equal_times(void **state)
+TEST(without_times_nothing_is_best)
 {
-    struct advised_place places[] = {place_of(UNIT_SHARED, 50), place_of(UNIT_L1, 50), place_of(UNIT_IDC, 50)};
-    struct advice advice = {.modelled = true, .places = places, .count = 3};
+    struct advised_place places[] = {place_of("shared", NAN, 9, INFINITY), place_of("constant", NAN, 7, INFINITY)};
+    struct advice advice = {.places = places, .count = 2};
 
-    (void)state;
     advise_rank(&advice);
-    assert_int_equal(places[0].path->unit, UNIT_IDC);
-    assert_int_equal(places[1].path->unit, UNIT_L1);
-    assert_int_equal(places[2].path->unit, UNIT_SHARED);
+    assert_string_equal(places[0].path->name, "constant");
+    assert_true(places[0].standing == ADVISE_UNKNOWN && places[1].standing == ADVISE_UNKNOWN);
 }
 
-static void test_every_place_has_its_code(void **state)
+TEST(every_path_that_loads_has_its_code)
 {
-    (void)state;
     for (size_t i = 0; i < path_count; i++)
         assert_true(!paths[i].loads == !place_code_of(&paths[i]));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors_are_of_pairs),      cmocka_unit_test(test_modelled_standings),
-        cmocka_unit_test(test_too_close_to_call),        cmocka_unit_test(test_equal_times),
-        cmocka_unit_test(test_every_place_has_its_code),
-    };
+/* -- cards of what was found --------------------------------------------------------------------------- */
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+static double number_of(const cJSON *card, const char *key, const char *member, const char **from)
+{
+    const cJSON *entry = json_get(json_get(card, "model"), key);
+
+    *from = NULL;
+    json_get_text(entry, "from", from);
+    return cJSON_IsObject(entry) ? json_get(entry, member)->valuedouble : NAN;
+}
+
+/* Two cycles an address, half a load a cycle, a device of 80 SMs; no base card is of that chip. */
+TEST(a_card_says_what_was_found_and_no_more)
+{
+    static struct number slope[] = {{.name = "cycles_per_load_per_extra_address", .value = 9, .low = 9, .high = 9, .stride = 64},
+                                    {.name = "cycles_per_load_per_extra_address", .value = 2, .low = 1.9, .high = 2.1, .stride = 4}};
+    static struct number shared[] = {{.name = "cycles_per_load_per_extra_address", .value = 0.5, .low = 0.4, .high = 0.8, .stride = 128}};
+    static struct number rates[] = {{.name = "loads_per_cycle", .value = 0.25, .low = 0.25, .high = 0.25},
+                                    {.name = "loads_per_cycle", .value = 0.5, .low = 0.5, .high = 0.5}};
+    struct outcome outcomes[] = {
+        {.experiment = {.name = "serialization_constant"}, .numbers = slope, .number_count = 2,
+         .verdicts = {{.name = "throughput_falls_per", .value = "address"}}, .verdict_count = 1},
+        {.experiment = {.name = "serialization_shared"}, .numbers = shared, .number_count = 1},
+        {.experiment = {.name = "throughput_global"}, .numbers = rates, .number_count = 2},
+    };
+    const struct characterization found = {
+        .outcomes = outcomes, .count = 3,
+        .device = {.name = "NVIDIA Other", .cc_major = 8, .sm_count = 80, .warps_per_sm = 48, .sm_clock_max_mhz = NAN}};
+    const struct card_request request = {.found = &found};
+    struct card_tally tally;
+    const char *from;
+    cJSON *card;
+
+    assert_int_equal(card_make(&request, &card, &tally), STATUS_OK);
+    assert_true(tally.characterized == 3 && tally.base == 0 && tally.base_name[0] == '\0');
+    assert_true(number_of(card, "constant_address_cycles", "high", &from) == 2.1);
+    assert_string_equal(from, "characterized");
+    assert_true(number_of(card, "shared_wavefronts_per_cycle", "value", &from) == 2); /* 1 / 0.5 */
+    assert_true(number_of(card, "shared_wavefronts_per_cycle", "low", &from) == 1.25 &&
+                number_of(card, "shared_wavefronts_per_cycle", "high", &from) == 2.5);
+    assert_true(number_of(card, "l1_requests_per_cycle", "value", &from) == 0.5);
+    assert_true(number_of(card, "warps_per_sm", "value", &from) == 48);
+    assert_string_equal(from, "device");
+    assert_true(isnan(number_of(card, "launch_ns", "value", &from))); /* that of the H200 says nothing of this chip */
+    cJSON_Delete(card);
+
+    outcomes[0].verdicts[0].value = "line"; /* the key is of addresses */
+    assert_int_equal(card_make(&request, &card, &tally), STATUS_OK);
+    assert_true(isnan(number_of(card, "constant_address_cycles", "value", &from)));
+    cJSON_Delete(card);
+}
+
+TEST(a_base_card_of_the_same_chip_fills_what_was_not_found)
+{
+    const struct characterization found = {
+        .device = {.name = "NVIDIA H200", .cc_major = 9, .sm_count = 132, .sm_clock_max_mhz = 1755}};
+    const struct card_request request = {.found = &found};
+    struct card_tally tally;
+    const char *from;
+    cJSON *card;
+
+    assert_int_equal(card_make(&request, &card, &tally), STATUS_OK);
+    assert_string_equal(tally.base_name, "H200");
+    assert_true(number_of(card, "launch_ns", "value", &from) > 500);
+    assert_string_equal(from, "results");
+    assert_true(number_of(card, "sm_clock_mhz", "value", &from) == 1755);
+    cJSON_Delete(card);
 }

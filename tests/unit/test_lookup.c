@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Lookups, whose indices are data: what they ask for by brute force, what they write with planted faults, what they are
- * called, what cannot be, where their indices come from, and what the model says of them. */
+ * called, what cannot be, and where their indices come from. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +8,10 @@
 
 #include "access.h"
 #include "capture.h"
+#include "card.h"
 #include "cells.h"
 #include "counter.h"
 #include "index_list.h"
-#include "model.h"
-#include "model_gather.h"
 #include "plan.h"
 #include "random.h"
 #include "size.h"
@@ -216,35 +215,6 @@ TEST(sources_draw_over_all_of_a_large_table)
     }
 }
 
-/* What loads ask for is known, how long they take is not. */
-TEST(times_of_large_tables_are_not_known)
-{
-    static const uint32_t index[2000];
-    const struct indices indices = {index, sizeof(*index), 0, 2000};
-    struct cell cell = make_cell("global_l2", 1000, 2);
-    struct access_counts access;
-    struct model_cell model;
-    struct card card;
-    char lacks[CARD_LACKS_BYTES] = "";
-
-    assert_int_equal(card_read(NULL, &card), STATUS_OK);
-    cell.indices = &indices;
-    model_set_grid(&cell, &card);
-    for (uint32_t bytes = CBANK_TABLE_BYTES; bytes <= CBANK_TABLE_BYTES + 4; bytes += 4) {
-        cell.parameters[PARAMETER_table_bytes] = bytes;
-        assert_int_equal(access_count(&cell, &access), STATUS_OK);
-        assert_int_equal(model_predict(&cell, &access, &card, NULL, &model), STATUS_OK);
-        assert_true(model.requests_per_load == 1 && model.footprint_bytes == 4);
-        assert_true(isnan(model.time_ns) == (bytes > CBANK_TABLE_BYTES));
-        assert_true(isnan(model.parts.misses_ns) == (bytes > CBANK_TABLE_BYTES));
-        assert_true(model_lacks(&cell, &card, lacks) == (bytes > CBANK_TABLE_BYTES));
-    }
-    assert_string_equal(lacks, "how much L1 keeps of a table of more than 65536 bytes");
-    card.wave_ns = NAN;
-    assert_true(model_lacks(&cell, &card, lacks));
-    assert_string_equal(lacks, "wave_ns");
-}
-
 /* Three blocks, of 64 threads, copy a table of 100 bytes: of 25 words, by one warp each, from 4 sectors. */
 TEST(a_grid_that_strides_copies_the_table_once_a_block)
 {
@@ -337,9 +307,9 @@ TEST(a_cell_says_how_many_warps_an_sm_runs)
     assert_string_equal(reason, "25280 elements are too few for 6 warps on each of 132 SMs");
     cell.elements++;
     assert_false(cell_crowd_obstacle(&cell, 132, 3, reason));
-    assert_int_equal(model_blocks_resident(&cell, &card), 3);
-    model_set_grid(&cell, &card);
-    assert_int_equal(cell.grid_blocks, 3 * card.sm_count);
+    assert_int_equal(card_blocks_resident(&card, &cell, 0), 3);
+    card_set_grid(&card, &cell);
+    assert_int_equal(cell.grid_blocks, 3 * 132);
     cell.parameters[PARAMETER_warps_per_sm] = 7;
     assert_true(cell_obstacle(&cell, 0, reason));
     assert_string_equal(reason, "7 warps are no whole number of blocks of 64 threads");
@@ -353,12 +323,12 @@ TEST(shared_memory_that_is_taken_leaves_less_room)
     uint32_t before;
 
     assert_int_equal(card_read(NULL, &card), STATUS_OK);
-    before = model_blocks_resident(&cell, &card);
+    before = card_blocks_resident(&card, &cell, 0);
     cell.parameters[PARAMETER_taken_bytes] = 102400;
     assert_int_equal(cell_shared_bytes(&cell), 102400);
     assert_int_equal(cell_staged_bytes(&cell), 0);
     assert_true(before > 2);
-    assert_int_equal(model_blocks_resident(&cell, &card), 2);
+    assert_int_equal(card_blocks_resident(&card, &cell, 0), 2);
 }
 
 /* Beside 8 loads of which 2 are in flight come 4 of other data: of 20 warps, 19 whole and one of 6 threads. */
@@ -683,201 +653,4 @@ TEST(a_file_says_its_shape_and_where_it_is_wrong)
     assert_int_not_equal(array->trace, cell.trace);
     index_list_close(&list);
     unlink(path);
-}
-
-/* -- the model ----------------------------------------------------------------------------------------- */
-
-/* By the built-in card; the cell's own indices, or those of its source. */
-static struct model_cell predicted(struct cell cell)
-{
-    struct index_list list = {0};
-    const struct index_array *array;
-    struct access_counts access;
-    struct model_cell model;
-    struct card card;
-
-    assert_int_equal(card_read(NULL, &card), STATUS_OK);
-    model_set_grid(&cell, &card);
-    if (!cell.indices)
-        assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
-    assert_int_equal(access_count(&cell, &access), STATUS_OK);
-    assert_int_equal(model_predict(&cell, &access, &card, NULL, &model), STATUS_OK);
-    assert_true(model.time_ns > 0);
-    index_list_close(&list);
-    return model;
-}
-
-static double predicted_ns(const char *path, enum source_index source, uint32_t distinct, uint32_t loads)
-{
-    struct cell cell = make_cell(path, 1 << 20, loads);
-
-    cell.pattern = &sources[source];
-    cell.parameters[PARAMETER_distinct] = distinct;
-    cell.parameters[PARAMETER_table_bytes] = 1024;
-    return predicted(cell).time_ns;
-}
-
-TEST(more_to_look_up_takes_longer)
-{
-    const double fewest = predicted_ns("constant", SOURCE_distinct, 1, 4);
-    double before = fewest;
-
-    for (uint32_t distinct = 8; distinct <= 32; distinct += (uint32_t)sanitized(24, 8)) {
-        const double ns = predicted_ns("constant", SOURCE_distinct, distinct, 4);
-
-        assert_true(ns >= before);
-        before = ns;
-    }
-    assert_true(before > 1.5 * fewest);
-    assert_true(predicted_ns("constant", SOURCE_unequal, 32, 4) >
-                1.5 * predicted_ns("constant", SOURCE_lockstep, 0, 4));
-    assert_true(predicted_ns("global", SOURCE_uniform, 0, 8) > predicted_ns("global", SOURCE_uniform, 0, 4));
-}
-
-/* What a thread of one block on each of 132 SMs of 1980 MHz waits for its 4 lookups, to a millionth of a cycle. */
-static void assert_waits(const char *path, uint32_t block_size, uint32_t in_flight, uint32_t pressure_bytes,
-                         double cycles)
-{
-    struct cell cell = make_cell(path, 132 * block_size, 4);
-
-    cell.block_size = block_size;
-    cell.parameters[PARAMETER_table_bytes] = 16;
-    cell.parameters[PARAMETER_in_flight] = in_flight;
-    cell.parameters[PARAMETER_pressure_bytes] = pressure_bytes;
-    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - cycles) < 1e-6);
-}
-
-/* 2 or 10 selections, 5 other instructions, of two cycles each. Eight warps of a quarter take turns: 75 cycles of that are hidden.
- * Two lookups in flight are two groups of them, whose indices take longer, as other data does, with two instructions more. */
-TEST(selections_take_turns)
-{
-    assert_waits("select_4", 64, 1, 0, 4 * (308 + 18 + 14));
-    assert_waits("select_16", 64, 1, 0, 4 * (308 + 18 + 30));
-    assert_waits("select_16", 64, 2, 0, 2 * (308 + 36 + 60));
-    assert_waits("select_4", 1024, 1, 0, 4 * (308 + 18 + 8 * 14 - 75));
-    assert_waits("select_4", 1024, 1, 1 << 20, 4 * (308 + 36 + 8 * 18 - 75));
-    assert_waits("select_16", 1024, 1, 0, 4 * (308 + 18 + 8 * 30 - 75));
-    assert_waits("select_16", 64, 1, 1 << 20, 4 * (308 + 36 + 34));
-    /* L1 keeps so much: what 4 groups of 64 threads ask for is new each time, of 1024 every other time. */
-    assert_waits("select_16", 64, 1, 1024, 4 * (308 + 36 + 34));
-    assert_waits("select_16", 1024, 1, 8192, 4 * (308 + 18 + 9 + 8 * 34 - 75));
-}
-
-/* Entries of one bank of shared memory are read one after the other: 8 of them, in 7 cycles more. */
-TEST(turns_are_latency)
-{
-    enum { ELEMENTS = 132 * 64 };
-    static uint32_t index[ELEMENTS];
-    const struct indices indices = {index, sizeof(*index), 0, ELEMENTS};
-    struct cell cell = make_cell("shared", ELEMENTS, 1);
-
-    cell.indices = &indices;
-    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 23)) < 1e-6);
-    for (uint32_t i = 0; i < ELEMENTS; i++)
-        index[i] = i % 8 * 32;
-    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 23 + 7)) < 1e-6);
-    /* Of so many lines L1: a warp waits once for them, and 8 sectors take it 4 cycles. */
-    cell.path = table_find(&path_table, "global");
-    assert_true(fabs(predicted(cell).parts.residency_ns * 1.98 - (308 + 18 + 41 + 7 + 205 + 4)) < 1e-6);
-}
-
-/* 8 lines are two in each of the four banks of lines; if every fourth one is read, all are in one bank. An SM has two loads, which
- * take as many turns. To wait for them takes as long. */
-TEST(lines_are_in_banks)
-{
-    enum { ELEMENTS = 132 * 64 };
-    static uint32_t index[ELEMENTS];
-    const struct indices indices = {index, sizeof(*index), 0, ELEMENTS};
-    struct cell cell = make_cell("global", ELEMENTS, 1);
-    struct model_cell near, far;
-
-    cell.indices = &indices;
-    for (uint32_t i = 0; i < ELEMENTS; i++)
-        index[i] = i % 8 * (32 + 1); /* in banks of words of their own */
-    near = predicted(cell);
-    for (uint32_t i = 0; i < ELEMENTS; i++)
-        index[i] = i % 8 * (4 * 32 + 1);
-    far = predicted(cell);
-    assert_true(fabs((far.parts.serialization_ns - near.parts.serialization_ns) * 1.98 - 2 * (8 - 2)) < 1e-6);
-    assert_true(fabs(far.parts.residency_ns - near.parts.residency_ns) < 1e-6);
-}
-
-/* -- who waits for sectors ----------------------------------------------------------------------------- */
-
-static struct model_first_touches first_touches(const struct cell *cell, uint32_t sms, uint32_t resident)
-{
-    struct model_first_touches touches;
-
-    assert_int_equal(model_first_touches(cell, sms, resident, 48, &touches), STATUS_OK);
-    return touches;
-}
-
-/* Four warps read one sector, then each its own, of which the first warp's is the same: all wait first, three after. Lookups in
- * flight together are one wait; of one block there are two warps. */
-TEST(first_touches_are_waited_for)
-{
-    enum { ELEMENTS = 128, SECTOR = 8 };
-    uint32_t index[2 * ELEMENTS];
-    const struct indices indices = {index, sizeof(*index), 0, 2 * ELEMENTS};
-    struct cell cell = make_cell("global", ELEMENTS, 2);
-
-    for (uint32_t i = 0; i < ELEMENTS; i++) {
-        index[i] = 0;
-        index[ELEMENTS + i] = SECTOR * (i / 32) + 1;
-    }
-    cell.indices = &indices;
-    assert_int_equal(first_touches(&cell, 1, 2).waits, 2);
-    assert_int_equal(first_touches(&cell, 1, 2).sectors, 4);
-    assert_int_equal(first_touches(&cell, 2, 1).waits, 2); /* of another SM, that has the other block */
-    assert_int_equal(first_touches(&cell, 2, 1).sectors, 3);
-    assert_int_equal(first_touches(&cell, 1, 1).waits, 3); /* a round after the other: 0, 0, 0, 1; 0, 2, 0, 3 */
-    assert_int_equal(first_touches(&cell, 1, 1).sectors, 4);
-    cell.parameters[PARAMETER_in_flight] = 2;
-    assert_int_equal(first_touches(&cell, 1, 2).waits, 1);
-    for (uint32_t i = 0; i < 2 * ELEMENTS; i++)
-        index[i] = 0;
-    assert_int_equal(first_touches(&cell, 1, 1).waits, 1); /* and none in the round after */
-    assert_int_equal(first_touches(&cell, 1, 1).sectors, 1);
-}
-
-/* A line has its slice to itself: turns are those of its sectors, of each SM that has a block, one by one or four at once. Of a
- * table of 1 KB that begins at a kilobyte two slices have four lines each, of one that begins in the middle four have two: three
- * on average over the places. */
-TEST(first_touches_take_turns)
-{
-    enum { ELEMENTS = 128, SECTOR = 8, LINE = 4 * SECTOR };
-    uint32_t index[ELEMENTS];
-    const struct indices indices = {index, sizeof(*index), 0, ELEMENTS};
-    struct cell cell = make_cell("global", ELEMENTS, 1);
-
-    cell.indices = &indices;
-    cell.parameters[PARAMETER_table_bytes] = 128;
-    for (uint32_t i = 0; i < ELEMENTS; i++)
-        index[i] = SECTOR * (i / 32);
-    assert_true(first_touches(&cell, 1, 2).turns == 4);
-    assert_true(first_touches(&cell, 2, 1).turns == 2 * 2);
-    for (uint32_t i = 0; i < ELEMENTS; i++)
-        index[i] = SECTOR * (i % 4);
-    assert_true(fabs(first_touches(&cell, 1, 2).turns - 1.66) < 1e-12);
-    cell.parameters[PARAMETER_table_bytes] = 1024;
-    for (uint32_t i = 0; i < ELEMENTS; i++)
-        index[i] = LINE * (i % 8);
-    assert_true(fabs(first_touches(&cell, 1, 2).turns - 3) < 1e-12);
-}
-
-/* A warp that has its SM to itself waits for all that it reads; where four do, others have fetched it. */
-TEST(the_last_warp_waits_most)
-{
-    enum { ELEMENTS = 160, LOADS = 4, SECTOR = 8 };
-    uint32_t index[LOADS * ELEMENTS];
-    const struct indices indices = {index, sizeof(*index), 0, LOADS * ELEMENTS};
-    struct cell cell = make_cell("global", ELEMENTS, LOADS);
-
-    cell.block_size = 128;
-    for (uint32_t load = 0; load < LOADS; load++)
-        for (uint32_t i = 0; i < ELEMENTS; i++)
-            index[load * ELEMENTS + i] = SECTOR * ((load + i / 32) % LOADS);
-    cell.indices = &indices;
-    assert_int_equal(first_touches(&cell, 2, 1).waits, 4); /* the fifth warp */
-    assert_int_equal(first_touches(&cell, 1, 2).waits, 1); /* with the others */
 }

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ * Chip cards: 24 numbers of one chip, each with an interval. JSON, schema results/card.schema.json. Cards of some chips are
+ * built into the program. */
+#ifndef CBANK_CARD_H
+#define CBANK_CARD_H
+
+#include "cell.h"
+#include "json.h"
+
+struct device_info;
+
+enum { CARD_NAME_BYTES = 64, CARD_TEXT_BYTES = 400 };
+
+/* The numbers, by the rows of card.def: CARD_sm_count and so on. */
+enum card_key {
+#define CARD(key, unit, presence, sense, low, high, summary) CARD_##key,
+#include "card.def"
+    CARD_NUMBERS
+};
+
+/* A number and what it can be: low <= value <= high. All are NaN where it is not known. */
+struct card_number {
+    double value, low, high;
+};
+
+struct card {
+    char name[CARD_NAME_BYTES]; /* "H200" */
+    char chip[CARD_NAME_BYTES]; /* CUPTI's name, "GH100"; "" when not known */
+    uint32_t cc_major, cc_minor;
+    struct card_number number[CARD_NUMBERS];
+};
+
+/* A row of card.def. */
+struct card_row {
+    const char *key, *unit, *summary;
+    bool required; /* every card has it */
+    bool faster;   /* a greater number is a faster chip */
+    double low, high;
+};
+
+extern const struct card_row card_rows[CARD_NUMBERS];
+
+/* A card in the program. */
+struct card_text {
+    const char *name;        /* "h200" */
+    const char *file;        /* where it lies in the repository */
+    const char *start, *end; /* its JSON */
+};
+
+extern const struct card_text card_texts[]; /* the first is the default */
+extern const size_t card_text_count;
+
+/* Reads and checks a card: one in the program by its name, else a file; NULL gives the default card. STATUS_USAGE with the
+ * key that is wrong, logged; *out is then unchanged. */
+enum status card_read(const char *path, struct card *out);
+
+/* As card_read, and gives the file as it is. *json is then the caller's, to cJSON_Delete. */
+enum status card_read_json(const char *path, struct card *out, cJSON **json);
+
+/* As card_read, for text in memory. `name` is what messages call it. */
+enum status card_parse(const char *name, const char *text, size_t bytes, struct card *out);
+
+/* Checks a card in memory. `name` is what messages call it. STATUS_USAGE with the key that is wrong, logged. */
+enum status card_check(const char *name, const cJSON *json);
+
+/* Writes the keys of a set, a bit for each by its enum card_key: "launch_ns, l2_line_ns". "" for an empty set. */
+void card_keys_text(uint32_t keys, char out[CARD_TEXT_BYTES]);
+
+/* The keys that the card does not know, a bit for each. */
+uint32_t card_unknown(const struct card *card);
+
+/* Whether the card is of this device's chip, as far as both say. */
+bool card_is_of(const struct card *card, const struct device_info *device);
+
+/* Blocks that an SM of the chip has room for: of threads, of blocks, in shared memory and, where it is known how many
+ * registers a thread has, in registers (0: not known). At least 1. The steps of registers are those of the CUDA occupancy
+ * calculator, from compute capability 3.5 on. */
+uint32_t card_blocks_room(const struct card *card, const struct cell *cell, uint32_t registers);
+
+/* Blocks that it runs at a time: as many, or fewer where the cell's parameter warps_per_sm says so. */
+uint32_t card_blocks_resident(const struct card *card, const struct cell *cell, uint32_t registers);
+
+/* Makes the grid of a cell that strides as large as the chip has room for. Other cells stay as they are. */
+void card_set_grid(const struct card *card, struct cell *cell);
+
+#endif

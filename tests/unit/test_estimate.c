@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ * The simple time and what bounds a cell, on a chip of round numbers, by hand: one SM at 1000 MHz, so that a cycle is 1 ns. */
+#include <math.h>
+
+#include "cells.h"
+#include "estimate.h"
+#include "explain.h"
+#include "test.h"
+
+/* Every number is 1, its interval too, but for these. A unit that should not bound is made fast by its test. */
+static struct card round_card(void)
+{
+    struct card card = {.name = "Round"};
+
+    for (int i = 0; i < CARD_NUMBERS; i++)
+        card.number[i] = (struct card_number){1, 1, 1};
+#define SET(key, number_) card.number[CARD_##key] = (struct card_number){number_, number_, number_}
+    SET(warps_per_sm, 64);
+    SET(blocks_per_sm, 32);
+    SET(shared_bytes_per_sm, 65536);
+    SET(shared_bytes_reserved, 0);
+    SET(sm_clock_mhz, 1000);
+    SET(l2_bytes, 1e9);
+    SET(l2_bytes_per_ns, 1e6);
+    SET(dram_bytes_per_ns, 1e6);
+    SET(launch_ns, 5);
+    SET(block_start_ns, 0);
+    SET(block_l2_ns, 0);
+    SET(block_dram_ns, 0);
+    SET(issue_per_cycle, 1e6);
+    SET(alu_latency_cycles, 0);
+    SET(l1_requests_per_cycle, 1e6);
+    SET(texture_requests_per_cycle, 1e6);
+    SET(shared_wavefronts_per_cycle, 1e6);
+    SET(constant_l1_bytes, 2048);
+    SET(constant_address_cycles, 0);
+    SET(constant_fill_cycles, 0);
+    SET(l1_latency_cycles, 0);
+    SET(l2_latency_cycles, 0);
+    SET(l2_line_ns, 0);
+    return card;
+}
+
+#define NUMBER(card, key, number_) (card).number[CARD_##key] = (struct card_number){number_, number_, number_}
+
+/* 2048 elements in two blocks of 1024, which an SM holds at a time: 64 warps, one load each. */
+static struct cell two_blocks(const char *path, const char *pattern)
+{
+    struct cell cell = cell_of(0, 0);
+
+    cell.path = path_named(path);
+    cell.pattern = pattern_named(pattern);
+    cell.elements = 2048;
+    cell.block_size = 1024;
+    return cell;
+}
+
+static struct cell_estimate estimate_of(const struct cell *cell, const struct card *card, const struct time_kernel *kernel)
+{
+    struct access_counts access;
+    struct cell_estimate estimate;
+
+    assert_int_equal(access_count(cell, &access), STATUS_OK);
+    estimate_time(cell, &access, card, kernel, &estimate);
+    return estimate;
+}
+
+/* Fails unless the unit is busy so long, is the longest, and the time is that and the launch of 5 ns. */
+static void expect_busy(const struct cell_estimate *estimate, enum time_unit unit, double ns)
+{
+    if (fabs(estimate->busy_ns[unit] - ns) > 1e-3 * ns || estimate->longest != unit)
+        fail_msg("%s takes %g ns, not %g; the longest is %s", time_units[unit].name, estimate->busy_ns[unit], ns,
+                 time_units[estimate->longest].name);
+    assert_true(estimate->missing == 0 && fabs(estimate->time_ns.value - 5 - ns) < 1e-3 * ns);
+}
+
+TEST(a_unit_is_busy_for_what_it_is_asked_for)
+{
+    /* Each row makes one number of the card slow. */
+    static const struct {
+        const char *path, *pattern;
+        enum card_key key;
+        double number;
+        enum time_unit unit;
+        double ns;
+    } rows[] = {
+        /* 64 warp loads of 32 distinct addresses, 10 cycles each. */
+        {"constant", "per_thread", CARD_constant_address_cycles, 10, TIME_CONSTANT, 64 * 32 * 10},
+        {"constant", "per_warp", CARD_constant_address_cycles, 10, TIME_CONSTANT, 64 * 10},
+        /* Elements 1357 apart: 924 lines of 64 bytes in each block (test_access.c), 59,136 bytes, of which 2,048 fit.
+         * A block needs 28.875 times the cache: its warps ask again, but for no more than 1,024 lines. */
+        {"constant", "pseudo_random", CARD_constant_fill_cycles, 10, TIME_FILL, 2 * 1024 * (1 - 2048 / 59136.0) * 10},
+        /* 64 loads of the input, 64 of the table; half a load a cycle. */
+        {"global", "per_thread", CARD_l1_requests_per_cycle, 0.5, TIME_L1, 128 / 0.5},
+        {"texture", "per_thread", CARD_texture_requests_per_cycle, 0.25, TIME_L1, 64 / 0.25},
+        /* 8,192 bytes in and out, one byte a ns; the table of 4 KB is in L1. */
+        {"global", "per_thread", CARD_l2_bytes_per_ns, 1, TIME_L2, 16384},
+        /* Past L1: 64 loads of 4 sectors of 32 bytes come to that. */
+        {"global_l2", "per_thread", CARD_l2_bytes_per_ns, 1, TIME_L2, 16384 + 64 * 128},
+        /* All loads ask for one line, 64 of them. */
+        {"global_l2", "broadcast", CARD_l2_line_ns, 3, TIME_L2_LINE, 64 * 3},
+        {"constant", "per_warp", CARD_block_start_ns, 100, TIME_START, 200},
+        {"constant", "per_warp", CARD_block_l2_ns, 700, TIME_LATENCY, 700},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct cell cell = two_blocks(rows[i].path, rows[i].pattern);
+        struct card card = round_card();
+        struct cell_estimate estimate;
+
+        card.number[rows[i].key] = (struct card_number){rows[i].number, rows[i].number, rows[i].number};
+        estimate = estimate_of(&cell, &card, NULL);
+        expect_busy(&estimate, rows[i].unit, rows[i].ns);
+    }
+}
+
+TEST(instructions_are_those_of_the_code)
+{
+    const struct cell cell = two_blocks("constant", "per_warp");
+    const struct time_kernel kernel = {.instructions = 6400, .constant_requests = NAN};
+    struct card card = round_card();
+    struct cell_estimate estimate;
+
+    NUMBER(card, issue_per_cycle, 4);
+    estimate = estimate_of(&cell, &card, &kernel);
+    expect_busy(&estimate, TIME_ISSUE, 1600);
+    estimate = estimate_of(&cell, &card, NULL); /* not known: loads alone, 64 of the table and 64 of the input */
+    expect_busy(&estimate, TIME_ISSUE, 32);
+}
+
+/* Of four blocks an SM holds two: each of two waves lives 700 ns, and an SM's own work is not hidden for one block of two. */
+TEST(waves_wait_one_after_the_other)
+{
+    struct cell cell = two_blocks("constant", "per_thread");
+    struct card card = round_card();
+    struct cell_estimate estimate;
+
+    cell.elements = 4096;
+    NUMBER(card, block_l2_ns, 5000);
+    NUMBER(card, constant_address_cycles, 1);
+    estimate = estimate_of(&cell, &card, NULL);
+    expect_busy(&estimate, TIME_LATENCY, 2 * 5000 + 128 * 32 / 2);
+}
+
+/* Input and output of 16,384 bytes: L2 keeps all of it if it has 32,768, half if 21,845, nothing if 16,384, or after a flush. */
+TEST(what_l2_does_not_keep_comes_from_device_memory)
+{
+    static const struct {
+        double l2_bytes, share;
+        bool cold;
+    } rows[] = {{32768, 0, false}, {65536, 0, false}, {16384, 1, false}, {16384 / 0.75, 0.5, false}, {1e9, 1, true}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct cell cell = two_blocks("global", "per_thread");
+        struct card card = round_card();
+        struct cell_estimate estimate;
+
+        cell.regime = regime_named(rows[i].cold ? "cold" : "hot");
+        NUMBER(card, l2_bytes, rows[i].l2_bytes);
+        NUMBER(card, dram_bytes_per_ns, 1);
+        estimate = estimate_of(&cell, &card, NULL);
+        assert_true(fabs(estimate.busy_ns[TIME_DRAM] - rows[i].share * 16384) < 1);
+    }
+}
+
+TEST(the_interval_is_that_of_the_numbers_and_of_the_model)
+{
+    const struct cell cell = two_blocks("constant", "per_thread");
+    struct card card = round_card();
+    struct cell_estimate estimate;
+
+    card.number[CARD_constant_address_cycles] = (struct card_number){10, 8, 20};
+    estimate = estimate_of(&cell, &card, NULL);
+    assert_true(fabs(estimate.time_ns.low - (5 + 64 * 32 * 8) / TIME_MODEL_ERROR) < 1e-6);
+    assert_true(fabs(estimate.time_ns.high - (5 + 64 * 32 * 20) * TIME_MODEL_ERROR) < 1e-6);
+    card.number[CARD_constant_address_cycles] = (struct card_number){0, 0, 0};
+    card.number[CARD_l2_bytes_per_ns] = (struct card_number){2, 1, 4}; /* a rate: more is faster */
+    estimate = estimate_of(&cell, &card, NULL);
+    assert_true(fabs(estimate.time_ns.low - (5 + 16384 / 4.0) / TIME_MODEL_ERROR) < 1e-6);
+    assert_true(fabs(estimate.time_ns.high - (5 + 16384) * TIME_MODEL_ERROR) < 1e-6);
+}
+
+TEST(without_a_number_a_time_is_at_least_what_the_others_say)
+{
+    const struct cell cell = two_blocks("constant", "per_thread");
+    char text[CARD_TEXT_BYTES];
+    struct card card = round_card();
+    struct cell_estimate estimate;
+
+    NUMBER(card, constant_address_cycles, 10);
+    NUMBER(card, texture_requests_per_cycle, NAN); /* which the cell does not need */
+    estimate = estimate_of(&cell, &card, NULL);
+    expect_busy(&estimate, TIME_CONSTANT, 64 * 32 * 10);
+    NUMBER(card, l2_bytes_per_ns, NAN);
+    NUMBER(card, launch_ns, NAN);
+    estimate = estimate_of(&cell, &card, NULL);
+    assert_true(isnan(estimate.time_ns.value) && isinf(estimate.time_ns.high) && isnan(estimate.busy_ns[TIME_L2]));
+    assert_true(fabs(estimate.time_ns.low - 64 * 32 * 10 / TIME_MODEL_ERROR) < 1e-6);
+    estimate_missing_text(&estimate, text);
+    assert_string_equal(text, "l2_bytes_per_ns, launch_ns");
+}
+
+TEST(what_the_host_writes_before_a_launch_is_not_known)
+{
+    struct cell cell = two_blocks("constant", "per_warp");
+    const struct card card = round_card();
+    struct cell_estimate estimate;
+
+    cell.workload = workload_named("refill");
+    cell.parameters[PARAMETER_refill_bytes] = 1024;
+    estimate = estimate_of(&cell, &card, NULL);
+    assert_true(isnan(estimate.time_ns.value) && estimate.missing == ESTIMATE_HOST_COPY);
+}
+
+TEST(every_built_in_card_bounds_every_cell)
+{
+    for (size_t i = 0; i < card_text_count; i++) {
+        struct card card;
+
+        assert_int_equal(card_read(card_texts[i].name, &card), STATUS_OK);
+        for (size_t path = 0; path < path_count; path++) {
+            struct cell cell = two_blocks(paths[path].name, "per_block");
+            char reason[CELL_REASON_BYTES];
+            struct cell_estimate estimate;
+
+            cell.elements = 1 << 20;
+            if (cell_obstacle(&cell, 90, reason))
+                continue;
+            estimate = estimate_of(&cell, &card, NULL);
+            assert_true(estimate.time_ns.low > 0 || !isfinite(card.number[CARD_sm_clock_mhz].value));
+            assert_true(isnan(estimate.time_ns.value) ||
+                        (estimate.time_ns.low < estimate.time_ns.value && estimate.time_ns.value < estimate.time_ns.high));
+        }
+    }
+}
+
+/* -- explain ------------------------------------------------------------------------------------------- */
+
+static struct counter_value counted(const char *name, double value)
+{
+    return (struct counter_value){.name = name, .status = COUNTER_OK, .value = value};
+}
+
+/* 10,000 cycles, 10,000 ns: 4,000 instructions at one a cycle, 4,500 requests of 2 cycles, 100 sectors of 32 bytes at 1. */
+TEST(the_busiest_unit_bounds_a_cell)
+{
+    struct counter_value values[] = {counted("instructions", 4000), counted("idc_requests", 4500),
+                                     counted("l2_sectors", 100)};
+    struct cell_result cell = {.cell = two_blocks("constant", "per_thread"), .counters = values, .counter_count = 3};
+    struct card card = round_card();
+    struct explained_cell explained;
+
+    cell.time.summary.value = cell.time.cycles = 10000;
+    NUMBER(card, issue_per_cycle, 1);
+    NUMBER(card, constant_address_cycles, 2);
+    NUMBER(card, l2_bytes_per_ns, 1);
+    explain_cell(&cell, NULL, &card, &explained);
+    assert_string_equal(explained.bound, "constant cache");
+    assert_true(fabs(explained.share[0] - 0.4) < 1e-9 && fabs(explained.share[1] - 0.9) < 1e-9);
+    assert_true(fabs(explained.share[6] - 0.32) < 1e-9 && isnan(explained.share[7])); /* DRAM was not counted */
+    values[1].value = 2999;
+    explain_cell(&cell, NULL, &card, &explained);
+    assert_string_equal(explained.bound, "latency");
+    cell.counter_count = 0;
+    explain_cell(&cell, NULL, &card, &explained);
+    assert_null(explained.bound);
+}
