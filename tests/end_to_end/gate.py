@@ -3,10 +3,8 @@
 """End-to-end tests of compare and calibrate on committed results of a real GPU and on copies of them with a planted
 change. CBANK names the program (default build/cbank)."""
 
-import csv
 import functools
 import glob
-import io
 import itertools
 import json
 import os
@@ -314,48 +312,6 @@ class Reports(Case):
             text = self.cbank(*arguments).stdout
             self.assertIn(word, text)
             self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f]")
-
-    def test_history(self):
-        text = self.cbank("history", os.path.dirname(FIRST)).stdout
-        starts = [line.split()[0] for line in text.split("\n\n")[0].splitlines()[1:] if line[0] == "2"]
-        self.assertEqual(starts, sorted(starts))
-        self.assertEqual(len(starts), len(glob.glob(os.path.join(os.path.dirname(FIRST), "*.json"))))
-        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
-        for word in ("measured", read_json(FIRST)["device"]["uuid"][:12], read_json(FIRST)["device"]["driver"]):
-            self.assertIn(word, text)
-        wide = self.cbank("history", FIRST, "--markdown").stdout
-        for word in ("| engine |", "| cuda |", "| host |"):
-            self.assertIn(word, wide)
-        identity = "add/constant/per_warp/128000/1024/hot"
-        for name in (identity, "*constant/per_warp/128000/*"):
-            series = self.cbank("history", FIRST, SECOND, "--cell", name).stdout.splitlines()
-            self.assertEqual((series[0], len(series)), (identity, 4))
-
-    def test_history_names_cells_as_all_do(self):
-        for name in ("constant/per_warp/128000", "nonsense", "add/constant/per_warp/128000/1024/hott"):
-            said = self.cbank("history", FIRST, "--cell", name, status=2).stderr
-            self.assertEqual(len(said.splitlines()), 1)
-            self.assertIn("no cell is named", said)
-        self.assertIn("the nearest is 'add/constant/per_warp/128000/1024/hot'", said)
-
-    def test_history_for_programs(self):
-        history = json.loads(self.cbank("history", FIRST, SECOND, "--json").stdout)
-        jsonschema.validate(history, read_json(os.path.join(ROOT, "results/history.schema.json")))
-        rows = history["rows"]
-        self.assertEqual([(row["engine"], row["times"], row["cells"], row["failed"]) for row in rows],
-                         [("cuda", "measured", 24, 0)] * 2)
-        self.assertEqual(rows[1]["uuid"], read_json(SECOND)["device"]["uuid"])
-        name = rows[1]["cell"]
-        series = list(csv.DictReader(io.StringIO(self.cbank("history", FIRST, SECOND, "--csv", "--cell", name).stdout)))
-        self.assertEqual(float(series[1]["change"]), rows[1]["change"])
-        self.assertEqual([row["cell"] for row in series], [name, name])
-        self.assertIn("| started |", self.cbank("history", FIRST, "--markdown").stdout)
-        self.cbank("history", FIRST, "--markdown", "--csv", status=2)
-
-    def test_history_says_what_is_modelled(self):
-        self.cbank("run", "--engine", "model", "--quiet", "--elements", "4096", "--json", "model.json")
-        for arguments in ((), ("--cell", "*"), ("--csv",), ("--json",), ("--markdown",)):
-            self.assertIn("modelled", self.cbank("history", "model.json", *arguments).stdout)
 
 
 class Batch(Case):

@@ -120,9 +120,7 @@ static void test_what_is_said_of_other_comparisons(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 5; i++) {
-        struct compare_options as = {.threshold = 0.01,
-                                     .looks = i == 3 ? 5 : 1,
-                                     .folder = i == 3 ? "kept" : NULL};
+        struct compare_options as = {.threshold = 0.01, .looks = i == 3 ? 5 : 1, .folder = i == 3 ? "kept" : NULL};
         struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
         struct comparison comparison;
 
