@@ -187,7 +187,6 @@ static enum status fail(struct cuda_sampling *sampling, const char *what)
     return cuda_fail(sampling->chain.device, sampling->result, what);
 }
 
-/* Makes room for `count` values behind those that are there. */
 static bool widen(double **values, size_t count)
 {
     double *wide = realloc(*values, count * sizeof(**values));
@@ -221,8 +220,7 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
     struct cell_time *time = &cell->time;
 
     sampling->chain = (struct cuda_chain){.device = device, .launch = launch, .cold = cell->cell.regime->flush};
-    sampling->done = launch->modules == 0;
-    if (sampling->done)
+    if ((sampling->done = launch->modules == 0))
         return STATUS_OK;
     sampling->chain.placements = cuda_launch_placements(device, launch);
     cuda_expect_cell(device, cell, ESTIMATE_LAUNCHES);
@@ -346,13 +344,12 @@ static enum status launch_sample(struct cuda_timing *timing, struct cuda_samplin
 {
     struct cuda_device *device = timing->device;
     struct cuda_calls *calls = &device->calls;
-    size_t number;
+    const size_t number = sampling->result->time.summary.count + sampling->ahead++;
 
     device->tools.readings[turn] = (struct clock_reading){0};
     calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, turn};
     if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND && sampling == &timing->samplings[FAULT_ITEM])
         timing->planted = cuda_launch_fault(device, timing->options->fault);
-    number = sampling->result->time.summary.count + sampling->ahead++;
     if (cuda_sample_launch(&sampling->sample, &sampling->chain, (uint32_t)(number % sampling->chain.placements)))
         return STATUS_OK;
     if (fail(sampling, "cannot launch the graph") != STATUS_OK)
@@ -526,8 +523,7 @@ static enum status open_group(struct engine_session *session, struct result *res
     *out = NULL;
     if (count == 0)
         return STATUS_OK;
-    timing = calloc(1, sizeof(*timing));
-    *out = timing;
+    *out = timing = calloc(1, sizeof(*timing));
     if (!timing)
         return log_memory("samples");
     *timing = (struct cuda_timing){
@@ -587,7 +583,6 @@ enum status cuda_time(struct engine_session *session, struct result *result, con
     info->throttle_known = result->temperature.known = true;
     read_state(session, result, &info->throttle_before, &result->temperature.before_celsius);
     result->temperature.after_celsius = result->temperature.before_celsius;
-
     status = open_group(session, result, progress, planned, &timing);
     while (status == STATUS_OK && timing && !(past && past->stopped)) {
         status = open_group(session, result, progress, planned, &next);

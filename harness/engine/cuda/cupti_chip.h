@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ * CUPTI's libraries, its errors, and the metrics of a chip. For the sources of cupti_reader.h alone: includes vendor
+ * headers. */
+#ifndef CBANK_CUPTI_CHIP_H
+#define CBANK_CUPTI_CHIP_H
+
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_result.h>
+#include <cupti_target.h>
+#include <cupti_version.h>
+
+#include "cupti_reader.h"
+
+/* Every CUPTI function that is used. */
+#define CUPTI_FUNCTIONS(F)                          \
+    F(cuptiGetVersion)                              \
+    F(cuptiGetErrorMessage)                         \
+    F(cuptiProfilerInitialize)                      \
+    F(cuptiProfilerDeInitialize)                    \
+    F(cuptiProfilerGetCounterAvailability)          \
+    F(cuptiDeviceGetChipName)                       \
+    F(cuptiProfilerHostInitialize)                  \
+    F(cuptiProfilerHostDeinitialize)                \
+    F(cuptiProfilerHostGetSupportedChips)           \
+    F(cuptiProfilerHostGetBaseMetrics)              \
+    F(cuptiProfilerHostConfigAddMetrics)            \
+    F(cuptiProfilerHostGetConfigImageSize)          \
+    F(cuptiProfilerHostGetConfigImage)              \
+    F(cuptiProfilerHostEvaluateToGpuValues)         \
+    F(cuptiRangeProfilerEnable)                     \
+    F(cuptiRangeProfilerDisable)                    \
+    F(cuptiRangeProfilerGetCounterDataSize)         \
+    F(cuptiRangeProfilerCounterDataImageInitialize) \
+    F(cuptiRangeProfilerSetConfig)                  \
+    F(cuptiRangeProfilerStart)                      \
+    F(cuptiRangeProfilerStop)                       \
+    F(cuptiRangeProfilerPushRange)                  \
+    F(cuptiRangeProfilerPopRange)                   \
+    F(cuptiRangeProfilerDecodeData)
+
+struct cupti_functions {
+#define MEMBER(name) __typeof__(name) *name;
+    CUPTI_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+enum { CUPTI_FOLDER_BYTES = 512 };
+
+struct cupti {
+    void *perf; /* libnvperf_host: opened first, since libcupti looks for it by bare name */
+    void *library;
+    struct cupti_functions f;
+    char folder[CUPTI_FOLDER_BYTES];
+};
+
+/* A parameter struct, by its designators; and a call with one that nothing is read from afterwards. */
+#define CUPTI_PARAMETERS(type, ...)                          \
+    (type##_Params)                                          \
+    {                                                        \
+        .structSize = type##_Params_STRUCT_SIZE, __VA_ARGS__ \
+    }
+#define CUPTI_CALL(function, type, ...) (function)(&CUPTI_PARAMETERS(type, __VA_ARGS__))
+
+/* The metrics of one chip. */
+struct cupti_chip {
+    const struct cupti *cupti;
+    CUpti_Profiler_Host_Object *host;
+    const char **names; /* owned, sorted array of base metrics; the strings are CUPTI's */
+    size_t name_count;
+};
+
+/* The status that an error of the named function gives every counter, with the reason and the remedy. */
+enum counter_status cupti_failed(const struct cupti *cupti, CUptiResult code, const char *function,
+                                 char reason[CUPTI_REASON_BYTES]);
+
+/* Opens a chip by name ("GH100"); no GPU needed. `availability` is the device's counter availability image, or NULL. On
+ * success the caller closes. */
+CUptiResult cupti_chip_open(struct cupti_chip *chip, const struct cupti *cupti, const char *name,
+                            const uint8_t *availability);
+
+/* Accepts a zeroed struct. */
+void cupti_chip_close(struct cupti_chip *chip);
+
+/* The metric of a counter: the first whose base name the chip has, and which names a rollup. False when there is none;
+ * then *metric is the last that was tried, and *reason (static text) says why not. */
+bool cupti_chip_choose(const struct cupti_chip *chip, const struct counter *counter, const char **metric,
+                       const char **reason);
+
+#endif
