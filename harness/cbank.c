@@ -12,7 +12,7 @@
 
 extern const struct command run_command;
 
-_Static_assert((int)CBANK_IDENTITY_BYTES == (int)CELL_IDENTITY_BYTES, "as long as an identity");
+_Static_assert(CBANK_IDENTITY_BYTES - CELL_IDENTITY_BYTES == 0, "as long as an identity");
 
 const char *cbank_version(void)
 {
