@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the signal handler reads and writes: what came, and the processes to pass it on to; 0: none. */
+/* The signal handler's: the signal that came, and the processes that it is passed on to; 0: none. */
 static volatile sig_atomic_t received, running[CHILDREN_MAX];
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};

@@ -8,8 +8,8 @@
 
 #include <sys/types.h>
 
-/* From now on SIGINT, SIGTERM and SIGHUP end no parent: they are kept, and passed on to the children that run. What is
- * ignored stays ignored. */
+/* From now on SIGINT, SIGTERM and SIGHUP end no parent: they are kept, and passed on to the children that run.
+ * Ignored signals stay ignored. */
 void child_signals_catch(void);
 
 /* The last signal that came; 0: none did. */
@@ -20,13 +20,13 @@ void child_signals_end(void);
 
 enum {
     CHILD_NOT_STARTED = 127, /* the exit code where there is no such program, as a shell's */
-    CHILDREN_MAX = 64,       /* at a time */
+    CHILDREN_MAX = 64, /* at a time */
 };
 
-/* What a child is started from. */
+/* The start of a child. */
 struct child {
     const char *program; /* as execvp finds it; NULL: this one */
-    char *const *words;  /* its argv, NULL last */
+    char *const *words; /* its argv, NULL last */
     int output, messages; /* descriptors that it has as stdout and stderr */
     pid_t id; /* once it runs */
 };

@@ -18,7 +18,7 @@ bool memory_grow(void *array, size_t count, size_t bytes)
     return larger;
 }
 
-/* Of a stream: writes to its memory. 0 tells that there was none, which shows in the stream's error flag. */
+/* Writes to a stream's memory. 0 says that there was none, which shows in the stream's error flag. */
 static ssize_t append(void *cookie, const char *text, size_t bytes)
 {
     struct memory *memory = cookie;

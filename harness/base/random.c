@@ -3,7 +3,7 @@
 
 #include "parallel.h"
 
-/* What the state grows by: the golden ratio's fraction. The n-th number of a sequence depends on
+/* The state grows by the golden ratio's fraction. The n-th number of a sequence depends on
  * seed + n * step alone, so that parts of it can be made apart. */
 static const uint64_t step = 0x9e3779b97f4a7c15u;
 

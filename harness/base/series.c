@@ -8,7 +8,7 @@
 
 enum {
     CORRELATED_MIN = 8, /* samples from which a correlation is told */
-    MODES_MIN = 20,     /* samples of which modes are asked */
+    MODES_MIN = 20,     /* samples from which modes are told */
     MODE_SHARE = 10,    /* a mode has at least this part of them, and ... */
     MODE_MIN = 3,       /* ... at least so many */
 };
@@ -45,8 +45,8 @@ static void find_ranks(const double *samples, size_t count, const double *sorted
 
 /* -- placements ---------------------------------------------------------------------------------------- */
 
-/* Takes the placements' means out of values whose mean is 0. Returns the correlation within placements: one-way analysis
- * of variance, at least 0. */
+/* Takes the placements' means out of values whose mean is 0. Returns the correlation within placements: one-way
+ * analysis of variance, at least 0. */
 static double take_out(double *values, size_t count, size_t placements)
 {
     const double each = (double)count / (double)placements;
@@ -182,8 +182,8 @@ static double height(const struct steps *steps, size_t from, size_t to, double x
            (steps->low[to] - steps->low[from]) * (x - steps->x[from]) / (steps->x[to] - steps->x[from]);
 }
 
-/* Twice the least distance at which a convex function passes the first `bounded` steps, and stays below the ones up to
- * `count` of them: how far the steps' tops lie above the greatest convex function that is below their feet. */
+/* Twice the least distance at which a convex function passes the first `bounded` steps and stays below those up to
+ * `count`. That is how far the tops lie above the greatest convex function below the feet. */
 static double convex_gap(const struct steps *steps, size_t bounded, size_t count)
 {
     size_t from = 0, to;
@@ -240,12 +240,12 @@ double series_dip(const double *sorted, size_t count, double *scratch)
 
 /* -- modes and placements ------------------------------------------------------------------------------ */
 
-/* Of the dip times the root of the count, for a uniform distribution: 99 of 100 are below it (0.453 of 20 values, 0.496 of
- * 500: 20,000 simulated each). */
+/* 99 of 100 dips times the root of the count are below it for a uniform distribution: 0.453 at 20 values, 0.496 at
+ * 500, by 20,000 simulations each. */
 static const double critical_dip = 0.5;
 
-/* Two groups that leave so little variance within them are two modes, also where one is too small for the dip: of 20 values
- * or more of a normal distribution the best leave a third, of a uniform one a quarter. */
+/* Two groups that leave so little variance within them are two modes, also where one is too small for the dip. The
+ * best two of 20 values or more leave a third for a normal distribution, a quarter for a uniform one. */
 static const double clear_break = 0.1;
 
 /* Correlation within placements from which their effect is taken for real: above the 1 % quantile of F for two samples
@@ -255,8 +255,8 @@ static const double real_effect = 0.62;
 /* Values that differ by less than this share were one reading of the clock: events are read as floats. */
 static const double same_share = 1e-6;
 
-/* Of sorted values, how many go into the lower of two groups of at least `least` that differ most. *left is the share of
- * their variance that is within the groups then. */
+/* Returns how many sorted values go into the lower of two groups of at least `least` that differ most. *left is the
+ * share of their variance that is within the groups then. */
 static size_t natural_break(const double *sorted, size_t count, size_t least, double *left)
 {
     double total = 0, squares = 0, sum = 0, greatest = 0;
@@ -336,8 +336,8 @@ static bool is_tie(const double *sorted, size_t i)
     return sorted[i + 1] - sorted[i] <= same_share * fabs(sorted[i]);
 }
 
-/* Spreads the values of a tie evenly over the clock's step, the least distance of two that differ; over `most` at most. The
- * dip of values that come in steps grows with their number, whatever they are of. */
+/* Spreads the values of a tie evenly over the clock's step, the least distance of two that differ; over `most` at
+ * most. The dip of values that come in steps grows with their number, whatever they are of. */
 static void spread_ties(double *sorted, size_t count, double most)
 {
     double step = most;

@@ -11,8 +11,8 @@ enum status {
     STATUS_INCONCLUSIVE = 4, /* under --strict: a cell did not settle */
 };
 
-/* The function that finds an error logs it once; callers pass the status up. Of two statuses the caller
- * keeps the graver: usage and environment over findings, findings over inconclusive, anything over OK. */
+/* The function that finds an error logs it once; callers pass the status up. The caller keeps the graver of two:
+ * usage and environment over findings, findings over inconclusive, anything over OK. */
 enum status status_worse(enum status a, enum status b);
 
 #endif

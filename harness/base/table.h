@@ -7,7 +7,7 @@
 
 #include "status.h"
 
-/* A table: *count rows of row_bytes bytes, each of which begins with `const char *name`. */
+/* A table: *count rows of row_bytes bytes, each beginning with `const char *name`. */
 struct table {
     const char *what; /* what a row is, for messages: "pattern" */
     const void *rows;

@@ -15,8 +15,8 @@ size_t text_utf8(const char *text, size_t left);
 /* Whether all characters are printable ones of ASCII. */
 bool text_is_plain(const char *text);
 
-/* Replaces each byte that belongs to no printable character by '?'. Printable is what terminals and XML take: no control
- * characters (C0, DEL, C1), ends of lines, what changes the direction of text, U+FFFE, U+FFFF. */
+/* Replaces each byte that belongs to no printable character by '?'. Printable is what terminals and XML take: no
+ * control characters (C0, DEL, C1), ends of lines, what changes the direction of text, U+FFFE, U+FFFF. */
 void text_clean(char *text);
 
 enum { TEXT_SHOWN_BYTES = 80 };
@@ -41,12 +41,11 @@ extern const struct escape escapes_none[];
 extern const struct escape escapes_xml[]; /* text and attributes */
 extern const struct escape escapes_markdown[]; /* also within a table */
 
-/* Writes text with its escapes. What is no character of UTF-8, a control character or no character of XML
- * becomes '?'. */
+/* Writes text with its escapes. Control characters, and bytes that are no character of UTF-8 or XML, become '?'. */
 void text_put(FILE *stream, const struct escape *escapes, const char *text);
 
-/* Writes a start tag of XML without its end, after what it begins with; attributes are pairs of name and text, with NULL
- * behind the last. */
+/* Writes a start tag of XML without its end, after what it begins with; attributes are pairs of name and text, with
+ * NULL behind the last. */
 void text_put_tag(FILE *stream, const char *start, const char *const *attributes);
 
 /* Writes a blank, and the word as a shell takes it: in quotes where it has what is more than a name to a shell. */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the thread does then. */
+/* The end of the program by the thread. */
 struct watchdog_end {
     /* Saves what there is and ends the process: does not return. The thread that called is inside the call and stays
      * there, even if it comes back, so that all that it owns may be read. `seconds`: since it called. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands behind a number and multiplies it. */
+/* A suffix of a number, which multiplies it. */
 struct scale {
     const char *name;
     double factor;

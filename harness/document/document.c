@@ -30,7 +30,7 @@ enum status document_write(const struct document *document, const void *base, co
     return status;
 }
 
-/* Of "MAJOR.MINOR", each of at most 5 digits and without a sign. */
+/* Reads the major of "MAJOR.MINOR", each of at most 5 digits and without a sign. */
 static bool parse_version(const char *text, uint32_t *major)
 {
     static const char digits[] = "0123456789";

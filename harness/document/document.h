@@ -25,10 +25,9 @@ cJSON *document_to_json(const struct document *document, const void *base);
 /* Writes it to a file, which is replaced as a whole, or with "-" to stdout. */
 enum status document_write(const struct document *document, const void *base, const char *path);
 
-/* Reads a file, or text in memory that `name` is of, into the struct at base. STATUS_USAGE, with file, place and what
- * was expected, for what is not such a document or not of a version that is read. *tree, which has to be NULL before
- * and which strings of the struct may lie in, is the caller's to close, and so is what the struct owns; on failure
- * too. */
+/* Reads a file, or text in memory that `name` is of, into the struct at base. STATUS_USAGE, with file, place and
+ * what was expected, for what is not such a document or not of a version that is read. *tree has to be NULL before;
+ * strings of the struct may lie in it. The caller deletes it and releases what the struct owns, on failure too. */
 enum status document_read(const struct document *document, const char *path, void *base, cJSON **tree);
 enum status document_parse(const struct document *document, const char *name, const char *text, size_t bytes,
                            void *base, cJSON **tree);

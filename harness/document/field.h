@@ -21,7 +21,7 @@ struct field_kind {
     void (*read)(const struct node *node, const struct field *field, void *base);
 };
 
-/* What stands for a member that is empty: "", 0, NaN, NULL, no elements. */
+/* The value of a key whose member is empty: "", 0, NaN, NULL, no elements. */
 enum presence {
     REQUIRED, /* nothing does: the key is there and not null; "" and 0 are values like others */
     NULLABLE, /* null */
@@ -108,8 +108,7 @@ struct objects {
     void (*check)(const struct node *node, void *element); /* after; NULL: nothing to look at */
 };
 
-/* Initializer of objects that are not read: elements of a type, of which the outer struct's member count_ says how many
- * there are. */
+/* Initializer of objects that are not read: elements of a type; the outer struct's member count_ says how many. */
 #define OBJECTS_OF(array, type, outer, count_) \
     {.fields = FIELDS(array), .element_bytes = sizeof(type), .count = offsetof(outer, count_)}
 

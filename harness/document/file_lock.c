@@ -49,7 +49,8 @@ char *file_target(const char *path)
         const size_t before = folder_bytes(now);
 
         if (bytes < 0) {
-            /* The folder's own name, so that every way to a file is one text. Whoever opens it says what is wrong with it. */
+            /* The folder's own name, so that every way to a file is one text. Whoever opens it says what is wrong
+             * with it. */
             snprintf(link, sizeof(link), "%.*s", before ? (int)before : 1, before ? now : ".");
             if (!realpath(link, folder))
                 return strdup(now);
@@ -116,8 +117,8 @@ bool file_lock_own(int descriptor)
 
 enum { WHO_BYTES = 128 };
 
-/* Opens and locks the lock's file, and says in it who has it. Returns 0, or errno; ESTALE where it was removed meanwhile. On
- * a file system without locks it is whose file it is: a killed process's has to be removed by hand. */
+/* Opens and locks the lock's file, and says in it who has it. Returns 0, or errno; ESTALE where it was removed
+ * meanwhile. On a file system without locks it is whose file it is: a killed process's has to be removed by hand. */
 static int lock_file(struct file_lock *lock)
 {
     enum { FLAGS = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC };
@@ -166,7 +167,7 @@ int file_lock_try(const char *path, struct file_lock *out)
     int error;
 
     *out = (struct file_lock){0};
-    /* What is no file needs no lock. */
+    /* Only files need a lock. */
     if (strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode)))
         return 0;
     out->path = lock_name(path);

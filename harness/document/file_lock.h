@@ -28,7 +28,7 @@ enum status file_lock_take(const char *path, struct file_lock *out);
 /* Gives it back. Accepts a zeroed struct. */
 void file_lock_release(struct file_lock *lock);
 
-/* What errno of a call on a file means: no memory is of the environment, all else of the file. */
+/* The status for errno of a call on a file: STATUS_ENVIRONMENT for ENOMEM, else STATUS_USAGE. */
 enum status file_failed(int error);
 
 /* The file that a path stands for, through links, also where a link's end is not there yet. The caller's, to free; NULL

@@ -25,17 +25,18 @@ void files_close(struct file_list *list);
  * cannot be read or is larger. On success *text is the caller's to free. */
 enum status file_read(const char *path, size_t bytes_max, char **text, size_t *bytes);
 
-/* Writes what a file is to hold. What was written in vain shows in the stream's error flag. */
+/* Writes what a file is to hold. Failed writes show in the stream's error flag. */
 typedef enum status file_writer(FILE *stream, const void *context);
 
-/* Writes by `writer` to a file, or with "-" to stdout. A file is replaced as a whole: a temporary one beside it, in the
- * same folder and with its mode, is written, synced and renamed, and the folder is synced, so that a reader sees the
- * old file or the new one and never a part. Temporary files that dead processes left there are removed. A link stays a
- * link: what it points to is replaced, or made where it dangles. A device or pipe is written in place. STATUS_USAGE
- * when it cannot be written; else what the writer returns, and without success the old file is as it was. */
+/* Writes by `writer` to a file, or with "-" to stdout. A file is replaced as a whole: a temporary one in the same
+ * folder, with its mode, is written, synced and renamed, and the folder is synced. A reader sees the old file or the
+ * new one and never a part. Temporary files that dead processes left there are removed. A link stays a link: what it
+ * points to is replaced, or made where it dangles. A device or pipe is written in place. STATUS_USAGE when it cannot
+ * be written; else what the writer returns, and without success the old file is as it was. */
 enum status file_write(const char *path, file_writer *writer, const void *context);
 
-/* Makes a folder and those above it. Whether it is there then, or something else of that name; else errno says why not. */
+/* Makes a folder and those above it. Whether it is there then, or something else of that name; else errno says why
+ * not. */
 bool file_make_folders(const char *path);
 
 #endif

@@ -17,7 +17,7 @@ enum { GRID_TEXT_BYTES = 512 };
 
 enum grid_style { GRID_PLAIN, GRID_BOLD, GRID_GOOD, GRID_DOUBT, GRID_BAD, GRID_DIM };
 
-/* What a row has in a column. Before it is asked for there is nothing: NaN and NULL, shown as "-". */
+/* The value of a row in a column. Before it is asked for there is nothing: NaN and NULL, shown as "-". */
 struct grid_value {
     double number;     /* of a column with a format */
     const char *text; /* shown to people in place of the number, or of a column without a format; lives as long as the
@@ -94,14 +94,14 @@ struct grid_look {
     unsigned *rank; /* is raised to the greatest rank that was not left out; NULL: nobody asks */
 };
 
-/* Prints aligned text no wider than look->width: where the columns do not fit beside each other, those marked so go
- * below the row; if the others do not fit either, they stand in blocks below each other, and those of the greatest rank
- * are left out as far as that makes fewer blocks; where what names a row takes more than half of the width, it has a
- * line of its own. A grid without rows prints nothing. STATUS_ENVIRONMENT when out of memory. */
+/* Prints aligned text no wider than look->width. Where the columns do not fit beside each other, those marked so go
+ * below the row. If the others do not fit either, they stand in blocks below each other. Columns of the greatest
+ * rank are left out where that makes fewer blocks. Names of rows that take more than half of the width have lines of
+ * their own. A grid without rows prints nothing. STATUS_ENVIRONMENT when out of memory. */
 enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_look *look);
 
-/* Prints each row as lines of a heading and a value, which goes on on the next line; what a row does not have is left
- * out, and the title where there is nothing. */
+/* Prints each row as lines of a heading and a value, which is wrapped. Values that a row does not have are left out,
+ * and so is the title where there are none. */
 void grid_print_records(FILE *stream, const struct grid *grid, const struct grid_look *look);
 
 /* Prints GitHub-flavoured Markdown, with the group before the heading. */

@@ -13,7 +13,7 @@ enum { GAP = 2, NOTE_INDENT = 4 };
 
 static const char bar[] = " | ";
 
-/* What stands in a column of a line. */
+/* The text of a row in a column. */
 struct shown {
     const char *text;
     int columns; /* its width */
@@ -114,9 +114,9 @@ static int gap_before(const struct layout *layout, const size_t *line, size_t i)
 
 enum part { HEADS = 1, OTHERS = 2, ALL = HEADS | OTHERS };
 
-/* Puts on layout->line what fits into `room` columns: with ALL the heads, then the other columns from *first on; else the
- * heads alone or the others alone from *first on. A group stays whole where it alone would fit. Moves *first behind the
- * last column. Returns how many columns are on the line, and in *width how wide they are. */
+/* Puts on layout->line what fits into `room` columns: with ALL the heads, then the other columns from *first on;
+ * else the heads alone or the others alone from *first on. A group stays whole where it alone would fit. Moves
+ * *first behind the last column. Returns how many columns are on the line, and in *width how wide they are. */
 static size_t take_line(const struct layout *layout, enum part part, int room, size_t *first, int *width)
 {
     const struct grid_column *columns = layout->grid->columns;
@@ -294,7 +294,7 @@ static void put_groups(const struct layout *layout, size_t count, int indent)
     putc('\n', layout->stream);
 }
 
-/* What stands below a row: columns that were moved there, then its notes. */
+/* Prints the columns that were moved below a row, then its notes. */
 static void put_notes(const struct layout *layout, size_t row)
 {
     const struct grid *grid = layout->grid;
@@ -333,7 +333,7 @@ static void put_blocks(const struct layout *layout)
     }
 }
 
-/* What names a row on lines of its own, the other columns on lines below. */
+/* Prints the columns that name a row on lines of their own, the other columns on lines below. */
 static void put_stack(const struct layout *layout, const struct shown *shown)
 {
     int width;

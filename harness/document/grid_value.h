@@ -13,7 +13,7 @@ const void *grid_row(const struct grid *grid, size_t row);
 /* Asks the column for what that row has. */
 void grid_value_at(const struct grid *grid, size_t row, const struct grid_column *column, struct grid_value *out);
 
-/* What people read: the value's text, its number by the column's format, or "-". `room` is for a number. */
+/* The text for people: the value's text, its number by the column's format, or "-". `room` is for a number. */
 const char *grid_shown(const struct grid_column *column, const struct grid_value *value, char room[TEXT_NUMBER_BYTES]);
 
 #endif

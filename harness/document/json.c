@@ -36,7 +36,8 @@ void json_place_text(const struct json_place *place, char *out, size_t room)
         snprintf(out + used, room - used, "[%zu]", place->index);
 }
 
-/* Text before cJSON parses it. The functions step over what begins at `at`; they return NULL, or what is wrong there. */
+/* Text before cJSON parses it. The functions step over what begins at `at`; they return NULL, or what is wrong
+ * there. */
 struct scan {
     const char *text, *at, *end;
     int depth;
@@ -83,7 +84,8 @@ static const char *scan_number(struct scan *scan)
     return NULL;
 }
 
-/* cJSON takes control characters, bytes that are not UTF-8, and \u with NUL or without digits. It checks other escapes. */
+/* cJSON takes control characters, bytes that are not UTF-8, and \u with NUL or without digits. It checks other
+ * escapes. */
 static const char *scan_string(struct scan *scan)
 {
     for (scan->at++; scan->at < scan->end;) {
@@ -318,7 +320,7 @@ cJSON *json_add(cJSON *object, const char *key, cJSON *item)
 {
     if (object && item && cJSON_AddItemToObject(object, key, item))
         return item;
-    /* What lost a member must not be printed as if it were whole. The low byte is the kind: none is
+    /* An object that lost a member must not be printed as if it were whole. The low byte is the kind: none is
      * cJSON_Invalid, which cJSON refuses to print. */
     cJSON_Delete(item);
     if (object)

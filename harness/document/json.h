@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Strict reading and exact writing of JSON over cJSON.
  *
- * cJSON by itself accepts trailing text, duplicate keys, control characters, bytes that are not UTF-8 and numbers such as
- * 01. It compares keys without case and loses digits. These functions do none of that. All JSON that cbank reads or
- * writes goes through here. */
+ * cJSON by itself accepts trailing text, duplicate keys, control characters, bytes that are not UTF-8 and numbers
+ * such as 01. It compares keys without case and loses digits. These functions do none of that. All JSON that cbank
+ * reads or writes goes through here. */
 #ifndef CBANK_JSON_H
 #define CBANK_JSON_H
 
@@ -22,12 +22,11 @@
 #define JSON_FILE_BYTES_MAX ((size_t)64 << 20)
 #define JSON_VALUES_MAX     2000000
 
-/* Reads and parses a whole file. STATUS_USAGE, with the file and the line and column or the key, for a file that cannot
- * be read or is larger than JSON_FILE_BYTES_MAX, and for text that is not JSON (RFC 8259, UTF-8): empty, truncated,
- * followed by other text, deeper than JSON_DEPTH_MAX, with more than JSON_VALUES_MAX values, with a number beyond the
- * range of a double or with a key twice in one object. STATUS_ENVIRONMENT when out of memory. Control characters of keys
- * and strings become '?' in the tree, so that no command sends those of a file to a terminal. The caller deletes *out,
- * which is NULL on an error. */
+/* Reads and parses a whole file. STATUS_USAGE for a file that cannot be read or is larger than JSON_FILE_BYTES_MAX,
+ * and for text that is not JSON (RFC 8259, UTF-8): the message has the line and column, or the key. JSON within the
+ * other limits is accepted, but for numbers beyond the range of a double and keys that come twice in one object.
+ * STATUS_ENVIRONMENT when out of memory. Control characters of keys and strings become '?' in the tree, so that no
+ * command sends those of a file to a terminal. The caller deletes *out, which is NULL on an error. */
 enum status json_read_file(const char *path, cJSON **out);
 
 /* As json_read_file, for text in memory. Messages call it `name`. The text needs no NUL at its end. */
@@ -55,9 +54,9 @@ enum status json_put_owned(FILE *stream, cJSON *value);
 /* As json_put to a file, which is replaced as a whole (see file_write), or with "-" to stdout. */
 enum status json_write(const char *path, const cJSON *value);
 
-/* Adds item, which the object or array then owns, and returns it. Out of memory (item may be NULL for that)
- * the item is released, NULL is returned, and object cannot be printed any more: json_put says so, and a file never
- * lacks a member silently. A NULL object is accepted. The same holds for the json_add_ functions below. */
+/* Adds item, which the object or array then owns, and returns it. Out of memory (item may be NULL for that) the item
+ * is released and NULL is returned. The object cannot be printed any more: json_put says so, and a file never lacks
+ * a member silently. A NULL object is accepted. The same holds for the json_add_ functions below. */
 cJSON *json_add(cJSON *object, const char *key, cJSON *item);
 cJSON *json_append(cJSON *array, cJSON *item);
 
@@ -83,7 +82,7 @@ void json_add_integer(cJSON *object, const char *key, uint64_t value);
 /* As json_add_integer; adds nothing for 0, which says that the key does not apply. */
 void json_add_nonzero(cJSON *object, const char *key, uint64_t value);
 
-/* Adds a string, or null for NULL. What is not printable, see text_clean, becomes '?'. */
+/* Adds a string, or null for NULL. Characters that are not printable, see text_clean, become '?'. */
 void json_add_text(cJSON *object, const char *key, const char *value);
 
 /* Getters by exact key. Each returns false, and leaves *out alone, when the key is absent or null or its
@@ -103,7 +102,7 @@ bool json_is_called(const cJSON *member, const char *key);
 /* The member of that exact key; NULL when absent. */
 const cJSON *json_get(const cJSON *object, const char *key);
 
-/* What an item is, for a message: "null", "this number"; "missing" for NULL. */
+/* The kind of an item, for a message: "null", "this number"; "missing" for NULL. */
 const char *json_kind(const cJSON *item);
 
 #endif

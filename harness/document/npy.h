@@ -19,9 +19,9 @@ struct npy {
     uint64_t count;      /* of values: their product */
 };
 
-/* Reads what is in data[0 .. bytes - 1]: a header, and exactly as many values as its shape says. STATUS_USAGE, logged with
- * what was found and what is wanted, for whatever else it is: no .npy, cut short, with more behind it, empty, no integers,
- * big-endian, in Fortran order, of no or more than two dimensions. `name` is what messages call it. */
+/* Reads what is in data[0 .. bytes - 1]: a header, and exactly as many values as its shape says. STATUS_USAGE,
+ * logged with what was found and what is wanted, for anything else: no .npy, cut short, too long, empty, no
+ * integers, big-endian, in Fortran order, or without one or two dimensions. `name` is what messages call it. */
 enum status npy_parse(const char *name, const void *data, size_t bytes, struct npy *out);
 
 /* A file in memory. */
@@ -31,8 +31,8 @@ struct npy_file {
     size_t bytes;
 };
 
-/* Maps a file and reads it as npy_parse does. STATUS_USAGE, logged, where it cannot be read; *out is the caller's to close
- * only on success. */
+/* Maps a file and reads it as npy_parse does. STATUS_USAGE, logged, where it cannot be read; *out is the caller's to
+ * close only on success. */
 enum status npy_open(const char *path, struct npy_file *out);
 
 /* Releases; accepts a zeroed struct. */

@@ -119,7 +119,7 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, grid_number), ROW(rate), .rank = 3}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "an element in, one out and one a payload load, 4 bytes each, over the time"},
     {.column = {COLUMN("operations_per_byte_ideal", "ideal", text_hundredths, grid_number), ROW(operations.ideal)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
-     .legend = "operations for each byte as textbooks count, with no cache: 4 bytes of the input for a multiplication and an addition, and 4 of the filter where that is not in constant memory"},
+     .legend = "operations for each byte as textbooks count, with no cache: a multiplication and an addition for 4 bytes of the input, and 4 of the filter unless it is constant"},
     {.column = {COLUMN("operations_per_byte_dram", "DRAM", text_hundredths, grid_number), ROW(operations.dram)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
      .legend = "for each byte of device memory that the counters saw"},
     {.column = {COLUMN("operations_per_byte_l2", "L2", text_hundredths, grid_number), ROW(operations.l2)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
@@ -233,7 +233,7 @@ static void fill_row(struct cell_row *row, const struct result *result, size_t i
     make_note(row);
 }
 
-/* What follows from the time of a row, and from the shortest of its line. */
+/* Derives numbers from the time of a row and the shortest of its line. */
 static void derive(struct cell_row *row, double best)
 {
     enum { ELEMENT_BYTES = 4 };
@@ -263,7 +263,7 @@ bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell
     return cell_order_before(a->cell, b->cell, end) == 0;
 }
 
-/* What follows from the times of rows that are all of one line. */
+/* Derives numbers of rows that are all of one line. */
 static void derive_line(struct cell_row *rows, size_t count)
 {
     double best = INFINITY;

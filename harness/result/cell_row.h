@@ -9,7 +9,7 @@
 
 enum { CELL_NOTE_BYTES = 512 };
 
-/* What a grid's row is. Numbers are NaN where there is nothing to say. */
+/* A grid's row. Numbers are NaN where there is nothing to say. */
 struct cell_row {
     const struct cell *cell; /* that of `found`; the first member, as cell_columns take it */
     const struct cell_result *found;
@@ -39,7 +39,7 @@ enum cell_view {
     VIEW_CELLS = 1 << 3, /* show --csv: one row a cell */
     VIEW_SAMPLES = 1 << 4, /* export --format csv: one row a sample */
     VIEW_TIME = 1 << 5, /* show --cell: what was measured, */
-    VIEW_CODE = 1 << 6, /* of which code, */
+    VIEW_CODE = 1 << 6, /* its code, */
     VIEW_COUNTS = 1 << 7, /* what its loads ask for, */
     VIEW_COUNTERS = 1 << 9, /* counters --csv: before the counters */
     VIEW_ORIGIN = 1 << 8, /* where it is from */

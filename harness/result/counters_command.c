@@ -163,7 +163,7 @@ static enum status make_columns(struct listing *listing, const struct result *re
     return STATUS_OK;
 }
 
-/* Prints text. What all cells have in common is said once, and is no column. */
+/* Prints text. Facts that all cells have in common are said once, and are no columns. */
 static enum status print_text(struct grid *grid, struct listing *listing, bool modelled, bool markdown)
 {
     struct page page = {.stream = stdout, .markdown = markdown, .look = {.width = text_width(stdout)}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Errors of the device before and after a run, as the driver counts them: health.def has what is read. And its temperature. */
+ * Errors of the device before and after a run, as the driver counts them: health.def has what is read. And its
+ * temperature. */
 #ifndef CBANK_HEALTH_H
 #define CBANK_HEALTH_H
 
@@ -27,7 +28,7 @@ extern const struct health_row health_rows[HEALTH_QUANTITIES];
 
 enum { HEALTH_XIDS_MAX = 16 };
 
-/* What was read at one time; NaN for what could not be. */
+/* One reading; NaN for quantities that could not be read. */
 struct health_reading {
     double values[HEALTH_QUANTITIES]; /* by enum health_quantity; of a state 0 or 1 */
 };
@@ -47,7 +48,7 @@ struct health {
     size_t xid_count;
 };
 
-/* Of the GPU, as NVML says, while cells were timed. */
+/* The GPU's temperature, as NVML says, while cells were timed. */
 struct temperature {
     bool known;
     double before_celsius, after_celsius; /* of the process that wrote the result last */

@@ -36,7 +36,7 @@ extern const size_t engine_kind_count;
 /* Why sampling of a cell stopped. */
 enum stop_reason { STOP_NONE, STOP_CONVERGED, STOP_SAMPLES, STOP_TIME, STOP_MODES, STOP_MODELLED };
 
-/* What makes a cell's time doubtful: a set of bits. */
+/* Reasons to doubt a cell's time: a set of bits. */
 enum cell_flag {
     FLAG_THROTTLED = 1 << 0,       /* the driver reported a throttle reason during the run */
     FLAG_UNSTABLE = 1 << 1,        /* stopped before the interval was narrow enough */
@@ -83,22 +83,22 @@ struct cell_kernel {
     char *made;          /* owned */
 };
 
-/* Sets all that code says of itself; `image` is the member of the archive that it is from. What was there is released.
- * STATUS_ENVIRONMENT out of memory. */
+/* Sets all that code says of itself; `image` is the member of the archive that it is from. The former kernel is
+ * released. STATUS_ENVIRONMENT out of memory. */
 enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass, const char *image,
                             size_t image_bytes);
 
 /* The indices that a cell's lookups read. */
 struct cell_indices {
-    bool given;                    /* they are known: the cell reads indices, and was prepared */
-    const char *source;            /* its name; not owned */
-    const char *file;              /* of the source `file`: its path; not owned; NULL else */
+    bool given; /* they are known: the cell reads indices, and was prepared */
+    const char *source; /* its name; not owned */
+    const char *file; /* of the source `file`: its path; not owned; NULL else */
     char sha256[SHA256_HEX_BYTES]; /* of the indices as 32-bit integers, or of the file */
 };
 
 /* Exact counts of a cell's loads, which follow from its pattern: see access.h. */
 struct cell_counts {
-    bool given;               /* the loads were counted */
+    bool given; /* the loads were counted */
     double requests_per_load; /* access_requests_per_load; NaN where nothing is loaded */
     uint64_t footprint_bytes; /* distinct bytes of the table that the grid reads */
 };
@@ -106,14 +106,14 @@ struct cell_counts {
 struct cell_result {
     struct cell cell;
     enum cell_status status;
-    char reason[256];   /* "" unless skipped or failed, or of a card that knows no times */
+    char reason[256]; /* "" unless skipped or failed, or of a card that knows no times */
     bool verified;
     struct cell_indices indices;
     struct cell_time time;
     uint32_t flags;
     struct counter_value *counters; /* counter_count values; owned */
     size_t counter_count;
-    uint64_t operations;            /* arithmetic, of one launch: access_counts.operations; 0: not known */
+    uint64_t operations; /* arithmetic, of one launch: access_counts.operations; 0: not known */
     struct cell_kernel kernel;
     struct cell_counts counts;
 };
@@ -138,13 +138,13 @@ struct run_end {
 struct host {
     char name[96];
     char slot[96]; /* of the board in the host */
-    char job[96];  /* of the batch system */
+    char job[96]; /* of the batch system */
 };
 
 enum { RESULT_PHASES_MAX = 12, RESULT_ARGV_BYTES = 1024, RESULT_ARCHITECTURES_BYTES = 256 };
 
 struct result {
-    struct tool tool;     /* what measured */
+    struct tool tool; /* what measured */
     char architectures[RESULT_ARCHITECTURES_BYTES]; /* of the kernels in it, with blanks between: "sm_90 compute_90" */
     struct host host;
     const char *engine; /* name of the engine */

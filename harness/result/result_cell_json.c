@@ -216,7 +216,7 @@ static const struct object counts_object = {.fields = FIELDS(counts_rows),
 
 /* -- cells --------------------------------------------------------------------------------------------- */
 
-/* What follows from other members, and is not read. */
+/* Keys that follow from other members and are not read. */
 static void write_table(cJSON *object, const struct field *field, const void *base)
 {
     const struct cell *cell = &((const struct cell_result *)base)->cell;

@@ -60,7 +60,7 @@ static void print_environment(struct page *page, const struct result *result)
 
 /* -- below the tables ---------------------------------------------------------------------------------- */
 
-/* What the columns say that were printed, and which were left out. */
+/* Says the meaning of the columns that were printed, and which were left out. */
 static void print_legend(struct page *page, unsigned views, unsigned rank)
 {
     const char *before = "";

@@ -36,9 +36,9 @@ struct table {
 
 /* -- rows and columns ---------------------------------------------------------------------------------- */
 
-/* "per_warp", "per_warp modules=2", "distinct=4 stride_bytes=64": without the parameters that are the same in the whole
- * table, and without a pattern's name that its parameter says again. Those that differ are said with the values that are
- * left out elsewhere. */
+/* "per_warp", "per_warp modules=2", "distinct=4 stride_bytes=64": without the parameters that are the same in the
+ * whole table, and without a pattern's name that its parameter says again. Those that differ are said with the
+ * values that are left out elsewhere. */
 static void name_line(const struct table *table, const struct cell *cell, char name[NAME_BYTES])
 {
     const uint32_t takes = cell_takes(cell->workload, cell->pattern);
@@ -138,7 +138,7 @@ static void find_notes(struct table *table)
 
 /* -- grids --------------------------------------------------------------------------------------------- */
 
-/* What stands in a column of a table: a quantity of the cells of a path or of a line. */
+/* A column of a table: a quantity of the cells of a path or of a line. */
 struct place {
     const struct axis *axis;
     const struct grid_column *quantity;

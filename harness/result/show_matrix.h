@@ -6,10 +6,9 @@
 #include "cell_row.h"
 #include "show_page.h"
 
-/* Prints the tables of the rows, which are all of one: times and what follows from them, footnotes, what was left out
- * because every cell of it is skipped; then operations per byte where there are some. Patterns go down and paths
- * across, or the other way round where there are fewer patterns. Sets the rows' marks. STATUS_ENVIRONMENT when out of
- * memory. */
+/* Prints the table of the rows: times with their footnotes, and the axes that were left out because all their cells
+ * are skipped. A second table has operations per byte where there are some. Patterns go down and paths across, or
+ * the other way round where there are fewer patterns. Sets the rows' marks. STATUS_ENVIRONMENT when out of memory. */
 enum status show_matrix(struct page *page, struct cell_row *rows, size_t count);
 
 #endif

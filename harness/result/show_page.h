@@ -21,7 +21,7 @@ void page_end(struct page *page);
 /* A paragraph in one piece. */
 void page_line(struct page *page, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* What stands above a table. */
+/* The heading of a table. */
 void page_title(struct page *page, const char *title);
 
 /* An empty line, which Markdown has after everything. */

@@ -17,9 +17,9 @@ struct exact_counts {
 struct exact_counts cell_exact_counts(const struct cell_result *cell);
 struct exact_counts result_exact_counts(const struct result *result);
 
-/* How grave what the cells say is: STATUS_FINDING for a failed cell, an exact counter that differs, a run that ended
- * before its time, or errors of the device that grew and make results doubtful;
- * STATUS_INCONCLUSIVE for a cell with a flag of FLAGS_DOUBTFUL; STATUS_OK else. */
+/* The gravest status of the cells. STATUS_FINDING: a failed cell, an exact counter that differs, a run that ended
+ * before its time, or errors of the device that grew and make results doubtful. STATUS_INCONCLUSIVE: a cell with a
+ * flag of FLAGS_DOUBTFUL. STATUS_OK else. */
 enum status result_verdict(const struct result *result);
 
 #endif

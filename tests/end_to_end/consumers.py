@@ -3,9 +3,8 @@
 """Conversions of committed results, read by the programs that they are for, where a machine has them. Without them,
 tests/end_to_end/convert.py has the grammar of each.
 
-CBANK names the program (default build/cbank). CBANK_CONSUMERS names a folder with checkouts of google/benchmark (its
-tools/compare.py needs scipy), apache/otava, KernelTuner/kernel_tuner and accel-sim/accel-sim-framework, at any depth; Otava
-is also found as the command otava, with what it needs.
+CBANK names the program (default build/cbank). CBANK_CONSUMERS names a folder with checkouts, at any depth, of google/benchmark (its tools/compare.py needs scipy), apache/otava,
+KernelTuner/kernel_tuner and accel-sim/accel-sim-framework. Otava is also found as the command otava.
 """
 
 import glob

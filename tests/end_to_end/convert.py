@@ -208,7 +208,7 @@ class Conversions(Case):
             self.assertEqual(result["configuration"]["width_bytes"], 4)
 
     def accelsim(self, name):
-        """What their tuner takes of a file: lines that begin with '-', each a key and a value, and the name of the device."""
+        """Their tuner takes lines that begin with '-', each a key and a value, and the name of the device."""
         text = self.converted("accelsim", os.path.join(ROOT, f"results/cards/{name}.json"))
         taken = [re.fullmatch(r"-(\w+(?::\w+)?) (\S+)", line).groups() for line in text.splitlines() if line.startswith("-")]
         self.assertEqual(len({line for line in text.splitlines() if line and not line.startswith(("-", "#"))}), 1)

@@ -43,7 +43,7 @@ def load(path):
 
 
 def identity(cell):
-    """Of a cell in JSON."""
+    """Identity of a cell in JSON."""
     keys = ("workload", "path", "pattern", "elements", "block_size", "regime")
     parameters = [f"{name}={value}" for name, value in cell["parameters"].items()]
     return "/".join([str(cell[key]) for key in keys] + parameters)
@@ -98,7 +98,7 @@ class Reports(unittest.TestCase):
 
 
 def printed(*arguments, width=80, status=0):
-    """What the program prints on a terminal so wide."""
+    """The program's output on a terminal so wide."""
     done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=60, check=False,
                           env={**os.environ, "COLUMNS": str(width)})
     assert done.returncode == status, done.stdout + done.stderr
@@ -162,7 +162,7 @@ class Show(unittest.TestCase):
         self.assertEqual(len(tables), 2 * (2 + 4))
 
     def test_cell(self):
-        """What is known of a number is there, in 80 columns."""
+        """All facts of a cell are there, in 80 columns."""
         text, cell = printed("show", self.FILE, "--cell", self.CELL), self.cells[self.CELL]
         whole = re.sub(r"\s+", "", text)
         for value in (self.CELL, "converged", cell["kernel"]["name"], cell["kernel"]["sass_sha256"],

@@ -20,11 +20,11 @@ fuzz_target fuzz_command; /* words of a command line, one a line */
 fuzz_target fuzz_npy; /* a file of indices */
 fuzz_target fuzz_cubin; /* kernels of a user */
 
-/* What messages call the text that is read. */
+/* The name of the text in messages. */
 #define FUZZ_FILE "fuzz.json"
 
-/* A stream that goes to memory for a while. There is one for each of stdout and stderr, which is used again and again,
- * so that an execution opens nothing; libFuzzer and the sanitizers, which write to descriptors, keep standard error. */
+/* A stream that goes to memory for a while. There is one for each of stdout and stderr, used again and again, so
+ * that an execution opens nothing. libFuzzer and the sanitizers write to descriptors and keep standard error. */
 struct capture {
     struct memory memory; /* what was written, with a NUL at the end */
     FILE *stream;
@@ -39,11 +39,11 @@ void capture_end(struct capture *capture);
 /* The text, without what is in memory then: the caller's to free. */
 char *capture_take(struct capture *capture);
 
-/* Aborts, and says what should have held, and of which text. */
+/* Aborts, and says what should have held, and for what text. */
 void require(bool holds, const char *what, const char *shown);
 
-/* What reading FUZZ_FILE said, which is in fuzz_stderr: nothing when all is well, else one line of printable text that
- * names the file, and the status is that of bad input. */
+/* Requires that fuzz_stderr has nothing when all is well, else one line of printable text that names the file, and
+ * the status of bad input. */
 void require_said(enum status status);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Documents that are read: any bytes as one of them. What was read is used, written and read again, and written the
- * same. */
+ * Documents that are read: any bytes as one of them. A document that was read is used, written, read again, and
+ * written the same. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static bool parse(const struct kind *kind, const char *text, size_t bytes, union
     return status == STATUS_OK;
 }
 
-/* What it is written as; to free. */
+/* Its text as it is written; to free. */
 static char *written(const struct kind *kind, const union any *document)
 {
     enum status status;
@@ -203,7 +203,7 @@ void fuzz_card(const char *text, size_t bytes)
     execute(&kind, text, bytes);
 }
 
-/* -- indices: as many as the file has bytes for, all of which can be read --------------------------------- */
+/* -- indices: as many as the file has bytes for; all can be read --------------------------------- */
 
 void fuzz_npy(const char *text, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Mutations of JSON that leave it JSON, so that they get past the parser: a value becomes another one, an element is there
- * twice, a member goes. Every second mutation; the others are libFuzzer's, of bytes. */
+ * Mutations of JSON that leave it JSON, so that they get past the parser: a value becomes another one, an element is
+ * there twice, a member goes. Every second mutation; the others are libFuzzer's, of bytes. */
 #include "mutate.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 /* libFuzzer's. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t most);
 
-/* What values become. */
+/* Replacements of values. */
 static const char *const values[] = {
     "null",
     "true",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Work in parts, one after the other, in place of base/parallel.c: threads would cost more than what they do here, and
- * a run would not be the same every time. */
+ * Work in parts, one after the other, in place of base/parallel.c. Threads would cost more than they save here, and
+ * no two runs would be the same. */
 #include "parallel.h"
 
 void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context, uint64_t first, uint64_t count),

@@ -26,7 +26,7 @@ static inline void capture_begin(struct capture *capture, FILE *stream)
         abort();
 }
 
-/* What was written, as far as it fits; valid until the next capture_begin. */
+/* The text that was written, as far as it fits; valid until the next capture_begin. */
 static inline const char *capture_end(struct capture *capture)
 {
     size_t count;

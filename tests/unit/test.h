@@ -26,7 +26,7 @@ static CMFixtureFunction before_all, after_all;
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
-/* What comes before the first test of the file, and after the last. */
+/* Sets what runs before the first test of the file, and after the last. */
 #define AROUND_ALL(set_up, tear_down)                            \
     __attribute__((constructor)) static void list_fixtures(void) \
     {                                                            \

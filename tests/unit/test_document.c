@@ -259,7 +259,7 @@ TEST(what_is_wrong_is_said_once_with_its_place)
     }
 }
 
-/* What is pointed to is an object, or members of the object itself; and is only written. */
+/* A pointer's struct is an object, or members of the object itself; and is only written. */
 TEST(what_is_pointed_to_is_written)
 {
     static const struct fields stone = FIELDS(stone_rows);

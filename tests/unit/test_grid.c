@@ -129,7 +129,7 @@ static const struct grid many = {
 
 static const struct grid empty = {.title = "nothing", .columns = columns, .column_count = COUNT(columns)};
 
-/* What a grid prints at a width, and the greatest rank that is shown then. */
+/* Texts of grids at a width, and the greatest rank that is shown then. */
 static const struct {
     const struct grid *grid;
     int width;
@@ -211,7 +211,7 @@ static const struct {
     {&empty, 60, 0, ""},
 };
 
-/* What a grid prints in a format; the caller's to free. */
+/* The text of a grid; the caller's to free. */
 static char *printed(const struct grid *what, struct grid_look look)
 {
     char *text = NULL;

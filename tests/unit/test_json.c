@@ -156,7 +156,8 @@ TEST(depth_is_limited)
     }
 }
 
-/* Objects of few and of many keys, which are looked through in two ways; of 50,000 a quadratic way would take minutes. */
+/* Objects of few and of many keys, which are looked through in two ways; of 50,000 a quadratic way would take
+ * minutes. */
 TEST(a_repeated_key_is_found_in_objects_of_any_size)
 {
     static const int counts[] = {1, 2, 15, 16, 17, 50000};
@@ -180,7 +181,7 @@ TEST(a_repeated_key_is_found_in_objects_of_any_size)
     free(text);
 }
 
-/* What came of reading a file in a process of its own. */
+/* The outcome of reading a file in a process of its own. */
 struct trial {
     enum status status;
     long mib; /* the most memory that the process had */
@@ -371,7 +372,7 @@ TEST(a_value_that_lost_a_member_is_not_written)
     cJSON_Delete(object);
 }
 
-/* What a message shows of a text in a file: one line, no control of the terminal, not too long. */
+/* A message shows text of a file in one line, without control of the terminal, not too long. */
 TEST(text_from_files_is_shown_harmless_and_short)
 {
     static const struct {

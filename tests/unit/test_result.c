@@ -256,7 +256,7 @@ static void edit(const char *from, const char *to)
     free(text);
 }
 
-/* What cells leave out of their parameters is the default. */
+/* Parameters that cells leave out are the default. */
 TEST(tables_of_other_sizes_are_read)
 {
     static const char *const rows[][2] = {
@@ -504,7 +504,7 @@ TEST(samples_in_progress_are_kept)
     result_close(&result);
 }
 
-/* Of a run that ended before its time the file says why, and at which cell; it is a finding. */
+/* The file of a run that ended before its time says why, and at which cell. It is a finding. */
 TEST(a_run_that_ended_early_says_why)
 {
     struct result result, back, empty = {.complete = true};
@@ -525,7 +525,7 @@ TEST(a_run_that_ended_early_says_why)
 
 /* -- what schema 2.0 says more ------------------------------------------------------------------------- */
 
-/* What a result of a GPU leaves null: what this version does not know yet, and reasons where all is well. */
+/* Keys that a result of a GPU leaves null: some that this version does not know yet, and reasons where all is well. */
 static const char *const never_filled[] = {
     "host.name",
     "host.slot",
@@ -558,8 +558,8 @@ static const cJSON *resolved(const cJSON *root, const cJSON *schema)
     return resolved(root, json_get(json_get(root, "$defs"), strrchr(reference, '/') + 1));
 }
 
-/* Fails where the schema has a property that the value lacks, and that is not among those which may be null; and where
- * one of those is not null, since it is filled now and wants to be asked for. */
+/* Fails where the value lacks a property of the schema that may not be null. Fails, too, where one that may be null
+ * is filled: it wants to be asked for. */
 static void require_filled(const cJSON *root, const cJSON *schema, const cJSON *value, const char *place)
 {
     const cJSON *item;
@@ -728,7 +728,7 @@ TEST(other_files_are_refused)
     }
 }
 
-/* As many cells as there is no memory for, were they taken; and counters of which reading must not take the square. */
+/* More cells than there would be memory for are refused. Reading many counters takes no square of their time. */
 TEST(many_elements_are_limited_and_read_fast)
 {
     enum { CELLS = 65537, COUNTERS = 20000 };
@@ -802,7 +802,7 @@ TEST(the_verdict_is_that_of_the_worst_cell)
     result_close(&result);
 }
 
-/* The errors of a device without any, of which one is not known. */
+/* The errors of a device without any; one is not known. */
 static struct health healthy(void)
 {
     struct health health = {.known = true, .reasons = {[HEALTH_retired_pages_double_bit] = "Not Supported"}};
@@ -813,7 +813,7 @@ static struct health healthy(void)
     return health;
 }
 
-/* What grew is a flag; what may have changed results, a finding; what is not known did not grow. */
+/* Errors that grew are a flag, and a finding where they may have changed results. Unknown ones did not grow. */
 TEST(errors_that_grew_are_a_finding)
 {
     struct result result;

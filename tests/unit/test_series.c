@@ -30,8 +30,8 @@ static void assert_near(double value, double expected, double most)
 
 /* -- the dip ------------------------------------------------------------------------------------------- */
 
-/* By linear programming (scipy 1.10, HiGHS): the least distance to a distribution that is convex up to a mode and concave
- * behind it, the least over all places of the mode. */
+/* By linear programming (scipy 1.10, HiGHS): the least distance to a distribution that is convex up to a mode and
+ * concave behind it, the least over all places of the mode. */
 TEST(test_dips_by_linear_programming)
 {
     static const struct {
@@ -87,12 +87,12 @@ TEST(test_samples_of_placements)
     assert_near(out.series.placement_deviation, sqrt(500.0 / 3) / 25, 1e-12);
     assert_near(out.series.modes, 1, 0);
     assert_near(out.summary.value, 25, 1e-12);
-    /* What no process can know of itself is left. */
+    /* The deviation between processes is left. */
     assert_near(out.summary.ci_high, 25 * (1 + 1.959964 * SERIES_PROCESS), 1e-12);
     assert_near(series_own_half_width(&out.summary), 0, 1e-7);
 }
 
-/* What samples of a placement differ by shows in two of each. Before, all that samples differ by is in the interval. */
+/* Two samples of each placement show how they differ. Before, all differences are in the interval. */
 TEST(test_few_samples_of_each_placement)
 {
     double samples[48];
@@ -214,7 +214,7 @@ static double draw(struct source *source, size_t i)
     return 0;
 }
 
-/* What many samples of the source's placements would say: 0, but where these placements lie aside. */
+/* The mean of many samples of the source's placements: 0, but where these placements lie aside. */
 static double truth_of(const struct source *source)
 {
     enum { MANY = 400 * PLACEMENTS };
@@ -249,7 +249,7 @@ static bool covers(enum kind kind, uint64_t seed)
     return summary.ci_low <= truth && summary.ci_high >= truth;
 }
 
-/* Of the mean over the twelve placements, which every process takes in turn. */
+/* Coverage of the mean over the twelve placements, which every process takes in turn. */
 TEST(test_coverage_of_the_stopping_rule)
 {
     const enum kind kinds[] = {NORMAL, HEAVY, REGRESSIVE, PLACED};

@@ -8,7 +8,7 @@
 #include "table.h"
 #include "test.h"
 
-/* What show_result prints for a terminal of so many columns; the caller's, to free. */
+/* The output of show_result for a terminal of so many columns; the caller's, to free. */
 static char *shown(const struct result *result, int width, bool color)
 {
     char *text = NULL, columns[16];
