@@ -91,15 +91,6 @@ static enum status finish(struct one *one)
                      one->number, WIFSIGNALED(code) ? strsignal(WTERMSIG(code)) : "did not start");
 }
 
-static void close_one(struct one *one)
-{
-    free(one->words);
-    if (one->output)
-        fclose(one->output);
-    if (one->messages)
-        fclose(one->messages);
-}
-
 enum status run_beside(const struct run_options *options, const struct invocation *invocation, const uint32_t *devices,
                        size_t count)
 {
@@ -117,8 +108,13 @@ enum status run_beside(const struct run_options *options, const struct invocatio
     }
     for (size_t i = 0; all && i < count; i++)
         worst = status_worse(worst, finish(&all[i]));
-    for (size_t i = 0; all && i < count; i++)
-        close_one(&all[i]);
+    for (size_t i = 0; all && i < count; i++) {
+        free(all[i].words);
+        if (all[i].output)
+            fclose(all[i].output);
+        if (all[i].messages)
+            fclose(all[i].messages);
+    }
     free(all);
     child_signals_end();
     return worst;

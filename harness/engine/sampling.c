@@ -110,19 +110,14 @@ static void describe(const struct settling *settling, const struct cell_time *ti
     series_describe(time->samples_ns, count, max_noise * summary->value, settling->scratch, series);
 }
 
-/* How much of the cell's share of the time so many samples take: 1, all of it. */
-static double share_spent(const struct settling *settling, size_t count)
-{
-    return (double)count * settling->each / settling->ample_seconds;
-}
-
 /* Why sampling may stop for its series; STOP_NONE to go on. */
 static enum stop_reason series_stop(struct settling *settling, const struct cell_time *time,
                                     const struct engine_options *options, bool at_limit)
 {
     const size_t count = time->summary.count;
     const bool many = count >= MODES_ENOUGH;
-    const double share = share_spent(settling, count), max_noise = options->max_noise;
+    /* How much of the cell's share of the time the samples took: 1, all of it. */
+    const double share = (double)count * settling->each / settling->ample_seconds, max_noise = options->max_noise;
     struct series series;
     struct summary summary;
     double width, wider;

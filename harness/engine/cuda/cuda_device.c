@@ -21,22 +21,17 @@ void cuda_expect(struct cuda_device *device, double seconds)
     device->calls.suspect_count = 0;
 }
 
-/* More than a launch of the cell takes on any GPU: each step of a thread waits for DRAM, and an SM alone does all loads. */
-static double longest_ns(const struct cell *cell)
-{
-    static const double step_ns = 1000, load_ns = 1;
-    const double steps = 1.0 + workload_steps(cell->workload, cell->parameters);
-
-    return steps * (step_ns + load_ns * (double)cell->elements);
-}
-
 void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint32_t launches)
 {
     static const double bytes_per_second = 1e9; /* of a copy, at least */
+    static const double step_ns = 1000, load_ns = 1;
+    const double steps = 1.0 + workload_steps(cell->cell.workload, cell->cell.parameters);
+    /* More than a launch takes on any GPU: each step of a thread waits for DRAM, and an SM alone does all loads. */
+    const double longest_ns = steps * (step_ns + load_ns * (double)cell->cell.elements);
     const double streamed = 1.0 + workload_streamed(cell->cell.workload, cell->cell.parameters);
     const double bytes = streamed * sizeof(uint32_t) * (double)cell->cell.elements;
 
-    cuda_expect(device, 1e-9 * launches * longest_ns(&cell->cell) + bytes / bytes_per_second);
+    cuda_expect(device, 1e-9 * launches * longest_ns + bytes / bytes_per_second);
     device->calls.suspects[0] = (struct cuda_suspect){cell, CUDA_NO_READING};
     device->calls.suspect_count = 1;
 }

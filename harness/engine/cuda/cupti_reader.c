@@ -353,15 +353,6 @@ enum counter_status cupti_session_collect(struct cupti_session *session, const s
     return COUNTER_UNAVAILABLE;
 }
 
-/* CUPTI evaluates a metric in floating point from counts of several units: 1600000 may come as
- * 1600000.0000000002. What is that near to a whole number is that number. */
-static double without_rounding_error(double value)
-{
-    const double whole = round(value);
-
-    return fabs(value - whole) <= 1e-12 * fabs(whole) ? whole : value;
-}
-
 bool cupti_session_values(struct cupti_session *session, size_t range, struct counter_value *values)
 {
     const bool evaluated =
@@ -374,13 +365,16 @@ bool cupti_session_values(struct cupti_session *session, size_t range, struct co
 
     for (size_t i = 0; i < session->request.counters->count; i++) {
         const struct session_counter *counter = &session->counters[i];
-        const double read = evaluated ? session->metric_values[counter->slot] : NAN;
+        const double read = evaluated ? session->metric_values[counter->slot] : NAN, whole = round(read);
+        /* CUPTI evaluates a metric in floating point from counts of several units: 1600000 may come as
+         * 1600000.0000000002. A value that near to a whole number is that number. */
+        const double value = fabs(read - whole) <= 1e-12 * fabs(whole) ? whole : read;
         struct counter_value *out = &values[i];
 
         out->metric = counter->metric;
         out->status = counter->status;
         out->reason = counter->reason;
-        out->value = counter->status == COUNTER_OK ? without_rounding_error(read) : NAN;
+        out->value = counter->status == COUNTER_OK ? value : NAN;
         if (counter->status == COUNTER_OK && isnan(read)) {
             out->status = COUNTER_UNAVAILABLE;
             out->reason = "the hardware gave no value (MIG or vGPU shares this unit)";

@@ -32,21 +32,10 @@ static void refuse(struct probe_kernel *kernel, const char *what, uint32_t loads
              (unsigned)loads, class, kernel->loads[0] ? kernel->loads : "no load of any class");
 }
 
-/* All loads must be of the path's class, but for those that copy a table into shared memory. */
-static void check_path_loads(const struct path *path, uint32_t loads, const struct kernel_sass *sass,
-                             struct probe_kernel *kernel)
-{
-    for (size_t i = 0; sass->known && i < SASS_SEL; i++) {
-        const uint32_t wanted = strcmp(sass_names[i][SASS_WORD], path->sass) == 0 ? loads : 0;
-
-        if (image_class_loads(sass, (enum sass_class)i) != wanted && (path->unit != UNIT_SHARED || i != SASS_LDG))
-            refuse(kernel, path->name, loads, path->sass);
-    }
-}
-
 static void find_path_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t row)
 {
     const struct path *path = &paths[row];
+    const uint32_t loads = kind == PROBE_WALK ? LOADS_OF_WALK : PROBE_LOADS;
     struct cuda_probe_kernel *kernel = &probe->kernels[kind][row];
     struct kernel_sass sass;
     char prefix[128];
@@ -60,7 +49,13 @@ static void find_path_kernel(struct cuda_probe *probe, enum probe_kind kind, siz
                                                 : "the program has no such probe for this GPU");
         return;
     }
-    check_path_loads(path, kind == PROBE_WALK ? LOADS_OF_WALK : PROBE_LOADS, &sass, &kernel->found);
+    /* All loads must be of the path's class, but for those that copy a table into shared memory. */
+    for (size_t i = 0; sass.known && i < SASS_SEL; i++) {
+        const uint32_t wanted = strcmp(sass_names[i][SASS_WORD], path->sass) == 0 ? loads : 0;
+
+        if (image_class_loads(&sass, (enum sass_class)i) != wanted && (path->unit != UNIT_SHARED || i != SASS_LDG))
+            refuse(&kernel->found, path->name, loads, path->sass);
+    }
     /* The walk gets all of the L1 data cache. */
     if (kind == PROBE_WALK && path->unit != UNIT_SHARED)
         DRIVER_TRY(&probe->device, cuFuncSetAttribute, kernel->function,
