@@ -20,9 +20,9 @@ enum { INDENT = 2 };
 /* Prints a number; of several with one name, which the file has, their range. */
 static void print_numbers(int width, const struct outcome *outcome)
 {
-    const struct number *const end = outcome->numbers + outcome->number_count;
+    const struct number *const end = outcome->number_count ? outcome->numbers + outcome->number_count : NULL;
 
-    for (const struct number *one = outcome->numbers; one < end; one++) {
+    for (const struct number *one = outcome->numbers; one != end; one++) {
         const struct number *other = outcome->numbers;
         double low = one->value, high = one->value;
         size_t count = 0;

@@ -174,11 +174,10 @@ static int compare_keys(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* A key that the object has twice; NULL where there is none. In an object of few members each key is compared with each,
- * which is faster; in one of many the keys are sorted. */
+/* Finds a key that the object has twice; NULL where there is none. STATUS_ENVIRONMENT when out of memory. */
 static enum status find_repeated(const cJSON *object, const char *name, const char **repeated)
 {
-    enum { FEW = 16 };
+    enum { FEW = 32 };
     const size_t count = (size_t)cJSON_GetArraySize(object);
     const char *few[FEW], **keys = count > FEW ? malloc(count * sizeof(*keys)) : few;
     const cJSON *member;
@@ -187,19 +186,14 @@ static enum status find_repeated(const cJSON *object, const char *name, const ch
     *repeated = NULL;
     if (!keys)
         return log_memory("%s", name);
-    cJSON_ArrayForEach (member, object) {
-        for (size_t k = 0; count <= FEW && k < i; k++)
-            if (json_is_called(member, keys[k]))
-                *repeated = member->string;
+    cJSON_ArrayForEach (member, object)
         keys[i++] = member->string;
-    }
-    if (count > FEW) {
-        qsort(keys, count, sizeof(*keys), compare_keys);
-        for (i = 1; i < count; i++)
-            if (strcmp(keys[i - 1], keys[i]) == 0)
-                *repeated = keys[i];
+    qsort(keys, count, sizeof(*keys), compare_keys);
+    for (i = 1; i < count; i++)
+        if (strcmp(keys[i - 1], keys[i]) == 0)
+            *repeated = keys[i];
+    if (keys != few)
         free(keys);
-    }
     return STATUS_OK;
 }
 
