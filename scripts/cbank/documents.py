@@ -8,7 +8,7 @@ import math
 import os
 import re
 
-from .errors import Failure
+from .errors import Failure, printable
 
 # By the name in the schema of a document: its kind, and the file of the schema.
 KINDS = {f"cbank-{kind}": (kind, f"{kind}.schema.json") for kind in
@@ -39,7 +39,8 @@ class Document:
 
     @property
     def stem(self):
-        return self.name.removesuffix(".json")
+        """The name for files that are made of it: letters, digits, dots and hyphens."""
+        return stem_of(self.name)
 
     def wrong_part(self):
         """The first place where the content is not what its schema says, as a sentence; None where it is."""
@@ -50,6 +51,10 @@ class Document:
             return None
         text = found.message if len(found.message) < 200 else f"{found.message[:90]} ... {found.message[-100:]}"
         return f"{found.json_path}: {text}"
+
+
+def stem_of(name):
+    return re.sub(r"[^\w.-]+", "-", printable(name.removesuffix(".json"))).lstrip(".-") or "file"
 
 
 def schema_of(name):

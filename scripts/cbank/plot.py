@@ -147,10 +147,10 @@ def write(path, data):
         with open(f"{path}.tmp", "wb") as file:
             file.write(data)
         os.replace(f"{path}.tmp", path)
-    except OSError:
+    except OSError as error:
         if os.path.exists(f"{path}.tmp"):
             os.remove(f"{path}.tmp")
-        raise
+        raise Failure(f"cannot write {path}: {error.strerror}; free some space, or name another folder") from None
 
 
 def draw_page(task):

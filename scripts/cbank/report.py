@@ -9,7 +9,6 @@ documents. Two results of one GPU model are compared. Two chips or more stand be
 import argparse
 import itertools
 import os
-import re
 import shutil
 
 import jinja2
@@ -40,8 +39,7 @@ def labelled(found, folders):
     taken, made = set(), []
     for document in found:
         folder = os.path.dirname(document.path)
-        name = f"{os.path.basename(os.path.abspath(folder))}-{document.stem}" if folder in folders else document.stem
-        stem = re.sub(r"[^\w.-]+", "-", printable(name)).lstrip(".-") or "file"
+        stem = documents.stem_of(f"{os.path.basename(os.path.abspath(folder))}-{document.name}" if folder in folders else document.name)
         label = next(label for label in itertools.chain([stem], (f"{stem}-{i}" for i in itertools.count(2))) if label.casefold() not in taken)
         taken.add(label.casefold())
         with documents.blamed([document]):

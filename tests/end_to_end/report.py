@@ -288,6 +288,13 @@ class Inputs(Case):
         self.assertIn("h200/calibration.json is not shown", page.text) if "calibration" not in page.text else None
         self.assertEqual(page.rows("fact")["fact"], ["NVIDIA H200", "A100"])
 
+    def test_a_file_whose_name_is_no_text(self):
+        name = os.fsencode(self.folder) + b"/\xff\x1b[31m \n.json"
+        with open(name, "wb") as file:
+            file.write(read_bytes(RESULT))
+        self.assertEqual(self.report(os.fsdecode(name)).stdout, f"{self.path('page')}/index.html\n")
+        self.assertEqual(os.listdir(self.path("page/cells")), ["31m-.html"])
+
     def test_other_files_of_the_folder_stay(self):
         self.write("page/mine.txt", "mine")
         self.report(CARD)
