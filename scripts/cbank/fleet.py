@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The command fleet: says of a store which GPUs became slower, since when, and which did not answer.
+"""Say of a store which GPUs became slower, since when, and which did not answer.
 
-A night is a set of runs with no gap between the starts of two that follow each other. A GPU that ran several times in a
-night has a value in as many rounds of it. The last night is the one that is judged.
+STORE is a file that cbank ingest made; it is not changed. The last night is judged: who answered, what is not as on the other
+GPUs of a model, and which times changed against the past of the GPU. A change is told of the coarsest group that changed
+alike: all GPUs of a model, of a driver, of a VBIOS, of a node, or one. The exit code is 1 when a GPU is missing, replaced,
+slower, or differs. In place of any file that is written, - is standard output, and the table stays away.
 """
 
-import argparse
 import datetime
 import json
 import math
@@ -21,7 +22,7 @@ from .change_points import medians
 from .errors import FINDING, Failure, printable, say
 from .fleet_statistics import AGAINST, LEVELS, PAST, PEERS, Limits, find, judge, members_of
 from .noise import Known, error_within
-from .store import open_to_read, read_time, whole, write_time
+from .store import command_line, open_to_read, read_time, whole, write_time
 
 HOUR_MS, DAY_MS = 3600_000, 86400_000
 CLOCK_SLACK_MS = 600_000
@@ -34,11 +35,6 @@ REGIMES = ("hot", "cold")
 # Kinds of findings, in the order of the report, and whether they make the exit code 1.
 KINDS = {"missing": True, "replaced": True, "failed": True, "counter": True, "geometry": True, "slower": True, "apart": True,
          "faster": False, "moved": False, "added": False}
-
-DETAILS = """STORE is a file that cbank ingest made; it is not changed. The last night is judged: who answered, what is not as on the other
-GPUs of a model, and which times changed against the past of the GPU. A change is told of the coarsest group that changed
-alike: all GPUs of a model, of a driver, of a VBIOS, of a node, or one. The exit code is 1 when a GPU is missing, replaced,
-slower, or differs. In place of any file that is written, - is standard output, and the table stays away."""
 
 
 @dataclass
@@ -105,7 +101,8 @@ def place(host, slot):
 
 
 class Fleet:
-    """Many GPUs of a store, night by night.
+    """Many GPUs of a store, night by night. No gap is between the starts of runs of a night. A GPU that ran several times in a night
+    has a value in as many rounds of it.
 
     Arrays have an element for each run, in the order of starts: run_id, started, setup, gpu, night, round, model, member."""
 
@@ -632,8 +629,7 @@ def document(verdict):
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(prog="cbank fleet", description="Say of a store which GPUs became slower, since when, and which did not answer.",
-                                     epilog=DETAILS, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line("fleet", __doc__)
     percent = text.in_limits(0.001, 1000, "percent")
     parser.add_argument("store", metavar="STORE", help="a file that cbank ingest made")
     parser.add_argument("--baseline", metavar="DRIVER|DATE", help="hold GPUs against their runs with this driver, or until this date (2026-01-31, or"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The command forget: takes a run out of a store."""
+"""Take a run out of a store, for good.
 
-import argparse
+RUN is the name of its file, or the first digits of its hash. Its times and counters are deleted. The store keeps which run
+it was, when and why it went; cbank history says so, and cbank ingest does not take the file again.
+"""
+
 
 from .errors import Failure, printable
-from .store import Writer, is_store, not_a_store, open_to_write, whole, write_time
+from .store import Writer, command_line, is_store, not_a_store, open_to_write, whole, write_time
 
 DIGITS_LEAST = 6  # of a hash that names a run
-
-DETAILS = """RUN is the name of its file, or the first digits of its hash. Its times and counters are deleted. The store keeps which run
-it was, when and why it went; cbank history says so, and cbank ingest does not take the file again."""
 
 
 def find(store, path, name):
@@ -26,8 +26,7 @@ def find(store, path, name):
 
 
 def main(words):
-    parser = argparse.ArgumentParser(prog="cbank forget", description="Take a run out of a store, for good.", epilog=DETAILS,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line("forget", __doc__)
     parser.add_argument("store", metavar="STORE", help="a file that cbank ingest made")
     parser.add_argument("run", metavar="RUN", help="a run of it")
     parser.add_argument("--why", metavar="TEXT", help="the reason, which the store keeps")

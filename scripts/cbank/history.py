@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The command history: a line a run, or the series of cells, and since when their levels changed.
+"""Print one line a run, or the series of cells, and since when levels changed.
 
-A series is a cell on a GPU with an engine. Points are columns: one array for each thing that is known of them.
+PATH is a result, a folder of them, or a store. Below the runs stand the levels that changed: since which run, on which GPU,
+in which cell, by how much. The driver, the VBIOS or the code that changed at the same time is named. A level holds for
+two runs at least. Runs that cbank forget took out of a store are listed.
 """
 
-import argparse
 import difflib
 import fnmatch
 import json
@@ -19,16 +20,12 @@ from .change_points import compress, levels, partition
 from .errors import Failure, printable, say
 from .ingest import add_all, files_of
 from .noise import Known, Noise
-from .store import CALIBRATION, Writer, is_store, open_in_memory, open_to_read, read_file, take, whole, write_time
+from .store import CALIBRATION, Writer, command_line, is_store, open_in_memory, open_to_read, read_file, take, whole, write_time
 
 DOUBTFUL = {"unstable", "multimodal", "shared"}  # flags of a time that nothing is concluded from
 RUNS_OF_A_LEVEL = 2
 CONFIDENCE = 0.95
 RUN_TEXTS = ("uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios")
-
-DETAILS = """PATH is a result, a folder of them, or a store. Below the runs stand the levels that changed: since which run, on which GPU,
-in which cell, by how much. The driver, the VBIOS or the code that changed at the same time is named. A level holds for
-two runs at least. Runs that cbank forget took out of a store are listed."""
 
 
 def natural(identity):
@@ -399,8 +396,7 @@ def csv_rows(view):
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(prog="cbank history", description="Print one line a run, or the series of cells, and since when levels changed.",
-                                     epilog=DETAILS, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line("history", __doc__)
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a folder of results or a store")
     parser.add_argument("--cell", metavar="CELL", help="the series of this cell, by its identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names")
     parser.add_argument("--calibration", metavar="FILE", help="how much cells differ between processes here, from cbank calibrate")

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""The command ingest: puts results, and calibrations, into a store."""
+"""Put results into a store, an SQLite file for questions over time.
 
-import argparse
+PATH is a result or a calibration, or a folder: then all *.json files in it and in its folders are taken. Other documents
+of cbank are passed over. A file that is in already is known by the hash of its content, and changes nothing. The exit
+code is 2 when a file was refused; the others are in. Several commands may write to one store at once.
+"""
+
 import os
 import sys
 
 from .errors import USAGE, Failure, printable, say
-from .store import Refused, Writer, open_to_write, read_file, take, whole
+from .store import Refused, Writer, command_line, open_to_write, read_file, take, whole
 
 FILES_A_TRANSACTION = 64
 WORDS = ("new", "known", "refused", "forgotten", "other")  # what becomes of a file, in the order of the counts
 ALWAYS = 3  # counts that are printed though they are 0
-
-DETAILS = """PATH is a result or a calibration, or a folder: then all *.json files in it and in its folders are taken. Other documents
-of cbank are passed over. A file that is in already is known by the hash of its content, and changes nothing. The exit
-code is 2 when a file was refused; the others are in. Several commands may write to one store at once."""
 
 
 def files_of(path, deep=True):
@@ -81,8 +81,7 @@ def add_all(store, paths, told=lambda outcome, path: None):
 
 
 def main(words):
-    parser = argparse.ArgumentParser(prog="cbank ingest", description="Put results into a store, an SQLite file for questions over time.",
-                                     epilog=DETAILS, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line("ingest", __doc__)
     parser.add_argument("store", metavar="STORE", help="an SQLite file, which is made where there is none")
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a calibration or a folder")
     parser.add_argument("--list", action="store_true", help="print what became of each file, once it is in")

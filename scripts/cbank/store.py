@@ -4,6 +4,7 @@
 store.sql is the schema. A run's key is the hash of its file's content, a cell's key is its identity.
 """
 
+import argparse
 import contextlib
 import datetime
 import hashlib
@@ -31,6 +32,12 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z")
 
 class Refused(Failure):
     """A file that cannot go into a store."""
+
+
+def command_line(name, description):
+    """The parser of a command about stores."""
+    return argparse.ArgumentParser(prog=f"cbank {name}", description=description, epilog="Exit codes: 0 done, nothing is worse; 1 a finding;"
+                                   " 2 usage, I/O or malformed input; 3 a package of Python is missing.")
 
 
 def read_time(text):

@@ -2,13 +2,13 @@
 """Tables, numbers and files of the commands that print: as text, Markdown or CSV."""
 
 import argparse
+import contextlib
 import csv
 import io
 import math
 import os
 import shutil
 import sys
-import tempfile
 import textwrap
 from collections import namedtuple
 
@@ -166,21 +166,15 @@ def write(path, text):
     if path == "-":
         sys.stdout.write(text)
         return
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return
+    plain = os.path.isfile(path) or not os.path.exists(path)
+    written = f"{path}.tmp" if plain else path  # a pipe or a device is written to as it is
     try:
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=os.path.dirname(path) or ".")
-    except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror}") from error
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
+        with open(written, "w", encoding="utf-8") as file:
             file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
+        if plain:
+            os.replace(written, path)
     except OSError as error:
-        os.unlink(temporary)
+        if plain:
+            with contextlib.suppress(OSError):
+                os.unlink(written)
         raise Failure(f"cannot write {path}: {error.strerror}") from error
