@@ -127,6 +127,7 @@ static bool stays_in_l2(const struct cuda_chain *chain, double share)
  * launches that fill L2 themselves never are. */
 static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_ns, double sample_ns)
 {
+    const bool kept = launches > 0;
     const double longer_ns = fmin(LAUNCHES_LEAST * launch_ns, LONGER * sample_ns);
     const bool stays = stays_in_l2(chain, 1), alone = launch_ns >= alone_ns && !stays;
     double wanted, ticks;
@@ -146,6 +147,8 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
     wanted = launch_ns < reference_ns && launches < 2 * DRAW_LAUNCHES ? fmin(SHORT_DRAWS, launches / SHORT_DRAWS)
                                                                       : launches / DRAW_LAUNCHES;
     chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, fmin(wanted, ticks / DRAW_TICKS)));
+    while (kept && launches % chain->draws) /* draws have equal launches, and the sum is kept */
+        chain->draws--;
     chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
     chain->reference = launch_ns < long_ns ? launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES) : 0;
     chain->lead_in = alone ? 0 : launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
@@ -294,8 +297,7 @@ static void take_sample(struct cuda_sampling *sampling, const struct engine_opti
     struct settling *settling = &sampling->settling;
     struct cell_time *time = &sampling->result->time;
 
-    /* A cell that has settled stays so. An empty kernel that was interrupted can make a time negative: that says
-     * nothing. */
+    /* A cell that has settled stays so. An empty kernel that was interrupted can make a time negative: it says nothing. */
     sampling->astray |= !counts || ns <= 0 || settling->stop != STOP_NONE;
     if (sampling->astray)
         return;
@@ -428,7 +430,6 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
  * one that a fault is to hit. Returns the number of turns, at most one for each item. */
 static size_t choose_round(struct cuda_timing *timing)
 {
-    const bool faulty = awaits_fault(timing);
     size_t chosen = 0, items;
 
     timing->unsettled = 0;
@@ -436,7 +437,7 @@ static size_t choose_round(struct cuda_timing *timing)
         const bool unsettled = is_unsettled(&timing->samplings[i]);
 
         timing->unsettled += unsettled;
-        if (unsettled || (faulty && i == FAULT_ITEM && !timing->samplings[i].done))
+        if (unsettled || (awaits_fault(timing) && i == FAULT_ITEM && !timing->samplings[i].done))
             timing->order[chosen++] = i;
     }
     items = chosen;
