@@ -34,12 +34,11 @@ enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t li
 
     *cache = (struct cache){0};
     if (capacity_bytes == 0 || set_bytes == 0 || capacity_bytes % set_bytes != 0)
-        return log_error(STATUS_USAGE,
-                         "a cache of %u bytes cannot have %u ways of %u-byte lines; correct the card's level",
-                         capacity_bytes, ways, line_bytes);
+        return log_error(STATUS_USAGE, "a cache of %u bytes cannot have %u ways of %u-byte lines", capacity_bytes, ways,
+                         line_bytes);
     if (replacement == CACHE_TREE && ways & (ways - 1))
-        return log_error(STATUS_USAGE, "%s takes a power of two of ways, not %u; correct the card's level",
-                         cache_replacement_names[replacement], ways);
+        return log_error(STATUS_USAGE, "%s takes a power of two of ways, not %u", cache_replacement_names[replacement],
+                         ways);
 
     cache->replacement = replacement;
     cache->line_bytes = line_bytes;
@@ -56,21 +55,6 @@ enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t li
     return STATUS_OK;
 }
 
-void cache_turn_from(uint8_t *turns, uint32_t ways, uint32_t place)
-{
-    for (uint32_t node = ways + place; node > 1; node /= 2)
-        turns[node / 2] = !(node & 1);
-}
-
-uint32_t cache_led_to(const uint8_t *turns, uint32_t ways)
-{
-    uint32_t node = 1;
-
-    while (node < ways)
-        node = 2 * node + turns[node];
-    return node - ways;
-}
-
 /* The lowest place with this mark; `ways` where there is none. */
 static uint32_t lowest(const uint8_t *marks, uint32_t ways, uint8_t mark)
 {
@@ -79,14 +63,15 @@ static uint32_t lowest(const uint8_t *marks, uint32_t ways, uint8_t mark)
     return found ? (uint32_t)(found - marks) : ways;
 }
 
-/* Marks, after an access to the place. */
+/* Marks places after an access to one. */
 static void mark(const struct cache *cache, uint8_t *marks, uint32_t place, bool hit)
 {
     const uint32_t ways = cache->ways;
 
     switch (cache->replacement) {
     case CACHE_TREE:
-        cache_turn_from(marks, ways, place);
+        for (uint32_t node = ways + place; node > 1; node /= 2) /* each turns away from the place */
+            marks[node / 2] = !(node & 1);
         break;
     case CACHE_BITS:
         marks[place] = 1;
@@ -112,7 +97,7 @@ static void mark(const struct cache *cache, uint8_t *marks, uint32_t place, bool
     }
 }
 
-/* The place of a full set whose line goes, where that does not follow from when lines were used. */
+/* The place of a full set whose line goes, by its marks. */
 static uint32_t goes_from(struct cache *cache, size_t set)
 {
     const uint32_t ways = cache->ways;
@@ -121,7 +106,9 @@ static uint32_t goes_from(struct cache *cache, size_t set)
 
     switch (cache->replacement) {
     case CACHE_TREE:
-        return cache_led_to(marks, ways);
+        for (place = 1; place < ways;)
+            place = 2 * place + marks[place];
+        return place - ways;
     case CACHE_NRU:
         if (lowest(marks, ways, 0) == ways)
             memset(marks, 0, ways);
@@ -160,7 +147,6 @@ bool cache_lookup(struct cache *cache, uint64_t address)
                 line->used = cache->clock;
             else
                 mark(cache, &cache->marks[first], (uint32_t)(line - set), true);
-            cache->hits++;
             return true;
         }
         if (line->used < goes->used)
@@ -171,27 +157,7 @@ bool cache_lookup(struct cache *cache, uint64_t address)
         mark(cache, &cache->marks[first], (uint32_t)(goes - set), false);
     }
     *goes = (struct cache_line){.number = number, .used = cache->replacement > CACHE_FIFO ? 1 : cache->clock};
-    cache->misses++;
     return false;
-}
-
-void cache_copy(struct cache *to, const struct cache *from)
-{
-    const size_t places = (size_t)from->sets * from->ways;
-
-    memcpy(to->lines, from->lines, places * sizeof(*to->lines));
-    memcpy(to->marks, from->marks, places * sizeof(*to->marks));
-    memcpy(to->hands, from->hands, from->sets * sizeof(*to->hands));
-    to->random = from->random;
-}
-
-bool cache_same(const struct cache *a, const struct cache *b)
-{
-    const size_t places = (size_t)a->sets * a->ways;
-
-    return memcmp(a->lines, b->lines, places * sizeof(*a->lines)) == 0 &&
-           memcmp(a->marks, b->marks, places * sizeof(*a->marks)) == 0 &&
-           memcmp(a->hands, b->hands, a->sets * sizeof(*a->hands)) == 0 && a->random == b->random;
 }
 
 void cache_clear(struct cache *cache)
@@ -200,8 +166,6 @@ void cache_clear(struct cache *cache)
     memset(cache->marks, 0, (size_t)cache->sets * cache->ways * sizeof(*cache->marks));
     memset(cache->hands, 0, cache->sets * sizeof(*cache->hands));
     cache->clock = 0;
-    cache->hits = 0;
-    cache->misses = 0;
 }
 
 void cache_close(struct cache *cache)

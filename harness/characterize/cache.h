@@ -36,7 +36,6 @@ struct cache {
     uint32_t sets;
     uint32_t ways;
     uint64_t clock; /* lookups so far: the age of lines */
-    uint64_t hits, misses;
     struct cache_line *lines; /* sets x ways, owned */
     /* sets x ways, owned: marks of places; of CACHE_TREE, at node n of a set, from 1, whether it leads right. */
     uint8_t *marks;
@@ -53,18 +52,7 @@ enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t li
 /* Looks up the line of byte `address`, fills it on a miss. Returns true on a hit. */
 bool cache_lookup(struct cache *cache, uint64_t address);
 
-/* The tree of one set: the nodes on the way to a place lead elsewhere from now on, and the place that they lead to. */
-void cache_turn_from(uint8_t *turns, uint32_t ways, uint32_t place);
-uint32_t cache_led_to(const uint8_t *turns, uint32_t ways);
-
-/* Makes a cache of the same geometry and replacement hold what the other holds; counts and the age of lookups stay. */
-void cache_copy(struct cache *to, const struct cache *from);
-
-/* Whether two such caches hold the same, so that both answer alike whatever is looked up next. Of CACHE_LRU and CACHE_FIFO ages
- * are compared, too, which differ where lookups were made: then false, though they may. */
-bool cache_same(const struct cache *a, const struct cache *b);
-
-/* Forgets all lines and counts; what is random goes on. */
+/* Forgets all lines; what is random goes on. */
 void cache_clear(struct cache *cache);
 
 /* Releases; accepts a zeroed struct. */

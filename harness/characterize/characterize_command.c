@@ -31,10 +31,10 @@ static const struct option_row rows[] = {
     {.name = "json", .argument = "FILE",
      .help = "where everything goes that was measured, - for stdout (default characterization.json)",
      .kind = &option_text, MEMBER(json_path), .fallback = "characterization.json"},
-    {.name = "card", .argument = "CARD", .help = "card that --new-card takes the other values from: a file, or a name of cbank list cards (default h200)",
+    {.name = "card", .argument = "CARD", .help = "card of the same chip that --new-card takes other numbers from: a file, or a name of cbank list cards (default: the one of the chip)",
      .kind = &option_text, MEMBER(card_path)},
     {.name = "new-card", .argument = "FILE",
-     .help = "write a card of the chip: what was found, and for the rest the values of --card",
+     .help = "write a card of the chip: what was measured, what the driver says, and numbers of --card",
      .kind = &option_text, MEMBER(new_card_path)},
     {.name = "patience", .argument = "SECONDS", .help = "give the GPU so long beyond what a call takes (default 120)",
      .kind = &option_number, MEMBER(patience_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
@@ -81,9 +81,9 @@ static enum status write_card(const struct characterize_options *options, const 
     if (status == STATUS_OK)
         status = json_write(options->new_card_path, card);
     if (status == STATUS_OK && !options->quiet && written)
-        printf("card %s: %zu numbers characterized, %zu of the device, %zu of the card of %s, %zu not known\n",
-               options->new_card_path, tally.characterized, tally.device, tally.base,
-               tally.base_name[0] ? tally.base_name : "another chip", tally.unknown);
+        printf(
+            "card %s: %zu numbers characterized, %zu of the device, %zu of another card of the chip, %zu not known\n",
+            options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
     cJSON_Delete(card);
     return status;
 }
