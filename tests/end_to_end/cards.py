@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""End-to-end tests of chip cards: the committed ones, and those that characterize makes."""
+
+import glob
+import hashlib
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import jsonschema
+
+from characterize import CBANK, RECORDED, Case, change_answers
+from common import ROOT, read_bytes, read_json
+
+CARDS = {os.path.basename(path).removesuffix(".json"): path for path in sorted(glob.glob(os.path.join(ROOT, "results/cards/*.json")))}
+MEASURED = ("h100", "h200")
+HEAD = ("name", "chip", "cc_major", "cc_minor", "model")
+
+
+def valid(card):
+    jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/card.schema.json"))).validate(card)
+    return card
+
+
+def another_chip(record):
+    """The base card in the program is of another chip then, and says nothing."""
+    record["device"].update(name="NVIDIA A100", compute_capability="8.0", chip=None)
+
+
+def known(card):
+    return {key for key, entry in card["model"].items() if entry}
+
+
+class Committed(unittest.TestCase):
+    def test_cards_are_valid_and_name_files_that_are_there(self):
+        for name, path in CARDS.items():
+            with self.subTest(name):
+                card = valid(read_json(path))
+                for short, file in card["evidence"].items():
+                    self.assertEqual(hashlib.sha256(read_bytes(os.path.join(ROOT, file["file"]))).hexdigest(), file["sha256"])
+                    self.assertTrue(file["sha256"].startswith(short))
+                for key, entry in card["model"].items():
+                    if entry:
+                        self.assertTrue(entry["low"] <= entry["value"] <= entry["high"], key)
+                        for file in entry.get("evidence", []):
+                            self.assertTrue(file in card["evidence"] or os.path.exists(os.path.join(ROOT, file)), file)
+
+    def test_all_are_in_the_program(self):
+        done = subprocess.run([CBANK, "list", "cards", "--json"], capture_output=True, text=True, check=True, timeout=60)
+        self.assertEqual({row["name"] for row in json.loads(done.stdout)}, set(CARDS))
+
+
+class Made(Case):
+    def make(self, path, *words):
+        """The card that characterize makes of a record, and the last line that it prints."""
+        said = self.cbank("--replay", path, "--json", "again.json", "--new-card", "card.json", *words).stdout
+        return valid(read_json(os.path.join(self.folder, "card.json"))), " ".join(said.split())
+
+    def test_committed_cards_of_measured_chips_are_made_again(self):
+        for name in MEASURED:
+            with self.subTest(name):
+                made, said = self.make(os.path.join(ROOT, f"results/characterizations/{name}.json"))
+                card = read_json(CARDS[name])
+                self.assertEqual({key: made[key] for key in HEAD}, {key: card[key] for key in HEAD})
+                self.assertEqual(list(made["evidence"]), list(card["evidence"]))
+                self.assertRegex(said, "7 numbers characterized, 7 of the device, 10 of another card of the chip, 0 not known$")
+
+    def test_a_chip_without_a_card_has_what_was_measured(self):
+        made, said = self.make(self.record(another_chip))
+        self.assertRegex(said, "7 numbers characterized, 7 of the device, 0 of another card of the chip, 10 not known$")
+        self.assertEqual((made["name"], made["chip"], made["cc_major"], made["cc_minor"]), ("A100", None, 8, 0))
+        self.assertEqual({entry["from"] for entry in made["model"].values() if entry}, {"characterized", "device"})
+        # The card serves as the other card of the chip, too.
+        os.rename(os.path.join(self.folder, "card.json"), os.path.join(self.folder, "first.json"))
+        again, said = self.make(os.path.join(self.folder, "record.json"), "--card", "first.json")
+        self.assertEqual(again, made)
+
+    def test_a_number_that_an_experiment_does_not_give_is_not_made_up(self):
+        """Faults: costs by line, a path whose cost grows on no line, a first level whose geometry is not known."""
+        whole = known(self.make(self.record(another_chip))[0])
+        for key, pattern, change in (
+                ("constant_address_cycles", r"^stream constant distinct (2|4|8|16|32) stride 4 .*iterations 69",
+                 lambda numbers: [numbers[0] * 20] * len(numbers)),
+                ("constant_l1_bytes", r"^walk constant ", lambda numbers: [40] * len(numbers))):
+            with self.subTest(key):
+                def plant(record, pattern=pattern, change=change):
+                    another_chip(record)
+                    self.assertGreater(change_answers(record, pattern, change), 0)
+
+                path = self.record(plant)
+                done = subprocess.run([CBANK, "characterize", "--quiet", "--replay", path, "--json", "again.json", "--new-card",
+                                       "card.json"], capture_output=True, text=True, cwd=self.folder, check=False, timeout=60)
+                if done.returncode == 2:  # other answers lead to questions that the record has none to
+                    self.assertIn("has no answer to", done.stderr)
+                    continue
+                self.assertEqual(whole - known(read_json(os.path.join(self.folder, "card.json"))), {key})
+
+    def test_a_slower_load_is_a_slower_number(self):
+        pattern = "^chain global_l2 distinct 1 stride 4 warps 1 iterations 69 "
+        made, _ = self.make(self.record(lambda record: change_answers(record, pattern, lambda n: [one + 10240 for one in n])))
+        self.assertAlmostEqual(made["model"]["l2_latency_cycles"]["value"],
+                               read_json(CARDS["h200"])["model"]["l2_latency_cycles"]["value"] + 10, places=3)
+
+    def test_json_to_stdout_is_json_alone(self):
+        done = self.cbank("--quiet", "--replay", RECORDED, "--json", "-", "--new-card", "card.json")
+        self.assertEqual(json.loads(done.stdout)["schema"]["name"], "cbank-characterization")
+
+    def test_what_is_wrong_is_said_before_anything_is_measured(self):
+        record = self.record(lambda record: None)
+        with open(os.path.join(self.folder, "bad.json"), "w", encoding="utf-8") as file:
+            file.write(re.sub(r'("sm_count": \{"value": )132', r"\g<1>0", open(CARDS["h200"], encoding="utf-8").read()))
+        for words, said in ((["--card", "h200"], "--new-card"), (["--new-card", "card.json", "--card", "none.json"], "none.json"),
+                            (["--new-card", "card.json", "--card", "bad.json"], "sm_count"),
+                            (["--new-card", "no/card.json"], "card.json")):
+            with self.subTest(said):
+                done = self.cbank("--quiet", "--replay", record, "--json", "again.json", *words, status=2)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertFalse(os.path.exists(os.path.join(self.folder, "card.json")))
+
+
+if __name__ == "__main__":
+    unittest.main()
