@@ -11,8 +11,8 @@ enum { GRAIN_BYTES = 256 };
 
 static const char unit[] = "cycles, the clock's own included";
 static const char sharing_method[] =
-    "one SM loads every line. Then the others, one after the other, time a first load, each of a line of its own; "
-    "shared: nearer to the latency of the second level than to that of the third";
+    "one SM loads every line. Then the others, one after the other, time a first load, each of a line of its own. "
+    "Shared: nearer to the latency of the second level than to that of the third";
 static const char spread_method[] =
     "median of an SM's first loads of lines that the others brought, one line each; least, middle and greatest over the SMs";
 

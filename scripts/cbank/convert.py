@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""`cbank convert`: results and cards in the formats of other tools.
+"""`cbank convert`: results and characterizations in the formats of other tools.
 
   gbench        JSON of Google Benchmark, for its tools/compare.py: an entry a sample, then aggregates of each cell
   bmf           Bencher Metric Format v0: the time and the counters of each cell; of several results the median and the range
   otava         CSV for Apache Otava: a row a result in the order of time, a column a cell
   otava_config  the YAML that Otava reads beside it; it expects the CSV in cbank.csv
   kernel_tuner  T4 results of Kernel Tuner, schema 1.0.0: a configuration a cell, times in ms
-  accelsim      of a card: options of Accel-Sim and GPGPU-Sim about constants, for their tuner
+  accelsim      of a characterization: options of Accel-Sim and GPGPU-Sim about constants, for their tuner
 
 CSV and JSON lines of results are printed by `cbank export`.
 """
@@ -192,28 +192,41 @@ REPLACEMENTS = {"LRU": "L", "FIFO": "F"}
 WARP_BYTES = 128  # that a load of 4 bytes by each thread of a warp delivers
 
 
-def quoted(card, name, level=None, experiment=None):
-    """What the card quotes of the constant path: the first entry of that name that has a value; None without one."""
-    for entry in [*card["numbers"], *card["verdicts"]]:
+def entries(content):
+    """Numbers, findings of levels and groups of a characterization: dicts with experiment, path, name and value."""
+    for experiment in content["experiments"]:
+        of = {"experiment": experiment["name"], "path": experiment["path"]}
+        yield from ({**of, **entry} for entry in experiment["numbers"])
+        for level, found in enumerate((experiment.get("geometry") or {"levels": []})["levels"], 1):
+            yield from ({**of, "name": name, "level": level, **entry} for name, entry in found.items()
+                        if isinstance(entry, dict) and name != "replacement")
+            yield {**of, "name": "replacement", "level": level, **found["replacement"], "value": found["replacement_name"]}
+        if experiment.get("groups"):
+            yield {**of, "name": "largest_group", "value": max(map(len, experiment["groups"]))}
+
+
+def quoted(content, name, level=None, experiment=None):
+    """What is said of the constant path: the first entry of that name that has a value; None without one."""
+    for entry in entries(content):
         if entry["name"] == name and entry.get("level") == level and entry["value"] is not None and \
                 entry["path"].startswith("constant") and experiment in (None, entry["experiment"]):
             return entry
     return None
 
 
-def accelsim(card):
+def accelsim(content):
     """Their tuner puts each line that begins with '-' in the place of that key of its template.
 
-    -gpgpu_const_cache:l1 is N:SETS:LINE:WAYS,REPLACEMENT; a value that the card does not know is a comment."""
-    name = printable(card["name"])
+    -gpgpu_const_cache:l1 is N:SETS:LINE:WAYS,REPLACEMENT; a value that is not known is a comment."""
+    name = printable(content["device"]["name"].removeprefix("NVIDIA "))
     second = [f"{text} {'not known' if entry is None else entry['value']}" for text, entry in (
-        ("bytes", quoted(card, "capacity_bytes", 2)), ("line", quoted(card, "line_bytes", 2)),
-        ("SMs that share it", quoted(card, "largest_group")))]
+        ("bytes", quoted(content, "capacity_bytes", 2)), ("line", quoted(content, "line_bytes", 2)),
+        ("SMs that share it", quoted(content, "largest_group")))]
     return "\n".join([
-        f"# Constants of {name} for Accel-Sim and GPGPU-Sim, by cbank from a card.", f"Device Name = NVIDIA {name}",
-        "", "# The L1 constant cache.", *first_level(card), "", "# Some constants miss. So do some instructions, whose cache is the template's.",
+        f"# Constants of {name} for Accel-Sim and GPGPU-Sim, by cbank from a characterization.", f"Device Name = NVIDIA {name}",
+        "", "# The L1 constant cache.", *first_level(content), "", "# Some constants miss. So do some instructions, whose cache is the template's.",
         "-gpgpu_perfect_inst_const_cache 0", f"-gpgpu_cache:il1 {INSTRUCTIONS}",
-        "", "# Loads of constants by the uniform datapath; this line goes into trace.config.", *uniform(card),
+        "", "# Loads of constants by the uniform datapath; this line goes into trace.config.", *uniform(content),
         "", "# The format has no place for:", f"#   an L1.5 constant cache: {', '.join(second)}",
         "#   tree pseudo-LRU; sets that a kernel swaps; a latency of constant loads of its own"]) + "\n"
 
@@ -222,25 +235,25 @@ def origin_line(what, entry):
     return f"#   {what}: {printable(', '.join(str(entry[key]) for key in ('experiment', 'method', 'reason') if entry.get(key)))}"
 
 
-def first_level(card):
-    found = [quoted(card, name, 1) for name in ("capacity_bytes", "line_bytes", "ways")]
+def first_level(content):
+    found = [quoted(content, name, 1) for name in ("capacity_bytes", "line_bytes", "ways")]
     if None in found:
-        return ["# No line for -gpgpu_const_cache:l1: the card does not know capacity, line and ways."]
+        return ["# No line for -gpgpu_const_cache:l1: the characterization does not know capacity, line and ways."]
     size, line, ways = (number(entry["value"]) for entry in found)
-    replacement = quoted(card, "replacement", 1)
+    replacement = quoted(content, "replacement", 1)
     lines = [origin_line(*pair) for pair in zip(("capacity", "line", "ways", "replacement"), [*found, replacement], strict=True) if pair[1]]
     named = replacement["value"] if replacement else "nothing of replacement"
     if named not in REPLACEMENTS:
-        lines.append(f"#   The card says {printable(named)}, which cannot be said there: L is the nearest.")
+        lines.append(f"#   cbank characterize says {printable(named)}, which cannot be said there: L is the nearest.")
     return [*lines, "#   The fields after the replacement are those of the template: nothing is known of them.",
             f"-gpgpu_const_cache:l1 N:{size // (line * ways)}:{line}:{ways},{REPLACEMENTS.get(named, 'L')}:{CACHE_REST}"]
 
 
-def uniform(card):
-    latency = quoted(card, "latency", experiment="latency_constant_uniform")
-    rate = quoted(card, "broadcast_bandwidth", experiment="throughput_constant_uniform")
+def uniform(content):
+    latency = quoted(content, "latency", experiment="latency_constant_uniform")
+    rate = quoted(content, "broadcast_bandwidth", experiment="throughput_constant_uniform")
     if not latency or not rate:
-        return ["# No line for -trace_opcode_latency_initiation_spec_op_4: the card does not know latency and rate."]
+        return ["# No line for -trace_opcode_latency_initiation_spec_op_4: the characterization does not know latency and rate."]
     cycles = WARP_BYTES / number(rate["value"])
     return [origin_line("latency", latency), origin_line("initiation", rate),
             f"#   {cycles:.3g} cycles a load; there it is whole cycles, one at least.",
@@ -251,23 +264,23 @@ def uniform(card):
 
 # By name: what makes the text, and the kind of document that it is made of.
 FORMATS = {"gbench": (gbench, "result"), "bmf": (bmf, "result"), "otava": (otava, "result"),
-           "otava_config": (otava_config, "result"), "kernel_tuner": (kernel_tuner, "result"), "accelsim": (accelsim, "card")}
+           "otava_config": (otava_config, "result"), "kernel_tuner": (kernel_tuner, "result"), "accelsim": (accelsim, "characterization")}
 
 
 def main(words):
     parser = argparse.ArgumentParser(prog="cbank convert", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--to", required=True, choices=FORMATS, metavar="FORMAT", help=f"one of {', '.join(FORMATS)}")
-    parser.add_argument("files", metavar="FILE", nargs="+", help="results, folders of results, or one card")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="results, folders of results, or one characterization")
     asked = parser.parse_args(words)
     make, kind = FORMATS[asked.to]
     found, _ = documents.read_all(asked.files)
     chosen = [document for document in found if document.kind == kind]
     others = [document for document in found if document.kind != kind and document.path in asked.files]
-    if others or not chosen or kind == "card" and len(chosen) > 1:
-        raise Failure(f"{(others or found)[0].path} is not a {kind}: --to {asked.to} takes {'one card' if kind == 'card' else 'results'}"
-                      if others or not chosen else f"--to {asked.to} takes one card, and {len(chosen)} were named")
+    if others or not chosen or kind != "result" and len(chosen) > 1:
+        raise Failure(f"{(others or found)[0].path} is not a {kind}: --to {asked.to} takes {f'one {kind}' if kind != 'result' else 'results'}"
+                      if others or not chosen else f"--to {asked.to} takes one {kind}, and {len(chosen)} were named")
     with documents.blamed(chosen):
         contents = [document.content for document in chosen]
-        text = make(contents[0] if kind == "card" else Catalogue(contents))
+        text = make(contents[0] if kind != "result" else Catalogue(contents))
     sys.stdout.write(text)
     return 0

@@ -111,7 +111,7 @@ class Made(Case):
     def test_what_is_wrong_is_said_before_anything_is_measured(self):
         record = self.record(lambda record: None)
         with open(os.path.join(self.folder, "bad.json"), "w", encoding="utf-8") as file:
-            file.write(re.sub(r'("sm_count": \{"value": )132', r"\g<1>0", open(CARDS["h200"], encoding="utf-8").read()))
+            file.write(re.sub(r'("sm_count": \{"value": )132', r"\g<1>0", read_bytes(CARDS["h200"]).decode()))
         for words, said in ((["--card", "h200"], "--new-card"), (["--new-card", "card.json", "--card", "none.json"], "none.json"),
                             (["--new-card", "card.json", "--card", "bad.json"], "sm_count"),
                             (["--new-card", "no/card.json"], "card.json")):

@@ -86,7 +86,7 @@ class Consumers(Scratch):
     def test_accelsim(self):
         """Each line of ours stands in the place of the template's, and nothing else is changed."""
         shutil.copytree(os.path.dirname(TUNER), self.path("tuner"), ignore=shutil.ignore_patterns("GPU_Microbenchmark", "NVIDIA_*"))
-        ours = self.converted("h200.config", "accelsim", os.path.join(ROOT, "results/cards/h200.json"))
+        ours = self.converted("h200.config", "accelsim", os.path.join(ROOT, "results/characterizations/h200.json"))
         self.said(sys.executable, self.path("tuner/tuner.py"), "-s", ours)
         wanted, taken = set(self.options(ours)), set()
         for name in ("gpgpusim.config", "trace.config"):
