@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Geometry of caches from times, on simulated hierarchies: every number that is reported is right. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "cache.h"
 #include "geometry.h"
 #include "simulated_prober.h"
 #include "size.h"
+#include "test.h"
 
 enum { BANK_BYTES = 65536, SAMPLES_MAX = 65536, LARGEST_BYTES = 262144 };
 
@@ -174,13 +168,12 @@ static bool is_right(const struct sim *sim, const struct geometry *found)
     return wrong == 0;
 }
 
-static void what_is_reported_of_random_hierarchies_is_right(void **state)
+TEST(what_is_reported_of_random_hierarchies_is_right)
 {
     const char *const first = getenv("GEOMETRY_SEED");
     const uint64_t from = first ? strtoull(first, NULL, 0) : 1;
     const uint64_t count = first ? 1 : repetitions(200, sanitized(6, 20));
 
-    (void)state;
     for (uint64_t seed = from; seed < from + count; seed++) {
         struct sim sim = random_sim(seed);
         struct geometry found;
@@ -230,7 +223,7 @@ static void assert_level(const struct geometry_level *level, const struct sim_le
     assert_string_equal(level->contradiction, "");
 }
 
-static void known_hierarchies_are_found(void **state)
+TEST(known_hierarchies_are_found)
 {
     static const struct {
         const char *what;
@@ -256,7 +249,6 @@ static void known_hierarchies_are_found(void **state)
         {"walks that time little at once", {LEVEL(64, 64, 16, 8, 33)}, 1, 4 * BANK_BYTES, 12000, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (enum sim_policy policy = SIM_LRU; policy <= (i < 2 ? SIM_TREE : SIM_LRU); policy += SIM_TREE) {
             struct sim sim = {.level_count = cases[i].count, .memory_cycles = 280, .noise = 1, .random = 7};
@@ -277,7 +269,7 @@ static void known_hierarchies_are_found(void **state)
 }
 
 /* A second level that holds all of the memory has a latency and what a miss brings, and no size. */
-static void a_level_that_is_never_full_has_no_size(void **state)
+TEST(a_level_that_is_never_full_has_no_size)
 {
     struct geometry found;
     struct sim sim = {.level_count = 2,
@@ -287,7 +279,6 @@ static void a_level_that_is_never_full_has_no_size(void **state)
                       .outliers = 0.01,
                       .random = 7};
 
-    (void)state;
     find(&sim, BANK_BYTES, SAMPLES_MAX, &found);
     assert_int_equal(found.level_count, 3);
     assert_int_equal(found.level[1].fetch_bytes.value, 256);
@@ -298,9 +289,8 @@ static void a_level_that_is_never_full_has_no_size(void **state)
 }
 
 /* Sets by a hash, noise as large as a level is far, and a line that something else keeps: nothing is made up. */
-static void what_cannot_be_told_is_not_reported(void **state)
+TEST(what_cannot_be_told_is_not_reported)
 {
-    (void)state;
     for (uint32_t ways = 1; ways <= 8; ways *= 2)
         for (uint32_t sets = 4; sets <= 32; sets *= 2)
             for (uint32_t fault = 0; fault < 3; fault++) {
@@ -344,14 +334,13 @@ static void find_policy(enum sim_policy policy, const uint32_t ways[2], struct g
 }
 
 /* Every policy, by itself where the ways tell it from all others. */
-static void policies_are_told(void **state)
+TEST(policies_are_told)
 {
     static const uint32_t ways[][2] = {{4, 8}, {2, 6}, {3, 16}, {6, 10}, {8, 12}};
     const size_t cases = test_is_full() ? sizeof(ways) / sizeof(ways[0]) : 1;
     const uint32_t every = (uint32_t)repetitions(1, sanitized(3, 1));
     uint32_t alone = 0;
 
-    (void)state;
     for (enum sim_policy policy = 0; policy < SIM_POLICIES; policy += every)
         for (size_t i = 0; i < cases; i++) {
             struct geometry found;
@@ -372,11 +361,10 @@ static void policies_are_told(void **state)
 }
 
 /* A policy that nobody looks for is none of them, or nothing is said. */
-static void another_policy_is_none(void **state)
+TEST(another_policy_is_none)
 {
     static const uint32_t ways[][2] = {{4, 8}, {8, 16}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         struct geometry found;
 
@@ -403,9 +391,8 @@ static enum status failing_walk(void *context, const struct probe_walk *walk, ui
     return STATUS_OK;
 }
 
-static void a_walk_that_fails_ends_the_search(void **state)
+TEST(a_walk_that_fails_ends_the_search)
 {
-    (void)state;
     for (uint32_t walks = 0; walks < 39; walks++) {
         uint32_t left = walks;
         const struct prober prober = {.context = &left,
@@ -416,19 +403,4 @@ static void a_walk_that_fails_ends_the_search(void **state)
 
         assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, &found), STATUS_ENVIRONMENT);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_reported_of_random_hierarchies_is_right),
-        cmocka_unit_test(known_hierarchies_are_found),
-        cmocka_unit_test(a_level_that_is_never_full_has_no_size),
-        cmocka_unit_test(what_cannot_be_told_is_not_reported),
-        cmocka_unit_test(policies_are_told),
-        cmocka_unit_test(another_policy_is_none),
-        cmocka_unit_test(a_walk_that_fails_ends_the_search),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "random.h"
 #include "sides.h"
+#include "test.h"
 #include "text.h"
 
 static const struct grid_look narrow = {.width = 80}, wide = {.width = 160}, colored = {.width = 160, .color = true};
@@ -91,12 +92,11 @@ static char *written(file_writer *write, const struct comparison *comparison)
     return text;
 }
 
-static void test_every_format_says_everything(void **state)
+TEST(test_every_format_says_everything)
 {
     struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
     struct comparison comparison;
 
-    (void)state;
     fill_sides(sides);
     comparison = compared(sides, options());
     for (size_t i = 0; i < VERDICTS; i++)
@@ -116,9 +116,8 @@ static void expect_text(char *text, const char *part)
 }
 
 /* Another driver and the same code; other GPUs; a gate; nothing in common. */
-static void test_what_is_said_of_other_comparisons(void **state)
+TEST(test_what_is_said_of_other_comparisons)
 {
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct compare_options as = {.threshold = 0.01, .looks = i == 3 ? 5 : 1, .folder = i == 3 ? "kept" : NULL};
         struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
@@ -176,7 +175,7 @@ static void test_what_is_said_of_other_comparisons(void **state)
 }
 
 /* The first line says how it ended, for every verdict alone. */
-static void test_first_line(void **state)
+TEST(test_first_line)
 {
     static const char *const lines[VERDICTS] = {
         [VERDICT_SAME] = "NEW is the same: 1 same of 1 cell (threshold 1 %)",
@@ -188,7 +187,6 @@ static void test_first_line(void **state)
         [VERDICT_INVALID] = "NEW does not pass: 1 invalid of 1 cell (threshold 1 %)",
     };
 
-    (void)state;
     for (size_t i = 0; i < VERDICTS; i++) {
         struct compared_gpu gpu = {.order = 0};
         struct comparison comparison = {
@@ -201,12 +199,11 @@ static void test_first_line(void **state)
     }
 }
 
-static void test_color(void **state)
+TEST(test_color)
 {
     struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
     struct comparison comparison;
 
-    (void)state;
     fill_sides(sides);
     comparison = compared(sides, options());
     expect_text(printed(&comparison, true, &colored), "\033[1mNEW is worse: ");
@@ -223,14 +220,13 @@ static void test_color(void **state)
 }
 
 /* However many cells: the worst are kept, the others are counted, and GitHub takes the file. */
-static void test_markdown_leaves_out_the_least_severe(void **state)
+TEST(test_markdown_leaves_out_the_least_severe)
 {
     enum { MANY = 5000 };
     struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
     struct comparison comparison, larger;
     char *text;
 
-    (void)state;
     fill_sides(sides);
     larger = comparison = compared(sides, options());
     larger.cells = calloc(MANY, sizeof(*larger.cells));
@@ -248,7 +244,7 @@ static void test_markdown_leaves_out_the_least_severe(void **state)
 }
 
 /* A byte that belongs to no character, or to none that XML takes, becomes '?'. */
-static void test_text(void **state)
+TEST(test_text)
 {
     static const struct {
         const char *text, *put;
@@ -266,7 +262,6 @@ static void test_text(void **state)
     };
     char buffer[128];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         FILE *stream = fmemopen(buffer, sizeof(buffer), "w");
 
@@ -277,7 +272,7 @@ static void test_text(void **state)
 }
 
 /* Text that a spreadsheet calculates, and text that it does not. */
-static void test_formulas(void **state)
+TEST(test_formulas)
 {
     static const struct {
         const char *text, *put;
@@ -287,7 +282,6 @@ static void test_formulas(void **state)
     };
     char buffer[128];
 
-    (void)state;
     for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
         const bool raw = i % 2;
         FILE *stream = fmemopen(buffer, sizeof(buffer), "w");
@@ -302,12 +296,11 @@ static void test_formulas(void **state)
 }
 
 /* All that was written, with a NUL in it and after it. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
     struct memory memory;
     FILE *stream = memory_open(&memory);
 
-    (void)state;
     fprintf(stream, "a%c", '\0');
     fflush(stream);
     assert_int_equal(memory.bytes, 2);
@@ -323,7 +316,7 @@ static void test_memory(void **state)
     assert_null(memory.text);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
     static const struct {
         double relative;
@@ -332,7 +325,6 @@ static void test_numbers(void **state)
                 {0.9996, "+100%"},  {9.9996, "+1e+03%"},  {NAN, "-"},    {INFINITY, "-"}};
     char text[TEXT_NUMBER_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         text_change(rows[i].relative, text);
         assert_string_equal(text, rows[i].text);
@@ -345,13 +337,12 @@ static void test_numbers(void **state)
 }
 
 /* Decimals are rounded as printf does, in the middle between two as well. */
-static void test_decimals(void **state)
+TEST(test_decimals)
 {
     static const double odd[] = {0, -0.0, 0.005, 0.015, 1.005, 2.5, 0.25, 0.125, -0.001, 999999999999.95, 1e13, -1e300};
     char text[TEXT_NUMBER_BYTES], expected[TEXT_NUMBER_BYTES];
     uint64_t seed = 1;
 
-    (void)state;
     for (size_t i = 0; i < 100000; i++) {
         const double power = pow(10, (double)(random_next(&seed) % 16) - 4);
         const double drawn = (double)(random_next(&seed) >> 11) / 0x1p53 * power, steps = floor(drawn * 2000) / 2000;
@@ -364,22 +355,4 @@ static void test_decimals(void **state)
         snprintf(expected, sizeof(expected), "%.1f", value);
         assert_string_equal(text, expected);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_format_says_everything),
-        cmocka_unit_test(test_what_is_said_of_other_comparisons),
-        cmocka_unit_test(test_first_line),
-        cmocka_unit_test(test_color),
-        cmocka_unit_test(test_markdown_leaves_out_the_least_severe),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_formulas),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_decimals),
-    };
-
-    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }
