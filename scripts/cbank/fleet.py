@@ -13,7 +13,7 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree import ElementTree as xml
 
 import numpy as np
 
@@ -540,31 +540,24 @@ def markdown(verdict):
 
 def junit(verdict):
     """A test for each GPU, and one more, census, where rows are of none. Several findings are lines of one failure."""
-    failing = verdict.failing()
-
     def line(row):
-        parts = [f"{row.kind}: {row.what}", *(text.changes([row.change]) if row.change is not None else []),
-                 *([f"{'slowly since' if row.drift else 'since'} {write_time(row.since_ms)}"] if row.since_ms else []), row.why]
-        return ", ".join(filter(None, parts))
+        since = f"{'slowly since' if row.drift else 'since'} {write_time(row.since_ms)}" if row.since_ms else ""
+        return ", ".join(filter(None, (f"{row.kind}: {row.what}", *(text.changes([row.change]) if row.change is not None else []), since, row.why)))
 
-    def test(group, name, rows):
-        head = f"    <testcase classname={quoteattr(group or 'fleet')} name={quoteattr(name)}"
-        if not rows:
-            return head + "/>"
-        body = "\n".join([escape(rows[0].who), *(escape(line(row)) for row in rows[1:])])
-        return f"{head}>\n      <failure type={quoteattr(rows[0].kind)} message={quoteattr(line(rows[0]))}>{body}</failure>\n    </testcase>"
-
-    of_gpu = {}
-    for row in verdict.rows:
-        for number in row.gpus:
-            of_gpu.setdefault(number, []).append(row)
-    tests = [(gpu.host, f"{gpu.slot} {gpu.uuid or gpu.name}".strip(), [row for row in of_gpu.get(number, ()) if KINDS[row.kind]])
-             for number, gpu in enumerate(verdict.fleet.gpus) if gpu.answered or number in of_gpu]
-    nobody = [row for row in failing if not row.gpus]
-    tests += [("fleet", "census", nobody)] if nobody else []
-    counts = f'tests="{len(tests)}" failures="{sum(bool(rows) for _, _, rows in tests)}"'
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="cbank fleet" {counts}>', f'  <testsuite name="cbank fleet" {counts}>',
-                      *(test(*of) for of in tests), "  </testsuite>", "</testsuites>", ""])
+    told = {gpu for row in verdict.rows for gpu in row.gpus}
+    tests = [(gpu.host, f"{gpu.slot} {gpu.uuid or gpu.name}".strip(), [row for row in verdict.failing() if number in row.gpus])
+             for number, gpu in enumerate(verdict.fleet.gpus) if gpu.answered or number in told]
+    if (nobody := [row for row in verdict.failing() if not row.gpus]):
+        tests.append(("fleet", "census", nobody))
+    counts = {"name": "cbank fleet", "tests": str(len(tests)), "failures": str(sum(bool(rows) for _, _, rows in tests))}
+    root = xml.Element("testsuites", counts)
+    suite = xml.SubElement(root, "testsuite", counts)
+    for group, name, rows in tests:
+        case = xml.SubElement(suite, "testcase", classname=group or "fleet", name=name)
+        if rows:
+            xml.SubElement(case, "failure", type=rows[0].kind, message=line(rows[0])).text = "\n".join([rows[0].who, *map(line, rows[1:])])
+    xml.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n"
 
 
 def path_changes(model, paths):
