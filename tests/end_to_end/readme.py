@@ -83,7 +83,7 @@ class Command:
             if re.match(re.escape(start) + r"(?![\w.-])", self.text):
                 self.code = 0
                 return instead if " " in start else instead + self.text[len(start):]
-        if not re.match(r"(build/cbank|scripts/\w+\.py)( |$)", self.text):
+        if not re.match(r"(build/cbank|scripts/(studies/)?\w+\.py)( |$)", self.text):
             return f"echo 'do not know what this would do: {self.page}'; exit 99"
         return self.text
 
@@ -316,7 +316,8 @@ class ManPage(unittest.TestCase):
         return re.sub(r"\W", "", text)
 
     def test_a_section_says_what_help_says(self):
-        for command in command_names():
+        analysis = set(re.findall(r"^cbank (\w+) --help lists its options", self.plain, re.MULTILINE))  # Python prints their help
+        for command in set(command_names()) - analysis:
             help_options = re.findall(r"^ +(?:-\w, )?--([a-z-]+)(=[A-Z|]+)?((?:.|\n {20,})*)", cbank(command, "--help"),
                                       re.MULTILINE)
             page_options = re.findall(r"^\.TP\n\.BI? (?:-\w +[A-Z]+, )?--([a-z-]+)(=[A-Z|]+)?\n(.*(?:\n[^.].*)*)",
