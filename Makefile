@@ -500,7 +500,6 @@ endif
 	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
 	$(foreach file,$(PACKAGE),install -D -m 644 scripts/$(file) $(SHARE)/cbank/python/$(file) &&) true
 	install -d $(SHARE)/cbank/scripts
-	install -m 644 $(wildcard scripts/upgrade.py) $(SHARE)/cbank/scripts/
 	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
 
 uninstall: ## remove what install put there

@@ -119,9 +119,8 @@ class Load(Scratch):
         wanted = [number["value"] for experiment in read_json(CHARACTERIZATION)["experiments"] for number in experiment["numbers"]]
         self.assertEqual(sorted(filter(None, wanted)), sorted(filter(None, numbers[~numbers["experiment"].str.startswith("geometry_")]["value"].dropna())))
         card = cbank.load(CARD)
-        for key, value in read_json(CARD).items():
-            if isinstance(value, (int, float)):
-                self.assertEqual(float(card.loc[card["number"] == key, "value"].iloc[0]), value)
+        for key, entry in read_json(CARD)["model"].items():
+            self.assertEqual(list(card.loc[card["number"] == key, "value"]), [entry["value"]])
         self.assertEqual(list(cbank.load(CALIBRATION)["noise"]), [cell["noise"] for cell in read_json(CALIBRATION)["cells"]])
         path = compared(self.folder)
         self.assertEqual(list(cbank.load(path)["ratio"]), [cell["ratio"]["value"] for cell in read_json(path)["cells"]])

@@ -22,7 +22,6 @@ CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(O
 # What there is of every kind that is installed, by its place below the prefix.
 PROGRAMS = ("bin/cbank", "share/cbank/scripts/fleet_run.sh", "share/cbank/scripts/fleet.sbatch")
 INSTALLED = {"bin/cbank": "build/cbank", "lib/libcbank.a": "build/libcbank.a", "include/cbank.h": "harness/cbank.h",
-             "share/cbank/scripts/upgrade.py": "scripts/upgrade.py",
              "share/cbank/scripts/fleet_run.sh": "scripts/fleet_run.sh",
              "share/cbank/scripts/fleet.sbatch": "scripts/fleet.sbatch",
              "share/bash-completion/completions/cbank": "scripts/completion.bash",
