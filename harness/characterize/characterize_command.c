@@ -47,16 +47,6 @@ static void progress(const struct experiment *experiment, size_t done)
     fprintf(stderr, "%zu of %zu: %s\n", done + 1, experiment_count, experiment->name);
 }
 
-/* Finds wrong options before the experiments run. */
-static enum status check_card(const struct characterize_options *options)
-{
-    struct card card;
-
-    if (options->card_path && !options->new_card_path)
-        return log_error(STATUS_USAGE, "--card is what --new-card FILE takes values from; name that file, too");
-    return options->new_card_path ? card_read(options->card_path, &card) : STATUS_OK;
-}
-
 /* The GPU does not answer. Its answers so far are of no use without the rest. */
 static void end_now(void *context, const char *call, double seconds)
 {
@@ -67,44 +57,39 @@ static void end_now(void *context, const char *call, double seconds)
                     call, seconds));
 }
 
-/* The card of what was found; `written`: the file of that, NULL where it went to stdout. */
-static enum status write_card(const struct characterize_options *options, const struct characterization *found,
-                              const char *written)
-{
-    const struct card_request request = {.found = found,
-                                         .file = options->replay_path ? options->replay_path : written,
-                                         .base_path = options->card_path};
-    struct card_tally tally;
-    cJSON *card = NULL;
-    enum status status = card_make(&request, &card, &tally);
-
-    if (status == STATUS_OK)
-        status = json_write(options->new_card_path, card);
-    if (status == STATUS_OK && !options->quiet && written)
-        printf(
-            "card %s: %zu numbers characterized, %zu of the device, %zu of another card of the chip, %zu not known\n",
-            options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
-    cJSON_Delete(card);
-    return status;
-}
-
 /* Asks, writes and prints. `recorded`: the file that answers; NULL: a GPU does. */
 static enum status ask_and_write(const struct characterize_options *options, struct probe_record *record,
                                  const struct characterization *recorded, struct characterization *made)
 {
     const char *written = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
+    const bool prints = !options->quiet && written;
     const double start = clock_seconds();
+    const struct card_request request = {.found = made,
+                                         .file = options->replay_path ? options->replay_path : written,
+                                         .base_path = options->card_path};
+    struct card_tally tally;
+    cJSON *card = NULL;
     enum status status = characterize(record, recorded, options->quiet ? NULL : progress, made);
 
     made->seconds = clock_seconds() - start;
     clock_utc(made->finished_utc);
     if (status == STATUS_OK)
         status = document_write(&characterization_document, made, options->json_path);
-    if (status == STATUS_OK && !options->quiet && written) {
+    if (status == STATUS_OK && prints) {
         status = characterization_print(made);
         printf("%.2f s; %s\n", made->seconds, written);
     }
-    return status == STATUS_OK && options->new_card_path ? write_card(options, made, written) : status;
+    if (status != STATUS_OK || !options->new_card_path)
+        return status;
+    status = card_make(&request, &card, &tally);
+    if (status == STATUS_OK)
+        status = json_write(options->new_card_path, card);
+    if (status == STATUS_OK && prints)
+        printf(
+            "card %s: %zu numbers characterized, %zu of the device, %zu of another card of the chip, %zu not known\n",
+            options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
+    cJSON_Delete(card);
+    return status;
 }
 
 static enum status characterize_gpu(const void *parsed, const struct invocation *invocation)
@@ -118,8 +103,11 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     struct cuda_probe *probe = NULL;
     struct watchdog watchdog = {0};
     struct file_lock lock = {0};
-    enum status status = check_card(options);
+    struct card card; /* is read here, so that a wrong one ends the command before anything is measured */
+    enum status status = options->card_path ? card_read(options->card_path, &card) : STATUS_OK;
 
+    if (options->card_path && !options->new_card_path)
+        return log_error(STATUS_USAGE, "--card is what --new-card FILE takes numbers from; name that file, too");
     if (status != STATUS_OK)
         return status;
     command_line(invocation, made.argv, sizeof(made.argv));
