@@ -127,6 +127,16 @@ static const struct row one[] = {{.name = "x", .ns = {100, 200}, .share = 0.1}};
 static const struct grid many = {
     .columns = ranked, .column_count = COUNT(ranked), .rows = one, .row_count = 1, .row_bytes = sizeof(one[0])};
 
+static const struct grid_column paired[] = {
+    {.key = "cell", .heading = "cell", .value = value_name, .head = true},
+    {.key = "a", .heading = "time", .group = "a", .format = text_time, .value = value_ns, .of = &first},
+    {.key = "b", .heading = "change", .group = "a", .format = text_change, .value = value_share},
+    {.key = "c", .heading = "time", .group = "b", .format = text_time, .value = value_ns, .of = &second},
+    {.key = "d", .heading = "change", .group = "b", .format = text_change, .value = value_share},
+};
+static const struct grid pairs = {
+    .columns = paired, .column_count = COUNT(paired), .rows = one, .row_count = 1, .row_bytes = sizeof(one[0])};
+
 static const struct grid empty = {.title = "nothing", .columns = columns, .column_count = COUNT(columns)};
 
 /* Texts of grids at a width, and the greatest rank that is shown then. */
@@ -208,6 +218,15 @@ static const struct {
      "     | a long name\n"
      "cell |        time\n"
      "x    |    200.0 ns\n"},
+    /* A group stays whole, though its first column would fit. */
+    {&pairs, 36, 0,
+     "     | a\n"
+     "cell |     time  change\n"
+     "x    | 100.0 ns  +10.0%\n"
+     "\n"
+     "     | b\n"
+     "cell |     time  change\n"
+     "x    | 200.0 ns  +10.0%\n"},
     {&empty, 60, 0, ""},
 };
 

@@ -80,6 +80,7 @@ TEST(what_else_there_is_is_refused_with_what_was_found)
         {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 24, "its values are '<f4', no integers"},
         {1, "{'descr': '|b1', 'fortran_order': False, 'shape': (24,), }", 24, "its values are '|b1', no integers"},
         {1, "{'descr': '>i4', 'fortran_order': False, 'shape': (2, 3), }", 24, "'>i4', not little-endian"},
+        {1, "{'descr': '|i4', 'fortran_order': False, 'shape': (2, 3), }", 24, "'|i4', not little-endian"},
         {1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }", 24, "it is in Fortran order"},
         {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (), }", 4, "it has 0 dimensions"},
         {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 2, 3), }", 24, "it has 3 dimensions"},
