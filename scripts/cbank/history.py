@@ -105,7 +105,7 @@ class History:
         hash_of = {kernel_id: self.hashes.setdefault(sha, len(self.hashes)) for kernel_id, sha in store.execute("SELECT kernel_id, sass_sha256 FROM kernels")}
         for identity_id, identity in store.execute("SELECT identity_id, identity FROM identities").fetchall():
             if glob is None or fnmatch.fnmatchcase(identity, glob):
-                cell = self.identities.setdefault(identity, len(self.identities))
+                cell = self.identities.setdefault(printable(identity), len(self.identities))
                 points.append(self.read_cell(store, identity_id, cell, place_of, hash_of))
         if not points:
             points.append(self.read_cell(store, -1, 0, place_of, hash_of))
@@ -287,16 +287,16 @@ class View:
 
     def of_points(self, key, otherwise=None):
         """A column of the points, `otherwise` where a row has none or it is not known."""
-        values = self.history.points[key][self.points].tolist()
-        return [value if point >= 0 and value == value else otherwise for value, point in zip(values, self.points.tolist())]
+        values = self.history.points[key]
+        found = values[self.points].tolist() if len(values) else [otherwise] * len(self.points)
+        return [value if point >= 0 and value == value else otherwise for value, point in zip(found, self.points.tolist())]
 
     def of_runs(self, key):
         return self.history.runs[key][self.runs].tolist()
 
     def cells(self):
         """The cell of each row, or None."""
-        names = self.history.names
-        return [names[cell] if point >= 0 else None for cell, point in zip(self.history.points["cell"][self.points].tolist(), self.points.tolist())]
+        return [None if cell is None else self.history.names[cell] for cell in self.of_points("cell")]
 
     def titles(self):
         """(cell, first row, end) of each table: one for each cell, or one of all runs."""

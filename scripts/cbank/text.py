@@ -129,8 +129,8 @@ def csv_text(keys, rows, raw):
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(keys)
     for row in rows:
-        writer.writerow(["'" + value if not raw and isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
-                         for value in (row[key] for key in keys)])
+        values = [printable(value) if isinstance(value, str) else value for value in (row[key] for key in keys)]
+        writer.writerow(["'" + value if not raw and isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value for value in values])
     return out.getvalue()
 
 

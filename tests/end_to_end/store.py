@@ -388,6 +388,26 @@ class History(Case):
         self.assertEqual(len(self.cbank("history", "store.db", "--csv").stdout.splitlines()), 1 + self.NIGHTS * self.GPUS)
         self.cbank("history", "store.db", "--csv", "--json", status=2)
 
+    def test_results_that_say_little_are_shown(self):
+        def without(part, *keys):
+            part.update(dict.fromkeys(keys))
+
+        changes = {"cells": lambda result: result.update(cells=[]), "device": lambda result: without(result["device"], "uuid", "driver", "vbios"),
+                   "host": lambda result: without(result, "host"), "kernel": lambda result: without(result["cells"][0], "kernel", "counters"),
+                   "interval": lambda result: without(result["cells"][1]["time_ns"], "ci_low", "ci_high"),
+                   "times": lambda result: [cell.update(status="skipped", reason="x", time_ns=None) for cell in result["cells"]]}
+        for night, (name, change) in enumerate(changes.items()):
+            result = result_of(0, night)
+            change(result)
+            self.write(f"few/{name}.json", result)
+            self.cbank("ingest", f"{name}.db", f"few/{name}.json")
+        self.cbank("ingest", "few.db", "few")
+        for name in (*changes, "few"):
+            for words in (["history"], ["history", "--json"], ["history", "--csv"], ["history", "--markdown"], ["fleet"],
+                          *(["fleet", form, "-"] for form in ("--json", "--junit", "--markdown"))):
+                with self.subTest(name, words=words):
+                    self.assertNotEqual(self.cbank(words[0], f"{name}.db", *words[1:]).stdout, "")
+
     def test_cells_that_are_not_there(self):
         for source in ("store.db", "all"):
             self.assertRegex(self.cbank("history", source, "--cell", self.CELL + "t", status=2).stderr,
