@@ -230,8 +230,11 @@ def take_calibration(calibration):
     for index, cell in enumerate(member(calibration, "cells", list)):
         what, deviation = f"cells[{index}].", cell.get("process_deviation")
         if deviation and (number(cell, "median_ns", what) or 0) > 0:
+            value, degrees = (number(deviation, key, what) for key in ("value", "degrees_of_freedom"))
+            if value is None or value < 0 or not degrees or degrees < 0:
+                raise ValueError(f"{what}process_deviation is none")
             cells.append((member(cell, "identity", str, what), member(cell, "sass_sha256", TEXT, what) or "", number(cell, "median_ns", what),
-                          number(deviation, "value", what), number(deviation, "degrees_of_freedom", what)))
+                          value, degrees))
     return {"uuid": device["uuid"], "name": member(device, "name", str, "device."), "driver": device.get("driver") or "", "cells": cells}
 
 
