@@ -26,7 +26,7 @@ SANITIZED = "asan" in CBANK
 # A plan of one small cell, for tests that only need some result.
 ONE_CELL = ["--engine", "model", "--pattern", "per_warp", "--path", "constant", "--elements", "4096"]
 # A plan that takes a while on any machine: every size is walked anew.
-LONG_PLAN = ["--engine", "model", "--elements", ",".join(str(51200000 + i) for i in range(40))]
+LONG_PLAN = ["--engine", "model", "--pattern", "hashed", "--elements", ",".join(str(12800000 + i) for i in range(40))]
 
 
 def cbank(*arguments, cwd=None, **environment):

@@ -22,7 +22,7 @@ ONE_CELL = ["--engine", "model", "--path", "constant", "--pattern", "per_warp", 
 
 def long_plan(sizes):
     """It takes a while on any machine: every size is walked anew."""
-    return ["--engine", "model", "--pattern", "per_thread", "--elements", ",".join(str(51200000 + i) for i in range(sizes))]
+    return ["--engine", "model", "--pattern", "hashed", "--elements", ",".join(str(12800000 + i) for i in range(sizes))]
 
 
 PLAN = long_plan(12)
