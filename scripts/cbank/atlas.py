@@ -22,7 +22,7 @@ FACTS = (
     ("L1.5 constant cache, ways", ("geometry_constant_modules", 2, "ways"), None),
     ("L1.5 constant cache, replacement", ("geometry_constant_modules", 2, "replacement_name"), None),
     ("L1.5 constant cache, latency, cycles", ("geometry_constant_modules", 2, "latency"), None),
-    ("L1.5 constant cache, SMs that share it", None, None),
+    ("L1.5 constant cache, SMs that share it", ("sharing_constant", None, "largest_group"), None),
     ("a further address, latency, cycles", ("serialization_constant", None, "latency_per_extra_address"), None),
     ("a further address, cycles of an SM", ("serialization_constant", None, "cycles_per_load_per_extra_address"), "constant_address_cycles"),
     ("constant, loads a cycle and SM", ("throughput_constant", None, "loads_per_cycle"), None),
@@ -36,7 +36,7 @@ FACTS = (
 )
 # Numbers that a card quotes, by name and level, and the fact that they are of.
 QUOTED = {("capacity", 1): 0, ("capacity_bytes", 1): 0, ("line_bytes", 1): 1, ("latency", 1): 4, ("capacity", 2): 5,
-          ("capacity_bytes", 2): 5, ("line_bytes", 2): 6, ("latency", 2): 9, ("largest_group", None): 10}
+          ("capacity_bytes", 2): 5, ("line_bytes", 2): 6, ("latency", 2): 9}
 OF_OTHERS = ("characterized", "results")  # origins in a card: a fact of other documents
 STRIDE = 4  # bytes between distinct addresses
 COLUMNS = ["chip", "fact", "value", "low", "high", "text", "source", "reason"]
@@ -91,11 +91,9 @@ def of_card(chip, source):
             method = f": {row['method']}" if row["origin"] == "published" and row["method"] else ""
             yield [chip, name, row["value"], row["low"], row["high"], row.get("text"), f"{row['origin']}{method}", None]
     for row in rows[rows["origin"].isna()].to_dict("records"):
-        level = row.get("level")
-        place = QUOTED.get((row["number"], None if pandas.isna(level) else level))
-        if place is not None and (row["experiment"] == "published" or row["number"] == "largest_group"):
-            source = f"published: {row['method']}" if row["experiment"] == "published" else "characterized"
-            yield [chip, FACTS[place][0], row["value"], row["low"], row["high"], None, source, None]
+        place = QUOTED.get((row["number"], row.get("level")))
+        if place is not None and row["experiment"] == "published":
+            yield [chip, FACTS[place][0], row["value"], row["low"], row["high"], None, f"published: {row['method']}", None]
 
 
 def agree(rows):

@@ -206,7 +206,7 @@ def entries(content):
 
 
 def quoted(content, name, level=None, experiment=None):
-    """What is said of the constant path: the first entry of that name that has a value; None without one."""
+    """The first entry of that name of the constant path that has a value; None without one."""
     for entry in entries(content):
         if entry["name"] == name and entry.get("level") == level and entry["value"] is not None and \
                 entry["path"].startswith("constant") and experiment in (None, entry["experiment"]):

@@ -160,6 +160,8 @@ def characterization_rows(content):
         for entry in experiment["verdicts"]:
             yield {**same, "number": entry["name"], "text": entry["value"] or "unclear", "reason": entry["reason"],
                    **{key: entry[key] for key in NUMBER_KEYS if key in entry}}
+        if experiment.get("groups"):
+            yield {**same, "number": "largest_group", "value": max(map(len, experiment["groups"])), "unit": "SMs"}
         for place, level in enumerate((experiment.get("geometry") or {}).get("levels") or [], 1):
             here = {**same, "level": place}
             for name, entry in level.items():
