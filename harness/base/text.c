@@ -213,17 +213,6 @@ void text_csv(FILE *stream, const char *text, bool raw)
     fputs(quoted ? "\"" : "", stream);
 }
 
-void text_csv_number(FILE *stream, double value)
-{
-    if (isfinite(value))
-        fprintf(stream, "%.17g", value);
-}
-
-void text_csv_end(FILE *stream)
-{
-    fputs("\r\n", stream);
-}
-
 /* -- numbers ------------------------------------------------------------------------------------------ */
 
 /* A number with so many decimals and a unit, in a room for all numbers below 1e12; "-" when it is not finite. */
@@ -306,12 +295,6 @@ struct text_number text_of(void (*format)(double value, char out[TEXT_NUMBER_BYT
 
     format(value, number.text);
     return number;
-}
-
-void text_signed(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value, char out[TEXT_NUMBER_BYTES])
-{
-    out[0] = '+';
-    format(value, value >= 0 ? out + 1 : out);
 }
 
 /* -- lines -------------------------------------------------------------------------------------------- */

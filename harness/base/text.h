@@ -51,12 +51,9 @@ void text_put_tag(FILE *stream, const char *start, const char *const *attributes
 /* Writes a blank, and the word as a shell takes it: in quotes where it has what is more than a name to a shell. */
 void text_put_word(FILE *stream, const char *word);
 
-/* Fields of a row of CSV (RFC 4180), quoted where that is needed; the number exact, empty when not finite. Text that
- * a spreadsheet would take for a formula (it begins with =, +, - or @ and is no number) gets a ' before it, unless
- * raw. The caller writes the commas, and text_csv_end the line's end, which is CR LF. */
+/* Writes a field of a row of CSV (RFC 4180), quoted where that is needed. Text that a spreadsheet would take for a formula
+ * (it begins with =, +, - or @ and is no number) gets a ' before it, unless raw. */
 void text_csv(FILE *stream, const char *text, bool raw);
-void text_csv_number(FILE *stream, double value);
-void text_csv_end(FILE *stream);
 
 enum { TEXT_NUMBER_BYTES = 32 };
 
@@ -81,9 +78,6 @@ void text_share(double share, char out[TEXT_NUMBER_BYTES]);
 
 /* Half an interval's width as a share of its middle, "±0.12%"; "±?" when not finite. */
 void text_half_width(double relative, char out[TEXT_NUMBER_BYTES]);
-
-/* A number with its sign, "+25.31 us", by text_time or another of these. */
-void text_signed(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value, char out[TEXT_NUMBER_BYTES]);
 
 /* A number as one of these writes it, for a place among the arguments of printf: text_of(text_time, ns).text. */
 struct text_number {

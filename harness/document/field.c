@@ -427,8 +427,6 @@ static void read_elements(const struct node *node, const struct field *field, vo
         const struct node child = node_element(&all, item, i++);
 
         *(size_t *)((char *)base + list->count) = i;
-        if (list->open)
-            list->open(element);
         if (item->string)
             *(const char **)(element + list->key) = item->string;
         fields_read(&child, &list->fields, element);

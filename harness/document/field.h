@@ -104,7 +104,6 @@ struct objects {
     size_t max; /* most that are read; at least the field's low have to be there */
     bool line; /* each goes on one line of the file */
     size_t key; /* field_map: offset, within an element, of a const char *: its key */
-    void (*open)(void *element); /* before an element's fields are read; NULL: zeroed is right */
     void (*check)(const struct node *node, void *element); /* after; NULL: nothing to look at */
 };
 

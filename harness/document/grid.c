@@ -154,17 +154,17 @@ void grid_print_csv(FILE *stream, const struct grid *grid)
         text_csv(stream, grid->columns[c].key, grid->raw);
     }
     if (!grid->continued)
-        text_csv_end(stream);
+        fputs("\r\n", stream);
     for (size_t r = 0; r < grid->row_count; r++) {
         for (size_t c = 0; c < grid->column_count; c++) {
             grid_value_at(grid, r, &grid->columns[c], &value);
             fputs(c ? "," : "", stream);
-            if (grid->columns[c].format)
-                text_csv_number(stream, value.number);
-            else
+            if (grid->columns[c].format && isfinite(value.number))
+                fprintf(stream, "%.17g", value.number);
+            else if (!grid->columns[c].format)
                 text_csv(stream, value.text ? value.text : "", grid->raw);
         }
-        text_csv_end(stream);
+        fputs("\r\n", stream);
     }
 }
 

@@ -359,7 +359,8 @@ static size_t write_number(double value, char out[NUMBER_BYTES])
     return (size_t)length;
 }
 
-cJSON *json_double(double value)
+/* A number item; null when it is not finite. NULL out of memory. */
+static cJSON *json_double(double value)
 {
     char text[NUMBER_BYTES];
 
@@ -408,12 +409,6 @@ void json_add_integer(cJSON *object, const char *key, uint64_t value)
 
     snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
     json_add(object, key, value <= EXACT_INTEGER_MAX ? cJSON_CreateRaw(text) : cJSON_CreateString(text));
-}
-
-void json_add_nonzero(cJSON *object, const char *key, uint64_t value)
-{
-    if (value)
-        json_add_integer(object, key, value);
 }
 
 void json_add_text(cJSON *object, const char *key, const char *value)

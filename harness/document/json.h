@@ -67,9 +67,6 @@ bool json_whole(const cJSON *value);
 /* Adds a number with 17 significant digits; null when it is not finite. */
 void json_add_double(cJSON *object, const char *key, double value);
 
-/* A number item as above, for arrays. The caller's. */
-cJSON *json_double(double value);
-
 /* An array of such numbers, for printing alone: it goes on one line. The caller's; NULL out of memory. */
 cJSON *json_doubles(const double *values, size_t count);
 
@@ -78,9 +75,6 @@ cJSON *json_line(cJSON *value);
 
 /* Adds an integer: a number up to 2^53, a decimal string above. */
 void json_add_integer(cJSON *object, const char *key, uint64_t value);
-
-/* As json_add_integer; adds nothing for 0, which says that the key does not apply. */
-void json_add_nonzero(cJSON *object, const char *key, uint64_t value);
 
 /* Adds a string, or null for NULL. Characters that are not printable, see text_clean, become '?'. */
 void json_add_text(cJSON *object, const char *key, const char *value);

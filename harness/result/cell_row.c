@@ -30,6 +30,14 @@ static void value_flags(const struct grid_column *column, const void *row, struc
     out->text = out->room;
 }
 
+/* Whether there is a time to print. */
+static bool is_timed(const struct cell_row *row)
+{
+    const enum cell_status status = row->found->status;
+
+    return (status == CELL_OK || status == CELL_PENDING) && isfinite(row->found->time.summary.value);
+}
+
 /* The time with the mark of the cell's footnote, or why there is none. */
 static void value_time(const struct grid_column *column, const void *data, struct grid_value *out)
 {
@@ -40,7 +48,7 @@ static void value_time(const struct grid_column *column, const void *data, struc
     grid_number(column, row, out);
     text_time(out->number, time);
     snprintf(out->room, sizeof(out->room), "%s%s",
-             cell_row_timed(row)      ? time
+             is_timed(row)            ? time
              : status == CELL_OK      ? "not timed"
              : status == CELL_SKIPPED ? "-"
                                       : cell_status_names[status],
@@ -186,32 +194,9 @@ struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned vi
 
 /* -- rows ---------------------------------------------------------------------------------------------- */
 
-bool cell_row_timed(const struct cell_row *row)
-{
-    const enum cell_status status = row->found->status;
-
-    return (status == CELL_OK || status == CELL_PENDING) && isfinite(row->found->time.summary.value);
-}
-
 bool cell_row_multiplies(const struct cell_row *row)
 {
-    return cell_row_timed(row) && row->found->operations > 0 && workload_multiplies(row->cell->workload);
-}
-
-static void make_note(struct cell_row *row)
-{
-    const struct cell_result *cell = row->found;
-
-    if (cell->status == CELL_PENDING)
-        snprintf(row->note, sizeof(row->note), "pending: the run ended before the cell was done");
-    else if (cell->status != CELL_OK)
-        snprintf(row->note, sizeof(row->note), "%s: %s", cell_status_names[cell->status],
-                 cell->reason[0] ? cell->reason : "no reason given");
-    else if (!cell->verified && !row->result->modelled_time)
-        snprintf(row->note, sizeof(row->note), "the output was not verified");
-    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
-        if (cell->flags >> bit & 1)
-            text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit], cell_flag_reasons[bit]);
+    return is_timed(row) && row->found->operations > 0 && workload_multiplies(row->cell->workload);
 }
 
 static void fill_row(struct cell_row *row, const struct result *result, size_t i, const char *file)
@@ -230,7 +215,16 @@ static void fill_row(struct cell_row *row, const struct result *result, size_t i
                              .rate = NAN,
                              .operations = {NAN, NAN, NAN}};
     cell_identity(row->cell, row->identity);
-    make_note(row);
+    if (found->status == CELL_PENDING)
+        snprintf(row->note, sizeof(row->note), "pending: the run ended before the cell was done");
+    else if (found->status != CELL_OK)
+        snprintf(row->note, sizeof(row->note), "%s: %s", cell_status_names[found->status],
+                 found->reason[0] ? found->reason : "no reason given");
+    else if (!found->verified && !result->modelled_time)
+        snprintf(row->note, sizeof(row->note), "the output was not verified");
+    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
+        if (found->flags >> bit & 1)
+            text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit], cell_flag_reasons[bit]);
 }
 
 /* Derives numbers from the time of a row and the shortest of its line. */
@@ -241,7 +235,7 @@ static void derive(struct cell_row *row, double best)
     const double ns = row->found->time.summary.value;
     const uint32_t loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
 
-    if (!cell_row_timed(row))
+    if (!is_timed(row))
         return;
     row->half_width = stats_relative_half_width(&row->found->time.summary);
     row->ratio = isfinite(best) ? ns / best : NAN;
@@ -269,7 +263,7 @@ static void derive_line(struct cell_row *rows, size_t count)
     double best = INFINITY;
 
     for (size_t i = 0; i < count; i++)
-        if (cell_row_timed(&rows[i]) && rows[i].cell->path->loads)
+        if (is_timed(&rows[i]) && rows[i].cell->path->loads)
             best = fmin(best, rows[i].found->time.summary.value);
     for (size_t i = 0; i < count; i++)
         derive(&rows[i], best);

@@ -81,9 +81,7 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
  * one line of it. */
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end);
 
-/* Whether there is a time to print; and whether a sum of products was made in it: the one operation of other workloads
- * says nothing. */
-bool cell_row_timed(const struct cell_row *row);
+/* Whether it has a time of a sum of products: the one operation of other workloads says nothing. */
 bool cell_row_multiplies(const struct cell_row *row);
 
 #endif

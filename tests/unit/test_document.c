@@ -70,11 +70,6 @@ static const struct object stone_object = {.fields = FIELDS(stone_rows),
                                            .given = offsetof(struct basket, has_stone),
                                            .check = check_stone};
 
-static void open_seed(void *element)
-{
-    ((struct seed *)element)->weight = NAN;
-}
-
 static const struct field seed_rows[] = {
     {FIELD(field_number, struct seed, "weight", weight, NULLABLE)},
     {FIELD(field_uint32, struct seed, "rank", rank, OMITTED)},
@@ -82,8 +77,7 @@ static const struct field seed_rows[] = {
 static const struct objects seed_list = {.fields = FIELDS(seed_rows),
                                          .element_bytes = sizeof(struct seed),
                                          .count = offsetof(struct basket, seed_count),
-                                         .max = 3,
-                                         .open = open_seed};
+                                         .max = 3};
 static const struct objects seed_map = {.fields = FIELDS(seed_rows),
                                         .element_bytes = sizeof(struct seed),
                                         .count = offsetof(struct basket, named_count),
