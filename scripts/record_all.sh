@@ -5,7 +5,6 @@
 # numbers are to be trusted. A quarter of an hour and more on an H200; each part can be measured by itself.
 #
 #   records    FOLDER/*.json: scripts/record.sh
-#   model      model/*.json: scripts/model_trial.sh
 #   sweeps     sweeps/*.json: lookups
 #   lookups    lookups.json: every width, tables of 16 bytes and 2 KB, by every path, counted
 #   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: twenty, hot
@@ -13,7 +12,6 @@
 #   plans      plans/trial.json: whether times depend on the rest of the plan
 #   neighbour  neighbour/trial.json: whether a process beside is seen; needs nvcc
 #   clock      clock/trial.json: how the SM clock moves by itself; needs nvcc
-#   advise     advise.json: the configurations of results/advise/configurations.json by every place
 #   chip       chip/: cbank contribute, in the name of CREDIT; goes on with what is there
 #
 # usage: scripts/record_all.sh FOLDER [PART...]
@@ -33,7 +31,7 @@ folder=$1
 shift
 worst=0
 
-parts="records model sweeps lookups processes gate plans neighbour clock advise chip"
+parts="records sweeps lookups processes gate plans neighbour clock chip"
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $parts
 
@@ -55,14 +53,9 @@ sweep() {
     run "sweeps/$1.json" --sweep "$@"
 }
 
-advise() {
-    "$python" "$here/advise_trial.py" "$1" --program "$program" "$here/../results/advise/configurations.json" "$folder/advise"
-}
-
 measure() {
     case $1 in
     records) "$here/record.sh" "$folder" ;;
-    model) "$here/model_trial.sh" "$folder/model" "$program" ;;
     sweeps) sweep lookup && sweep warps --max-samples 60 && sweep pressure && sweep copies && sweep large ;;
     lookups)
         run lookups.json --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,2048 \
@@ -77,7 +70,6 @@ measure() {
     plans) trial plan plans/trial.json ;;
     neighbour) trial neighbour neighbour/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
     clock) trial clock clock/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
-    advise) advise measure && advise collect > "$folder/advise.json" ;;
     chip) "$program" contribute --credit "${CREDIT:-The cbank contributors}" "$folder/chip" ;;
     esac
 }

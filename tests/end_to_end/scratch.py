@@ -139,9 +139,8 @@ def experiment(scratch):
 
 
 def key_of_a_card(scratch):
-    """The key, and its value in the card that is built in."""
-    scratch.edit("harness/model/card.def", "#undef CARD_TEXT", "CARD_NUMBER(parsec_ns, REQUIRED, 1, 9)\n#undef CARD_TEXT")
-    scratch.edit(CARD, '"cc_major":\t9', '"parsec_ns": 3, "cc_major":\t9')
+    """A number of the model, which cards may lack."""
+    scratch.edit("harness/counts/card.def", "#undef CARD", 'CARD(parsec_ns, "ns", NULLABLE, LESS, 1, 9, "light")\n#undef CARD')
 
 
 # Once for each copy.
@@ -280,12 +279,12 @@ class Addition(Changes):
         self.assertEqual(after, before)
 
     def test_key_of_a_card(self):
-        """A card without it is refused."""
+        """A card without it is read, and says what it lacks; its limits are those of the row."""
         self.change(key_of_a_card)
-        model = ("build/cbank", "run", "--engine", "model", "--elements", "4096", "--quiet", "--json", "-")
-        self.said(*model, "--card", CARD)
-        self.assertIn("parsec_ns: expected a number from 1 to 9, it is missing",
-                      self.said(*model, "--card", os.path.join(ROOT, CARD), status=2))
+        model = ("build/cbank", "run", "--engine", "model", "--elements", "4096", "--quiet", "--json", "-", "--card", CARD)
+        self.assertIn("does not know parsec_ns", self.said(*model))
+        self.scratch.edit(CARD, '"sm_clock_mhz": {', '"parsec_ns": {"value": 10, "low": 10, "high": 10}, "sm_clock_mhz": {')
+        self.assertIn("model.parsec_ns.value: expected a number from 1 to 9", self.said(*model, status=2))
 
 
 class Drawing(Case):
