@@ -59,7 +59,7 @@ static struct number find(const struct source *source, const struct characteriza
         if (strcmp(geometry_findings[i].key, source->number) == 0 && outcome->geometry->level_count &&
             !outcome->geometry->level[0].contradiction[0])
             return number_of_finding(&outcome->geometry->level[0], &geometry_findings[i]);
-    for (const struct number *one = outcome->numbers; one < outcome->numbers + outcome->number_count; one++)
+    for (const struct number *one = outcome->numbers; one && one < outcome->numbers + outcome->number_count; one++)
         if (strcmp(one->name, source->number) == 0 && (!source->stride || one->stride == source->stride) &&
             (isnan(best.value) || source->sign * one->value < source->sign * best.value))
             best = *one;
