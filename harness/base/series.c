@@ -16,7 +16,7 @@ enum {
 const struct series series_unknown = {
     .placement_deviation = NAN, .autocorrelation = NAN, .modes = NAN, .outliers = NAN, .effective = NAN};
 
-/* -- ranks --------------------------------------------------------------------------------------------- */
+/* -- ranks and placements ------------------------------------------------------------------------------- */
 
 /* How many of sorted[] are below a value, or not above it. */
 static size_t count_below(const double *sorted, size_t count, double value, bool or_equal)
@@ -33,17 +33,6 @@ static size_t count_below(const double *sorted, size_t count, double value, bool
     }
     return low;
 }
-
-/* Ranks about their mean; equal values share one. */
-static void find_ranks(const double *samples, size_t count, const double *sorted, double *ranks)
-{
-    for (size_t i = 0; i < count; i++)
-        ranks[i] =
-            (double)(count_below(sorted, count, samples[i], false) + count_below(sorted, count, samples[i], true)) / 2 -
-            (double)count / 2;
-}
-
-/* -- placements ---------------------------------------------------------------------------------------- */
 
 /* Takes the placements' means out of values whose mean is 0. Returns the correlation within placements: one-way
  * analysis of variance, at least 0. */
@@ -68,28 +57,25 @@ static double take_out(double *values, size_t count, size_t placements)
     return between > within ? (between - within) / (between + (each - 1) * within) : 0;
 }
 
-static double neighbour_correlation(const double *values, size_t count)
-{
-    double products = 0, squares = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        squares += values[i] * values[i];
-        products += i ? values[i] * values[i - 1] : 0;
-    }
-    return squares > 0 ? products / squares : 0;
-}
-
 /* Fills what is told by ranks, with room for `count` of them. */
 static void correlate(const double *samples, size_t count, const double *sorted, double *ranks, struct series *series)
 {
-    double lag;
+    double products = 0, squares = 0, lag;
 
     series->effective = (double)count;
     if (count < CORRELATED_MIN)
         return;
-    find_ranks(samples, count, sorted, ranks);
+    /* Ranks about their mean; equal values share one. */
+    for (size_t i = 0; i < count; i++)
+        ranks[i] =
+            (double)(count_below(sorted, count, samples[i], false) + count_below(sorted, count, samples[i], true)) / 2 -
+            (double)count / 2;
     series->within = take_out(ranks, count, series->placements);
-    series->autocorrelation = neighbour_correlation(ranks, count);
+    for (size_t i = 0; i < count; i++) {
+        squares += ranks[i] * ranks[i];
+        products += i ? ranks[i] * ranks[i - 1] : 0;
+    }
+    series->autocorrelation = squares > 0 ? products / squares : 0;
     lag = series->autocorrelation > 0 ? series->autocorrelation : 0;
     series->effective *= (1 - lag) / (1 + lag);
 }
@@ -97,26 +83,11 @@ static void correlate(const double *samples, size_t count, const double *sorted,
 /* SERIES_PROCESS, as half an interval of a normal distribution. */
 static const double process_half = STATS_ERRORS_TO_END * SERIES_PROCESS;
 
-/* Sets value and interval. */
-static void estimate(const double *samples, size_t count, double *scratch, const struct series *series,
-                     struct summary *summary)
-{
-    const struct trimmed_mean mean = stats_trimmed_mean(samples, count, series->placements, scratch);
-    const double share = series->effective / (double)count;
-    double half = NAN;
-
-    if (isfinite(mean.error))
-        half = hypot(mean.error / sqrt(share) * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees * share)),
-                     process_half * mean.value);
-    summary->value = mean.value;
-    summary->ci_low = mean.value - half;
-    summary->ci_high = mean.value + half;
-}
-
 void series_summarize(const double *samples, size_t count, uint32_t placements, double *scratch, struct series *series,
                       struct summary *summary)
 {
-    double *sorted = scratch;
+    double *sorted = scratch, half = NAN, share;
+    struct trimmed_mean mean;
 
     *series = series_unknown;
     series->placements = placements < count ? placements : (uint32_t)count;
@@ -125,7 +96,14 @@ void series_summarize(const double *samples, size_t count, uint32_t placements, 
     stats_sort(sorted, count);
     correlate(samples, count, sorted, scratch + count, series);
     stats_describe_sorted(sorted, count, scratch + count, summary);
-    estimate(samples, count, scratch + count, series, summary);
+    mean = stats_trimmed_mean(samples, count, series->placements, scratch + count);
+    share = series->effective / (double)count;
+    if (isfinite(mean.error))
+        half = hypot(mean.error / sqrt(share) * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees * share)),
+                     process_half * mean.value);
+    summary->value = mean.value;
+    summary->ci_low = mean.value - half;
+    summary->ci_high = mean.value + half;
 }
 
 double series_own_half_width(const struct summary *summary)
@@ -297,15 +275,6 @@ static size_t count_modes(const double *sorted, size_t count, size_t least, doub
     return count_modes(sorted, k, least, apart, scratch) + count_modes(sorted + k, count - k, least, apart, scratch);
 }
 
-/* Sorted values beyond Tukey's fences. */
-static size_t count_outliers(const double *sorted, size_t count)
-{
-    const double low = stats_median(sorted, (count + 1) / 2), high = stats_median(sorted + count / 2, (count + 1) / 2);
-    const double reach = 1.5 * (high - low);
-
-    return count - count_below(sorted, count, high + reach, true) + count_below(sorted, count, low - reach, false);
-}
-
 /* Takes the effects of placements out of their samples, where they are real. Returns the placements' deviation. */
 static double level_placements(double *values, size_t count, const struct series *series, double *scratch)
 {
@@ -357,12 +326,17 @@ void series_describe(const double *samples, size_t count, double apart, double *
 {
     double *values = scratch;
     const size_t least = count / MODE_SHARE > MODE_MIN ? count / MODE_SHARE : MODE_MIN;
+    double low, high;
 
     for (size_t i = 0; i < count; i++)
         values[i] = samples[i];
     series->placement_deviation = level_placements(values, count, series, scratch + count);
     stats_sort(values, count);
-    series->outliers = (double)count_outliers(values, count);
+    /* Beyond Tukey's fences. */
+    low = stats_median(values, (count + 1) / 2);
+    high = stats_median(values + count / 2, (count + 1) / 2);
+    series->outliers = (double)(count - count_below(values, count, high + 1.5 * (high - low), true) +
+                                count_below(values, count, low - 1.5 * (high - low), false));
     spread_ties(values, count, apart);
     if (count >= MODES_MIN)
         series->modes = (double)count_modes(values, count, least, apart, scratch + count);
