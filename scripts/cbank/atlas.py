@@ -6,7 +6,7 @@ import sys
 
 import pandas
 
-from . import documents, tables
+from . import documents, tables, text
 from .errors import Failure, printable
 from .figures import kinds
 
@@ -146,13 +146,8 @@ def main(words):
             rows.to_csv(sys.stdout, index=False)
             return 0
         chips, lines, notes = grid(rows)
-    cells = [["fact", *chips], *([name, *(text or tables.NONE for text in texts)] for name, texts in lines.items())]
-    if asked.markdown:
-        cells[1:1] = [["---"] * len(cells[0])]
-        print(*("| " + " | ".join(printable(text).replace("|", "\\|") for text in row) + " |" for row in cells), "", *(f"- {printable(note)}" for note in notes), sep="\n")
-        return 0
-    widths = [max(len(printable(row[i])) for row in cells) for i in range(len(cells[0]))]
-    for row in cells:
-        print("  ".join(printable(text).ljust(width) for text, width in zip(row, widths)).rstrip())
-    print(*map(printable, notes), sep="\n")
+    columns = [text.Column(heading) for heading in ("fact", *chips)]
+    cells = [list(lines), *([printable(its or tables.NONE) for its in of] for of in zip(*lines.values()))]
+    made = text.markdown(columns, cells) if asked.markdown else text.table(columns, cells)
+    print(*made, "", *(f"- {printable(note)}" for note in notes), sep="\n")
     return 0

@@ -14,7 +14,7 @@ import os
 
 import pandas
 
-from . import documents
+from . import documents, text
 from .errors import Failure, printable, say
 from .figures import draw, kinds, style
 
@@ -141,18 +141,6 @@ def pages(sources, width_mm, figures=None, everything=False, merged=False):
 # -- files --------------------------------------------------------------------------------------------------------
 
 
-def write(path, data):
-    """To a temporary name first: a file is whole, or not there."""
-    try:
-        with open(f"{path}.tmp", "wb") as file:
-            file.write(data)
-        os.replace(f"{path}.tmp", path)
-    except OSError as error:
-        if os.path.exists(f"{path}.tmp"):
-            os.remove(f"{path}.tmp")
-        raise Failure(f"cannot write {path}: {error.strerror}; free some space, or name another folder") from None
-
-
 def draw_page(task):
     """Writes the files of a page; their paths."""
     drawing, folder, width_mm, forms, own_style = task
@@ -162,7 +150,7 @@ def draw_page(task):
         made.update({"csv": draw.csv_text(drawing).encode(), "txt": f"{drawing.sentence}\n".encode()})
     paths = [os.path.join(folder, f"{drawing.stem}.{ending}") for ending in made]
     for path, data in zip(paths, made.values()):
-        write(path, data)
+        text.write(path, data)
     return paths
 
 

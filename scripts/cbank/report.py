@@ -13,7 +13,7 @@ import shutil
 
 import jinja2
 
-from . import atlas, documents, frames, instrument, plot, sections, tables
+from . import atlas, documents, frames, instrument, plot, sections, tables, text
 from .errors import Failure, printable, say
 from .figures import kinds, style
 
@@ -184,8 +184,8 @@ def main(words):
         content["figures"], content["missing"] = figures_of(given + content["compared"], os.path.join(asked.output, "figures"))
         pages = {"index.html": ("index.html", content), **{path: ("cells.html", its) for path, its in cells.items()}}
         texts = {path: templates.get_template(name).render(**its) + "\n" for path, (name, its) in pages.items()}
-    for path, text in texts.items():
-        plot.write(os.path.join(asked.output, path), text.encode("utf-8", errors="replace"))
+    for path, rendered in texts.items():
+        text.write(os.path.join(asked.output, path), rendered)
     shutil.copyfile(os.path.join(HERE, "templates/style.css"), os.path.join(asked.output, "style.css"))
     print(printable(os.path.join(asked.output, "index.html")))
     return 0

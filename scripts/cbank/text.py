@@ -162,19 +162,19 @@ def check_outputs(options, names, *others):
 
 
 def write(path, text):
-    """Writes a file whole or not at all; - is standard output."""
+    """Writes a file whole or not at all, of a text or of bytes; - is standard output."""
     if path == "-":
         sys.stdout.write(text)
         return
     plain = os.path.isfile(path) or not os.path.exists(path)
     written = f"{path}.tmp" if plain else path  # a pipe or a device is written to as it is
     try:
-        with open(written, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(written, "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
         if plain:
             os.replace(written, path)
     except OSError as error:
         if plain:
             with contextlib.suppress(OSError):
                 os.unlink(written)
-        raise Failure(f"cannot write {path}: {error.strerror}") from error
+        raise Failure(f"cannot write {path}: {error.strerror}; free some space, or name another file") from error

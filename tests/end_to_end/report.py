@@ -318,7 +318,7 @@ class Atlas(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         level = next(experiment for experiment in read_json(CHARACTERIZATION)["experiments"] if experiment["name"] == "geometry_constant")["geometry"]["levels"][0]
         self.assertRegex(done.stdout, rf"(?m)^L1 constant cache, bytes +{tables.count(level['capacity_bytes']['value'])} \(\d\)")
-        self.assertRegex(done.stdout, r"(?m)^\(\d\) published: MT4G, sample results, A100$")
+        self.assertRegex(done.stdout, r"(?m)^- \(\d\) published: MT4G, sample results, A100$")
         rows = analysis("atlas", "--csv", *CHIPS.values()).stdout
         self.assertIn("NVIDIA H200,\"L1 constant cache, bytes\",2048.0", rows)
 
