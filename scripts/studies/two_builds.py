@@ -6,8 +6,8 @@ usage: two_builds.py --json FILE [--processes N] OLD NEW [-- RUN_OPTION...]
 
 OLD and NEW are programs. Their processes alternate, in an order that swaps each round, and run the same plan. The i-th
 cell of one is compared with the i-th cell of the other, so that names of keys may differ between the builds. A time is
-the median over processes of time_ns.median. Exit status: 0; 1 where a cell differs by more than 0.3 %, is not
-verified, or has an exact counter that differs between the builds.
+the median over processes of time_ns.median. Exit status: 0; 1 where a cell differs by more than 0.3 % and more than the
+processes of one build do, is not verified, or has an exact counter that differs between the builds.
 """
 
 import argparse
@@ -52,17 +52,18 @@ def main():
         ratio = statistics.median(times["new"]) / statistics.median(times["old"])
         same_counts = exact(cell) == exact(runs["old"][0][i])
         verified = all(cells[i]["verified"] is True for side in runs for cells in runs[side])
-        wrong = abs(ratio - 1) > TOLERANCE or not same_counts or not verified
+        spread = {side: (max(values) - min(values)) / statistics.median(values) for side, values in times.items()}
+        wrong = abs(ratio - 1) > max(TOLERANCE, *spread.values()) or not same_counts or not verified
         bad += wrong
-        rows.append({"cell": cell.get("id") or "/".join(str(cell[key]) for key in ("workload", "path", "pattern")),
+        rows.append({"cell": cell.get("identity") or "/".join(str(cell[key]) for key in ("workload", "path", "pattern")),
                      "elements": cell["elements"], "ratio": ratio, "same_exact_counters": same_counts,
-                     "verified": verified, "spread": {side: (max(v) - min(v)) / statistics.median(v)
-                                                      for side, v in times.items()}, "time_ns": times})
+                     "verified": verified, "differs": wrong, "spread": spread, "time_ns": times})
     with open(arguments.json, "w", encoding="utf-8") as file:
         json.dump({"builds": builds, "options": options, "cells": rows}, file, indent=1)
     for row in rows:
         print(f"{row['cell']:50} {row['ratio']:.5f}  old {row['spread']['old']:.2%}  new {row['spread']['new']:.2%}"
-              f"  {'counters equal' if row['same_exact_counters'] else 'COUNTERS DIFFER'}")
+              f"  {'counters equal' if row['same_exact_counters'] else 'COUNTERS DIFFER'}"
+              f"{'  DIFFERS' if row['differs'] else ''}")
     print(f"{len(rows)} cells, {bad} differ")
     return 1 if bad else 0
 
