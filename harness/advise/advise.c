@@ -34,8 +34,8 @@ const struct place_code *place_code_of(const struct path *path)
 static int compare_places(const void *left, const void *right)
 {
     const struct advised_place *a = left, *b = right;
-    const bool a_known = !isnan(a->time_ns.value), b_known = !isnan(b->time_ns.value);
-    const double a_ns = a_known ? a->time_ns.value : a->time_ns.low, b_ns = b_known ? b->time_ns.value : b->time_ns.low;
+    const bool a_known = !isnan(a->estimate.time_ns.value), b_known = !isnan(b->estimate.time_ns.value);
+    const double a_ns = a_known ? a->estimate.time_ns.value : a->estimate.time_ns.low, b_ns = b_known ? b->estimate.time_ns.value : b->estimate.time_ns.low;
 
     if (a_known != b_known)
         return b_known - a_known;
@@ -48,11 +48,11 @@ void advise_rank(struct advice *advice)
 
     qsort(advice->places, advice->count, sizeof(*advice->places), compare_places);
     for (struct advised_place *place = advice->places; place < advice->places + advice->count; place++) {
-        place->relative = place->time_ns.value / first->time_ns.value;
+        place->relative = place->estimate.time_ns.value / first->estimate.time_ns.value;
         place->standing = isnan(place->relative)                          ? ADVISE_UNKNOWN
                           : place == first                                ? ADVISE_FIRST
                           : place->relative <= 1 + ADVISE_TOLD            ? ADVISE_ALIKE_FIRST
-                          : place->time_ns.low > first->time_ns.high      ? ADVISE_SLOWER
+                          : place->estimate.time_ns.low > first->estimate.time_ns.high      ? ADVISE_SLOWER
                                                                           : ADVISE_TOO_CLOSE;
     }
 }
@@ -101,7 +101,6 @@ static void estimate(struct advised_place *place, const struct card *card)
     kernel = estimate_kernel(&expectation);
     estimate_time(&place->cell, &place->access, card, &kernel, &place->estimate);
     place->requests_per_load = access_requests_per_load(&place->cell, &place->access);
-    place->time_ns = place->estimate.time_ns;
     place->bound = time_units[place->estimate.longest].name;
 }
 
@@ -141,23 +140,42 @@ static enum status fill_places(struct advice *advice, struct index_list *indices
     return status == STATUS_OK && advice->count == 0 ? refuse(advice) : status;
 }
 
-enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices, struct advice *out)
+static struct advised_facts facts_of(const struct advice *advice)
+{
+    const struct advised_place *of = advice->places;
+    double loads;
+
+    while (of + 1 < advice->places + advice->count && (image_pieces(&of->cell) > 1 || of->path->copies > 1))
+        of++;
+    loads = (double)of->access.payload_loads;
+    return (struct advised_facts){(double)of->access.addresses / loads, (double)of->access.lines / loads,
+                                  (double)of->access.sectors / loads, (double)of->access.wavefronts / loads,
+                                  of->access.footprint_bytes};
+}
+
+enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices,
+                        const char *indices_path, struct advice *out)
 {
     enum status status;
 
-    *out = (struct advice){.card = *card, .cell = *cell, .modelled = true};
+    *out = (struct advice){.card = *card, .cell = *cell, .indices_path = indices_path};
     out->places = calloc(path_count + 1, sizeof(*out->places));
     status = out->places ? fill_places(out, indices) : log_memory("%zu paths", path_count);
-    if (status != STATUS_OK) {
-        advise_close(out);
-        return status;
+    if (status == STATUS_OK) {
+        advise_rank(out);
+        out->choice = out->places[0].standing == ADVISE_FIRST ? out->places[0].path->name : NULL;
+        out->facts = facts_of(out);
+        out->measure = advise_run_command(out);
+        status = out->measure ? STATUS_OK : log_memory("a command");
     }
-    advise_rank(out);
+    if (status != STATUS_OK)
+        advise_close(out);
     return status;
 }
 
 void advise_close(struct advice *advice)
 {
     free(advice->places);
-    advice->places = NULL;
+    free(advice->measure);
+    *advice = (struct advice){0};
 }

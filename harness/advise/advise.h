@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Advice: where a table should live. The lookups of one configuration are counted for every memory space that can hold the
- * table, and their time is estimated by a card, or measured. A space is called slower only where the intervals of both times
- * lie apart. */
+ * table, and their time is estimated by a card. A space is called slower only where the intervals of both times lie apart. */
 #ifndef CBANK_ADVISE_H
 #define CBANK_ADVISE_H
 
-#include "device.h"
 #include "estimate.h"
 #include "grid.h"
 #include "index_list.h"
 
 struct document;
-struct invocation;
 struct user_code;
 
 /* Times that differ by this share or less are as good. */
@@ -35,36 +32,36 @@ struct advised_place {
     struct cell cell;
     struct access_counts access;
     struct cell_estimate estimate;
-    struct time_range time_ns; /* that of the estimate, or as measured with its 95 % interval */
     double relative;           /* time over that of the first; NaN where one is not known */
     double requests_per_load;  /* as access_requests_per_load */
     enum advise_standing standing;
-    const char *bound;              /* the unit that is busy longest by the card; NULL: it was measured */
-    char reason[CELL_REASON_BYTES]; /* why there is no time; "" where there is one */
+    const char *bound;              /* the unit that is busy longest */
+    char reason[CELL_REASON_BYTES]; /* why it cannot hold the table; "" where it can */
+};
+
+/* Exact averages over the loads of a warp, which follow from the indices on every path whose load is one instruction. */
+struct advised_facts {
+    double addresses, lines, sectors, wavefronts;
+    uint64_t footprint_bytes;
 };
 
 struct advice {
-    const char *card_file; /* NULL: the built-in card */
     struct card card;
     struct cell cell;             /* the configuration: without a path */
     const char *indices_path;     /* NULL: made */
-    bool modelled;                /* times are */
-    struct device_info device;    /* on which they were measured, unless modelled */
     struct advised_place *places; /* owned: ranked, `count` of them, then those that cannot hold the table */
     size_t count, excluded;
+    const char *choice;           /* the path that is best; NULL: no time is known */
+    char *measure;                /* owned: the command line of cbank run that measures those that are not slower */
+    struct advised_facts facts;
     const struct user_code *code; /* of --kernel; NULL: none was given; not owned */
 };
 
 /* Counts and estimates the configuration `cell`, whose path is not looked at, in every memory space of the card's chip, and
- * ranks them. The list keeps its indices. STATUS_USAGE, logged, where no path can hold the table, or an index is beyond it;
+ * ranks them. The list keeps its indices. `indices_path`: of their file, NULL where they were made. STATUS_USAGE, logged, where no path can hold the table, or an index is beyond it;
  * STATUS_ENVIRONMENT out of memory. On success the caller closes. */
 enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices,
-                        struct advice *out);
-
-/* Measures each of them on the first GPU, with the indices of the list, and ranks them by that. Those that could not be
- * measured are no longer ranked, and say why. STATUS_ENVIRONMENT, logged, where there is no GPU; STATUS_FINDING where some
- * failed, and then advice->modelled is false if there is a ranking. */
-enum status advise_measure(struct advice *advice, struct index_list *indices, const struct invocation *invocation);
+                        const char *indices_path, struct advice *out);
 
 /* Sorts the first advice->count places by their times, those without one behind the others, and sets relative and
  * standing. */
@@ -92,8 +89,7 @@ enum status advise_print_code(FILE *stream, const struct advice *advice, const s
 #define advise_put(stream_, look_, ...) \
     text_paragraph((struct text_wrap){.stream = (stream_), .width = (look_)->width, .indent = 4}, __VA_ARGS__)
 
-/* The command line of cbank run that measures the ranked spaces, without those that are slower. The caller frees it; NULL
- * when out of memory. */
+/* The command line advice->measure. The caller frees it; NULL when out of memory. */
 char *advise_run_command(const struct advice *advice);
 
 /* The document of struct advice: written as results/advice.schema.json says, and not read. */

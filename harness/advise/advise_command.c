@@ -21,7 +21,6 @@ struct advise_options {
     bool given[PARAMETER_COUNT];          /* ... and whether it stands on the line */
     const char *card_path, *json_path;
     const char *kernel_path, *function; /* NULL: not given */
-    bool measure;
     struct look_options look;
 };
 
@@ -62,8 +61,6 @@ static const struct option_row rows[] = {
      .unit = "threads"},
     {.name = "card", .argument = "CARD", .help = "chip card that predicts: a file, or a name of cbank list cards (default h200)", .kind = &option_text,
      MEMBER(card_path)},
-    {.name = "measure", .help = "measure them on the first GPU, and rank them by that", .kind = &option_flag,
-     MEMBER(measure)},
     {.name = "kernel", .argument = "FILE", .help = "a cubin of your own: say what the loads of its kernels are, and whether that is what is advised",
      .kind = &option_text, MEMBER(kernel_path)},
     {.name = "function", .argument = "NAME", .help = "with --kernel: this kernel alone, by its name, mangled or not",
@@ -214,6 +211,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     struct cell cell;
     enum status status = check_options(options);
 
+    (void)invocation;
     if (status == STATUS_OK)
         status = card_read(options->card_path, &card);
     if (status == STATUS_OK && options->kernel_path)
@@ -221,19 +219,13 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     if (status == STATUS_OK)
         status = make_cell(options, &indices, &cell);
     if (status == STATUS_OK)
-        status = advise_open(&cell, &card, &indices, &advice);
-    advice.card_file = options->card_path;
-    advice.indices_path = options->indices_path;
-    if (status == STATUS_OK && options->measure)
-        status = advise_measure(&advice, &indices, invocation);
-    /* Where some spaces failed, the others are ranked. */
-    if (status == STATUS_OK || (status == STATUS_FINDING && !advice.modelled)) {
-        if (code.path) {
-            user_code_judge(&code, &advice);
-            advice.code = &code;
-        }
-        status = status_worse(status, print(options, &advice));
+        status = advise_open(&cell, &card, &indices, options->indices_path, &advice);
+    if (status == STATUS_OK && code.path) {
+        user_code_judge(&code, &advice);
+        advice.code = &code;
     }
+    if (status == STATUS_OK)
+        status = print(options, &advice);
     advise_close(&advice);
     user_code_close(&code);
     index_list_close(&indices);
@@ -253,11 +245,9 @@ const struct command advise_command = {
         "number, a time is at least what its other numbers say. Then follow the C++ to write, the instruction to look for in the\n"
         "SASS, and the command that measures.\n"
         "\n"
-        "With --measure the spaces are measured on the first GPU, as cbank run measures them, and ranked by that.\n"
         "With --kernel: which loads the kernels of a cubin have, how many, how many in loops, and which space those are of.\n"
         "\n"
-        "Exit code 1: a space failed when it was measured; the others are ranked.\n"
-        "Exit code 3: with --measure, there is no GPU; with --kernel, code before sm_35 or after sm_121, which cannot be read.\n"
+        "Exit code 3: with --kernel, code before sm_35 or after sm_121, which cannot be read.\n"
         "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it; with --kernel, a\n"
         "file that is no cubin or is damaged, or no such kernel.",
     .run = advise,

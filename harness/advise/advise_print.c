@@ -43,43 +43,18 @@ char *advise_run_command(const struct advice *advice)
     return memory_close(&command, stream) ? command.text : NULL;
 }
 
-/* -- facts --------------------------------------------------------------------------------------------- */
-
-/* Exact averages over the loads of a warp, which follow from the indices. */
-struct facts {
-    double addresses, lines, sectors, wavefronts;
-    uint64_t footprint_bytes;
-};
-
-/* Of a path whose load is one instruction, and one copy of the table: what the indices are on every path. */
-static struct facts facts_of(const struct advice *advice)
-{
-    const struct advised_place *of = advice->places;
-    double loads;
-
-    for (size_t i = 0; i < advice->count; i++)
-        if (image_pieces(&advice->places[i].cell) == 1 && advice->places[i].path->copies == 1) {
-            of = &advice->places[i];
-            break;
-        }
-    loads = (double)of->access.payload_loads;
-    return (struct facts){(double)of->access.addresses / loads, (double)of->access.lines / loads,
-                          (double)of->access.sectors / loads, (double)of->access.wavefronts / loads,
-                          of->access.footprint_bytes};
-}
-
 /* -- text ---------------------------------------------------------------------------------------------- */
 
+/* "2 us to 3 us", or what the time is at least. */
 static void interval_value(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const struct time_range *time = &((const struct advised_place *)row)->time_ns;
+    const struct time_range *time = &((const struct advised_place *)row)->estimate.time_ns;
 
     (void)column;
     if (isinf(time->high))
         snprintf(out->room, sizeof(out->room), "%s or more", text_of(text_time, time->low).text);
     else
-        snprintf(out->room, sizeof(out->room), "%s to %s", text_of(text_time, time->low).text,
-                 text_of(text_time, time->high).text);
+        grid_range(text_time, time->low, time->high, out);
     out->text = out->room;
 }
 
@@ -103,21 +78,35 @@ static void path_value(const struct grid_column *column, const void *row, struct
 #define NUMBER(key_, heading_, format_, member) \
     {.key = key_, .heading = heading_, .format = format_, .value = grid_number, .of = GRID_MEMBER(struct advised_place, member)}
 
+/* The last ones are for JSON. */
+enum { TEXT_COLUMNS = 7 };
+
 static const struct grid_column columns[] = {
     {.key = "path", .heading = "table in", .value = path_value, .head = true},
     NUMBER("requests_per_load", "requests a load", text_tenths, requests_per_load),
-    NUMBER("time_ns", "time", text_time, time_ns.value),
+    NUMBER("time_ns", "time", text_time, estimate.time_ns.value),
     {.key = "interval", .heading = "interval", .value = interval_value, .rank = 1},
     NUMBER("relative", "to the best", text_ratio, relative),
     {.key = "standing", .heading = "", .value = standing_value},
     {.key = "bound", .heading = "longest", .value = grid_text, .of = GRID_MEMBER(struct advised_place, bound), .rank = 2},
+    NUMBER("low", "", text_time, estimate.time_ns.low),
+    NUMBER("high", "", text_time, estimate.time_ns.high),
 };
+
+static struct grid grid_of(const struct advice *advice, size_t column_count)
+{
+    return (struct grid){.columns = columns,
+                         .column_count = column_count,
+                         .rows = advice->places,
+                         .row_count = advice->count,
+                         .row_bytes = sizeof(*advice->places)};
+}
 
 static void print_asked(FILE *stream, const struct advice *advice, const struct grid_look *look)
 {
     const struct cell *cell = &advice->cell;
     const uint32_t width = table_width(cell->parameters), bytes = cell->parameters[PARAMETER_table_bytes];
-    const struct facts facts = facts_of(advice);
+    const struct advised_facts facts = advice->facts;
     char indices[LINE_BYTES];
 
     snprintf(indices, sizeof(indices), "%s", advice->indices_path ? advice->indices_path : cell->pattern->name);
@@ -132,53 +121,34 @@ static void print_asked(FILE *stream, const struct advice *advice, const struct 
                "takes %.4g wavefronts for it. All loads read %" PRIu64 " bytes of the table. These counts are exact.",
                facts.addresses, facts.lines, ACCESS_LINE_BYTES, facts.sectors, ACCESS_SECTOR_BYTES, facts.wavefronts,
                facts.footprint_bytes);
-    if (advice->modelled)
-        advise_put(stream, look, "times are modelled by the card of %s: nothing was measured", advice->card.name);
-    else
-        advise_put(stream, look, "times are measured on %s", advice->device.name);
+    advise_put(stream, look, "times are modelled by the card of %s: nothing was measured", advice->card.name);
 }
 
 /* What to write, and what to run; of a ranking without times what is missing. */
-static enum status print_choice(FILE *stream, const struct advice *advice, const struct grid_look *look)
+static void print_choice(FILE *stream, const struct advice *advice, const struct grid_look *look)
 {
     const struct advised_place *first = &advice->places[0];
     const struct place_code *code = place_code_of(first->path);
-    char *command = advise_run_command(advice), text[CARD_TEXT_BYTES];
+    char text[CARD_TEXT_BYTES];
 
-    if (!command)
-        return log_memory("a command");
     fputc('\n', stream);
-    if (first->standing == ADVISE_UNKNOWN) {
+    if (!advice->choice) {
         estimate_missing_text(&first->estimate, text);
         advise_put(stream, look, "no memory space is best by this card, which does not know %s", text);
     } else {
-        advise_put(stream, look, "best: %s", first->path->name);
-        for (int standing = ADVISE_ALIKE_FIRST; standing <= ADVISE_TOO_CLOSE; standing++) {
-            text[0] = '\0';
-            for (size_t i = 0; i < advice->count; i++)
-                if ((int)advice->places[i].standing == standing)
-                    text_join(text, sizeof(text), ", ", "%s", advice->places[i].path->name);
-            if (text[0])
-                advise_put(stream, look, "%s: %s", advise_standing_names[standing], text);
-        }
+        advise_put(stream, look, "best: %s", advice->choice);
         if (code)
             advise_put(stream, look, "write: %s", code->declaration);
         if (code)
             advise_put(stream, look, "       %s", code->load);
         advise_put(stream, look, "look for in the SASS: %s", image_instruction(&first->cell));
     }
-    advise_put(stream, look, advice->modelled ? "measure: %s" : "again, with counters: %s", command);
-    free(command);
-    return STATUS_OK;
+    advise_put(stream, look, "measure: %s", advice->measure);
 }
 
 enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look)
 {
-    const struct grid grid = {.columns = columns,
-                              .column_count = sizeof(columns) / sizeof(columns[0]),
-                              .rows = advice->places,
-                              .row_count = advice->count,
-                              .row_bytes = sizeof(*advice->places)};
+    const struct grid grid = grid_of(advice, TEXT_COLUMNS);
     enum status status;
 
     print_asked(stream, advice, look);
@@ -189,35 +159,18 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     fputs(advice->excluded ? "\n" : "", stream);
     for (size_t i = advice->count; i < advice->count + advice->excluded; i++)
         advise_put(stream, look, "not %s: %s", advice->places[i].path->name, advice->places[i].reason);
-    status = print_choice(stream, advice, look);
-    return status == STATUS_OK ? advise_print_code(stream, advice, look) : status;
+    print_choice(stream, advice, look);
+    return advise_print_code(stream, advice, look);
 }
 
 /* -- the document -------------------------------------------------------------------------------------- */
 
-static void write_path(cJSON *object, const struct field *field, const void *base)
+static void write_ranking(cJSON *object, const struct field *field, const void *base)
 {
-    json_add_text(object, field->key, ((const struct advised_place *)base)->path->name);
+    const struct grid grid = grid_of(base, sizeof(columns) / sizeof(columns[0]));
+
+    json_add(object, field->key, grid_to_json(&grid));
 }
-
-static void write_standing(cJSON *object, const struct field *field, const void *base)
-{
-    json_add_text(object, field->key, advise_standing_names[((const struct advised_place *)base)->standing]);
-}
-
-static const struct field_kind kind_path = {write_path, NULL}, kind_standing = {write_standing, NULL};
-
-static const struct field place_rows[] = {
-    {.key = "path", .kind = &kind_path},
-    {FIELD(field_number, struct advised_place, "requests_per_load", requests_per_load, NULLABLE)},
-    {FIELD(field_number, struct advised_place, "time_ns", time_ns.value, NULLABLE)},
-    {FIELD(field_number, struct advised_place, "low", time_ns.low, NULLABLE)},
-    {FIELD(field_number, struct advised_place, "high", time_ns.high, NULLABLE)},
-    {FIELD(field_number, struct advised_place, "relative", relative, NULLABLE)},
-    {.key = "standing", .kind = &kind_standing},
-    {FIELD(field_reference, struct advised_place, "bound", bound, NULLABLE)},
-};
-static const struct objects ranking = OBJECTS_OF(place_rows, struct advised_place, struct advice, count);
 
 static void write_excluded(cJSON *object, const struct field *field, const void *base)
 {
@@ -232,17 +185,14 @@ static void write_excluded(cJSON *object, const struct field *field, const void 
     }
 }
 
-static void write_facts(cJSON *object, const struct field *field, const void *base)
-{
-    const struct facts facts = facts_of(base);
-    cJSON *to = json_add(object, field->key, cJSON_CreateObject());
-
-    json_add_double(to, "addresses_per_load", facts.addresses);
-    json_add_double(to, "lines_per_load", facts.lines);
-    json_add_double(to, "sectors_per_load", facts.sectors);
-    json_add_double(to, "wavefronts_per_load", facts.wavefronts);
-    json_add_integer(to, "footprint_bytes", facts.footprint_bytes);
-}
+static const struct field facts_rows[] = {
+    {FIELD(field_number, struct advised_facts, "addresses_per_load", addresses, NULLABLE)},
+    {FIELD(field_number, struct advised_facts, "lines_per_load", lines, NULLABLE)},
+    {FIELD(field_number, struct advised_facts, "sectors_per_load", sectors, NULLABLE)},
+    {FIELD(field_number, struct advised_facts, "wavefronts_per_load", wavefronts, NULLABLE)},
+    {FIELD(field_uint64, struct advised_facts, "footprint_bytes", footprint_bytes, REQUIRED)},
+};
+static const struct object facts_object = {.fields = FIELDS(facts_rows), .given = SIZE_MAX};
 
 static void write_configuration(cJSON *object, const struct field *field, const void *base)
 {
@@ -261,39 +211,18 @@ static void write_configuration(cJSON *object, const struct field *field, const 
                              parameter_value(cell->parameters, (enum parameter_index)i));
 }
 
-static void write_choice(cJSON *object, const struct field *field, const void *base)
-{
-    const struct advised_place *first = &((const struct advice *)base)->places[0];
-
-    json_add_text(object, field->key, first->standing == ADVISE_FIRST ? first->path->name : NULL);
-}
-
-static void write_measure(cJSON *object, const struct field *field, const void *base)
-{
-    char *command = advise_run_command(base);
-
-    if (command)
-        json_add_text(object, field->key, command);
-    else
-        json_add(object, field->key, NULL); /* out of memory: the document cannot be printed */
-    free(command);
-}
-
-static const struct field_kind kind_excluded = {write_excluded, NULL}, kind_facts = {write_facts, NULL},
-                               kind_configuration = {write_configuration, NULL}, kind_choice = {write_choice, NULL},
-                               kind_measure = {write_measure, NULL};
+static const struct field_kind kind_excluded = {write_excluded, NULL}, kind_ranking = {write_ranking, NULL},
+                               kind_configuration = {write_configuration, NULL};
 
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
-    {FIELD(field_bool, struct advice, "modelled", modelled, REQUIRED)},
     {FIELD(field_text, struct advice, "card", card.name, REQUIRED)},
-    {FIELD(field_text, struct advice, "device", device.name, NULLABLE)},
     {.key = "configuration", .kind = &kind_configuration},
-    {.key = "counts", .kind = &kind_facts},
-    {.key = "choice", .kind = &kind_choice},
-    {FIELD(field_list, struct advice, "ranking", places, REQUIRED), .of = &ranking},
+    {FIELD(field_object, struct advice, "counts", facts, REQUIRED), .of = &facts_object},
+    {FIELD(field_reference, struct advice, "choice", choice, NULLABLE)},
+    {.key = "ranking", .kind = &kind_ranking},
     {.key = "excluded", .kind = &kind_excluded},
-    {.key = "measure", .kind = &kind_measure},
+    {FIELD(field_reference, struct advice, "measure", measure, REQUIRED)},
     {FIELD(field_pointer, struct advice, "code", code, NULLABLE), .of = &user_code_fields},
 };
 

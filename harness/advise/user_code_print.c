@@ -26,22 +26,35 @@ static bool means_note(const void *row, size_t index, char *out, size_t bytes)
 
 static const bool all = true;
 
+/* The last ones are for JSON. */
+enum { TEXT_COLUMNS = 5 };
+
+#define LOAD(kind, member) .value = kind, .of = GRID_MEMBER(struct user_load, member)
+
 static const struct grid_column columns[] = {
-    {.key = "load", .heading = "load", .value = grid_array, .of = GRID_MEMBER(struct user_load, name), .head = true},
+    {.key = "load", .heading = "load", LOAD(grid_array, name), .head = true},
     {.key = "count", .heading = "number", .format = text_count, .value = count_value, .of = &all},
     {.key = "in_loops", .heading = "in loops", .format = text_count, .value = count_value},
-    {.key = "place", .heading = "place", .value = grid_text, .of = GRID_MEMBER(struct user_load, place)},
-    {.key = "standing", .heading = "", .value = grid_text, .of = GRID_MEMBER(struct user_load, standing)},
+    {.key = "place", .heading = "place", LOAD(grid_text, place)},
+    {.key = "standing", .heading = "", LOAD(grid_text, standing)},
+    {.key = "width_bytes", .format = text_count, LOAD(grid_integer, bytes)},
+    {.key = "relative", .format = text_ratio, LOAD(grid_number, relative)},
+    {.key = "means", LOAD(grid_text, means)},
 };
+
+static struct grid grid_of(const struct user_kernel *kernel, size_t column_count)
+{
+    return (struct grid){.columns = columns,
+                         .column_count = column_count,
+                         .rows = kernel->loads,
+                         .row_count = kernel->load_count,
+                         .row_bytes = sizeof(*kernel->loads),
+                         .note = means_note};
+}
 
 static enum status print_kernel(FILE *stream, const struct grid_look *look, const struct user_kernel *kernel)
 {
-    const struct grid grid = {.columns = columns,
-                              .column_count = sizeof(columns) / sizeof(columns[0]),
-                              .rows = kernel->loads,
-                              .row_count = kernel->load_count,
-                              .row_bytes = sizeof(*kernel->loads),
-                              .note = means_note};
+    const struct grid grid = grid_of(kernel, TEXT_COLUMNS);
     enum status status;
 
     fputc('\n', stream);
@@ -75,33 +88,18 @@ enum status advise_print_code(FILE *stream, const struct advice *advice, const s
 
 /* -- document ------------------------------------------------------------------------------------------ */
 
-static void write_in_loops(cJSON *object, const struct field *field, const void *base)
+static void write_loads(cJSON *object, const struct field *field, const void *base)
 {
-    const struct user_load *load = base;
+    const struct grid grid = grid_of(base, sizeof(columns) / sizeof(columns[0]));
 
-    if (load->loops_known)
-        json_add_integer(object, field->key, load->in_loops);
-    else
-        json_add(object, field->key, cJSON_CreateNull());
+    json_add(object, field->key, grid_to_json(&grid));
 }
 
-static const struct field_kind kind_in_loops = {write_in_loops, NULL};
-
-static const struct field load_fields[] = {
-    {FIELD(field_text, struct user_load, "load", name, REQUIRED)},
-    {FIELD(field_uint32, struct user_load, "width_bytes", bytes, REQUIRED)},
-    {FIELD(field_uint32, struct user_load, "count", count, REQUIRED)},
-    {.key = "in_loops", .kind = &kind_in_loops},
-    {FIELD(field_reference, struct user_load, "place", place, NULLABLE)},
-    {FIELD(field_reference, struct user_load, "standing", standing, NULLABLE)},
-    {FIELD(field_number, struct user_load, "relative", relative, NULLABLE)},
-    {FIELD(field_reference, struct user_load, "means", means, REQUIRED)},
-};
-static const struct objects loads = OBJECTS_OF(load_fields, struct user_load, struct user_kernel, load_count);
+static const struct field_kind kind_loads = {write_loads, NULL};
 
 static const struct field kernel_fields[] = {
     {FIELD(field_reference, struct user_kernel, "name", name, REQUIRED)},
-    {FIELD(field_list, struct user_kernel, "loads", loads, REQUIRED), .of = &loads},
+    {.key = "loads", .kind = &kind_loads},
     {FIELD(field_bool, struct user_kernel, "calls_out", calls_out, REQUIRED)},
     {FIELD(field_reference, struct user_kernel, "standing", standing, NULLABLE)},
     {FIELD(field_text, struct user_kernel, "verdict", verdict, REQUIRED)},

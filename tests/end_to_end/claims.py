@@ -240,15 +240,14 @@ exit 0
             return done
 
         self.assertIn("usage: record_all.sh FOLDER [PART...]", measure(status=2).stderr)
-        self.assertIn("there is no part 'sweep'; there are: records model sweeps", measure("new", "chip", "sweep", status=2).stderr)
+        self.assertIn("there is no part 'sweep'; there are: records sweeps", measure("new", "chip", "sweep", status=2).stderr)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "asked")))
-        parts = ["records", "model", "sweeps", "lookups", "processes", "gate", "plans", "neighbour", "clock", "advise",
-                 "chip"]
+        parts = ["records", "sweeps", "lookups", "processes", "gate", "plans", "neighbour", "clock", "chip"]
         said = measure("new").stdout.splitlines()
         self.assertEqual([line.split(":")[0] for line in said if re.search(r": exit status 0, \d+ s$", line)], parts)
         with open(os.path.join(self.folder, "asked"), encoding="utf-8") as file:
             asked = file.read()
-        for wanted in ("--sweep warps --max-samples 60 --json new/sweeps/warps.json", "--json new/model/code.json",
+        for wanted in ("--sweep warps --max-samples 60 --json new/sweeps/warps.json",
                        "--json new/core-matrix.json", "--json new/lookups.json", "contribute --credit The cbank contributors new/chip"):
             self.assertIn(wanted, asked)
         self.write("status/lookup", "1")

@@ -9,7 +9,7 @@
 
 static struct advised_place place_of(const char *path, double value, double low, double high)
 {
-    return (struct advised_place){.path = path_named(path), .time_ns = {value, low, high}};
+    return (struct advised_place){.path = path_named(path), .estimate = {.time_ns = {value, low, high}}};
 }
 
 TEST(a_space_is_slower_where_the_intervals_lie_apart)
@@ -83,7 +83,7 @@ TEST(a_card_says_what_was_found_and_no_more)
     cJSON *card;
 
     assert_int_equal(card_make(&request, &card, &tally), STATUS_OK);
-    assert_true(tally.characterized == 3 && tally.base == 0 && tally.base_name[0] == '\0');
+    assert_true(tally.characterized == 3 && tally.base == 0);
     assert_true(number_of(card, "constant_address_cycles", "high", &from) == 2.1);
     assert_string_equal(from, "characterized");
     assert_true(number_of(card, "shared_wavefronts_per_cycle", "value", &from) == 2); /* 1 / 0.5 */
@@ -111,7 +111,7 @@ TEST(a_base_card_of_the_same_chip_fills_what_was_not_found)
     cJSON *card;
 
     assert_int_equal(card_make(&request, &card, &tally), STATUS_OK);
-    assert_string_equal(tally.base_name, "H200");
+    assert_true(tally.base > 0);
     assert_true(number_of(card, "launch_ns", "value", &from) > 500);
     assert_string_equal(from, "results");
     assert_true(number_of(card, "sm_clock_mhz", "value", &from) == 1755);
