@@ -240,7 +240,7 @@ class Addition(Changes):
         row = self.scratch.rows("parameters")[-1]
         self.assertEqual((row["name"], row["option"], row["taken_by"]), ("launch_blocks", "--launch-blocks", ["lookup"]))
         plan = ("--workload", "lookup", "--path", "constant", "--source", "sorted", "--elements", "4096")
-        cells, _ = self.scratch.cells(*plan, "--launch-blocks", "fit,7")
+        cells = [cell for words in ((), ("--launch-blocks", "7")) for cell in self.scratch.cells(*plan, *words)[0]]
         plain = "lookup/constant/sorted/4096/256/hot/loads=4/in_flight=1"
         self.assertEqual([cell["identity"] for cell in cells], [plain, plain + "/launch_blocks=7"])
         self.assertEqual([cell["parameters"].get("launch_blocks") for cell in cells], [None, 7])
@@ -317,7 +317,7 @@ class Rooms(Case):
     """A folder of harness/ is compiled with the include paths of the rooms that it may see, and no others."""
 
     ASKED = ('asked: ; @$(foreach room,$(ROOMS),echo "$(room): $(SEES_$(room)): '
-             '$(filter harness/$(room)/%,$(filter-out harness/$(room)/%/,$(SOURCES)))";)')
+             '$(filter harness/$(room)/%,$(filter-out harness/$(room)/%/,$(PLAIN_SOURCES) $(CUDA_SOURCES)))";)')
 
     def rooms(self):
         """{room: (rooms that it sees, its sources)}, as the Makefile has them."""
