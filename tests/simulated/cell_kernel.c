@@ -43,7 +43,6 @@ static const void *place_texture(const struct places *places)
 
 static const void *place_values(const struct places *places)
 {
-    (void)places;
     return NULL;
 }
 
@@ -328,8 +327,6 @@ int run_cell(struct device *device, struct launch *launch, double *work_ns)
     struct block *const input = block_find(args->input, input_elements(launch) * sizeof(uint32_t), BLOCK_DEVICE);
     struct block *const table = placed ? block_find(table_address(launch), table_room(launch), BLOCK_DEVICE) : NULL;
 
-    (void)device;
-    (void)work_ns;
     if (!input || (placed && !table) || args->divergence != 0 || !texture_fits(launch))
         return cudaErrorIllegalAddress;
     launch->reads[0] = input;

@@ -20,6 +20,18 @@ enum { CONFIG_BYTES = 256, AVAILABILITY_BYTES = 128, CONFIG_MARK = 0x5C, BASES_M
     if ((parameters)->structSize != type##_STRUCT_SIZE) \
     return CUPTI_ERROR_INVALID_PARAMETER
 
+/* A stub that answers with the error `fails`; where that is 0, it does what follows. */
+#define CUPTI(name, type, fails, ...)           \
+    CUptiResult name(type##_Params *parameters) \
+    {                                           \
+        ENTER(name);                            \
+        CHECK(type##_Params, parameters);       \
+        if (fails)                              \
+            return fails;                       \
+        __VA_ARGS__;                            \
+        return CUPTI_SUCCESS;                   \
+    }
+
 CUptiResult cuptiGetVersion(uint32_t *version)
 {
     ENTER(cuptiGetVersion);
@@ -92,15 +104,10 @@ CUptiResult cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedC
     return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiProfilerHostGetBaseMetrics(CUpti_Profiler_Host_GetBaseMetrics_Params *parameters)
-{
-    ENTER(cuptiProfilerHostGetBaseMetrics);
-    CHECK(CUpti_Profiler_Host_GetBaseMetrics_Params, parameters);
-    parameters->ppMetricNames = parameters->pHostObject->names;
-    parameters->numMetrics =
-        parameters->metricType == CUPTI_METRIC_TYPE_COUNTER ? parameters->pHostObject->name_count : 0;
-    return CUPTI_SUCCESS;
-}
+CUPTI(cuptiProfilerHostGetBaseMetrics, CUpti_Profiler_Host_GetBaseMetrics, 0,
+      parameters->ppMetricNames = parameters->pHostObject->names;
+      parameters->numMetrics = parameters->metricType == CUPTI_METRIC_TYPE_COUNTER ? parameters->pHostObject->name_count
+                                                                                   : 0)
 
 /* All or none. */
 CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params *parameters)
@@ -115,23 +122,13 @@ CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetri
     return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiProfilerHostGetConfigImageSize(CUpti_Profiler_Host_GetConfigImageSize_Params *parameters)
-{
-    ENTER(cuptiProfilerHostGetConfigImageSize);
-    CHECK(CUpti_Profiler_Host_GetConfigImageSize_Params, parameters);
-    parameters->configImageSize = CONFIG_BYTES;
-    return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params *parameters)
-{
-    ENTER(cuptiProfilerHostGetConfigImage);
-    CHECK(CUpti_Profiler_Host_GetConfigImage_Params, parameters);
-    if (parameters->configImageSize != CONFIG_BYTES || parameters->pHostObject->metric_count == 0)
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    memset(parameters->pConfigImage, CONFIG_MARK, CONFIG_BYTES);
-    return CUPTI_SUCCESS;
-}
+CUPTI(cuptiProfilerHostGetConfigImageSize, CUpti_Profiler_Host_GetConfigImageSize, 0,
+      parameters->configImageSize = CONFIG_BYTES)
+CUPTI(cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage,
+      (parameters->configImageSize != CONFIG_BYTES || parameters->pHostObject->metric_count == 0)
+          ? CUPTI_ERROR_INVALID_PARAMETER
+          : 0,
+      memset(parameters->pConfigImage, CONFIG_MARK, CONFIG_BYTES))
 
 /* -- what is counted ----------------------------------------------------------------------------------- */
 
@@ -167,29 +164,11 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToG
 
 /* -- the device ---------------------------------------------------------------------------------------- */
 
-CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params *parameters)
-{
-    ENTER(cuptiProfilerInitialize);
-    CHECK(CUpti_Profiler_Initialize_Params, parameters);
-    return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiProfilerDeInitialize(CUpti_Profiler_DeInitialize_Params *parameters)
-{
-    ENTER(cuptiProfilerDeInitialize);
-    CHECK(CUpti_Profiler_DeInitialize_Params, parameters);
-    return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params *parameters)
-{
-    ENTER(cuptiDeviceGetChipName);
-    CHECK(CUpti_Device_GetChipName_Params, parameters);
-    if (parameters->deviceIndex >= (size_t)settings.devices)
-        return CUPTI_ERROR_INVALID_DEVICE;
-    parameters->pChipName = chips[0].name;
-    return CUPTI_SUCCESS;
-}
+CUPTI(cuptiProfilerInitialize, CUpti_Profiler_Initialize, 0, )
+CUPTI(cuptiProfilerDeInitialize, CUpti_Profiler_DeInitialize, 0, )
+CUPTI(cuptiDeviceGetChipName, CUpti_Device_GetChipName,
+      parameters->deviceIndex >= (size_t)settings.devices ? CUPTI_ERROR_INVALID_DEVICE : 0,
+      parameters->pChipName = chips[0].name)
 
 /* Where a lack of permission shows. */
 CUptiResult cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params *parameters)
@@ -249,22 +228,10 @@ CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *parame
     return (CUptiResult)entered;
 }
 
-CUptiResult cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params *parameters)
-{
-    ENTER(cuptiRangeProfilerGetCounterDataSize);
-    CHECK(CUpti_RangeProfiler_GetCounterDataSize_Params, parameters);
-    parameters->counterDataSize = counts_bytes(parameters->maxNumOfRanges);
-    return CUPTI_SUCCESS;
-}
-
-CUptiResult
-cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params *parameters)
-{
-    ENTER(cuptiRangeProfilerCounterDataImageInitialize);
-    CHECK(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, parameters);
-    memset(parameters->pCounterData, 0, parameters->counterDataSize);
-    return CUPTI_SUCCESS;
-}
+CUPTI(cuptiRangeProfilerGetCounterDataSize, CUpti_RangeProfiler_GetCounterDataSize, 0,
+      parameters->counterDataSize = counts_bytes(parameters->maxNumOfRanges))
+CUPTI(cuptiRangeProfilerCounterDataImageInitialize, CUpti_RangeProfiler_CounterDataImage_Initialize, 0,
+      memset(parameters->pCounterData, 0, parameters->counterDataSize))
 
 CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *parameters)
 {
@@ -287,57 +254,20 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *pa
     return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *parameters)
-{
-    ENTER(cuptiRangeProfilerStart);
-    CHECK(CUpti_RangeProfiler_Start_Params, parameters);
-    if (!profiler.image || profiler.started)
-        return CUPTI_ERROR_INVALID_OPERATION;
-    profiler.started = true;
-    profiler.range = 0;
-    return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *parameters)
-{
-    ENTER(cuptiRangeProfilerStop);
-    CHECK(CUpti_RangeProfiler_Stop_Params, parameters);
-    if (!profiler.started || profiler.open)
-        return CUPTI_ERROR_INVALID_OPERATION;
-    profiler.started = false;
-    parameters->isAllPassSubmitted = ++profiler.pass >= (size_t)settings.passes;
-    return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params *parameters)
-{
-    ENTER(cuptiRangeProfilerPushRange);
-    CHECK(CUpti_RangeProfiler_PushRange_Params, parameters);
-    if (!profiler.started || profiler.open || profiler.range >= profiler.ranges_max)
-        return CUPTI_ERROR_INVALID_OPERATION;
-    profiler.open = true;
-    return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params *parameters)
-{
-    ENTER(cuptiRangeProfilerPopRange);
-    CHECK(CUpti_RangeProfiler_PopRange_Params, parameters);
-    if (!profiler.open)
-        return CUPTI_ERROR_INVALID_OPERATION;
-    profiler.open = false;
-    profiler.range++;
-    return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *parameters)
-{
-    ENTER(cuptiRangeProfilerDecodeData);
-    CHECK(CUpti_RangeProfiler_DecodeData_Params, parameters);
-    if (!profiler.image || profiler.pass < (size_t)settings.passes)
-        return CUPTI_ERROR_INVALID_OPERATION;
-    profiler.image->ranges = profiler.range;
-    memcpy(profiler.image->values, profiler.values, profiler.range * counting_count() * sizeof(double));
-    parameters->numOfRangeDropped = 0;
-    return CUPTI_SUCCESS;
-}
+CUPTI(cuptiRangeProfilerStart, CUpti_RangeProfiler_Start,
+      (!profiler.image || profiler.started) ? CUPTI_ERROR_INVALID_OPERATION : 0, profiler.started = true;
+      profiler.range = 0)
+CUPTI(cuptiRangeProfilerStop, CUpti_RangeProfiler_Stop,
+      (!profiler.started || profiler.open) ? CUPTI_ERROR_INVALID_OPERATION : 0, profiler.started = false;
+      parameters->isAllPassSubmitted = ++profiler.pass >= (size_t)settings.passes)
+CUPTI(cuptiRangeProfilerPushRange, CUpti_RangeProfiler_PushRange,
+      (!profiler.started || profiler.open || profiler.range >= profiler.ranges_max) ? CUPTI_ERROR_INVALID_OPERATION : 0,
+      profiler.open = true)
+CUPTI(cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange, !profiler.open ? CUPTI_ERROR_INVALID_OPERATION : 0,
+      profiler.open = false;
+      profiler.range++)
+CUPTI(cuptiRangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData,
+      (!profiler.image || profiler.pass < (size_t)settings.passes) ? CUPTI_ERROR_INVALID_OPERATION : 0,
+      profiler.image->ranges = profiler.range;
+      memcpy(profiler.image->values, profiler.values, profiler.range *counting_count() * sizeof(double));
+      parameters->numOfRangeDropped = 0)

@@ -134,7 +134,6 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     const uint32_t shared = chip.shared_bytes_per_sm / ((uint32_t)shared_bytes + chip.shared_bytes_reserved);
 
     ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
-    (void)function;
     *blocks = (int)(room < chip.blocks_per_sm ? room : chip.blocks_per_sm);
     if (shared_bytes > 0 && (int)shared < *blocks)
         *blocks = (int)shared;
@@ -201,9 +200,6 @@ struct CUlinkState_st {
 CUresult cuLinkCreate(unsigned count, CUjit_option *options, void **values, CUlinkState *out)
 {
     ENTER(cuLinkCreate);
-    (void)count;
-    (void)options;
-    (void)values;
     *out = object_open(OBJECT_LINK, sizeof(**out));
     return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -231,9 +227,6 @@ CUresult cuLinkAddData(CUlinkState link, CUjitInputType type, void *data, size_t
                        unsigned count, CUjit_option *options, void **values)
 {
     ENTER(cuLinkAddData);
-    (void)count;
-    (void)options;
-    (void)values;
     if (type != CU_JIT_INPUT_PTX || bytes == 0 || ((const char *)data)[bytes - 1] != '\0' || !read_cubin(link, name))
         return CUDA_ERROR_INVALID_PTX;
     return CUDA_SUCCESS;

@@ -87,7 +87,6 @@ void entry_unlock(void)
 
 void entry_leave(const int *entered)
 {
-    (void)entered;
     entry_unlock();
 }
 
@@ -172,6 +171,11 @@ static int refused(const struct entry_row *row)
     return captures > 0 && row->flags & UNSAFE ? error_code(row->api, "capturing") : 0;
 }
 
+int entry_fails(enum entry entry, int code)
+{
+    return rows[entry].api == API_RUNTIME ? runtime_error(code) : code;
+}
+
 int entry_enter(enum entry entry)
 {
     const struct entry_row *row = &rows[entry];
@@ -188,7 +192,7 @@ int entry_enter(enum entry entry)
     code = scripted(entry);
     if (!code)
         code = refused(row);
-    return row->api == API_RUNTIME ? runtime_error(code) : code;
+    return entry_fails(entry, code);
 }
 
 /* -- what is left at exit ------------------------------------------------------------------------------ */

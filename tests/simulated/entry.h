@@ -21,6 +21,9 @@ enum entry {
 /* Counts, logs, takes the lock. The error to answer with, or 0. */
 int entry_enter(enum entry entry);
 
+/* What the function answers with this error: the runtime keeps it as the thread's last one. */
+int entry_fails(enum entry entry, int code);
+
 /* Gives the lock back; `entered` is there for the cleanup attribute. */
 void entry_leave(const int *entered);
 
@@ -29,6 +32,21 @@ void entry_leave(const int *entered);
     const int entered __attribute__((cleanup(entry_leave))) = entry_enter(ENTRY_##name); \
     if (entered)                                                                         \
     return entered
+
+/* A stub that answers with the error `fails`; where that is 0, it does what follows. */
+#define STUB(type, name, parameters, fails, ...)    \
+    type name parameters                            \
+    {                                               \
+        ENTER(name);                                \
+        const int code = (int)(fails);              \
+        if (code)                                   \
+            return entry_fails(ENTRY_##name, code); \
+        __VA_ARGS__;                                \
+        return 0;                                   \
+    }
+
+/* Most of what the simulated functions are given does not matter. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* The same of a function that returns no error. */
 #define ENTER_TEXT(name) const int entered __attribute__((cleanup(entry_leave), unused)) = entry_enter(ENTRY_##name)

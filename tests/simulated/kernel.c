@@ -15,8 +15,6 @@
 
 static int run_empty(struct device *device, struct launch *launch, double *work_ns)
 {
-    (void)device;
-    (void)launch;
     *work_ns = chip.launch_ns;
     return 0;
 }
@@ -285,8 +283,8 @@ static double cell_ns(struct device *device, struct launch *launch)
         *known = isnan(estimate.time_ns.value) ? chip.launch_ns + estimate.busy_ns[estimate.longest]
                                                : estimate.time_ns.value;
     }
-    return (*known * (slow ? settings.slow_factor : 1) + (waking ? 170 : 0)) *
-           place_factor(launch) * (is_odd(device, launch) ? settings.odd_table : 1);
+    return (*known * (slow ? settings.slow_factor : 1) + (waking ? 170 : 0)) * place_factor(launch) *
+           (is_odd(device, launch) ? settings.odd_table : 1);
 }
 
 /* -- faults -------------------------------------------------------------------------------------------- */

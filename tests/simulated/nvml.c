@@ -41,11 +41,7 @@ struct event {
 /* No header here declares them. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-int nvmlInit_v2(void)
-{
-    ENTER(nvmlInit_v2);
-    return NVML_OK;
-}
+STUB(int, nvmlInit_v2, (void), 0, )
 
 /* "00000000:10:00.0": see cudaGetDeviceProperties. */
 int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvml_device *out)
@@ -59,68 +55,23 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvml_device *out)
     return NVML_OK;
 }
 
-int nvmlSystemGetDriverVersion(char *text, unsigned bytes)
-{
-    ENTER(nvmlSystemGetDriverVersion);
-    snprintf(text, bytes, "580.00.simulated");
-    return NVML_OK;
-}
-
-int nvmlDeviceGetVbiosVersion(nvml_device device, char *text, unsigned bytes)
-{
-    ENTER(nvmlDeviceGetVbiosVersion);
-    (void)device;
-    snprintf(text, bytes, "00.00.00.00.00");
-    return NVML_OK;
-}
-
-int nvmlDeviceGetEccMode(nvml_device device, int *now, int *pending)
-{
-    ENTER(nvmlDeviceGetEccMode);
-    (void)device;
-    *now = *pending = settings.ecc != 0;
-    return NVML_OK;
-}
-
-int nvmlDeviceGetMigMode(nvml_device device, unsigned *now, unsigned *pending)
-{
-    ENTER(nvmlDeviceGetMigMode);
-    (void)device;
-    *now = *pending = settings.mig != 0;
-    return NVML_OK;
-}
-
-int nvmlDeviceGetMaxClockInfo(nvml_device device, int clock, unsigned *mhz)
-{
-    ENTER(nvmlDeviceGetMaxClockInfo);
-    (void)device;
-    *mhz = clock == CLOCK_SM ? (unsigned)settings.clock : MEMORY_MHZ;
-    return NVML_OK;
-}
-
-int nvmlDeviceGetClockInfo(nvml_device device, int clock, unsigned *mhz)
-{
-    ENTER(nvmlDeviceGetClockInfo);
-    *mhz = clock == CLOCK_SM ? (unsigned)device_clock_mhz(device) : MEMORY_MHZ;
-    return NVML_OK;
-}
-
-int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device device, unsigned long long *reasons)
-{
-    ENTER(nvmlDeviceGetCurrentClocksThrottleReasons);
-    *reasons = device_throttled(device) ? SOFTWARE_THERMAL : 0;
-    return NVML_OK;
-}
+STUB(int, nvmlSystemGetDriverVersion, (char *text, unsigned bytes), 0, snprintf(text, bytes, "580.00.simulated"))
+STUB(int, nvmlDeviceGetVbiosVersion, (nvml_device device, char *text, unsigned bytes), 0,
+     snprintf(text, bytes, "00.00.00.00.00"))
+STUB(int, nvmlDeviceGetEccMode, (nvml_device device, int *now, int *pending), 0, *now = *pending = settings.ecc != 0)
+STUB(int, nvmlDeviceGetMigMode, (nvml_device device, unsigned *now, unsigned *pending), 0,
+     *now = *pending = settings.mig != 0)
+STUB(int, nvmlDeviceGetMaxClockInfo, (nvml_device device, int clock, unsigned *mhz), 0,
+     *mhz = clock == CLOCK_SM ? (unsigned)settings.clock : MEMORY_MHZ)
+STUB(int, nvmlDeviceGetClockInfo, (nvml_device device, int clock, unsigned *mhz), 0,
+     *mhz = clock == CLOCK_SM ? (unsigned)device_clock_mhz(device) : MEMORY_MHZ)
+STUB(int, nvmlDeviceGetCurrentClocksThrottleReasons, (nvml_device device, unsigned long long *reasons), 0,
+     *reasons = device_throttled(device) ? SOFTWARE_THERMAL : 0)
 
 /* Of the GPU: a degree for each ms of simulated time, as far as it goes. */
-int nvmlDeviceGetTemperature(nvml_device device, int sensor, unsigned *celsius)
-{
-    ENTER(nvmlDeviceGetTemperature);
-    if (sensor != TEMPERATURE_GPU)
-        return NVML_INVALID;
-    *celsius = COLD_CELSIUS + (unsigned)fmin(device->now_ns / 1e6, HOTTEST_CELSIUS - COLD_CELSIUS);
-    return NVML_OK;
-}
+STUB(int, nvmlDeviceGetTemperature, (nvml_device device, int sensor, unsigned *celsius),
+     sensor != TEMPERATURE_GPU ? NVML_INVALID : 0,
+     *celsius = COLD_CELSIUS + (unsigned)fmin(device->now_ns / 1e6, HOTTEST_CELSIUS - COLD_CELSIUS))
 
 /* The neighbour. With no room given NVML says how many there are. */
 int nvmlDeviceGetComputeRunningProcesses(nvml_device device, unsigned *count, void *processes)
@@ -128,24 +79,16 @@ int nvmlDeviceGetComputeRunningProcesses(nvml_device device, unsigned *count, vo
     const unsigned room = *count;
 
     ENTER(nvmlDeviceGetComputeRunningProcesses);
-    (void)device;
-    (void)processes;
     *count = settings.neighbour_ms > 0;
     return *count > room ? NVML_SMALL : NVML_OK;
 }
 
 /* -- health -------------------------------------------------------------------------------------------- */
 
-int nvmlDeviceGetTotalEccErrors(nvml_device device, int type, int since, unsigned long long *count)
-{
-    ENTER(nvmlDeviceGetTotalEccErrors);
-    (void)since;
-    if (!settings.ecc)
-        return error_code(API_NVML, "not_supported");
-    *count = (unsigned long long)device_health(device, type == UNCORRECTED ? &settings.ecc_uncorrected
-                                                                           : &settings.ecc_corrected);
-    return NVML_OK;
-}
+STUB(int, nvmlDeviceGetTotalEccErrors, (nvml_device device, int type, int since, unsigned long long *count),
+     !settings.ecc ? error_code(API_NVML, "not_supported") : 0,
+     *count = (unsigned long long)device_health(device, type == UNCORRECTED ? &settings.ecc_uncorrected
+                                                                            : &settings.ecc_corrected))
 
 int nvmlDeviceGetRetiredPages(nvml_device device, int cause, unsigned *count, unsigned long long *addresses)
 {
@@ -162,23 +105,14 @@ int nvmlDeviceGetRetiredPages(nvml_device device, int cause, unsigned *count, un
     return NVML_OK;
 }
 
-int nvmlDeviceGetRetiredPagesPendingStatus(nvml_device device, int *pending)
-{
-    ENTER(nvmlDeviceGetRetiredPagesPendingStatus);
-    *pending = device_health(device, &settings.retired_pending) != 0;
-    return NVML_OK;
-}
-
-int nvmlDeviceGetRemappedRows(nvml_device device, unsigned *corrected, unsigned *uncorrected, unsigned *pending,
-                              unsigned *failure)
-{
-    ENTER(nvmlDeviceGetRemappedRows);
-    *corrected = 0;
-    *uncorrected = (unsigned)device_health(device, &settings.remapped);
-    *pending = device_health(device, &settings.remap_pending) != 0;
-    *failure = device_health(device, &settings.remap_failure) != 0;
-    return NVML_OK;
-}
+STUB(int, nvmlDeviceGetRetiredPagesPendingStatus, (nvml_device device, int *pending), 0,
+     *pending = device_health(device, &settings.retired_pending) != 0)
+STUB(int, nvmlDeviceGetRemappedRows,
+     (nvml_device device, unsigned *corrected, unsigned *uncorrected, unsigned *pending, unsigned *failure), 0,
+     *corrected = 0;
+     *uncorrected = (unsigned)device_health(device, &settings.remapped);
+     *pending = device_health(device, &settings.remap_pending) != 0;
+     *failure = device_health(device, &settings.remap_failure) != 0)
 
 /* -- what the driver reports --------------------------------------------------------------------------- */
 
@@ -195,19 +129,12 @@ int nvmlEventSetCreate(nvml_event_set *out)
     return *out ? NVML_OK : error_code(API_NVML, "memory");
 }
 
-int nvmlDeviceRegisterEvents(nvml_device device, unsigned long long types, nvml_event_set set)
-{
-    ENTER(nvmlDeviceRegisterEvents);
-    if (types != EVENT_XID)
-        return NVML_INVALID;
-    set->device = device;
-    return NVML_OK;
-}
+STUB(int, nvmlDeviceRegisterEvents, (nvml_device device, unsigned long long types, nvml_event_set set),
+     types != EVENT_XID ? NVML_INVALID : 0, set->device = device)
 
 int nvmlEventSetWait_v2(nvml_event_set set, struct event *out, unsigned timeout_ms)
 {
     ENTER(nvmlEventSetWait_v2);
-    (void)timeout_ms;
     if (!set->device || set->taken || !settings.xid || !set->device->used)
         return NVML_TIMEOUT;
     set->taken = true;

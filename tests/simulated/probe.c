@@ -111,7 +111,6 @@ int run_walk(struct device *device, struct launch *launch, double *work_ns)
     uint32_t *const timed = args->timed ? memory_at(args->cycles, args->timed * sizeof(*timed)) : NULL;
     uint32_t offset;
 
-    (void)device;
     if (!readings || (args->timed && !timed) || !open_table(&probing, launch->function->path, &places))
         return cudaErrorIllegalAddress;
     probe_caches_launch();
@@ -211,13 +210,11 @@ static int run_loads(struct launch *launch, bool dependent, double *work_ns)
 
 int run_chain(struct device *device, struct launch *launch, double *work_ns)
 {
-    (void)device;
     return run_loads(launch, true, work_ns);
 }
 
 int run_stream(struct device *device, struct launch *launch, double *work_ns)
 {
-    (void)device;
     return run_loads(launch, false, work_ns);
 }
 
@@ -243,7 +240,6 @@ int run_sharing(struct device *device, struct launch *launch, double *work_ns)
     struct probing probing = {.launch = launch};
     uint32_t cycles;
 
-    (void)device;
     if (!readings || launch->blocks > chip.sm_count || args->step == 0 ||
         !open_bank(&probing, launch->function->module->bank))
         return cudaErrorIllegalAddress;
@@ -268,7 +264,6 @@ int run_code(struct device *device, struct launch *launch, double *work_ns)
     struct probing probing = {.launch = launch};
     uint32_t offset;
 
-    (void)device;
     if (!readings || !timed || !open_bank(&probing, launch->function->module->bank))
         return cudaErrorIllegalAddress;
     probe_caches_launch();
@@ -317,7 +312,6 @@ int run_relay(struct device *device, struct launch *launch, double *work_ns)
     const struct probe_relay_args *const args = &launch->args.relay;
     int code = 0;
 
-    (void)device;
     *work_ns = chip.launch_ns;
     if (args->members == 0)
         return 0;

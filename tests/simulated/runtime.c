@@ -12,21 +12,9 @@ static bool is_device(int ordinal)
     return ordinal >= 0 && ordinal < (int)settings.devices;
 }
 
-cudaError_t cudaGetDeviceCount(int *count)
-{
-    ENTER(cudaGetDeviceCount);
-    *count = (int)settings.devices;
-    return cudaSuccess;
-}
-
-cudaError_t cudaSetDevice(int device)
-{
-    ENTER(cudaSetDevice);
-    if (!is_device(device))
-        return runtime_error(cudaErrorInvalidDevice);
-    device_choose((uint32_t)device);
-    return cudaSuccess;
-}
+STUB(cudaError_t, cudaGetDeviceCount, (int *count), 0, *count = (int)settings.devices)
+STUB(cudaError_t, cudaSetDevice, (int device), !is_device(device) ? cudaErrorInvalidDevice : 0,
+     device_choose((uint32_t)device))
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
 {
@@ -53,21 +41,10 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
-{
-    ENTER(cudaDeviceGetAttribute);
-    if (!is_device(device) || attribute != cudaDevAttrMaxSharedMemoryPerBlockOptin)
-        return runtime_error(cudaErrorInvalidValue);
-    *value = (int)(chip.shared_bytes_per_sm - chip.shared_bytes_reserved);
-    return cudaSuccess;
-}
-
-cudaError_t cudaDriverGetVersion(int *version)
-{
-    ENTER(cudaDriverGetVersion);
-    *version = CUDART_VERSION;
-    return cudaSuccess;
-}
+STUB(cudaError_t, cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device),
+     (!is_device(device) || attribute != cudaDevAttrMaxSharedMemoryPerBlockOptin) ? cudaErrorInvalidValue : 0,
+     *value = (int)(chip.shared_bytes_per_sm - chip.shared_bytes_reserved))
+STUB(cudaError_t, cudaDriverGetVersion, (int *version), 0, *version = CUDART_VERSION)
 
 /* -- errors -------------------------------------------------------------------------------------------- */
 
@@ -108,24 +85,10 @@ static cudaError_t release(void *address, enum block_kind kind, int entered)
     return runtime_error(code);
 }
 
-cudaError_t cudaMalloc(void **out, size_t bytes)
-{
-    ENTER(cudaMalloc);
-    return allocate(out, BLOCK_DEVICE, bytes, "cudaMalloc");
-}
-
-cudaError_t cudaMallocHost(void **out, size_t bytes)
-{
-    ENTER(cudaMallocHost);
-    return allocate(out, BLOCK_HOST, bytes, "cudaMallocHost");
-}
-
-cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags)
-{
-    ENTER(cudaHostAlloc);
-    (void)flags;
-    return allocate(out, BLOCK_HOST, bytes, "cudaHostAlloc");
-}
+STUB(cudaError_t, cudaMalloc, (void **out, size_t bytes), allocate(out, BLOCK_DEVICE, bytes, "cudaMalloc"), )
+STUB(cudaError_t, cudaMallocHost, (void **out, size_t bytes), allocate(out, BLOCK_HOST, bytes, "cudaMallocHost"), )
+STUB(cudaError_t, cudaHostAlloc, (void **out, size_t bytes, unsigned flags),
+     allocate(out, BLOCK_HOST, bytes, "cudaHostAlloc"), )
 
 cudaError_t cudaFree(void *address)
 {
@@ -139,26 +102,14 @@ cudaError_t cudaFreeHost(void *address)
     return release(address, BLOCK_HOST, entered);
 }
 
-cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
-{
-    ENTER(cudaMemGetInfo);
-    *total = (size_t)settings.memory;
-    *left = (size_t)settings.free - device_current()->bytes;
-    return cudaSuccess;
-}
+STUB(cudaError_t, cudaMemGetInfo, (size_t *left, size_t *total), 0, *total = (size_t)settings.memory;
+     *left = (size_t)settings.free - device_current()->bytes)
 
 /* By the default stream, which does not wait for others that were told not to wait for it. */
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind direction)
-{
-    ENTER(cudaMemcpy);
-    return runtime_error(copy_now(to, from, bytes, direction));
-}
-
-cudaError_t cudaMemset(void *to, int byte, size_t bytes)
-{
-    ENTER(cudaMemset);
-    return runtime_error(memory_set(to, byte, bytes) ? cudaSuccess : cudaErrorInvalidValue);
-}
+STUB(cudaError_t, cudaMemcpy, (void *to, const void *from, size_t bytes, enum cudaMemcpyKind direction),
+     copy_now(to, from, bytes, direction), )
+STUB(cudaError_t, cudaMemset, (void *to, int byte, size_t bytes),
+     memory_set(to, byte, bytes) ? cudaSuccess : cudaErrorInvalidValue, )
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind direction,
                             cudaStream_t stream)
@@ -183,8 +134,6 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const struct cudaR
     struct cudaResourceDesc *copy;
 
     ENTER(cudaCreateTextureObject);
-    (void)texture;
-    (void)view;
     if (resource->resType != cudaResourceTypeLinear ||
         !block_find(resource->res.linear.devPtr, resource->res.linear.sizeInBytes, BLOCK_DEVICE))
         return runtime_error(cudaErrorInvalidValue);

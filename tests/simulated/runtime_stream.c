@@ -7,7 +7,6 @@
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
 {
     ENTER(cudaStreamCreateWithFlags);
-    (void)flags;
     *out = stream_open(device_current());
     if (!*out)
         return runtime_error(cudaErrorMemoryAllocation);
@@ -24,22 +23,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     return entered;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-    ENTER(cudaStreamSynchronize);
-    return runtime_error(stream->capture ? cudaErrorStreamCaptureUnsupported : stream_run(stream, true));
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t stream)
-{
-    ENTER(cudaStreamQuery);
-    return runtime_error(stream->capture ? cudaErrorStreamCaptureUnsupported : stream_run(stream, false));
-}
+STUB(cudaError_t, cudaStreamSynchronize, (cudaStream_t stream),
+     stream->capture ? cudaErrorStreamCaptureUnsupported : stream_run(stream, true), )
+STUB(cudaError_t, cudaStreamQuery, (cudaStream_t stream),
+     stream->capture ? cudaErrorStreamCaptureUnsupported : stream_run(stream, false), )
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
     ENTER(cudaStreamBeginCapture);
-    (void)mode;
     if (stream->capture)
         return runtime_error(cudaErrorIllegalState);
     stream->capture = object_open(OBJECT_GRAPH, sizeof(*stream->capture));
@@ -75,7 +66,6 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t grap
     struct CUgraphExec_st *exec;
 
     ENTER(cudaGraphInstantiateWithFlags);
-    (void)flags;
     exec = object_open(OBJECT_EXEC, sizeof(*exec));
     if (!exec || !op_list_copy(&exec->nodes, &graph->nodes))
         return runtime_error(cudaErrorMemoryAllocation);
@@ -84,13 +74,8 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t grap
     return cudaSuccess;
 }
 
-cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
-{
-    ENTER(cudaGraphUpload);
-    (void)exec;
-    stream->device->made_ns = stream->device->now_ns;
-    return cudaSuccess;
-}
+STUB(cudaError_t, cudaGraphUpload, (cudaGraphExec_t exec, cudaStream_t stream), 0,
+     stream->device->made_ns = stream->device->now_ns)
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
