@@ -694,6 +694,21 @@ class CommittedResults(Case):
             for place, nothing in self.empty({**newest, "cells": newest["cells"][:40]}):
                 never[place] = never.get(place, True) and nothing
         self.assertEqual({place for place, nothing in never.items() if nothing} - self.TROUBLE, self.NEVER_FILLED)
+        self.assertEqual({place for place in self.places(read_json(os.path.join(ROOT, "results/schema.json"))) if place not in never
+                          and not place.startswith(("cells.counters.", "cells.counts", "cells.process_deviation.", "ended.",
+                                                    "temperature.", "health.xids."))}, {"cells.time_ns.clocks_mhz", "cells.trace"})
+
+    def places(self, schema, part=None, place=""):
+        """Every key that the schema describes; the first of several kinds is looked into."""
+        part = part or schema
+        while "oneOf" in part or "$ref" in part:
+            part = part["oneOf"][0] if "oneOf" in part else schema["$defs"][part["$ref"].rpartition("/")[2]]
+        for key, below in part.get("properties", {}).items():
+            yield f"{place}.{key}".lstrip(".")
+            yield from self.places(schema, below, f"{place}.{key}".lstrip("."))
+        for below in (part.get("items"), part.get("additionalProperties")):
+            if isinstance(below, dict) and below:
+                yield from self.places(schema, below, place)
 
 
 if __name__ == "__main__":

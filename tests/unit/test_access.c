@@ -386,23 +386,7 @@ static struct access_counts brute_count(const struct cell *cell)
 
 static void assert_counts(const struct access_counts *a, const struct access_counts *b)
 {
-    assert_int_equal(a->blocks, b->blocks);
-    assert_int_equal(a->warps_launched, b->warps_launched);
-    assert_int_equal(a->warps_active, b->warps_active);
-    assert_int_equal(a->payload_loads, b->payload_loads);
-    assert_int_equal(a->addresses, b->addresses);
-    assert_int_equal(a->lines, b->lines);
-    assert_int_equal(a->sectors, b->sectors);
-    assert_int_equal(a->wavefronts, b->wavefronts);
-    assert_int_equal(a->tag_wavefronts, b->tag_wavefronts);
-    assert_int_equal(a->stream_loads, b->stream_loads);
-    assert_int_equal(a->stream_sectors, b->stream_sectors);
-    assert_int_equal(a->staging_loads, b->staging_loads);
-    assert_int_equal(a->staging_sectors, b->staging_sectors);
-    assert_int_equal(a->footprint_bytes, b->footprint_bytes);
-    assert_int_equal(a->footprint_lines, b->footprint_lines);
-    assert_int_equal(a->block_lines, b->block_lines);
-    assert_int_equal(a->operations, b->operations);
+    assert_memory_equal(a, b, sizeof(*a));
 }
 
 static void check(const struct cell *cell)
@@ -548,20 +532,6 @@ TEST(convolutions_match_brute_force)
             }
 }
 
-/* Three planes and a part of a fourth: whole planes, whole rows and a part of one. */
-TEST(volume_matches_brute_force)
-{
-    struct cell cell = make_cell(workload_named("conv_3d"), path_named("staging"), pattern_named("lockstep"),
-                                 3 * 1024 + 5 * 32 + 3, 256);
-
-    cell.parameters[PARAMETER_radius] = 1;
-    check(&cell);
-    cell.elements = 31 * 1024 + 7; /* close to a whole cube */
-    check(&cell);
-    cell.elements = 36000; /* 64 wide */
-    check(&cell);
-}
-
 /* More blocks than the table has elements: per_block comes round. */
 TEST(block_index_wraps)
 {
@@ -618,140 +588,6 @@ TEST(large_grid_by_hand)
         assert_int_equal(access_count(&cell, &actual), STATUS_OK);
         assert_counts(&actual, &expected);
     }
-}
-
-/* Lines of 128 bytes that follow each other are in four banks, eight of 32 in each; every fourth one is in the same. Words of
- * one line are looked up at once. */
-TEST(tags_by_hand)
-{
-    static const struct {
-        uint32_t stride_bytes, turns;
-    } rows[] = {{4, 1}, {16, 1}, {32, 2}, {64, 4}, {128, 8}, {256, 16}, {512, 32}};
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct cell cell =
-            make_cell(workload_named("add"), path_named("global"), pattern_named("distinct"), 2048, 1024);
-        struct access_counts counts;
-
-        cell.parameters[PARAMETER_distinct] = 32;
-        cell.parameters[PARAMETER_stride_bytes] = rows[i].stride_bytes;
-        assert_int_equal(access_count(&cell, &counts), STATUS_OK);
-        assert_int_equal(counts.tag_wavefronts, 64 * rows[i].turns);
-    }
-}
-
-/* One element beyond a block: a second block of 32 warps, of which one has one thread with an element. */
-TEST(partial_block_by_hand)
-{
-    const struct cell cell = make_cell(&workloads[0], &paths[0], pattern_named("per_thread"), 1025, 1024);
-    const struct access_counts expected = {
-        .blocks = 2,
-        .warps_launched = 64,
-        .warps_active = 33,
-        .payload_loads = 33,
-        .addresses = 32 * 32 + 1,
-        .lines = 32 * 2 + 1,
-        .sectors = 32 * 4 + 1,
-        .wavefronts = 33,
-        .tag_wavefronts = 33,
-        .stream_loads = 33,
-        .stream_sectors = 32 * 4 + 1,
-        .footprint_bytes = 4096,
-        .block_lines = 64 + 1,
-        .footprint_lines = 64,
-        .operations = 1025,
-    };
-    struct access_counts actual;
-
-    assert_int_equal(access_count(&cell, &actual), STATUS_OK);
-    assert_counts(&actual, &expected);
-}
-
-/* Addresses 128 bytes apart are in one bank: 8 distinct ones take 8 turns. A block copies 16384 elements, 32 a load. */
-TEST(shared_memory_by_hand)
-{
-    struct cell cell = make_cell(workload_named("add"), path_named("shared"), pattern_named("distinct"), 2048, 1024);
-    struct access_counts counts;
-
-    cell.parameters[PARAMETER_distinct] = 8;
-    cell.parameters[PARAMETER_stride_bytes] = 128;
-    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
-    assert_int_equal(counts.wavefronts, 64 * 8);
-    assert_int_equal(counts.staging_loads, 2 * 512);
-    assert_int_equal(counts.staging_sectors, 2 * 2048);
-    cell.parameters[PARAMETER_stride_bytes] = 64; /* two banks */
-    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
-    assert_int_equal(counts.wavefronts, 64 * 4);
-    cell.path = path_named("staging");
-    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
-    assert_int_equal(counts.payload_loads + counts.addresses + counts.lines + counts.sectors + counts.wavefronts +
-                         counts.footprint_bytes,
-                     0);
-    assert_int_equal(counts.staging_loads, 2 * 512);
-    assert_int_equal(counts.stream_loads, 64);
-}
-
-/* A table of 64 entries in as many copies as banks: no load takes a second turn. 2048 entries of 8 KB in 4: of 8 threads
- * that read one copy, those that read another entry read the same bank. Every block copies 32 entries a load. */
-TEST(copies_by_hand)
-{
-    struct cell cell =
-        make_cell(workload_named("add"), path_named("shared_copies"), pattern_named("hashed"), 2048, 1024);
-    struct access_counts counts;
-
-    cell.parameters[PARAMETER_table_bytes] = 256;
-    assert_int_equal(table_copies(cell.path, cell.parameters), 32);
-    assert_int_equal(cell_staged_bytes(&cell), 8192);
-    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
-    assert_int_equal(counts.wavefronts, 64);
-    assert_int_equal(counts.staging_loads, 2 * 64);
-    assert_int_equal(counts.staging_sectors, 2 * 64);
-    cell.parameters[PARAMETER_table_bytes] = 8192;
-    cell.pattern = pattern_named("distinct");
-    cell.parameters[PARAMETER_distinct] = 32;
-    cell.parameters[PARAMETER_stride_bytes] = 32;
-    assert_int_equal(table_copies(cell.path, cell.parameters), 4);
-    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
-    assert_int_equal(counts.wavefronts, 64 * 8);
-    assert_int_equal(counts.staging_loads, 2 * 256);
-    assert_int_equal(counts.staging_sectors, 2 * 256);
-}
-
-/* 2^24 elements in blocks of 32: 524,288 warps. Each block but one has a left halo and each but one a right one, of a
- * sector each. */
-TEST(stencil_by_hand)
-{
-    const struct cell cell =
-        make_cell(workload_named("stencil_1d"), path_named("shared"), pattern_named("lockstep"), 1 << 24, 32);
-    struct access_counts counts;
-
-    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
-    assert_int_equal(counts.payload_loads, 4 * 524288);
-    assert_int_equal(counts.wavefronts, 4 * 524288);
-    assert_int_equal(counts.footprint_bytes, 16);
-    assert_int_equal(counts.stream_loads, 524288 + 2 * 524287);
-    assert_int_equal(counts.stream_sectors, 4 * 524288 + 2 * 524287);
-    assert_int_equal(counts.staging_loads, 524288);
-    assert_int_equal(counts.staging_sectors, 524288);
-    assert_int_equal(counts.operations, 12 * (1 << 24));
-}
-
-/* 4096 x 4096 elements, radius 1. A row has 128 warps. dx = 0: 4 sectors each. dx = -1: the first warp reads 31
- * elements in 4 sectors, the others 5 sectors; dx = 1 the same from the other end. Of 3 dy two lack a row. */
-TEST(convolution_by_hand)
-{
-    struct cell cell =
-        make_cell(workload_named("conv_2d"), path_named("constant"), pattern_named("lockstep"), 1 << 24, 1024);
-    struct access_counts counts;
-
-    cell.parameters[PARAMETER_radius] = 1;
-    assert_int_equal(access_count(&cell, &counts), STATUS_OK);
-    assert_int_equal(counts.payload_loads, 9 * 524288);
-    assert_int_equal(counts.addresses, 9 * 524288);
-    assert_int_equal(counts.footprint_bytes, 36);
-    assert_int_equal(counts.stream_loads, (3 * 4096 - 2) * 3 * 128);
-    assert_int_equal(counts.stream_sectors, (3 * 4096 - 2) * (128 * 4 + 2 * (127 * 5 + 4)));
-    assert_int_equal(counts.operations, 2 * (3 * 4096 - 2) * (UINT64_C(3) * 4096 - 2));
 }
 
 /* Cells of the list below, of which some were not wanted. */

@@ -283,24 +283,6 @@ TEST(identities_have_the_parameters_that_a_cell_takes)
     assert_string_equal(text, "add/global/per_warp/128000/1024/hot");
 }
 
-TEST(tables_have_a_size)
-{
-    struct cell cell = cell_named("add", "param", "per_warp");
-
-    assert_int_equal(table_width(cell.parameters), 4);
-    assert_int_equal(table_bytes(cell.path, cell.parameters), 2048);
-    assert_int_equal(table_length(cell.path, cell.parameters), 512);
-    assert_true(table_is_whole(cell.parameters));
-    cell.parameters[PARAMETER_width_bytes] = 16;
-    assert_int_equal(table_length(cell.path, cell.parameters), 128);
-    assert_false(table_is_whole(cell.parameters));
-    cell.parameters[PARAMETER_table_bytes] = 64;
-    assert_int_equal(table_bytes(cell.path, cell.parameters), 64);
-    assert_int_equal(table_length(cell.path, cell.parameters), 4);
-    cell.parameters[PARAMETER_stride_bytes] = 48;
-    assert_int_equal(pattern_numbers(cell.parameters).stride, 3);
-}
-
 TEST(staging_asks_for_shared_memory)
 {
     struct cell cell = cell_named("add", "shared", "per_warp");
@@ -429,69 +411,6 @@ TEST(the_plan_is_every_combination_in_order)
                               "add/global/distinct/32/1024/hot/distinct=4/stride_bytes=4 "
                               "add/global/distinct/32/1024/hot/distinct=8/stride_bytes=64 "
                               "add/global/distinct/32/1024/hot/distinct=8/stride_bytes=4 ");
-}
-
-TEST(a_plan_that_names_nothing_is_the_core_matrix)
-{
-    char text[IDENTITIES_BYTES];
-    const char *first = "add/constant/per_block/12800000/1024/hot add/global/per_block/12800000/1024/hot "
-                        "add/readonly/per_block/12800000/1024/hot add/constant/per_warp/12800000/1024/hot ";
-
-    assert_int_equal(plan_text("", text), 24);
-    assert_memory_equal(text, first, strlen(first));
-    assert_non_null(strstr(text, "add/readonly/pseudo_random/128000/1024/hot "));
-}
-
-TEST(each_workload_has_its_own_defaults)
-{
-    char text[IDENTITIES_BYTES];
-
-    assert_int_equal(plan_text("--workload stencil_1d,refill,modules,conv_2d --path constant", text), 1 + 4 + 3 + 1);
-    assert_string_equal(text, "stencil_1d/constant/lockstep/16777216/32/hot "
-                              "refill/constant/per_warp/128000/1024/hot/refill_bytes=1024 "
-                              "refill/constant/per_warp/128000/1024/hot/refill_bytes=4096 "
-                              "refill/constant/per_warp/128000/1024/hot/refill_bytes=16384 "
-                              "refill/constant/per_warp/128000/1024/hot/refill_bytes=65536 "
-                              "modules/constant/per_warp/128000/1024/hot/modules=1 "
-                              "modules/constant/per_warp/128000/1024/hot/modules=2 "
-                              "modules/constant/per_warp/128000/1024/hot/modules=4 "
-                              "conv_2d/constant/lockstep/16777216/1024/hot/radius=3 ");
-    assert_int_equal(
-        plan_text("--workload stencil_1d,conv_1d --path constant --block-size 64 --elements 7 --radius 2,1", text), 3);
-    assert_string_equal(text, "stencil_1d/constant/lockstep/7/64/hot conv_1d/constant/lockstep/7/64/hot/radius=2 "
-                              "conv_1d/constant/lockstep/7/64/hot/radius=1 ");
-}
-
-static void check_cells(const struct plan *plan)
-{
-    char reason[CELL_REASON_BYTES];
-
-    assert_true(plan->count > 0);
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct cell *cell = &plan->cells[i];
-
-        if (cell_obstacle(cell, 90, reason))
-            fail_msg("%s: %s", cell->workload->name, reason);
-        assert_true(cell->elements >= 1 && cell->elements <= CELL_ELEMENTS_MAX);
-        assert_true(cell->block_size % 32 == 0 && cell->block_size >= 32 && cell->block_size <= CELL_BLOCK_SIZE_MAX);
-        for (size_t k = 0; k < parameter_count; k++)
-            if (cell_takes(cell->workload, cell->pattern) & 1u << k)
-                assert_true(parameter_allows(&parameters[k], cell->parameters[k]) ||
-                            (parameters[k].left_out != PARAMETER_NAMED && cell->parameters[k] == 0));
-            else
-                assert_int_equal(cell->parameters[k], 0);
-    }
-}
-
-/* Every cell that a workload has by default, on the constant path, can be. */
-TEST(defaults_of_workloads_can_be)
-{
-    for (size_t w = 0; w < workload_count; w++) {
-        char line[128];
-
-        snprintf(line, sizeof(line), "--workload %s --path constant", workloads[w].name);
-        with_plan(line, check_cells);
-    }
 }
 
 static size_t cells_planned;
