@@ -497,7 +497,7 @@ install: $(PROGRAM) $(BUILD)/libcbank.a ## install into $(DESTDIR)$(PREFIX)
 ifneq ($(wildcard docs/cbank.1),)
 	install -D -m 644 docs/cbank.1 $(SHARE)/man/man1/cbank.1
 endif
-	install -D -m 644 scripts/completion.bash $(SHARE)/bash-completion/completions/cbank
+	install -D -m 644 docs/cbank.bash $(SHARE)/bash-completion/completions/cbank
 	$(foreach file,$(PACKAGE),install -D -m 644 scripts/$(file) $(SHARE)/cbank/python/$(file) &&) true
 	install -d $(SHARE)/cbank/scripts
 	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
@@ -530,7 +530,7 @@ lint: ## look for mistakes in C, Python and shell sources, and for limits that a
 	@printf '%s\n' $(LINTED) | xargs -P $(shell nproc) -n 4 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
 	    $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit -Itests/simulated $(CUDA_CPPFLAGS) 2>/dev/null' lint
 	@$(PYTHON) -m pyflakes scripts tests
-	@shellcheck scripts/*.sh scripts/*.sbatch scripts/completion.bash .ci/*
+	@shellcheck scripts/*.sh scripts/*.sbatch docs/cbank.bash .ci/*
 
 # Both are made of HEAD or of what was installed, with its times, so that they are the same bytes every time.
 DIST := cbank-$(shell cat VERSION)

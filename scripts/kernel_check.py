@@ -274,7 +274,7 @@ def report(table):
 
 
 # What compilers chose, by (toolkit, architecture, path): how many of so many kernels have the path's instruction.
-CHOSEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chosen.txt")
+CHOSEN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests/golden/chosen.txt")
 
 
 def known_choices():
@@ -316,7 +316,7 @@ def report_choices(toolkit, choices):
             was = known.get((base, architecture, path))
             if was and was != (taken, of):
                 print(f"FAIL {architecture} {path}: {taken} of {of} kernels have its instruction; with CUDA {base} it was "
-                      f"{was[0]} of {was[1]}. If the compiler, or a row, changed that, scripts/chosen.txt needs the row: "
+                      f"{was[0]} of {was[1]}. If the compiler, or a row, changed that, tests/golden/chosen.txt needs the row: "
                       f"{toolkit} {architecture} {path} {taken} {of}")
                 status = 1
     return status

@@ -24,7 +24,7 @@ PROGRAMS = ("bin/cbank", "share/cbank/scripts/fleet_run.sh", "share/cbank/script
 INSTALLED = {"bin/cbank": "build/cbank", "lib/libcbank.a": "build/libcbank.a", "include/cbank.h": "harness/cbank.h",
              "share/cbank/scripts/fleet_run.sh": "scripts/fleet_run.sh",
              "share/cbank/scripts/fleet.sbatch": "scripts/fleet.sbatch",
-             "share/bash-completion/completions/cbank": "scripts/completion.bash",
+             "share/bash-completion/completions/cbank": "docs/cbank.bash",
              "share/man/man1/cbank.1": "docs/cbank.1"}
 INSTALLED_FROM = {"share/cbank": "results/*schema.json", "share/cbank/cards": "results/cards/*.json",
                   **{f"share/cbank/python/{folder}": f"scripts/{folder}/*.*" for folder in ("cbank", "cbank/figures", "cbank/templates")}}

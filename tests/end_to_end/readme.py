@@ -251,7 +251,7 @@ class Printed(unittest.TestCase):
     """The man page and the completion are committed as the program prints them."""
 
     def test_committed_as_printed(self):
-        for word, name in (("--man", "docs/cbank.1"), ("--completion", "scripts/completion.bash")):
+        for word, name in (("--man", "docs/cbank.1"), ("--completion", "docs/cbank.bash")):
             with self.subTest(name):
                 self.assertTrue(cbank("help", word) == read(name), f"run: build/cbank help {word} > {name}")
 
@@ -263,7 +263,7 @@ def command_names():
 class Completion(unittest.TestCase):
     def complete(self, *words):
         """What bash offers for the last of these words, as bash splits them."""
-        script = (f". {shlex.quote(os.path.join(ROOT, 'scripts/completion.bash'))}; program=$1; shift; "
+        script = (f". {shlex.quote(os.path.join(ROOT, 'docs/cbank.bash'))}; program=$1; shift; "
                   'COMP_WORDS=("$program" "$@"); COMP_CWORD=$#; _cbank; printf "%s\\n" "${COMPREPLY[@]}"')
         done = subprocess.run(["bash", "-c", script, "bash", CBANK, *words], capture_output=True, text=True,
                               timeout=60, check=False, cwd=ROOT, env=environment())

@@ -89,7 +89,7 @@ class Scratch:
         if len(rows) != len(PATTERNS) + 1:
             raise AssertionError("patterns/patterns.def is not as this test thinks")
         self.write("patterns/patterns.def", head + "".join(rows))
-        self.write("scripts/chosen.txt", "1.0 sm_10 none 0 0\n")
+        self.write("tests/golden/chosen.txt", "1.0 sm_10 none 0 0\n")
 
     def close(self):
         if self.folder:

@@ -68,7 +68,7 @@ class Planted(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.root = os.path.join(folder.name, "cbank")
         shutil.copytree(ROOT, cls.root, ignore=shutil.ignore_patterns(".git", "build", "local", "__pycache__"))
-        cls.edit("scripts/chosen.txt", lambda text: re.sub(r"(?m)^\d.*\n", "", text))  # counts of all workloads
+        cls.edit("tests/golden/chosen.txt", lambda text: re.sub(r"(?m)^\d.*\n", "", text))  # counts of all workloads
         cls.edit("kernels/workloads.def", lambda text: re.sub(r"(?ms)^WORKLOAD\((?!add,).*?(?=^WORKLOAD|^#undef)", "", text))
         # One pattern of each scope: a load of the others is the same instruction.
         cls.edit("patterns/patterns.def", lambda text: re.sub(

@@ -168,7 +168,7 @@ static bool kernels_of(const struct image *image, char workload[32], uint32_t *a
            strcmp(workload, "probes") != 0 && strcmp(workload, "tools") != 0;
 }
 
-/* A row of scripts/chosen.txt, which check_sass.py describes. */
+/* A row of tests/golden/chosen.txt, which check_sass.py describes. */
 struct known {
     unsigned major, minor; /* toolkit */
     struct choice choice;
@@ -182,7 +182,7 @@ static bool older(const struct known *a, const struct known *b)
 /* The row of the newest toolkit that is not newer than this program's and has one for the choice. */
 static bool known_choice(const struct choice *choice, struct known *out)
 {
-    FILE *file = fopen("scripts/chosen.txt", "r");
+    FILE *file = fopen("tests/golden/chosen.txt", "r");
     struct known mine = {0}, row;
     char line[200];
     bool found = false;
@@ -210,7 +210,7 @@ static void check_choice(const struct choice *choice)
                   choice->taken, choice->kernels);
     if (known_choice(choice, &known) &&
         (known.choice.taken != choice->taken || known.choice.kernels != choice->kernels))
-        fail_msg("with CUDA %u.%u it was %zu of %zu. If the compiler, or a row, changed that, scripts/chosen.txt needs "
+        fail_msg("with CUDA %u.%u it was %zu of %zu. If the compiler, or a row, changed that, tests/golden/chosen.txt needs "
                  "the row: %s sm_%" PRIu32 " %s %zu %zu",
                  known.major, known.minor, known.choice.taken, known.choice.kernels, tool.cuda_toolkit,
                  choice->architecture, choice->path, choice->taken, choice->kernels);
