@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * An entry of the table, of any width: how it is folded into the thread's sum, and how it comes out of registers, by shuffles of
- * the warp or by selection in the thread. */
+ * An entry of the table, of any width: how a kernel folds it into the thread's sum, and how it reads it from registers.
+ * Registers are read by shuffles of the warp or by selection in the thread. */
 #ifndef CBANK_ENTRY_CUH
 #define CBANK_ENTRY_CUH
 
 #include <stdint.h>
 #include <string.h>
 
-/* An element of so many bytes, and 32 bits that all of its bytes are in: the compiler would load no others. */
+/* An element of `width` bytes, and the 32 bits that it is folded into. Every byte takes part in them, else the compiler
+ * would not load it. */
 template <uint32_t width> struct element_of;
 #define ELEMENT(width, type_, fold)                                                                         \
     template <> struct element_of<width> {                                                                  \
@@ -21,7 +22,7 @@ ELEMENT(4, uint32_t, element);
 ELEMENT(8, uint2, element.x + element.y);
 ELEMENT(16, uint4, element.x + element.y + element.z + element.w);
 
-/* The entry that thread `index` of the warp has: a shuffle for each of its words. */
+/* The entry that thread `index` of the warp holds: one shuffle for each of its words. */
 template <class Element> static __device__ Element shuffled(Element mine, uint32_t index)
 {
     uint32_t words[(sizeof(Element) + 3) / 4] = {};
@@ -40,8 +41,8 @@ template <uint32_t count> struct held_words {
     uint32_t of[count];
 };
 
-/* Of `count` words, each `apart` from the one before, that of number `at`: by halves. Values, and no loop over an array, of
- * which compilers made one in local memory. */
+/* Selects word `at` of `count` words that lie `apart` from each other, by halving. The words are passed as values:
+ * compilers put an array that a loop reads into local memory. */
 template <uint32_t first, uint32_t apart, uint32_t count, class Held>
 static __device__ uint32_t selected_word(const Held &held, uint32_t at)
 {
@@ -56,7 +57,8 @@ static __device__ uint32_t selected_word(const Held &held, uint32_t at)
     }
 }
 
-/* The words of an entry from number `word` on, each selected of those that entries have in its place. */
+/* The words of an entry from number `word` on. Each is selected among the words that the entries have at that
+ * position. */
 template <class Element, uint32_t word, class Held>
 static __device__ void select_words(const Held &held, uint32_t index, uint32_t *words)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What a kernel is launched with, the same in C and in CUDA: kernel_args, then the table by a pointer that the
- * kernel declares const __restrict__, then the table itself by value (as many bytes of it as the path has; one
- * element where the path does not read it there). */
+ * The arguments of a kernel, the same in C and in CUDA: first kernel_args, then a pointer to the table, which the
+ * kernel declares const __restrict__. Last comes the table by value: as many bytes as the path's table has, or one
+ * element where the path does not read it there. */
 #ifndef CBANK_KERNEL_ARGS_H
 #define CBANK_KERNEL_ARGS_H
 
@@ -11,9 +11,9 @@
 
 /* The first parameter of every kernel of kernels.cu. Pointers are device pointers. */
 struct kernel_args {
-    const uint32_t *input;  /* as many values as workload_input_elements says; the indices, where they are data */
-    uint32_t *output;       /* elements values, written */
-    const uint32_t *table;  /* CBANK_TABLE_LENGTH values, or the cell's large table; what TABLE_GLOBAL paths read */
+    const uint32_t *input;  /* workload_input_elements() values; the indices of a lookup */
+    uint32_t *output;       /* written: `elements` values */
+    const uint32_t *table;  /* CBANK_TABLE_LENGTH values, or the cell's large table; read by TABLE_GLOBAL paths */
     uint32_t elements;      /* output elements; at most 2^32 - 1024 */
     uint32_t divergence;    /* always 0: see kernels.cu */
     uint64_t texture;       /* texture object of the table */
@@ -22,15 +22,16 @@ struct kernel_args {
         const uint32_t *other; /* data that lookups load beside the table */
     };
     union {
-        uint32_t pattern;      /* row of patterns.def, for kernels that choose at run time */
-        uint32_t other_mask;   /* of lookups: elements there less one */
+        uint32_t pattern;      /* row of patterns.def, for kernels that choose the pattern at run time */
+        uint32_t other_mask;   /* lookups: number of elements in `other`, less one */
     };
     uint32_t length;        /* elements in the table, for kernels that take it at run time */
     union {
-        uint32_t width_log2; /* of the image: 2^width_log2 elements wide and, in 3D, high */
-        uint32_t copies;     /* of the table in shared memory, of paths that hold small tables: no image is there */
+        uint32_t width_log2; /* the image is 2^width_log2 elements wide and, in 3D, as many high */
+        uint32_t copies;     /* copies of a small table in shared memory; such cells have no image */
     };
-    uint32_t rows;          /* of the image in 2D, planes of the volume in 3D, elements in 1D; of indices: loads */
+    uint32_t rows;          /* 1D: elements; 2D: rows of the image; 3D: planes of the volume; lookups: loads of a
+                             * thread */
 };
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The measured kernels: kernel<workload, path, pattern> for every combination of the three tables that can be, each
- * specialised at compile time. Each workload is a module of its own, with a constant bank of its own. The index arithmetic is the same on every path; the load alone differs.
+ * The measured kernels: kernel<workload, path, pattern> for every possible combination of the three tables, each
+ * specialised at compile time. Each workload is a module of its own, with a constant bank of its own. The index
+ * arithmetic is the same on every path; the load alone differs.
  *
- * A warp-uniform index would let ptxas move an LDC to the uniform datapath (ULDC, LDCU), on some architectures and
- * under some patterns only; a compile-time index would make an operand of it. `args.divergence`, always 0 and unknown
- * to the compiler, hides what the path must not let it see: masked with the thread index it makes every index a
- * per-thread value (one LOP3), as it is it makes it a value of the block. scripts/check_sass.py checks that it worked.
+ * For a warp-uniform index, ptxas may move an LDC to the uniform datapath (ULDC, LDCU), on some architectures and under
+ * some patterns. For a compile-time index it may fold the load into an operand. `args.divergence` is always 0, and the
+ * compiler does not know that. It hides from the compiler what the path must not reveal. Masked with the thread index,
+ * it makes every index a per-thread value (one LOP3). Unmasked, it makes the index a value of the block.
+ * scripts/check_sass.py checks that it worked.
  */
 #include <stdint.h>
 
@@ -16,10 +18,10 @@
 
 __constant__ uint32_t cbank_values[CBANK_TABLE_LENGTH];
 
-/* The table, staged. As large as the launch says. */
+/* The table in shared memory. The launch sets its size. */
 extern __shared__ uint32_t cbank_staged[];
 
-/* Before Volta parameters are read where they are without being told to. */
+/* Before Volta, compilers read parameters in place without the attribute. */
 #if __CUDA_ARCH__ >= 700
 #define CBANK_PARAMETER __grid_constant__
 #else
@@ -51,14 +53,14 @@ template <class Element, uint32_t length> struct parameter_values {
     };
 #include "patterns.def"
 
-/* Everywhere that a path can find the table. */
+/* All locations in which a path can find the table. */
 template <class Values, class Element, class Held> struct places {
     const uint32_t *table, *restricted;
     uint64_t texture;
     const Values &values;
     Held held;             /* the words of the table that the thread holds */
     Element mine;          /* the thread's own entry */
-    const Element *copied; /* the thread's own copy in shared memory, `copies` from one entry to the next */
+    const Element *copied; /* the thread's own copy in shared memory; entries lie `copies` elements apart */
     uint32_t copies;
 };
 
@@ -105,8 +107,8 @@ template <class Values, class Element, class Held> struct places {
     };
 #include "paths.def"
 
-/* A path to a table of other elements or of another size: `width` bytes an element, args.length elements. Their number
- * is a power of two where a formula gives the index: then the kernel masks it. */
+/* A path to a table of other elements or of another size: `width` bytes an element, args.length elements. Where a
+ * formula gives the index, args.length is a power of two and the kernel masks the index. */
 template <class Path, uint32_t width> struct sized : Path {
     typedef typename element_of<width>::type element_type;
     typedef parameter_values<element_type, Path::home == TABLE_PARAMETER ? Path::bytes / width : 1> table_values;
@@ -121,18 +123,19 @@ template <class Path, uint32_t width> struct sized : Path {
     }
 };
 
-/* What the path lets the compiler see of an index: a 0 that is to be put into it. */
+/* A zero to add to an index. It hides from the compiler what the path must not reveal. */
 template <class Path> static __device__ uint32_t hidden_zero(const kernel_args &args)
 {
     return Path::scope == INDEX_THREAD ? threadIdx.x & args.divergence
            : Path::scope == INDEX_BLOCK ? args.divergence : 0;
 }
 
-/* What the code of a path finds the table by. */
+/* Everything through which the code of a path finds the table. */
 template <class Path>
 using places_of = places<typename Path::table_values, typename Path::element_type, typename Path::held_table>;
 
-/* The table, where the thread holds all of it, and what lies behind a shorter one: memory has a whole table's bytes. */
+/* The table in registers, for paths where the thread holds all of it. Reading beyond a shorter table is safe: the
+ * memory always has the bytes of a whole one. */
 template <class Path> static __device__ typename Path::held_table own_words(const kernel_args &args)
 {
     typename Path::held_table held = {};
@@ -145,7 +148,8 @@ template <class Path> static __device__ typename Path::held_table own_words(cons
     return held;
 }
 
-/* The entry that the thread has of a table that its warp exchanges: the last, where there are fewer than threads. */
+/* The entry that the thread holds of a table that its warp exchanges. Threads beyond the last entry hold the last
+ * entry. */
 template <class Path> static __device__ typename Path::element_type own_entry(const kernel_args &args)
 {
     const typename Path::element_type *const table = (const typename Path::element_type *)args.table;
@@ -156,13 +160,13 @@ template <class Path> static __device__ typename Path::element_type own_entry(co
         return {};
 }
 
-/* Neighbouring threads have neighbouring copies: entry k of copy c is element k x copies + c. */
+/* Neighbouring threads use neighbouring copies: entry k of copy c is element k x copies + c. */
 template <class Path> static __device__ const typename Path::element_type *own_copy(const kernel_args &args)
 {
     return (const typename Path::element_type *)cbank_staged + (Path::copied ? threadIdx.x & (args.copies - 1) : 0);
 }
 
-/* Makes the copies, all threads of the block together, as they lie in shared memory. */
+/* Fills the copies in shared memory. All threads of the block work together. */
 template <class Path> static __device__ void stage_copies(const kernel_args &args)
 {
     typename Path::element_type *const staged = (typename Path::element_type *)cbank_staged;
@@ -175,10 +179,11 @@ template <class Path> static __device__ void stage_copies(const kernel_args &arg
     __syncthreads();
 }
 
-/* Copies the first `length` words of the table into shared memory, all threads of the block together, four loads of a
- * thread at a time: an unrolling of the compiler's divides to find how often, on some architectures by a call. Where
- * nothing is loaded from there, a load that never happens keeps the copy: behind a branch, or in a loop where the kernel has loops
- * anyway, since there compilers made it a load under a predicate, which counters count. */
+/* Copies the first `length` words of the table into shared memory. All threads of the block work together, and each has
+ * four loads in flight. The loop is unrolled by hand: the compiler's unrolling divides to find the trip count, on some
+ * architectures by a call. Where the path loads nothing from shared memory, a load that never happens keeps the copy
+ * alive. It stands behind a branch, or in a loop where the kernel has loops anyway. There, compilers turned a branch
+ * into a predicated load, which counters would count. */
 template <class Path, bool loops = false> static __device__ uint32_t stage(const kernel_args &args, uint32_t length)
 {
     if constexpr (Path::copied) {
@@ -219,8 +224,9 @@ template <class Path, bool loops = false> static __device__ uint32_t stage(const
     }
 }
 
-/* The element by which a thread sees that there is none left for it. Where a warp exchanges entries all of its threads
- * stay: it is the block's first, and blocks are whole. A compiler that did not see them stay would add code. */
+/* The element that tells a thread whether anything is left to do. Where a warp exchanges entries, all of its threads
+ * must stay: the test uses the block's first element, and blocks are whole. A compiler that cannot see this would add
+ * code. */
 template <class Path> static __device__ uint32_t first_element(void)
 {
     return blockIdx.x * blockDim.x + (Path::exchanged ? 0 : threadIdx.x);
@@ -228,7 +234,7 @@ template <class Path> static __device__ uint32_t first_element(void)
 
 /* -- shapes -------------------------------------------------------------------------------------------- */
 
-/* The pattern that the host names, of those of the core matrix. */
+/* The pattern of the core matrix that the host names. */
 template <class Workload>
 static __device__ uint32_t switched_index(const kernel_args &args, uint32_t block, uint32_t thread, uint32_t step,
                                           uint32_t length)
@@ -273,11 +279,11 @@ struct shape_map {
     }
 };
 
-/* As many elements as there are threads at a time, the grid strides over the others. Of an element's lookups `variant` are
- * in flight: each of the next is of an index that waits for the lookup so many before it, by the zero in it. Pointers are
- * carried along: an address made from a parameter would be read from the parameter bank again for every lookup. Where
- * nothing is looked up, the indices are loaded all the same. Other data may come beside them, zeros: before each group the
- * warps of a block load as many lines, and go on through them round and round. */
+/* The grid strides over the elements; a thread takes one at a time. `variant` lookups of an element
+ * are in flight: an index waits, through a zero, for the lookup that is `variant` before it. Pointers are incremented:
+ * an address computed from a parameter would be read from the parameter bank again for every lookup. Paths that look
+ * nothing up still load the indices. Other data may be streamed too; it is all zeros. Before each group of lookups, the
+ * warps of a block load one line each, and cycle through that data. */
 struct shape_lookup {
     template <class Workload, class Path, class Pattern>
     static __device__ void run(const kernel_args &args, const places_of<Path> &place)
@@ -301,7 +307,8 @@ struct shape_lookup {
             do {
                 uint32_t index[in_flight], beside = 0;
 
-                /* Lookups wait for it as for their indices: a compiler that were free to load it after these did, for some widths. */
+                /* Lookups wait for this load as for their indices. For some widths, a compiler that was free to move
+                 * the load did so. */
                 if constexpr (Workload::pressed) {
                     beside = args.other[other];
                     other = (other + blockDim.x) & args.other_mask;
@@ -366,8 +373,8 @@ struct shape_stencil {
     }
 };
 
-/* Neighbours outside the image add nothing. The rows are pointed to from the thread's own element: an address made
- * from the parameter `input` would be read from the parameter bank again for every neighbour. */
+/* Neighbours outside the image add nothing. Row pointers start at the thread's own element: an address computed from
+ * the parameter `input` would be read from the parameter bank again for every neighbour. */
 struct shape_convolution {
     template <class Workload, class Path, class Pattern>
     static __device__ void run(const kernel_args &args, const places_of<Path> &place)
@@ -432,13 +439,14 @@ static constexpr uint32_t power(uint32_t base, uint32_t exponent)
     };
 #include "workloads.def"
 
-/* Any block size can be launched: 64 registers a thread at most. */
+/* At most 64 registers a thread, so that every block size can be launched. */
 template <class Workload, class Path, class Pattern>
 __global__ void __launch_bounds__(CBANK_BLOCK_THREADS_MAX, 1)
     kernel(const CBANK_PARAMETER kernel_args args, const uint32_t *__restrict__ restricted,
            const CBANK_PARAMETER typename Path::table_values values)
 {
-    /* Only what has an element takes the table into registers: else compilers may do so before or behind the shape's own check. */
+    /* Only threads that have an element take the table into registers. Otherwise compilers may load it before or after
+     * the shape's own check. */
     if (Path::selects && first_element<Path>() >= args.elements)
         return;
 
@@ -456,7 +464,7 @@ static constexpr uint32_t architecture = __CUDA_ARCH__ / 10;
 static constexpr uint32_t architecture = 0;
 #endif
 
-/* The kernel of a combination; none where the rows say that it cannot be: see cell_obstacle. */
+/* The kernel of a combination. There is none where the rows forbid it: see cell_obstacle. */
 template <class Workload, class Path, class Pattern,
           bool can = Workload::index != INDEX_LOADED && Pattern::scope >= Path::scope &&
                      architecture >= Path::architecture &&
@@ -472,12 +480,13 @@ template <class Workload, class Path, class Pattern> struct instance<Workload, P
     static constexpr const void *get() { return nullptr; }
 };
 
-/* In place of a pattern, where indices are data of any source. */
+/* Stands for the pattern where indices are data of any source. */
 struct pattern_source {
     static constexpr enum index_scope scope = INDEX_THREAD;
 };
 
-/* A kernel of all sources, where the workload has such: its table is of any size, and lookups in flight a power of two. */
+/* The kernel for all sources, for workloads whose indices are data. Its table has any size, and the number of lookups
+ * in flight is a power of two. */
 template <class Workload, class Path,
           bool can = Workload::index == INDEX_LOADED && Path::scope == INDEX_THREAD && architecture >= Path::architecture &&
                      !Path::whole && (Workload::in_flight & (Workload::in_flight - 1)) == 0 &&
@@ -502,7 +511,7 @@ const void *const instances<Workload, Path>::kernels[] = {
     loaded_instance<Workload, Path>::get(),
 };
 
-/* ... for all paths of one workload. */
+/* The same for all paths of one workload. */
 template <class Workload> struct path_instances {
     static const void *const *const kernels[];
 };
@@ -516,7 +525,7 @@ const void *const *const path_instances<Workload>::kernels[] = {
 #include "paths.def"
 };
 
-/* ... for all variants of one workload, from `variant` down to 1 (or 0 alone). */
+/* The same for all variants of one workload, from `variant` down to 1 (or 0 alone). */
 template <template <uint32_t> class Workload, uint32_t variant> struct variant_instances {
     static const void *const *const *const kernels[];
 };
@@ -528,7 +537,7 @@ const void *const *const *const variant_instances<Workload, variant>::kernels[] 
                 : nullptr,
 };
 
-/* This file is compiled once for each workload, which CBANK_WORKLOAD names: a module each. */
+/* This file is compiled once for each workload, into a module of its own. CBANK_WORKLOAD names it. */
 #define CONCATENATE(a, b) a##b
 #define WORKLOAD_TYPE(name) CONCATENATE(workload_, name)
 

@@ -8,10 +8,10 @@
 
 #include "pattern.h"
 
-/* What the load expressions of paths.def read where a kernel says nothing else. */
+/* The type that the load expressions of paths.def read, unless a kernel defines another. */
 typedef uint32_t table_element;
 
-/* Where the table of a path lives. */
+/* The memory in which the table of a path lives. */
 enum table_home { TABLE_CONSTANT, TABLE_GLOBAL, TABLE_PARAMETER };
 
 /* The first-level unit that answers a path's payload loads. */
@@ -27,10 +27,10 @@ enum load_unit {
     UNIT_SELECT
 };
 
-/* Shared memory that copies of a table fill together, where a path makes several. */
+/* Bytes of shared memory for all copies of a table together, where a path makes several. */
 #define CBANK_COPIES_BYTES 32768u
 
-/* A table in global memory, where lookups read it from there: as many bytes as every chip's texture has elements. */
+/* Largest table in global memory that lookups read from there. Every chip's texture has at least as many elements. */
 #define CBANK_LARGE_BYTES 134217728u
 
 /* One row of paths.def. */
@@ -39,12 +39,12 @@ struct path {
     const char *summary;
     enum table_home home;
     enum load_unit unit;
-    enum index_scope scope; /* what a compiler has to see of the index */
-    uint32_t bytes;         /* of the table that the plan has where nobody names one; at most CBANK_TABLE_BYTES */
+    enum index_scope scope; /* what a compiler has to know about the index */
+    uint32_t bytes;         /* of the default table; at most CBANK_TABLE_BYTES */
     uint32_t copies;        /* of the table in shared memory, at most; a power of two */
-    int chosen;             /* the instruction is the compiler's choice */
-    uint32_t architecture;  /* the oldest that has the path, as 10 x compute capability */
-    int loads;              /* 0: everything is prepared and nothing loaded */
+    int chosen;             /* 1: the compiler chooses the instruction */
+    uint32_t architecture;  /* the oldest that supports the path, as 10 x compute capability */
+    int loads;              /* 0: the path prepares everything and loads nothing */
     const char *sass;       /* instruction class of the payload load in the disassembly */
     const char *ptx;        /* the same in PTX */
 };
@@ -53,46 +53,48 @@ struct path {
 extern const struct path paths[];
 extern const size_t path_count;
 
-/* The table that a path leads to, of a cell with these parameters: bytes of an element, of the table, and elements. Of
- * several tables at a time, which lie one behind the other: of all of them. */
+/* Bytes of an element, and bytes and elements of the table, of a cell with this path and these parameters. Several
+ * tables lie one after the other, and count together. */
 uint32_t table_width(const uint32_t values[PARAMETER_COUNT]);
 uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
-/* Places that a table in global memory lies in, in turn, where there is room; and the bytes from a multiple of CBANK_TABLE_BYTES to
- * where it begins in one: a multiple of 512, as allocations and textures begin at. As many places as there are such multiples are
- * different, and any few of them lie far apart. */
+/* Number of positions that a table in global memory takes in turn, where there is room. table_placement_bytes gives the
+ * distance in bytes from a multiple of CBANK_TABLE_BYTES to the start of the table: a multiple of 512, since
+ * allocations and textures start at one. All positions within CBANK_TABLE_BYTES are different, and any few consecutive
+ * ones lie far apart. */
 enum { TABLE_PLACEMENTS = 24 };
 uint32_t table_placement_bytes(uint32_t placement);
 uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
-/* Whether the path holds small tables: it is for workloads alone whose indices are data, and has no probes. */
+/* Whether the path holds small tables. It serves only workloads whose indices are data, and it has no
+ * probes. */
 int path_is_small(const struct path *path);
 
-/* Registers of a thread that hold a part of the table before it loads: an entry, all of its words, or none. */
+/* Registers of a thread that hold a part of the table before it loads: an entry, all of its words, or 0. */
 uint32_t path_held(const struct path *path);
 
-/* Bytes of the largest table that lookups, whose indices are data, read by the path: more than `bytes` where they read it from
- * global memory itself. */
+/* Bytes of the largest table that lookups read by the path. It exceeds `bytes` where they read from global memory
+ * itself. */
 uint32_t path_largest(const struct path *path);
 
-/* Entries that a table of the path has at most, whatever its bytes: those that a warp has threads, or any number. */
+/* Most entries that a table of the path can have, whatever their bytes: the threads of a warp, or UINT32_MAX. */
 uint32_t path_entries(const struct path *path);
 
-/* Whether the table is larger than those of patterns: it is another one, of CBANK_LARGE_BYTES at most. */
+/* Whether the table is larger than those of patterns. Then it is a separate one, of CBANK_LARGE_BYTES at most. */
 int table_is_large(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
-/* Copies that a block makes of the table in shared memory: a power of two. */
+/* Copies of the table that a block makes in shared memory: a power of two. */
 uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
-/* Tables at a time, and entries of each. */
+/* Number of tables that a cell reads at a time, and entries of each. */
 uint32_t table_count(const uint32_t values[PARAMETER_COUNT]);
 uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
-/* Adds to sum[i] what a kernel makes of element index[i] of a table with elements of `width` bytes, for i below count: 32
- * bits, the sum of its words where it has several. */
+/* Adds element index[i] of the table to sum[i], as a kernel does, for i < count. Elements have `width` bytes; an
+ * element of several words adds their sum, modulo 2^32. */
 void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_t count, uint32_t *sum);
 
-/* Whether that is all of the path's table, as 32-bit values: there are kernels for that alone. */
+/* Whether the cell reads all of the path's table, as 32-bit values. These cells have kernels of their own. */
 int table_is_whole(const uint32_t values[PARAMETER_COUNT]);
 
 #endif

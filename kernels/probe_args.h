@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * What the kernels of probes.cu are launched with, and what they measure. Pointers are device pointers. As in
+ * The arguments of the kernels of probes.cu, and the readings that they take. Pointers are device pointers. As in
  * kernel_args.h, the table follows by a const __restrict__ pointer and by value.
  *
- * The table of a probe holds links: the value at an offset is the offset to load next. Offsets are in bytes, and in
- * elements where the path is by texture. */
+ * The table of a probe holds links: the value at an offset is the offset to load next. Offsets are in bytes; for the
+ * texture path they are in elements. */
 #ifndef CBANK_PROBE_ARGS_H
 #define CBANK_PROBE_ARGS_H
 
 #include <stdint.h>
 
-/* What a warp measured: clock() before and after its loads, and where it ran. */
+/* The measurement of a warp: clock() before and after its loads, and the SM on which it ran. */
 struct probe_reading {
     uint32_t begin, end;
     uint32_t sm;
-    uint32_t valid; /* 1: written, and what was loaded is what the links say */
+    uint32_t valid; /* 1: written, and the loaded values agree with the links */
 };
 
 /* The first parameter of every probe. */
@@ -21,28 +21,29 @@ struct probe_args {
     const uint32_t *table;
     uint64_t texture;
     uint32_t zero; /* always 0, unknown to the compiler */
-    uint32_t staged_words; /* that every block copies into shared memory first, where the path is by it */
+    uint32_t staged_words; /* words that every block first copies into shared memory, for paths that read them there */
 
     /* Lane i begins at start + i % distinct * stride. */
     uint32_t start, distinct, stride;
 
-    /* probe_chain and probe_stream: PROBE_LOADS loads each; all but the first are timed. The links of probe_chain lead
-     * every lane back to where it begins, those of probe_stream from everywhere to itself. */
+    /* probe_chain and probe_stream: PROBE_LOADS loads in each iteration; all iterations but the first are timed. In
+     * probe_chain, the links lead every lane back to its start. In probe_stream, every link leads to itself. */
     uint32_t iterations;
     struct probe_reading *readings; /* one for each warp */
 
-    /* probe_walk: links followed from `start` on, first untimed, then each timed. What access i took is added to
-     * cycles[i]. readings[0].end: where it ends. */
+    /* probe_walk: follows links from `start` on, the first `warm_up` untimed, then `timed` of them timed one by one.
+     * The cycles of access i are added to cycles[i]. readings[0].end is the offset at which it ends. */
     uint32_t warm_up, timed;
     uint32_t *cycles;
 };
 
-/* Loads of one iteration. */
+/* Loads in one iteration. */
 enum { PROBE_LOADS = 16 };
 
-/* probe_sharing: one block on every SM. The block whose turn is 0 loads every `step` bytes of the constant bank up to
- * `bytes`; then the blocks, in turn, load one word each: turn t that at (t - 1) * grain. Its cycles go to
- * readings[block]. The turn of a block is its number past `first`, around. */
+/* probe_sharing: one block on every SM. The block with turn 0 loads every `step` bytes of the constant bank up to
+ * `bytes`. Then the other blocks, one after the other, load one word each: turn t loads the word at (t - 1) * grain.
+ * The cycles of that load go to readings[block]. The turn of a block is its number minus `first`, modulo the number of
+ * blocks. */
 struct probe_sharing_args {
     uint32_t *turn; /* 0 before the launch */
     uint32_t first, bytes, step, grain;
@@ -50,28 +51,28 @@ struct probe_sharing_args {
     struct probe_reading *readings;
 };
 
-/* probe_relay: a walk over the constant banks of several modules. Each of `members` modules launches one block on every
- * SM. Of the SMs on which all of them run it is the first whose blocks walk: address a is byte a % CBANK_TABLE_BYTES of
- * the bank of member a / CBANK_TABLE_BYTES, and the member that the baton names loads until a link leads to another's
- * bank. Accesses as of probe_walk: `warm_up` untimed, then `timed` into cycles[i].
- * readings[member].end: where the walk ended. */
+/* probe_relay: a pointer chase over the constant banks of several modules. Each of `members` modules launches one block
+ * on every SM. The blocks on one SM do the chase: the first SM that runs all of them. Address a is byte a %
+ * CBANK_TABLE_BYTES of the bank of member a / CBANK_TABLE_BYTES. The member that the baton names loads until a link
+ * leads to the bank of another. The accesses are as in probe_walk: `warm_up` untimed, then `timed` into cycles[i].
+ * readings[member].end is the address at which the chase ended. */
 struct probe_relay_args {
     uint64_t *baton; /* accesses made x 2^32 + the next address */
-    uint32_t *present; /* [SMs], 0 before the launch: bit k where member k has a block */
-    uint32_t *arrived; /* 0 before the launch: blocks that run */
-    uint32_t member, members, blocks; /* of all members together; 0 of them: the kernel does nothing */
-    uint32_t sm_count, wait_us; /* without a reading where the others do not come in this time */
+    uint32_t *present; /* [sm_count], 0 before the launch: bit k is set where member k has a block */
+    uint32_t *arrived; /* 0 before the launch: number of blocks that run */
+    uint32_t member, members, blocks; /* blocks: of all members together; 0: the kernel does nothing */
+    uint32_t sm_count, wait_us; /* if the others do not arrive within wait_us, there is no reading */
     uint32_t zero;
     uint32_t warm_up, timed;
     uint32_t *cycles;
     struct probe_reading *readings;
 };
 
-/* Members at most. */
+/* Largest number of members. */
 enum { PROBE_MEMBERS = 8 };
 
-/* probe_code: one thread follows links of the constant bank as probe_walk does, `warm_up` of them; runs `chunks` pieces
- * of straight code; and follows `timed` more. */
+/* probe_code: one thread follows `warm_up` links of the constant bank, as probe_walk does. Then it runs `chunks` pieces
+ * of straight code, and follows `timed` more links. */
 struct probe_code_args {
     uint32_t start, warm_up, timed, chunks;
     uint32_t zero;
@@ -80,7 +81,7 @@ struct probe_code_args {
     struct probe_reading *readings;
 };
 
-/* Instructions of one piece of code, and pieces. */
+/* Instructions in one piece of code, and the largest number of pieces. */
 enum { PROBE_CHUNK_INSTRUCTIONS = 256, PROBE_CHUNKS_MAX = 32 };
 
 #endif

@@ -5,13 +5,13 @@
  *   probe_walk<path>    one thread follows the links of the table and times every load
  *   probe_chain<path>   a warp follows links: latency
  *   probe_stream<path>  loads that do not depend on each other, by many warps: throughput
- *   probe_sharing       the SMs, one after the other, load from the constant bank what one of them loaded before
- *   probe_relay         a walk as probe_walk's, over the constant banks of several modules that run side by side
- *   probe_code          a walk over the constant bank, straight code, and the walk again
+ *   probe_sharing       the SMs, one after the other, load data from the constant bank that one of them loaded before
+ *   probe_relay         a pointer chase as in probe_walk, over the constant banks of several modules that run at a time
+ *   probe_code          a pointer chase over the constant bank, straight code, and the chase again
  *
- * The load expressions are those of paths.def. Here they take offsets in bytes, so that between two loads of a chain
- * there is no address arithmetic. scripts/check_sass.py does not look at this module: harness/cuda_probe.c counts the
- * loads of each probe by class before it believes it.
+ * The load expressions are those of paths.def. Here they take offsets in bytes, so that a chain has no address
+ * arithmetic between two loads. scripts/check_sass.py does not look at this module: cuda_probe_count.c counts the loads
+ * of each probe by class before it believes them.
  */
 #include <stdint.h>
 
@@ -19,7 +19,7 @@
 #include "probe_args.h"
 #include "workload.h"
 
-/* Before Volta parameters are read where they are without being told to. */
+/* Before Volta, compilers read parameters in place without the attribute. */
 #if __CUDA_ARCH__ >= 700
 #define CBANK_PARAMETER __grid_constant__
 #else
@@ -66,7 +66,7 @@ template <class Values> struct places {
     const Values &values;
 };
 
-/* Small tables have no probe: their load expressions need to compile, no more. */
+/* Small tables have no probe: their load expressions only have to compile. */
 static constexpr uint32_t copies = 1, mine = 0;
 static constexpr const uint32_t *copied = nullptr, *held = nullptr;
 
@@ -126,7 +126,7 @@ static __device__ uint32_t sm_id(void)
     return id;
 }
 
-/* An addition in L2, of which L1 keeps nothing. Not atomicAdd: a compiler sums over the warp first. */
+/* An addition in L2; L1 keeps nothing of it. atomicAdd would not do: a compiler sums over the warp first. */
 static __device__ void add(uint32_t *sum, uint32_t value)
 {
     asm volatile("red.global.add.u32 [%0], %1;" ::"l"(sum), "r"(value) : "memory");
@@ -141,8 +141,8 @@ template <class Path> static __device__ void stage(const probe_args &args)
     }
 }
 
-/* Where a lane begins, and what the path must not let the compiler see hidden as in kernels.cu: a value of the thread
- * or of the block. */
+/* The start of a lane. It hides the index from the compiler as kernels.cu does: it is a value of the thread or of the
+ * block. */
 template <class Path> static __device__ uint32_t lane_offset(const probe_args &args)
 {
     return Path::scope == INDEX_THREAD  ? args.start + threadIdx.x % CBANK_WARP_THREADS % args.distinct * args.stride
@@ -158,9 +158,9 @@ static __device__ void write_reading(struct probe_reading *readings, uint32_t be
 
 /* -- probes -------------------------------------------------------------------------------------------- */
 
-/* One thread. The second reading of the clock waits for the load, since it comes behind a store of what was loaded.
- * What was read leaves by an addition in L2, of which L1 keeps nothing. (Its address is of the thread, else a compiler
- * sums over the warp first.) */
+/* One thread. The second reading of the clock waits for the load, since it follows a store of the loaded value. The
+ * loaded value leaves by an addition in L2; L1 keeps nothing of it. (Its address depends on the thread; otherwise a
+ * compiler sums over the warp first.) */
 template <class Path>
 __global__ void __launch_bounds__(CBANK_WARP_THREADS)
     probe_walk(const CBANK_PARAMETER probe_args args, const uint32_t *__restrict__ restricted,
@@ -181,7 +181,8 @@ __global__ void __launch_bounds__(CBANK_WARP_THREADS)
     for (uint32_t i = 0; i < args.timed; i++, cycles++) {
         uint32_t begin = 0, end = 0;
 
-        /* The condition always holds. Under it the clock is not read into a uniform register, which takes longer. */
+        /* The condition always holds. It keeps the compiler from reading the clock into a uniform register, which takes
+         * longer. */
         if (!lane_zero)
             begin = clock_cycles();
         offset = Path::load(place, offset);
@@ -193,9 +194,10 @@ __global__ void __launch_bounds__(CBANK_WARP_THREADS)
     args.readings[0] = {0, offset, sm_id(), 1};
 }
 
-/* What ends a chain or a stream is a branch on what was loaded: to store it, or to put it into a reading, would take
- * ordinary registers, for which a compiler gives up the uniform ones. Without what the links say, no reading. Readings
- * begin behind the first iteration, which brings table and instructions. */
+/* A branch on the loaded value ends a chain or a stream. Storing the value, or putting it into a reading, would take
+ * ordinary registers, and a compiler would then give up the uniform ones. If the value is not the one that the links
+ * lead to, there is no reading. Readings start after the first iteration, which brings in the table and the
+ * instructions. */
 
 template <class Path>
 __global__ void __launch_bounds__(1024)
@@ -226,7 +228,7 @@ __global__ void __launch_bounds__(1024)
     write_reading(args.readings, begin, end);
 }
 
-/* Loads at a lane's offset and the PROBE_LOADS - 1 words behind it. */
+/* Loads at a lane's offset and at the PROBE_LOADS - 1 words after it. */
 template <class Path>
 __global__ void __launch_bounds__(1024)
     probe_stream(const CBANK_PARAMETER probe_args args, const uint32_t *__restrict__ restricted,
@@ -290,12 +292,12 @@ extern "C" __global__ void probe_sharing(const CBANK_PARAMETER probe_sharing_arg
 
 /* -- more than one bank, and code ----------------------------------------------------------------------- */
 
-/* Loads at `offset` of the bank, timed as in probe_walk, into *cycles, whose address is of the thread. */
+/* Loads at `offset` of the bank, timed as in probe_walk, into *cycles. The address of *cycles depends on the thread. */
 static __device__ uint32_t timed_load(uint32_t offset, volatile uint32_t &arrived, uint32_t *cycles, uint32_t lane_zero)
 {
     uint32_t begin = 0, end = 0, next;
 
-    /* The offset is ready before. */
+    /* Forces the offset to be ready before the first reading of the clock. */
     asm volatile("" : "+r"(offset));
     if (!lane_zero)
         begin = clock_cycles();
@@ -315,7 +317,8 @@ static __device__ uint32_t microseconds()
     return (uint32_t)(nanoseconds / 1000);
 }
 
-/* The first SM on which every member has a block; sm_count where there is none, or not all come in time. */
+/* The first SM on which every member has a block. It is sm_count where there is none, or where not all of them arrive
+ * in time. */
 static __device__ uint32_t meet(const probe_relay_args &args)
 {
     const uint32_t begin = microseconds();
@@ -331,7 +334,7 @@ static __device__ uint32_t meet(const probe_relay_args &args)
     return sm;
 }
 
-/* So that members whose turn it is not leave the SM to the one that walks. */
+/* Members that wait for their turn leave the SM to the one that loads. */
 static __device__ void wait_a_little()
 {
 #if __CUDA_ARCH__ >= 700
@@ -344,7 +347,7 @@ extern "C" __global__ void probe_relay(const CBANK_PARAMETER probe_relay_args ar
 {
     __shared__ volatile uint32_t arrived;
     const uint32_t lane_zero = threadIdx.x & args.zero;
-    /* Values of the thread, so that the loops below ask the constant caches for no parameters. */
+    /* Per-thread values, so that the loops below read no parameters through the constant caches. */
     const uint32_t member = args.member + lane_zero, warm_up = args.warm_up + lane_zero;
     const uint32_t total = warm_up + args.timed;
     volatile uint64_t *const baton = args.baton + lane_zero;
@@ -417,7 +420,8 @@ static constexpr uint32_t architecture = __CUDA_ARCH__ / 10;
 static constexpr uint32_t architecture = 0;
 #endif
 
-/* The probes of a path; none where the path is not. An index that the compiler knows depends on no load. */
+/* The probes of a path; none where the architecture lacks the path. An index that the compiler knows depends on no
+ * load. */
 template <class Path, bool can = Path::loads && architecture >= Path::architecture,
           bool follows = can && Path::scope != INDEX_IMMEDIATE>
 struct instances {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the kernels of tools.cu are launched with. Pointers are device pointers. */
+ * The arguments of the kernels of tools.cu. Pointers are device pointers. */
 #ifndef CBANK_TOOL_ARGS_H
 #define CBANK_TOOL_ARGS_H
 
@@ -9,25 +9,25 @@
 struct tool_flush_args {
     const uint32_t *buffer;
     uint64_t words;      /* a multiple of 4 */
-    uint32_t *sink;      /* never written in practice: keeps the loads alive */
-    uint32_t never;      /* a sum that does not come up: buffer and bank hold zeros, this is 1 */
+    uint32_t *sink;      /* never written: keeps the loads alive */
+    uint32_t never;      /* a sum that cannot occur: buffer and bank hold zeros, this is 1 */
 };
 
-/* tool_stamp: writes what the device's timer says. */
+/* tool_stamp: writes the time of the device's timer. */
 struct tool_stamp_args {
     uint64_t *stamp_ns;
 };
 
 enum { TOOL_STAMPS_MAX = 32 };
 
-/* What tool_clock measured, and what was stamped before it. */
+/* The measurement of tool_clock, and the stamps taken before it. */
 struct clock_reading {
     uint64_t stamps_ns[TOOL_STAMPS_MAX];
     uint64_t cycles;
     uint64_t ns;
 };
 
-/* tool_clock: takes the stamps over, and spins for at least spin_ns. */
+/* tool_clock: copies the stamps, and spins for at least spin_ns. */
 struct tool_clock_args {
     struct clock_reading *reading;
     const uint64_t *stamps_ns; /* TOOL_STAMPS_MAX; NULL: none */

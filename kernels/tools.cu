@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels that help to measure and are never measured themselves. They live in a module of their own, so
- * that their constant bank is not the one under test.
+ * Kernels that help to measure and are never measured. They live in a module of their own: their constant bank is not
+ * the one under test.
  */
 #include <stdint.h>
 
@@ -10,12 +10,12 @@
 
 __constant__ uint32_t cbank_other_values[CBANK_TABLE_LENGTH];
 
-/* Nothing: what one more launch of the smallest kernel costs. */
+/* Does nothing. It shows how long one more launch of the smallest kernel takes. */
 extern "C" __global__ void tool_empty(void) {}
 
-/* Blocks that end in an order that is another at every launch. On which SM a block of the next kernel runs depends on
- * which SM came free first, and stays so for all launches of a chain that leave the SMs as they found them; a small
- * kernel's time changes with it. The low bits of the clock are the dice. */
+/* Ends its blocks in an order that differs from launch to launch. The blocks of the next kernel go to the SMs in the
+ * order in which these come free. Launches that leave the SMs as they found them keep that order for a whole chain, and
+ * a small kernel's time depends on it. The low bits of the clock are the dice. */
 extern "C" __global__ void tool_stir(void)
 {
     const uint64_t start = clock64();
@@ -25,9 +25,9 @@ extern "C" __global__ void tool_stir(void)
         ;
 }
 
-/* Replaces the contents of L2 by reading all of `buffer`, and those of the constant caches by walking this
- * module's constant bank: every block reads one word of each 64-byte line of it, its warps in parallel. To
- * be launched with one block for each SM. */
+/* Replaces the contents of L2 by reading all of `buffer`, and those of the constant caches by reading this module's
+ * constant bank. Every block reads one word of each 64-byte line of the bank, its warps in parallel. Launch it with one
+ * block for each SM. */
 extern "C" __global__ void tool_flush(const tool_flush_args args)
 {
     const uint4 *const buffer = (const uint4 *)args.buffer;
@@ -55,7 +55,8 @@ static __device__ uint64_t global_timer_ns(void)
     return ns;
 }
 
-/* The timer's next tick: it advances in steps of 32 ns to 1 us, by chip. */
+/* Waits for the timer's next tick and returns it. The timer advances in steps of 32 ns to 1 us, depending on the
+ * chip. */
 static __device__ uint64_t next_tick_ns(void)
 {
     const uint64_t start = global_timer_ns();
@@ -67,14 +68,14 @@ static __device__ uint64_t next_tick_ns(void)
     return now;
 }
 
-/* What the timer says when all that was launched before has ended. One thread. */
+/* Writes the time at which all earlier launches have ended. One thread. */
 extern "C" __global__ void tool_stamp(const tool_stamp_args args)
 {
     *args.stamp_ns = global_timer_ns();
 }
 
-/* SM cycles and nanoseconds between two ticks of the timer at least args.spin_ns apart: their quotient is
- * the SM clock. One thread. */
+/* Measures SM cycles and nanoseconds between two ticks of the timer at least args.spin_ns apart. Their quotient is the
+ * SM clock. One thread. */
 extern "C" __global__ void tool_clock(const tool_clock_args args)
 {
     const uint64_t start_ns = next_tick_ns();

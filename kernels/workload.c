@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A run of output elements, at most a block. */
+/* Consecutive output elements, at most those of a block. */
 struct run {
     const struct problem *problem;
     const uint32_t *input, *values;
@@ -14,15 +14,15 @@ struct run {
     uint32_t count;
 };
 
-/* The counts and the reference of a kernel of kernels.cu, on the CPU. */
+/* The counts and the CPU reference of one kernel body of kernels.cu. */
 struct shape {
-    uint32_t loads, loads_each_step; /* of the input, of a thread's code */
-    int halo;                        /* some are those of the first threads of a block */
-    uint32_t tile_loads_each_step;   /* 0 where there is no tile; a tile is so many elements longer than a block */
+    uint32_t loads, loads_each_step; /* input loads in a thread's code */
+    int halo;                        /* 1: the first threads of a block make some of these loads */
+    uint32_t tile_loads_each_step;   /* 0: no tile; else the tile has that many elements more than a block */
     struct workload_stream (*stream)(const struct problem *problem, uint32_t sector_elements);
-    uint32_t operations_once, operations_each_step; /* of an element */
-    uint64_t (*operations)(const struct problem *problem); /* of all elements; NULL: these say it */
-    /* Reference of the elements of a run: integers or floats by their bits. */
+    uint32_t operations_once, operations_each_step; /* for an element */
+    uint64_t (*operations)(const struct problem *problem); /* for all elements; NULL: use the two above */
+    /* Checks the elements of a run, as integers or as floats by their bits. */
     int (*check)(const struct run *run, const uint32_t *output, struct mismatch *mismatch);
 };
 
@@ -33,7 +33,7 @@ static uint64_t divide_up(uint64_t value, uint64_t by)
 
 /* -- loads of the input -------------------------------------------------------------------------------- */
 
-/* `times` loads of `count` neighbouring elements from element `first` on; none where count is 0. */
+/* Adds `times` loads of `count` neighbouring elements from element `first` on; nothing where count is 0. */
 static void stream_add(struct workload_stream *stream, uint64_t first, uint64_t count, uint64_t times,
                        uint32_t sector_elements)
 {
@@ -74,7 +74,8 @@ static int check_map(const struct run *run, const uint32_t *output, struct misma
     const struct problem *problem = run->problem;
     const uint32_t block = (uint32_t)(run->first / problem->block_size);
     const uint32_t steps = problem->path->loads ? workload_steps(problem->workload, problem->parameters) : 0;
-    uint32_t index[CBANK_BLOCK_THREADS_MAX], sum[CBANK_BLOCK_THREADS_MAX] = {0}; /* what each thread loads */
+    uint32_t index[CBANK_BLOCK_THREADS_MAX], sum[CBANK_BLOCK_THREADS_MAX] = {0}; /* the elements that each thread loads,
+                                                                                  * and their sum */
 
     for (uint32_t step = 0; step < steps; step++) {
         problem_indices(problem, (struct thread_range){block, 0, run->count}, step, index);
@@ -97,7 +98,7 @@ static int check_map(const struct run *run, const uint32_t *output, struct misma
 
 /* -- floats -------------------------------------------------------------------------------------------- */
 
-/* Compares a run with its sums in double precision. */
+/* Compares a run with sums in double precision. */
 static int check_sums(const struct run *run, const double *sum, const uint32_t *output, struct mismatch *mismatch)
 {
     const double steps = workload_steps(run->problem->workload, run->problem->parameters);
@@ -117,7 +118,7 @@ static int check_sums(const struct run *run, const double *sum, const uint32_t *
     return 1;
 }
 
-/* The coefficient of a step: what lockstep reads. 0 where the path loads nothing. */
+/* The coefficient of a step, as the pattern lockstep reads it. 0 where the path loads nothing. */
 static double filter_value(const struct run *run, uint32_t step)
 {
     const struct problem *problem = run->problem;
@@ -129,14 +130,14 @@ static double filter_value(const struct run *run, uint32_t step)
 
 /* -- lookup -------------------------------------------------------------------------------------------- */
 
-/* Of other data, by a thread for one element. */
+/* Loads of other data by a thread for one element. */
 static uint32_t other_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
     return parameters[PARAMETER_pressure_bytes] ? workload_groups(workload, parameters) : 0;
 }
 
-/* A row of indices for each step, one behind the other: rows begin where sectors do not, where `elements` are no whole
- * number of sectors. */
+/* One row of indices for each step, one row after the other. A row may start inside a sector where `elements` is not a
+ * whole number of sectors. */
 static struct workload_stream index_rows(const struct problem *problem, uint32_t sector_elements)
 {
     const uint64_t whole = problem->elements / CBANK_WARP_THREADS, rest = problem->elements % CBANK_WARP_THREADS;
@@ -149,7 +150,7 @@ static struct workload_stream index_rows(const struct problem *problem, uint32_t
             stream_add(&stream, first, CBANK_WARP_THREADS, whole, sector_elements);
         stream_add(&stream, first, rest, 1, sector_elements);
     }
-    /* Other data: a warp's begins on a sector. */
+    /* Other data of a warp starts at a sector. */
     for (uint32_t group = 0; group < other_loads(problem->workload, problem->parameters); group++) {
         stream_add(&stream, 0, CBANK_WARP_THREADS, whole, sector_elements);
         stream_add(&stream, 0, rest, 1, sector_elements);
@@ -159,8 +160,8 @@ static struct workload_stream index_rows(const struct problem *problem, uint32_t
 
 /* -- stencil ------------------------------------------------------------------------------------------- */
 
-/* Beside each thread's own element: the first threads of a block, no more than a warp, load what is left and right
- * of the block. */
+/* In addition to each thread's own element, the first threads of a block load the elements left and right of it. These
+ * are at most as many as a warp has threads. */
 static struct workload_stream stencil_stream(const struct problem *problem, uint32_t sector_elements)
 {
     const uint64_t radius = workload_steps(problem->workload, problem->parameters);
@@ -198,7 +199,7 @@ static int check_stencil(const struct run *run, const uint32_t *output, struct m
 
 /* -- convolution --------------------------------------------------------------------------------------- */
 
-/* Elements of 0 .. count - 1 whose neighbour at `offset` is inside 0 .. size - 1. */
+/* Number of elements from 0 to count - 1 whose neighbour at `offset` lies from 0 to size - 1. */
 static uint64_t inside(uint64_t count, uint64_t size, int64_t offset)
 {
     const uint64_t low = offset < 0 ? (uint64_t)-offset : 0;
@@ -221,8 +222,8 @@ static void neighbours_add(struct neighbours *sum, uint64_t times, const struct 
     sum->pairs += times * other->pairs;
 }
 
-/* Neighbours in one row, at every distance up to a radius, of the first `count` elements of a row. A radius is less than
- * a warp: all warps are alike but the first and the last two. */
+/* Neighbours in one row, at every distance up to a radius, of the first `count` elements of the row. A radius is less
+ * than a warp, so all warps are alike except the first and the last two. */
 static struct neighbours row_neighbours(uint64_t count, uint64_t width, int64_t radius, uint32_t sector_elements)
 {
     const uint64_t warps = divide_up(count, CBANK_WARP_THREADS);
@@ -243,8 +244,8 @@ static struct neighbours row_neighbours(uint64_t count, uint64_t width, int64_t 
     return sum;
 }
 
-/* Neighbours of all elements of a launch: whole planes, whole rows of the last plane, its last row. Rows of 2D and 3D
- * images begin with a warp and with a sector, so that warps of other rows do the same. */
+/* Neighbours of all elements of a launch: of whole planes, of the whole rows of the last plane, and of its last row.
+ * Rows of 2D and 3D images start with a warp and with a sector, so the warps of all rows are alike. */
 static struct neighbours image_neighbours(const struct problem *problem, uint32_t sector_elements)
 {
     const struct image_size image = workload_image(problem->workload, problem->elements);
@@ -282,9 +283,9 @@ static struct workload_stream convolution_stream(const struct problem *problem, 
     return image_neighbours(problem, sector_elements).stream;
 }
 
-enum { TAPS_AT_ONCE = 8 }; /* sums that are added to at a time: as many as registers hold */
+enum { TAPS_AT_ONCE = 8 }; /* sums that are built at a time: as many as registers hold */
 
-/* Doubles of input for `count` sums by filters of a radius. */
+/* Doubles of input for `count` sums over filters of a radius. */
 #define TAPS_INPUT(count, radius) ((count) + 2 * (radius) + TAPS_AT_ONCE)
 
 typedef double pair __attribute__((vector_size(2 * sizeof(double))));
@@ -334,7 +335,7 @@ enum {
 #include "parameters.def"
 };
 
-/* Sums of `count` elements of one row of the image, beginning with element `first`. */
+/* Sums of `count` elements of one row of the image, starting with element `first`. */
 static void row_sums(const struct run *run, uint64_t first, uint32_t count, double *sum)
 {
     const struct problem *problem = run->problem;
@@ -422,7 +423,7 @@ const struct workload workloads[] = {
 
 const size_t workload_count = sizeof(workloads) / sizeof(workloads[0]);
 
-/* The width is the smallest power of two, 32 or more, whose power of `dimensions` is not below elements. */
+/* The width is the smallest power of two, at least 32, that gives the image room for all elements. */
 struct image_size workload_image(const struct workload *workload, uint64_t elements)
 {
     const uint32_t dimensions = workload->dimensions;
@@ -443,7 +444,7 @@ uint64_t workload_input_elements(const struct workload *workload, uint64_t eleme
     return image.width * image.height * image.depth;
 }
 
-/* Elements of a filter of so many dimensions. */
+/* Elements of a filter with `dimensions` dimensions. */
 static uint32_t filter_elements(uint32_t dimensions, const uint32_t parameters[PARAMETER_COUNT])
 {
     uint32_t elements = 1;

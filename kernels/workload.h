@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Workloads: the arithmetic around the payload loads, and its reference on the CPU. */
+ * Workloads: the arithmetic around the payload loads, and its CPU reference. */
 #ifndef CBANK_WORKLOAD_H
 #define CBANK_WORKLOAD_H
 
@@ -10,18 +10,18 @@
 #include "path.h"
 #include "pattern.h"
 
-/* Threads of a block at most. */
+/* Largest number of threads in a block. */
 #define CBANK_BLOCK_THREADS_MAX 1024
 
-/* Where the pattern of a kernel is chosen. */
+/* How a kernel gets its pattern. */
 enum workload_index {
-    INDEX_COMPILED,        /* it is compiled in */
-    INDEX_SWITCHED,        /* at run time */
-    INDEX_SWITCHED_LENGTH, /* at run time, and so is the length of the table: % is a division */
-    INDEX_LOADED,          /* there is none: indices are data, of a source */
+    INDEX_COMPILED,        /* compiled in */
+    INDEX_SWITCHED,        /* chosen at run time */
+    INDEX_SWITCHED_LENGTH, /* chosen at run time, and so is the length of the table: % is a division */
+    INDEX_LOADED,          /* no pattern: indices are data from a source */
 };
 
-/* Lookups in flight at most: greater variants of their kernels load other data beside them. */
+/* Largest number of lookups in flight. Kernels of greater variants also load other data. */
 #define CBANK_IN_FLIGHT_MAX 4u
 
 struct problem;
@@ -37,13 +37,13 @@ struct workload {
     uint32_t dimensions;    /* of the image */
     uint32_t steps;         /* payload loads a thread makes; 0: as many as the filter has elements */
     enum workload_index index;
-    uint32_t takes;         /* parameters: a set of PARAMETER_BIT */
-    uint32_t variants;      /* the kernel is compiled for each number from 1 to this; 0: for none */
-    const char *patterns;   /* the plan where the command line names none, comma-separated */
+    uint32_t takes;         /* set of PARAMETER_BIT */
+    uint32_t variants;      /* the kernel is compiled for each number from 1 to this; 0: for one only */
+    const char *patterns;   /* default values of the plan, comma-separated */
     const char *elements;
     const char *block_sizes;
 
-    /* shape_map: output of one thread from its input element and the sum of the values that it loaded. */
+    /* shape_map: output of one thread, from its input element and the sum of its loaded values. */
     uint32_t (*result)(uint32_t input, uint32_t sum);
 };
 
@@ -51,7 +51,7 @@ struct workload {
 extern const struct workload workloads[];
 extern const size_t workload_count;
 
-/* One launch, as far as its output depends on it. */
+/* Everything that the output of a launch depends on. */
 struct problem {
     const struct workload *workload;
     const struct path *path;
@@ -59,95 +59,98 @@ struct problem {
     uint64_t elements;
     uint32_t block_size;                  /* 1 .. CBANK_BLOCK_THREADS_MAX */
     uint32_t parameters[PARAMETER_COUNT]; /* 0 for those that neither pattern nor workload takes */
-    const struct indices *indices;        /* that lookups read, [step][element]; NULL: the pattern says which */
+    const struct indices *indices;        /* indices of lookups, [step][element]; NULL: the pattern gives them */
 };
 
-/* Threads of a block of elements: `count` of them from `first` on. */
+/* Threads of a block of elements: `count` of them, from `first` on. */
 struct thread_range {
     uint32_t block, first, count;
 };
 
-/* The elements of the table that they read at a step, into index[0 .. count - 1]. Of a whole block at once it is fast. */
+/* Writes the table elements that these threads read at a step into index[0] to index[count - 1]. It is fast for whole
+ * blocks. */
 void problem_indices(const struct problem *problem, struct thread_range threads, uint32_t step, uint32_t *index);
 
-/* The image that a launch reads: width x height x depth elements, rows one after the other. width is a power of two in
- * 2D and 3D, and height == width in 3D; what the elements do not fill of the last row or plane is input all the same.
- * 1D and workloads without an image: width is the number of elements. */
+/* The image that a launch reads: width x height x depth elements, row by row. In 2D and 3D the width is a power of two,
+ * and in 3D height == width. The last row or plane is input as a whole, even where there are fewer output elements. In
+ * 1D, and without an image, the width is the number of elements. */
 struct image_size {
     uint64_t width, height, depth;
 };
 
 struct image_size workload_image(const struct workload *workload, uint64_t elements);
 
-/* Elements of the input that a launch may read: the whole image. */
+/* Input elements that a launch may read: the whole image. */
 uint64_t workload_input_elements(const struct workload *workload, uint64_t elements);
 
-/* The number that the cell's kernel is compiled for, see `variants`; 0: none. */
+/* The number that the cell's kernel is compiled for, see `variants`. 0: none. */
 uint32_t workload_variant(const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Payload loads of a thread. */
+/* Payload loads that a thread makes. */
 uint32_t workload_steps(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Input loads of a thread: 1 in map, 3 in stencil, one for each filter element in convolution, each index of a lookup, and
- * one of other data for each group of them in flight where there is such. */
+/* Input loads of a thread: 1 in map, 3 in stencil, one for each filter element in convolution, one for each index of a
+ * lookup. Lookups with other data add one for each group of lookups in flight. */
 uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Whether some of them are made by the first threads of a block alone: the other warps may branch around them. All
- * warps get to the others, those without an element too. Without a halo, warps without an element get to none. */
+/* Whether only the first threads of a block make some of these loads. Then the other warps may branch around those, and
+ * all warps reach the rest, even warps without an element. Without a halo, warps without an element make no input
+ * load. */
 int workload_has_halo(const struct workload *workload);
 
-/* What all warps of a launch load of the input: instructions with at least one thread that loads, and the distinct
- * sectors, of sector_elements elements, that each of them reads. */
+/* All input loads of a launch, over its warps: instructions with at least one active thread, and the sum of the
+ * distinct sectors that each of them reads. A sector has sector_elements elements. */
 struct workload_stream {
     uint64_t loads, sectors;
 };
 
-/* sector_elements: a power of two, 32 at most. The input begins on a sector. Takes no time to speak of. */
+/* Counts the input loads. sector_elements is a power of two, at most 32. The input starts at a sector. It takes
+ * negligible time. */
 struct workload_stream workload_stream(const struct problem *problem, uint32_t sector_elements);
 
-/* How often a thread runs the code of its loads for one element: once, or once for each lookups in flight. */
+/* How often a thread runs the code of its loads for one element: once, or once for each group of lookups in flight. */
 uint32_t workload_groups(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Elements of the input, of 4 bytes, that an element of the output is the first to need: 1, or all indices of its lookups. */
+/* Input elements of 4 bytes that each output element is the first to need: 1, or all indices of its lookups. */
 uint32_t workload_streamed(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
-/* How many rows of the image the neighbours of one element are in: 1 without an image. */
+/* Rows of the image that hold the neighbours of one element; 1 without an image. */
 uint32_t workload_input_rows(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Loads of a thread from the tile of the block's input in shared memory, beside payload loads; 0 where there is no
- * tile. Neighbouring threads read neighbouring elements. */
+/* Loads of a thread from the tile, which holds the block's input in shared memory; 0 where there is no tile.
+ * Neighbouring threads read neighbouring elements. */
 uint32_t workload_tile_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Bytes of that tile, for the largest block: what a block has of shared memory whatever its size. */
+/* Bytes of that tile for the largest block. Every block has that much shared memory, whatever its size. */
 uint32_t workload_tile_bytes(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Elements of the table that the threads of a launch may read, from its first on: what staging copies. */
+/* Length of the part of the table, from its start, that a launch may read. The shared paths copy that part. */
 uint32_t workload_table_length(const struct problem *problem);
 
-/* Whether it adds up products of what it loads, as filters do. */
+/* Whether the workload sums products of its loads, as filters do. */
 int workload_multiplies(const struct workload *workload);
 
-/* Arithmetic operations on elements in the whole launch: 1 a thread for map, one for each load of a lookup, a multiplication and an addition for
- * each neighbour inside the image for convolution, and a subtraction beside them for stencil. */
+/* Arithmetic operations on elements in the whole launch: 1 a thread in map, 1 for each load of a lookup. In convolution
+ * each neighbour inside the image takes a multiplication and an addition, and in stencil also a subtraction. */
 uint64_t workload_operations(const struct problem *problem);
 
-/* The first output element that differs from the reference, and how. */
+/* The first output element that differs from the reference, and both values. */
 struct mismatch {
     uint64_t element;
     char text[96];
 };
 
-/* What a launch reads and writes. None of it is owned. */
+/* The data that a launch reads and writes. The struct owns none of it. */
 struct workload_data {
     const uint32_t *input;
     const uint32_t *values; /* the table */
     const uint32_t *output;
 };
 
-/* Compares data->output[first .. first + count - 1] with the reference computed here from input and table. first: a
- * multiple of block_size. Integers are equal. Floats, all inputs and values being in +-[1, 2), differ from the sum in
- * double precision by (steps + 2) x 2^-24 x 8 x steps at most: the bound of the rounding errors of so many additions of
- * products below 8. Returns 1 when all are so; else 0, with the first difference in *mismatch. */
+/* Compares the output elements from `first` to first + count - 1 with a reference computed here from input and table.
+ * `first` is a multiple of block_size. Integers must be equal. Floats may differ from a sum in double precision by
+ * (steps + 2) x 2^-24 x 8 x steps. This bounds the rounding errors of that many additions of products below 8, for
+ * inputs and values in +-[1, 2). Returns 1 if all elements agree, else 0, with the first difference in *mismatch. */
 int workload_check(const struct problem *problem, const struct workload_data *data, uint64_t first, uint64_t count,
                    struct mismatch *mismatch);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The types that an array can have: a loop for each, so that the compiler knows the width of what it reads. */
+/* The types that an array can have. Each has a loop of its own, so that the compiler knows the width that it reads. */
 #define EACH_TYPE(DO)  \
     DO(uint8_t, 1, 0)  \
     DO(int8_t, 1, 1)   \

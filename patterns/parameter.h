@@ -13,32 +13,34 @@ enum parameter_index {
     PARAMETER_COUNT
 };
 
-/* The left_out of a parameter of which every value is named. */
+/* The value of left_out for parameters whose every value is named. */
 #define PARAMETER_NAMED UINT32_MAX
 
-/* A set of parameters has this bit for each that is in it. */
+/* The bit of a parameter in a set of parameters. */
 #define PARAMETER_BIT(name) (1u << PARAMETER_##name)
 
 /* One row of parameters.def. */
 struct parameter {
-    const char *name;     /* key in the result */
+    const char *name;     /* key in the result and variable in formulas */
     const char *option;   /* word of the command line, without the dashes */
     const char *summary;
     const char *unit;
     uint32_t min, max;
-    uint32_t multiple;    /* values are multiples of it; 0: powers of two */
-    const char *fallback; /* the values of a plan that names none, comma-separated; or a word for what 0 stands for */
-    uint32_t left_out; /* the value that a cell has as 0 and nothing names; PARAMETER_NAMED: every value is named */
+    uint32_t multiple;    /* values are multiples of this; 0: powers of two */
+    const char *fallback; /* default values of the plan, comma-separated; or a word for what 0 stands for */
+    uint32_t left_out; /* identities leave this value out, and cells hold it as 0; PARAMETER_NAMED: every value is
+                        * named */
 };
 
 /* All parameters, by enum parameter_index. */
 extern const struct parameter parameters[PARAMETER_COUNT];
 extern const size_t parameter_count;
 
-/* Whether value is one that the parameter can have. */
+/* Whether the parameter can have this value. */
 int parameter_allows(const struct parameter *parameter, uint64_t value);
 
-/* A value as a cell has it: 0 for the one that is left out. And back: the value of number i of a cell's. */
+/* A value as a cell holds it: 0 for the one that is left out. parameter_value converts back: it gives the value of
+ * parameter i of a cell. */
 uint32_t parameter_kept(const struct parameter *parameter, uint32_t value);
 uint32_t parameter_value(const uint32_t values[PARAMETER_COUNT], enum parameter_index i);
 

@@ -11,12 +11,12 @@
 /* Threads of a warp: 32 on every NVIDIA GPU to date. */
 #define CBANK_WARP_THREADS 32u
 
-/* The table that is read: 64 KB of 32-bit values, the whole user constant bank of a module. Paths whose home
- * is smaller read the first part of it. */
+/* The default table: 64 KB of 32-bit values, the whole user constant bank of a module. Paths with less room read the
+ * first part of it. */
 #define CBANK_TABLE_BYTES  65536u
 #define CBANK_TABLE_LENGTH (CBANK_TABLE_BYTES / 4u)
 
-/* What a compiler can see of an index, from little to much. */
+/* The knowledge that a compiler can have of an index, from the least to the most. */
 enum index_scope {
     INDEX_THREAD,    /* it differs between threads */
     INDEX_BLOCK,     /* it is the same in all threads of a block */
@@ -42,15 +42,16 @@ struct pattern {
     const char *summary; /* one line for people */
     const char *formula; /* the index expression, as written in the table */
     enum index_scope scope;
-    int walks;           /* all threads go along the table, an element a step: for workloads of many steps */
-    int core;            /* of the core matrix */
-    uint32_t takes;      /* parameters: a set of PARAMETER_BIT */
+    int walks;           /* at every step all threads read the same element, the next one: for workloads of many
+                          * steps */
+    int core;            /* part of the core matrix */
+    uint32_t takes;      /* set of PARAMETER_BIT */
 
-    /* Element that (block, thread) reads at `step` from a table of `length` elements; below `length`. */
+    /* Element that (block, thread) reads at `step`, from a table of `length` elements. It is below `length`. */
     uint32_t (*index)(uint32_t block, uint32_t thread, uint32_t step, uint32_t length, struct pattern_numbers numbers);
 
-    /* The same for threads 0 .. threads - 1 of one block at once, into index[0 .. threads - 1]. Fast where
-     * length is a power of two. */
+    /* The same for the first `threads` threads of one block at once, into `index`. Fast where length is a power of
+     * two. */
     void (*block_indices)(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,
                           struct pattern_numbers numbers, uint32_t *index);
 };
@@ -59,7 +60,7 @@ struct pattern {
 extern const struct pattern patterns[];
 extern const size_t pattern_count;
 
-/* The numbers of a list of parameter values, by enum parameter_index. */
+/* The numbers that formulas take, from a list of parameter values by enum parameter_index. */
 struct pattern_numbers pattern_numbers(const uint32_t values[PARAMETER_COUNT]);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Number n of a sequence: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which can begin anywhere. */
+/* Number n of a sequence by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which can start anywhere. */
 static uint64_t random_at(uint64_t seed, uint64_t n)
 {
     uint64_t z = seed + (n + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -14,7 +14,7 @@ static uint64_t random_at(uint64_t seed, uint64_t n)
     return z ^ z >> 31;
 }
 
-/* 0 .. count - 1, each as likely but for 2^-32 x count. */
+/* A number below count. All are equally likely, up to 2^-32 x count. */
 static uint32_t below(uint64_t random, uint32_t count)
 {
     return (uint32_t)((random >> 32) * count >> 32);
@@ -24,8 +24,8 @@ static uint32_t below(uint64_t random, uint32_t count)
 
 enum { GUIDE_BITS = 16 };
 
-/* Shares of the entries 0 .. k added up, of 2^64, and for each value of the upper bits of a random number the first entry
- * that it may stand for. */
+/* ends[k]: the cumulative share of the entries up to k, times 2^64. guide: for each value of the upper bits of a random
+ * number, the first entry that it can stand for. */
 struct zipf {
     uint32_t guide[(1 << GUIDE_BITS) + 1];
     uint64_t ends[]; /* length */
@@ -73,8 +73,9 @@ static uint32_t zipf_entry(const struct zipf *zipf, uint64_t random)
 
 /* -- so many entries a warp ---------------------------------------------------------------------------- */
 
-/* Each warp of a step: thread k of its shuffled threads reads entry which(k, distinct) of its own `distinct` different ones.
- * Warps draw from sequences of their own: how often one draws depends on what it draws. */
+/* Makes each warp of a step: after shuffling its threads, thread k reads entry which(k, distinct) of the warp's
+ * `distinct` different ones. Each warp has a random sequence of its own, because the number of draws depends on the
+ * values drawn. */
 static void make_warps(const struct source_numbers *numbers, uint32_t step,
                        uint32_t (*which)(uint32_t k, uint32_t distinct), uint32_t *index)
 {
@@ -119,7 +120,7 @@ static uint32_t once_each(uint32_t k, uint32_t distinct)
 
 /* -- the table ----------------------------------------------------------------------------------------- */
 
-/* Makes one step: its elements into index[0 .. elements - 1]. zipf: NULL but for the source of that name. */
+/* Makes one step: writes all of its elements into `index`. zipf is NULL except for that source. */
 typedef void make_step(const struct source_numbers *numbers, uint32_t step, const struct zipf *zipf, uint32_t *index);
 
 #define MAKER(name, ...)                                                                                    \
@@ -129,7 +130,7 @@ typedef void make_step(const struct source_numbers *numbers, uint32_t step, cons
         (void)zipf;                                                                                         \
         __VA_ARGS__                                                                                         \
     }
-/* The entry of element i, from a random number of its own. */
+/* The entry of element i, from its own random number. */
 #define ENTRY(name, entry)                                                                  \
     MAKER(                                                                                  \
         name, for (uint64_t i = 0; i < numbers->elements; i++) {                            \
@@ -144,7 +145,7 @@ ENTRY(lockstep, step % numbers->length)
 ENTRY(runs, i == 0 || (uint64_t)(uint32_t)random * numbers->parameters[PARAMETER_run_threads] >> 32 == 0
                 ? below(random, numbers->length)
                 : index[i - 1])
-/* Thread i reads from its own part of the table, of length / elements entries: in 2^-32 of them. */
+/* Thread i reads from its own part of the table, which has length / elements entries, in units of 2^-32 of them. */
 ENTRY(sorted, (uint32_t)(i * numbers->length / numbers->elements +
                          (i * numbers->length % numbers->elements + ((random >> 32) * numbers->length >> 32)) /
                              numbers->elements))

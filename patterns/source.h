@@ -12,12 +12,12 @@ enum source_index {
     SOURCE_COUNT
 };
 
-/* All sources in the order of sources.def, as patterns: without an index function, and of INDEX_THREAD. */
+/* All sources in the order of sources.def, as patterns of INDEX_THREAD without an index function. */
 extern const struct pattern sources[];
 extern const size_t source_count;
-extern const size_t source_made_count; /* those before `file` */
+extern const size_t source_made_count; /* number of sources before `file` */
 
-/* What indices are made of. */
+/* The numbers that determine indices. */
 struct source_numbers {
     uint64_t elements;
     uint32_t steps;
@@ -27,8 +27,8 @@ struct source_numbers {
 };
 
 /* Makes the indices of a source but `file`, all below numbers->length, into index[steps x elements], in the order
- * [step][element]. A warp is 32 elements of a step from a multiple of 32 on. distinct has to be numbers->length at most.
- * Returns 0 when out of memory, else 1. The same numbers give the same indices anywhere. */
+ * [step][element]. A warp is 32 elements of a step, starting at a multiple of 32. distinct must not exceed
+ * numbers->length. Returns 0 when out of memory, else 1. The same numbers give the same indices anywhere. */
 int source_make(const struct pattern *source, const struct source_numbers *numbers, uint32_t *index);
 
 #endif
