@@ -21,16 +21,16 @@ struct distinct_counts {
     uint64_t addresses, lines, sectors, wavefronts, tag_wavefronts, block_lines;
 };
 
-/* What the walk of one cell carries along. */
+/* State of the pass over the grid of one cell. */
 struct walk {
     uint32_t width, width_log2;    /* bytes of an element */
     uint32_t copies;               /* of the table in shared memory */
-    uint32_t *turns; /* scratch of distinct_groups: of the table and its copies; owned, with what follows: */
+    uint32_t *turns; /* scratch of distinct_groups for the table and its copies; owned, like the next ones */
     uint32_t *elements, *sectors, *lines, *tags; /* the number of the last load that touched each, 0 for none */
     uint32_t loads;
-    uint32_t earlier; /* loads before those of the block and step */
+    uint32_t earlier; /* loads before those of this block and step */
     size_t length; /* of the table */
-    struct distinct_counts counts; /* of the last block */
+    struct distinct_counts counts; /* counts of the last block */
 };
 
 static uint64_t divide_up(uint64_t value, uint64_t by)
@@ -38,14 +38,15 @@ static uint64_t divide_up(uint64_t value, uint64_t by)
     return (value + by - 1) / by;
 }
 
-/* All threads read one element where every index equals its neighbour. */
+/* All threads read one element if every index equals its neighbour. */
 static bool is_uniform(const uint32_t *index, uint32_t threads)
 {
     return memcmp(index, index + 1, (threads - 1) * sizeof(*index)) == 0;
 }
 
-/* Table elements are numbered from 0; element >> shift numbers what holds it. Distinct values of index[] >> shift, into groups[].
- * Branches would be mispredicted, and bits of a word wait for each other: there are neither. */
+/* Writes the distinct values of index[] >> shift into groups[]. Elements are numbered from 0; element >> shift is the
+ * number of the line or sector that holds it. The code avoids branches, which would be mispredicted, and bits of a
+ * word, which would wait for each other. */
 static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, uint32_t *turns,
                                 uint32_t *groups)
 {
@@ -72,7 +73,7 @@ uint32_t access_distinct(const uint32_t *index, uint32_t threads, uint32_t *turn
     return distinct_groups(index, threads, 0, turns, distinct);
 }
 
-/* The most of these elements, of so many words each, that are in one bank. */
+/* The largest number of these elements that are in one bank. Elements have several words each. */
 static uint32_t fullest_bank(const uint32_t *elements, uint32_t count, uint32_t words)
 {
     uint8_t banks[ACCESS_BANKS] = {0};
@@ -84,7 +85,8 @@ static uint32_t fullest_bank(const uint32_t *elements, uint32_t count, uint32_t 
     return fullest;
 }
 
-/* The turns of a load whose distinct elements are in `elements`. Elements of one word are one access to its bank. */
+/* The serialized cycles of a load whose distinct elements are in `elements`. Elements in one word are one access to its
+ * bank. */
 static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint32_t threads, const uint32_t *elements,
                                  uint32_t addresses)
 {
@@ -106,7 +108,7 @@ static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint3
     return wavefronts;
 }
 
-/* ... where neighbouring threads read neighbouring copies, which lie entry by entry. */
+/* The same where neighbouring threads read neighbouring copies, which lie entry by entry. */
 static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
     uint32_t place[CBANK_WARP_THREADS], elements[CBANK_WARP_THREADS];
@@ -116,7 +118,7 @@ static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index
     return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, walk->turns, elements));
 }
 
-/* Counts in one pass what distinct_groups would in three. */
+/* Counts in one pass what distinct_groups would count in three. */
 static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
     const uint32_t to_sector = 5 - walk->width_log2, load = ++walk->loads;
@@ -147,7 +149,7 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
                                                 : count_wavefronts(walk, index, threads, elements, addresses);
 }
 
-/* Counts the loads of a block's threads into walk->counts. STATUS_USAGE, logged, where one reads beyond the table. */
+/* Counts the loads of a block's threads into walk->counts. STATUS_USAGE, logged, if one reads beyond the table. */
 static enum status count_block(const struct cell *cell, struct walk *walk, const uint32_t *index, uint32_t threads)
 {
     const uint32_t length = table_length(cell->path, cell->parameters);
@@ -169,9 +171,9 @@ static enum status count_block(const struct cell *cell, struct walk *walk, const
     return STATUS_OK;
 }
 
-/* Walks all blocks at one step. The counts of a block that reads the same as the one before, as most do, are those of that
- * one. Where all threads of a block, or of the grid, read one element of one table, the counts of one thread are those of
- * every warp. */
+/* Goes over all blocks at one step. Most blocks read the same as the block before; then its counts are used again.
+ * Where all threads of a block, or of the grid, read one element of one table, every warp has the counts of one
+ * thread. */
 static enum status count_blocks(const struct cell *cell, uint32_t step, struct walk *walk, struct access_counts *out)
 {
     const enum index_scope scope = walk->copies == 1 ? cell->pattern->scope : INDEX_THREAD;
@@ -232,7 +234,7 @@ static bool open_walk(const struct cell *cell, struct walk *out)
     return true;
 }
 
-/* Counts everything beside the payload. Blocks are whole warps: warp w of the grid has elements 32 w .. 32 w + 31. */
+/* Counts everything except the payload. Blocks are whole warps: warp w of the grid has elements 32 w to 32 w + 31. */
 static struct access_counts count_launch(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
@@ -291,8 +293,7 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     return status;
 }
 
-/* Whether two cells make the same payload loads. A path matters by its table and by whether it is loaded from; the cache
- * state does not matter. */
+/* Whether two cells make the same payload loads. Only the path's table matters and whether the path loads; the cache state does not matter. */
 static bool same_loads(const struct cell *a, const struct cell *b)
 {
     const bool loaded = a->workload->index == INDEX_LOADED;
@@ -300,7 +301,7 @@ static bool same_loads(const struct cell *a, const struct cell *b)
     if (a->workload != b->workload || a->pattern != b->pattern || a->elements != b->elements ||
         a->block_size != b->block_size || a->indices != b->indices || !a->path->loads != !b->path->loads)
         return false;
-    /* Where indices are data, only those parameters matter that make another table or other steps. */
+    /* Where indices are data, only parameters that change the table or the steps matter. */
     return (loaded ? table_width(a->parameters) == table_width(b->parameters) &&
                          workload_steps(a->workload, a->parameters) == workload_steps(b->workload, b->parameters)
                    : memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0) &&

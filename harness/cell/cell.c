@@ -141,7 +141,7 @@ const struct table *cell_pattern_table(const struct workload *workload)
     return workload->index == INDEX_LOADED ? &data : &formulas;
 }
 
-/* Refuses a cell: writes the reason, and is true. */
+/* Refuses a cell: writes the reason and returns true. */
 __attribute__((format(printf, 2, 3))) static bool refuse(char text[CELL_REASON_BYTES], const char *format, ...)
 {
     va_list arguments;
@@ -152,7 +152,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(char text[CELL_REASON_B
     return true;
 }
 
-/* Refuses a lookup that has no such grid, or indices that a source does not make. */
+/* Refuses a lookup with a grid that cannot be, or with indices that its source cannot make. */
 static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
 {
     const struct workload *workload = cell->workload;
@@ -179,8 +179,8 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     return cell->trace && table_count(value) > 1 && refuse(text, "the indices of a file are of one table");
 }
 
-/* Refuses a table that the path cannot hold: one that is too large; and in registers, more entries than a warp has
- * threads, or fewer than there is a choice of, or shuffles in a warp that is not whole. */
+/* Refuses a table that the path cannot hold because it is too large. For tables in registers it also refuses more
+ * entries than a warp has threads, too few to choose from, and shuffles in a warp that is not whole. */
 static bool table_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
 {
     const struct path *path = cell->path;
@@ -201,7 +201,7 @@ static bool table_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES]
                   cell->block_size);
 }
 
-/* Reasons leave out the pattern's name: cells that fail alike get the same one. */
+/* Reasons leave out the pattern's name, so that cells that fail alike get the same reason. */
 bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
 {
     static const char *const sees[] = {[INDEX_BLOCK] =
@@ -265,7 +265,7 @@ uint32_t cell_staged_bytes(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
 
-    /* One copy is made by words; several are of whole words. */
+    /* A single copy is made word by word; several copies consist of whole words. */
     const uint32_t bytes = (workload_table_length(&problem) * table_width(cell->parameters) + 3) / 4 * 4;
 
     return cell->path->unit == UNIT_SHARED ? bytes * table_copies(cell->path, cell->parameters) : 0;

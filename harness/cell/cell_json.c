@@ -22,7 +22,7 @@ static void write_identity(cJSON *object, const struct field *field, const void 
     json_add_text(object, field->key, identity);
 }
 
-/* A pattern, or a source where the workload, which was read before, has those. */
+/* A pattern, or a source where the workload, which was read before, takes sources. */
 static void write_pattern(cJSON *object, const struct field *field, const void *base)
 {
     json_add_text(object, field->key, ((const struct cell *)base)->pattern->name);
@@ -92,7 +92,7 @@ static void read_parameters(const struct node *node, const struct field *field, 
             cell->parameters[i] = read_parameter(&values, &parameters[i]);
 }
 
-/* Cells of a file have its hash, as their identity says it. */
+/* Cells with a file of indices have its hash, as in their identity. */
 static void write_trace(cJSON *object, const struct field *field, const void *base)
 {
     const struct cell *cell = base;
@@ -116,7 +116,7 @@ static void read_trace(const struct node *node, const struct field *field, void 
         node_refuse(node, field->key, "16 hexadecimal digits");
 }
 
-/* What is allocated of a table: all that the path has, or a larger one where it holds that. */
+/* Bytes allocated for a table: the path's table, or a larger one where the cell needs it. */
 static uint32_t array_bytes(const struct cell *cell)
 {
     const uint32_t bytes = table_bytes(cell->path, cell->parameters);
@@ -129,7 +129,7 @@ static void write_array_bytes(cJSON *object, const struct field *field, const vo
     json_add_integer(object, field->key, array_bytes(base));
 }
 
-/* A table of another size is another cell than this build has. */
+/* A table of another size makes it a cell that this build does not have. */
 static void read_array_bytes(const struct node *node, const struct field *field, void *base)
 {
     const uint32_t bytes = array_bytes(base);
@@ -176,7 +176,7 @@ const struct field_kind field_cell = {write_cell, read_cell};
 
 /* -- grids --------------------------------------------------------------------------------------------- */
 
-/* The name that a row begins with, to which a member of the cell points. */
+/* The name of the row to which a member of the cell points. */
 static void value_row(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const char *cell = *(const char *const *)row;

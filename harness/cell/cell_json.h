@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A cell in documents and grids: which one it is, written the same way in all of them. */
+ * A cell in documents and grids, written the same way in all of them. */
 #ifndef CBANK_CELL_JSON_H
 #define CBANK_CELL_JSON_H
 
@@ -7,21 +7,20 @@
 #include "field.h"
 #include "grid.h"
 
-/* Kind of a field whose member is a struct cell. Its keys are members of the object itself: identity, workload, path,
- * pattern, elements, block_size, regime, the object `parameters` of those that the cell takes, and array_bytes, the
- * size of the path's table. The identity follows from the others and is not read. */
+/* Kind of a field whose member is a struct cell. Its keys are members of the object itself. They are identity,
+ * workload, path, pattern, elements, block_size, regime, `parameters` (an object with those that the cell takes), and
+ * array_bytes (the size of the path's table). The identity follows from the others, so it is not read. */
 extern const struct field_kind field_cell;
 
-/* Columns that say which cell a row is of: those keys up to regime; the parameters that are not the default, as NAME=VALUE
- * with blanks between; width_bytes and table_bytes, default or not. A new parameter adds no column. The column of parameters takes
- * those alone that are in the set that its `of` points to; NULL: all. For grids whose rows
- * begin with a `const struct cell *`. */
+/* Columns that identify the cell of a row: the keys up to regime, parameters that are not the default, width_bytes and
+ * table_bytes. Parameters are NAME=VALUE with blanks between, so a new parameter adds no column. The column shows only parameters in the set to which its `of` points; NULL: all. For grids whose rows begin with a `const struct cell
+ * *`. */
 enum { CELL_COLUMN_COUNT = 9, CELL_PARAMETERS_COLUMN = 6, CELL_NAMING_COLUMNS = 7 /* those before width_bytes */ };
 
 extern const struct grid_column cell_columns[CELL_COLUMN_COUNT];
 
-/* Adds "NAME=VALUE" for each parameter of a set (of bits by enum parameter_index) that is not the default, with blanks
- * between. CELL_TRACE_BIT stands for the trace that the indices are from. out holds text, which may be "". */
+/* Appends "NAME=VALUE" to out for each parameter of a set that is not the default, with blanks between. The set has
+ * bits by enum parameter_index; CELL_TRACE_BIT stands for the file of the indices. out holds text, which may be "". */
 #define CELL_TRACE_BIT      (UINT32_C(1) << 31)
 #define CELL_PARAMETERS_ALL UINT32_MAX
 void cell_parameters_text(const struct cell *cell, uint32_t set, char *out, size_t room);

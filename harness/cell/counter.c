@@ -23,9 +23,9 @@ static double in_stretch(const struct sass_stretch *stretch, size_t member)
     return *(const uint32_t *)((const char *)stretch + member);
 }
 
-/* How often the instructions of a member of struct sass_stretch are executed: before the guard by every warp, behind it by
- * those with an element, and in loops by each as often as it has one. NaN without the kernel's code, in which they were
- * counted. */
+/* How often the instructions of a member of struct sass_stretch are executed. Every warp executes those before the
+ * guard, warps with an element those after it, and each warp those in loops once for every element. NaN if the kernel's
+ * code is not known. */
 static double executed(const struct expectation *e, size_t member)
 {
     const struct sass_counts *code = e->sass;
@@ -40,21 +40,21 @@ static double executed(const struct expectation *e, size_t member)
            active * in_stretch(&code->round, member) + groups * in_stretch(&code->group, member);
 }
 
-/* Payload on the constant path, and LDC of parameters wherever the SASS has them. */
+/* Payload on the constant path, and the LDC of parameters found in the SASS. */
 static double expect_ldc(const struct expectation *e)
 {
     return executed(e, offsetof(struct sass_stretch, ldc_parameter)) +
            executed(e, offsetof(struct sass_stretch, ldc_user));
 }
 
-/* A count of payload, of paths of these units (a set of bits); 0 for other paths. */
+/* A count of payload for paths of these units (a set of bits); 0 for other paths. */
 static double payload(const struct expectation *e, unsigned units, uint64_t count)
 {
     return units >> e->cell->path->unit & 1 ? (double)count : 0;
 }
 
-/* What is not known until a GPU says it: how many requests the constant caches make of addresses that are no words, and L1
- * of a load of more than a word a thread. */
+/* Whether the width allows an expected value. Without a GPU two things are not known: the requests of the constant
+ * caches for addresses that are not words, and those of L1 for wide loads. */
 static bool known_width(const struct expectation *e, unsigned units, uint32_t widest)
 {
     const uint32_t width = table_width(e->cell->parameters);
@@ -62,17 +62,17 @@ static bool known_width(const struct expectation *e, unsigned units, uint32_t wi
     return !(units >> e->cell->path->unit & 1) || width == sizeof(uint32_t) || width < widest;
 }
 
-/* The same of the loads that copy the table, which are by entries where the path holds small tables, else by words. */
+/* The same for the loads that copy the table. They copy entries where the path holds small tables, else words. */
 static bool known_copies(const struct expectation *e)
 {
     return !path_is_small(e->cell->path) || table_width(e->cell->parameters) <= sizeof(uint32_t);
 }
 
-/* Units whose payload loads are global loads: those past L1 go through its front too. */
+/* Units whose payload loads are global loads. Loads past L1 also go through its front. */
 enum { GLOBAL_UNITS = 1 << UNIT_L1 | 1 << UNIT_L2 };
 
-/* One request for each distinct address of a payload load, which may be one of parameters, and one for each other LDC:
- * all threads have one address. */
+/* One request for each distinct address of a payload load, also of one from parameters. One for each other LDC, since
+ * all of its threads have one address. */
 static double expect_idc_requests(const struct expectation *e)
 {
     if (!known_width(e, 1 << UNIT_IDC, 0))
@@ -82,14 +82,15 @@ static double expect_idc_requests(const struct expectation *e)
            payload(e, 1 << UNIT_IDC, e->access->addresses);
 }
 
-/* Global loads beside the input's: those that copy the table into shared memory or registers, and on some paths the payload's. */
+/* Global loads except those of the input: copies of the table into shared memory or registers, and the payload on some
+ * paths. */
 static double table_loads(const struct expectation *e)
 {
     return (double)e->access->staging_loads + payload(e, GLOBAL_UNITS, e->access->payload_loads);
 }
 
-/* A load in which no thread loads, around the edges of an image, is executed all the same. Where a block has more warps
- * than load its halo, whether the others go around those loads depends on the code. */
+/* A load with no active thread, around the edges of an image, is executed all the same. Where only some warps of a
+ * block load its halo, the code decides whether the others go around those loads. */
 static double expect_global_loads(const struct expectation *e)
 {
     const struct cell *cell = e->cell;
@@ -101,7 +102,7 @@ static double expect_global_loads(const struct expectation *e)
     return (double)warps * workload_input_loads(cell->workload, cell->parameters) + table_loads(e);
 }
 
-/* A load in which no thread loads asks L1 for nothing. */
+/* A load with no active thread makes no request to L1. */
 static double expect_l1_requests(const struct expectation *e)
 {
     if (!known_width(e, GLOBAL_UNITS, sizeof(uint32_t)) || !known_copies(e))
@@ -117,7 +118,7 @@ static double expect_l1_sectors(const struct expectation *e)
            payload(e, GLOBAL_UNITS, e->access->sectors);
 }
 
-/* Those from the tile of the input, and payload. */
+/* Loads from the tile of the input, and payload. */
 static double expect_shared_loads(const struct expectation *e)
 {
     return (double)e->access->warps_active * workload_tile_loads(e->cell->workload, e->cell->parameters) +
@@ -129,8 +130,8 @@ static double expect_texture_loads(const struct expectation *e)
     return payload(e, 1 << UNIT_TEXTURE, e->access->payload_loads);
 }
 
-/* Hopper sends each uniform constant load to the immediate constant cache; counted on an H200, not known
- * elsewhere. What a constant operand asks for is not known. */
+/* Hopper sends each uniform constant load to the immediate constant cache. This was counted on an H200 and is not known
+ * elsewhere. Requests of constant operands are not known. */
 static double expect_imc_requests(const struct expectation *e)
 {
     const bool known = e->sass && e->sass->architecture == 90 && e->cell->path->unit != UNIT_IMC &&
@@ -139,8 +140,8 @@ static double expect_imc_requests(const struct expectation *e)
     return known ? executed(e, offsetof(struct sass_stretch, uniform_constant)) : NAN;
 }
 
-/* Where a warp's last round is of some threads alone, the others leave the loop before: what is behind it is executed
- * twice. */
+/* Where only some threads of a warp take part in its last round, the others leave the loop first. The code after the
+ * loop is then executed twice. */
 static double expect_instructions(const struct expectation *e)
 {
     if (e->access->warps_active > e->access->warps_launched && e->cell->elements % CBANK_WARP_THREADS)
@@ -207,7 +208,7 @@ static const struct table counter_table = TABLE("counter", counters, counter_cou
 
 /* -- sets --------------------------------------------------------------------------------------------- */
 
-/* One word of the user's list: "default", "none", a name of the table, or a metric of CUPTI's. */
+/* One word of the user's list: "default", "none", a name of the table, or a metric name of CUPTI. */
 static enum status set_add(struct counter_set *set, const char *name)
 {
     const struct table taken = TABLE("counter", set->counters, set->count);
@@ -233,7 +234,7 @@ static enum status set_add(struct counter_set *set, const char *name)
 
 enum status counter_set_parse(const char *text, struct counter_set *out)
 {
-    /* A list of n bytes has at most n names, beside those that "default" stands for. */
+    /* A list of n bytes has at most n names in addition to those of "default". */
     struct counter_set set = {.counters = calloc(strlen(text) + 1 + counter_count, sizeof(*set.counters)),
                               .names = strdup(text)};
     enum status status = STATUS_OK;

@@ -8,23 +8,23 @@
 
 enum counter_kind { COUNTER_EXACT, COUNTER_MEASURED };
 
-/* What became of one counter of one cell. */
+/* The state of one counter of one cell. */
 enum counter_status {
-    COUNTER_NOT_COLLECTED, /* not asked for, or the run ended before */
+    COUNTER_NOT_COLLECTED, /* not requested, or the run ended before */
     COUNTER_OK,
     COUNTER_UNSUPPORTED,   /* no such metric on this chip */
-    COUNTER_UNAVAILABLE,   /* library or driver cannot */
+    COUNTER_UNAVAILABLE,   /* the library or the driver cannot read it */
     COUNTER_NO_PERMISSION,
 };
 
 extern const char *const counter_kind_names[];   /* by enum counter_kind */
 extern const char *const counter_status_names[]; /* by enum counter_status */
 
-/* What expected values are computed from. */
+/* The inputs of expected values. */
 struct expectation {
     const struct cell *cell;
     const struct access_counts *access;
-    const struct sass_counts *sass; /* NULL when the code is not known: only payload can be expected */
+    const struct sass_counts *sass; /* NULL when the code is not known: then only payload can be expected */
 };
 
 enum { COUNTER_METRICS_MAX = 3 };
@@ -34,24 +34,25 @@ struct counter {
     const char *name;                         /* key in the result */
     const char *summary;
     const char *unit;
-    const char *metrics[COUNTER_METRICS_MAX]; /* CUPTI names, first that the chip knows; NULL after the last */
+    const char *metrics[COUNTER_METRICS_MAX]; /* CUPTI names, the first known to the chip is used; NULL after the
+                                               * last */
     enum counter_kind kind;
-    /* Exact counters: the value to the integer; NaN where it cannot be said. NULL for measured ones. */
+    /* Exact counters: returns the exact value, NaN where it cannot be known. NULL for measured ones. */
     double (*expect)(const struct expectation *expectation);
 };
 
 extern const struct counter counters[];
 extern const size_t counter_count;
 
-/* The counters of a run: rows of the table, or a row made from a CUPTI metric name of the user's. */
+/* The counters of a run: rows of the table, and rows made from the user's CUPTI metric names. */
 struct counter_set {
     struct counter *counters; /* owned array */
     size_t count;
-    char *names;              /* owned: text of the user's names */
+    char *names;              /* owned: the user's names */
 };
 
-/* Parses "default", "none" or a comma-separated list of table names and CUPTI metric names (anything with
- * "__" in it) into *out. STATUS_USAGE with the closest name for an unknown one. */
+/* Parses "default", "none" or a comma-separated list of table names and CUPTI metric names (anything with "__" in it)
+ * into *out. STATUS_USAGE, with the closest name, for an unknown one. */
 enum status counter_set_parse(const char *text, struct counter_set *out);
 
 /* Releases; accepts a zeroed struct. */
@@ -60,30 +61,30 @@ void counter_set_close(struct counter_set *set);
 /* One counter of one cell. */
 struct counter_value {
     const char *name;   /* of the counter set, or owned by the result that was read */
-    const char *metric; /* the CUPTI name that was read; NULL when none */
+    const char *metric; /* the CUPTI name that was read; NULL if none */
     const char *unit;
     enum counter_kind kind;
     enum counter_status status;
     double value;    /* NaN unless status is COUNTER_OK */
-    double expected; /* NaN unless kind is COUNTER_EXACT and it can be said */
-    const char *reason; /* why the status is not ok; NULL else */
+    double expected; /* NaN unless kind is COUNTER_EXACT and the value is known */
+    const char *reason; /* why the status is not ok; else NULL */
 };
 
-/* The value of that name; NULL when there is none. */
+/* The value with this name; NULL if there is none. */
 const struct counter_value *counter_find(const struct counter_value *values, size_t count, const char *name);
 
-/* What the counter of that name read; NaN where nothing was read. */
+/* The reading of the counter with this name; NaN where nothing was read. */
 double counter_counted(const struct counter_value *values, size_t count, const char *name);
 
-/* Whether an exact counter was read and is not what was expected. */
+/* Whether an exact counter was read and differs from its expected value. */
 bool counter_differs(const struct counter_value *value);
 
-/* What a chip has of the counter table. */
+/* The counters that a chip supports. */
 struct chip_counters {
     const char *chip; /* CUPTI's name */
-    const char *reason; /* why nothing is known of the chip; NULL when it is */
-    const bool *has; /* counter_count values: whether one of the row's metrics is there */
-    const char *const *metrics; /* all that the chip has, sorted, without rollups */
+    const char *reason; /* why the chip is unknown; NULL when it is known */
+    const bool *has; /* counter_count values: whether the chip has one of the row's metrics */
+    const char *const *metrics; /* all metrics of the chip, sorted, without rollups */
     size_t metric_count;
 };
 

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The bit of st_other by which the assembler marks a kernel. */
+/* The assembler marks kernels with this bit of st_other. */
 enum { OTHER_ENTRY = 0x10 };
 
 #define TAKE_OUT "cuobjdump -xelf all FILE takes the cubins out of it"
 
-/* Other files, by how they begin. */
+/* Files of other types, by their first bytes. */
 static const struct other_file {
     const char *begins;
     const char *is;
@@ -21,7 +21,7 @@ static const struct other_file {
     {".version", "PTX; ptxas -arch=sm_90 FILE -o FILE.cubin makes a cubin of it"},
 };
 
-/* Members of the program's archive are not aligned: everything is copied out, and every access checked against the
+/* Members of the program's archive are not aligned: everything is copied out, and every access is checked against the
  * size. */
 static bool cubin_read(const struct cubin *cubin, uint64_t offset, void *out, size_t bytes)
 {
@@ -31,7 +31,7 @@ static bool cubin_read(const struct cubin *cubin, uint64_t offset, void *out, si
     return true;
 }
 
-/* Section `index`, known to lie inside the file unless it takes no room there. */
+/* Section `index`. It lies inside the file unless it takes no room there. */
 static bool read_section(const struct cubin *cubin, size_t index, Elf64_Shdr *out)
 {
     return index < cubin->sections.bytes / sizeof(*out) &&
@@ -58,7 +58,7 @@ static bool find_symbols(struct cubin *cubin)
     return false;
 }
 
-/* Why a file that begins so is no cubin; NULL: it may be one. */
+/* Why a file with this header is not a cubin; NULL if it may be one. */
 static const char *why_none(const void *data, size_t bytes, const Elf64_Ehdr *header)
 {
     for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); i++)
@@ -84,7 +84,7 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
     memcpy(&header, data, bytes < sizeof(header) ? bytes : sizeof(header));
     *out = (struct cubin){.data = data, .bytes = bytes};
     out->sections = (struct cubin_table){header.e_shoff, (uint64_t)header.e_shnum * sizeof(Elf64_Shdr)};
-    /* SM number: e_flags hold it in bits 8-15 from CUDA 13's ELF (ABI version 8) on, in bits 0-7 before. */
+    /* SM number: e_flags hold it in bits 8-15 in ELF files of CUDA 13 and later (ABI version 8), in bits 0-7 before. */
     out->architecture = header.e_flags >> (header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
     why = why_none(data, bytes, &header);
     if (!why && (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > bytes ||

@@ -9,7 +9,7 @@
 
 enum { CUBIN_REASON_BYTES = 256 };
 
-/* A table of an ELF file, known to lie inside of it. */
+/* A table of an ELF file. It lies inside the file. */
 struct cubin_table {
     uint64_t offset, bytes;
 };
@@ -25,19 +25,20 @@ struct cubin {
 /* A function, in place. */
 struct cubin_function {
     const char *symbol; /* mangled name */
-    const void *code;   /* of its section, which has the functions that it alone calls, too */
+    const void *code;   /* of its section, which also has the functions that only it calls */
     size_t bytes;
     uint32_t architecture;
     bool kernel; /* the host can launch it */
 };
 
-/* Reads what a file is. False, with what it is instead and the remedy, or with what is damaged. */
+/* Reads the headers of a file. Returns false if it is not a cubin or is damaged, with the reason and the remedy. */
 bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[CUBIN_REASON_BYTES]);
 
-/* Steps through the functions that are defined there: *at is 0 before the first. False behind the last. */
+/* Steps through the functions that the file defines. *at is 0 before the first. Returns false after the last. */
 bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *out);
 
-/* Finds the first function whose symbol begins with `prefix`. False when it is not there or the file is no cubin. */
+/* Finds the first function whose symbol begins with `prefix`. Returns false if there is none or the file is not a
+ * cubin. */
 bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin_function *out);
 
 #endif

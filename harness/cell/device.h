@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A device: what the driver says of a GPU, or a card of a chip. Every document writes it in the same way. */
+ * A device: the driver's description of a GPU, or a card of a chip. Every document writes it in the same way. */
 #ifndef CBANK_DEVICE_H
 #define CBANK_DEVICE_H
 
@@ -22,19 +22,19 @@ struct device_info {
     uint32_t sm_count;
     uint32_t warps_per_sm, blocks_per_sm; /* that can be resident at a time; 0 when not known */
     uint32_t shared_bytes_per_sm;         /* of an SM; 0 when not known */
-    uint32_t shared_bytes_reserved;       /* of that for every block; 0 when not known */
+    uint32_t shared_bytes_reserved;       /* reserved in each block; 0 when not known */
     uint64_t l2_bytes;
     uint64_t memory_bytes;
     double sm_clock_max_mhz, memory_clock_max_mhz; /* NaN when not known */
     uint64_t throttle_before, throttle_after;      /* NVML's bits */
     bool throttle_known;
-    double launch_ns; /* measured: one more launch of an empty kernel; NaN when not known */
+    double launch_ns; /* measured: the time that one more launch of an empty kernel adds; NaN when not known */
 };
 
-/* A device about which nothing is known: numbers are NaN. */
+/* A device without any known fact: numbers are NaN. */
 extern const struct device_info device_unknown;
 
-/* Of FIELD_OBJECT: a struct device_info, from device.def. */
+/* For FIELD_OBJECT: a struct device_info, with the keys of device.def. */
 extern const struct object device_object;
 
 #endif

@@ -62,7 +62,8 @@ void image_architectures(char *list, size_t bytes)
     struct image image;
 
     list[0] = '\0';
-    /* Every module is built for the same: "sm_90" of "add.sm_90.cubin" and of the others of the first module. */
+    /* All modules are built for the same architectures: it is enough to look at the images of the first module. "sm_90"
+     * is taken from "add.sm_90.cubin". */
     for (size_t i = 0; image_at(i, &image); i++) {
         const size_t used = strlen(list);
         char *rest = name, *module;
@@ -133,7 +134,7 @@ bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, stru
              pattern);
     if (!image_function(cubin, bytes, prefix, out))
         return false;
-    /* Loops that are not those of a grid that strides go round as often as nobody knows. */
+    /* The number of rounds is known only for loops of a grid-stride kernel. */
     out->counted = out->counted && (out->loops > 0) == loaded;
     return true;
 }

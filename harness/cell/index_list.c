@@ -9,7 +9,7 @@
 #include "parallel.h"
 #include "source.h"
 
-/* Of all sources: results of any time and place are of the same indices. */
+/* One seed for all sources, so that all results use the same indices. */
 static const uint64_t index_seed = 1;
 
 static struct index_array *list_add(struct index_list *list, const struct index_array *array)
@@ -46,7 +46,7 @@ enum status index_list_map(struct index_list *list, const char *path, const stru
     array.elements = array.indices.count / array.rows;
     array.highest = indices_highest(&array.indices);
     sha256_hex(array.file.mapping, array.file.bytes, array.sha256);
-    /* The first 64 bits of the hash; never 0, which stands for no file. */
+    /* The first 64 bits of the hash. Never 0, which stands for no file. */
     memcpy(digits, array.sha256, sizeof(digits) - 1);
     array.trace = strtoull(digits, NULL, 16);
     array.trace = array.trace ? array.trace : 1;
@@ -58,7 +58,7 @@ enum status index_list_map(struct index_list *list, const char *path, const stru
 
 /* -- sources ------------------------------------------------------------------------------------------- */
 
-/* The parameters of what makes the indices; others matter to the loads alone. */
+/* The parameters that determine the indices; others affect only the loads. */
 static bool same_indices(const struct index_array *array, const struct cell *cell)
 {
     const uint32_t *a = array->like.parameters, *b = cell->parameters;
@@ -97,7 +97,7 @@ static bool is_wanted(const struct index_array *array)
     return !array->path && !array->made;
 }
 
-/* Where there is no memory, the array is still wanted. */
+/* Without memory, the array stays on the list of wanted ones. */
 static void make_array(struct index_array *array, bool hashed)
 {
     const struct cell *cell = &array->like;
@@ -115,7 +115,7 @@ static void make_array(struct index_array *array, bool hashed)
         log_memory("%" PRIu64 " indices", count);
         return;
     }
-    /* Several tables lie one behind the other; the lookups of each step read the next. */
+    /* Several tables lie one after the other, and the lookups of each step read the next table. */
     for (uint32_t step = 1; tables > 1 && step < numbers.steps; step++)
         for (uint64_t i = 0; i < numbers.elements; i++)
             made[step * numbers.elements + i] += step % tables * numbers.length;
@@ -125,7 +125,7 @@ static void make_array(struct index_array *array, bool hashed)
     array->made = made;
 }
 
-/* Those of the list at first .. first + count - 1. */
+/* Makes `count` arrays of the list, from number `first` on. */
 static void make_range(void *context, uint64_t first, uint64_t count)
 {
     const struct index_list *list = context;
@@ -136,7 +136,7 @@ static void make_range(void *context, uint64_t first, uint64_t count)
             make_array(array, !list->unhashed);
 }
 
-/* How many of the list there are up to the last that is wanted. */
+/* Length of the list up to the last array that is wanted. */
 static uint64_t count_to_wanted(const struct index_list *list)
 {
     uint64_t place = 0, count = 0;

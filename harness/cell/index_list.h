@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The arrays of indices that the lookups of cells read: made by a source, or mapped from a file. Cells that read the same
- * indices share an array. */
+ * The arrays of indices that the lookups of cells read: made by a source, or mapped from a file. Cells that read the
+ * same indices share an array. */
 #ifndef CBANK_INDEX_LIST_H
 #define CBANK_INDEX_LIST_H
 
@@ -8,41 +8,42 @@
 #include "npy.h"
 #include "sha256.h"
 
-/* An array, of its source and what that was made of, or of a file. */
+/* An array, with the numbers that its source made it from, or with its file. */
 struct index_array {
     struct indices indices;
-    char sha256[SHA256_HEX_BYTES]; /* of the indices as 32-bit integers, or of the file; "": see unhashed */
-    const char *path;              /* of the file, not owned; NULL: it was made */
-    uint64_t trace;                /* of the file: see struct cell; 0: it was made */
+    char sha256[SHA256_HEX_BYTES]; /* of the indices as 32-bit integers, or of the file; "" where `unhashed` */
+    const char *path;              /* of the file, not owned; NULL: made by a source */
+    uint64_t trace;                /* of the file: see struct cell; 0: made by a source */
     uint64_t rows, elements;       /* of the file: steps, and indices of each */
-    uint64_t highest;              /* of the file: its highest index, a negative one above all */
+    uint64_t highest;              /* of the file: its highest index; a negative one is above all others */
     struct npy_file file;          /* owned */
     struct cell like;              /* a cell that it was made for */
     uint32_t length;               /* entries of the table that it was made for */
-    uint32_t *made;                /* owned; NULL: of a file, or wanted and not yet made */
+    uint32_t *made;                /* owned; NULL: from a file, or not yet made */
     struct index_array *next;      /* owned */
 };
 
 struct index_list {
     struct index_array *first;
-    bool unhashed; /* arrays that are made need no sha256: nobody writes it down */
+    bool unhashed; /* a made array needs no sha256, because no document will hold it */
 };
 
-/* Maps a file, or finds it where it is mapped. An array of two dimensions is [step][thread], of one a step. `path` has to
- * outlive the list. STATUS_USAGE, logged, when it is no such file. Reads all of it: about 4 s for 1 GB. */
+/* Maps a file, or finds it if it is mapped already. An array of two dimensions is [step][thread]; one of one dimension
+ * has a single step. `path` must outlive the list. STATUS_USAGE, logged, if the file is not an array of indices. The
+ * call reads the whole file: about 4 s for 1 GB. */
 enum status index_list_map(struct index_list *list, const char *path, const struct index_array **out);
 
-/* Adds the array of a cell that reads the indices of a source, unless the list has it; index_list_make makes it. Other cells are
- * left out. STATUS_ENVIRONMENT, logged, out of memory. */
+/* Adds the array of a cell that reads the indices of a source, unless the list has it; index_list_make makes it.
+ * Ignores other cells. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status index_list_want(struct index_list *list, const struct cell *cell);
 
-/* Makes all arrays that are wanted, several at the same time. STATUS_ENVIRONMENT, logged, out of memory: what there was none for
- * is still wanted. */
+/* Makes all arrays that are wanted, several at a time. STATUS_ENVIRONMENT, logged, when out of memory: the arrays
+ * without memory stay wanted. */
 enum status index_list_make(struct index_list *list);
 
-/* Gives a cell whose workload reads indices the array that it reads, which lives as long as the list does; other cells are left
- * as they are. Makes what is not yet made. STATUS_USAGE, logged with the place, for an index of a file beyond the cell's table;
- * STATUS_ENVIRONMENT out of memory. A file has to be mapped before. */
+/* Gives a cell the array of indices that it reads, which lives as long as the list; leaves cells without indices
+ * unchanged. Makes the array if needed; a file must have been mapped before. STATUS_USAGE, logged with the position,
+ * for an index in a file beyond the cell's table; STATUS_ENVIRONMENT when out of memory. */
 enum status index_list_give(struct index_list *list, struct cell *cell, const struct index_array **out);
 
 /* Releases; accepts a zeroed struct. */

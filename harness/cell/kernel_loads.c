@@ -8,7 +8,7 @@
 
 /* -- kinds --------------------------------------------------------------------------------------------- */
 
-/* Of constant banks: by which bank, and by what the index is. */
+/* The kind of a load from a constant bank: it depends on the bank and on the index. */
 static unsigned constant_kind(const struct instruction *instruction)
 {
     const bool indexed = instruction_indexed(instruction) && instruction->family < SASS_SEL;
@@ -21,7 +21,7 @@ static unsigned constant_kind(const struct instruction *instruction)
     return LOAD_COMPILER;
 }
 
-/* LOAD_KIND_COUNT: it is none. */
+/* The kind of a load; LOAD_KIND_COUNT if the instruction is none. */
 static unsigned load_kind(const struct instruction *instruction, uint32_t architecture)
 {
     static const struct {
@@ -63,7 +63,7 @@ struct flow {
     uint32_t architecture;
     struct node {
         uint32_t number, low;   /* from 1, in the order of visits; the lowest that can be reached */
-        uint32_t path, waiting; /* entry of two stacks, which have nothing else to do with the instruction */
+        uint32_t path, waiting; /* entries of two stacks; they are unrelated to this instruction */
         uint8_t next;           /* successor that is visited next */
         bool open;              /* its component is not known yet */
         bool looped;
@@ -72,7 +72,7 @@ struct flow {
     size_t depth, waiting;
 };
 
-/* Where instruction `at` may lead, but for calls, which come back: at most two. */
+/* The instructions that can follow instruction `at`: at most two. A call counts as coming back. */
 static size_t find_successors(const struct flow *flow, size_t at, size_t out[SUCCESSORS_MAX])
 {
     const struct instruction instruction = instruction_at(flow->code, at * INSTRUCTION_BYTES);
@@ -127,8 +127,8 @@ static void find_loops_from(struct flow *flow, size_t root)
         flow->depth--;
         if (node->low != node->number)
             continue;
-        /* Instructions that were reached from `at` and can reach it are a loop, unless it is one that does not lead to
-         * itself. */
+        /* Instructions that `at` reaches and that reach `at` form a loop, unless it is a single one that does not lead
+         * to itself. */
         looped = looped || flow->nodes[flow->waiting - 1].waiting != at;
         do {
             member = flow->nodes[--flow->waiting].waiting;
@@ -146,7 +146,7 @@ static void mark(struct flow *flow, size_t at)
     flow->nodes[flow->depth++].path = (uint32_t)at;
 }
 
-/* What a call leads to is in a loop, if the call is. */
+/* The target of a call is in a loop if the call is. */
 static void mark_called(struct flow *flow, size_t at)
 {
     const struct instruction instruction = instruction_at(flow->code, at * INSTRUCTION_BYTES);
@@ -155,7 +155,7 @@ static void mark_called(struct flow *flow, size_t at)
         mark(flow, (size_t)(branch_target(flow->code, at * INSTRUCTION_BYTES, flow->architecture) / INSTRUCTION_BYTES));
 }
 
-/* Marks all that calls in loops lead to, and what that calls. */
+/* Marks everything that calls in loops lead to, and what that calls. */
 static void follow_calls(struct flow *flow)
 {
     for (size_t i = 0; i < flow->count; i++) {
@@ -174,27 +174,27 @@ static void follow_calls(struct flow *flow)
 
 /* -- before Volta -------------------------------------------------------------------------------------- */
 
-/* Instructions of sm_35 to sm_62 are 64 bits, little-endian. Every fourth word, on Kepler every eighth, is no instruction:
- * it says when those behind it issue. */
+/* Instructions of sm_35 to sm_62 are 64 bits, little-endian. Every fourth word, on Kepler every eighth, is not an
+ * instruction: it holds the issue times of the ones that follow. */
 
-/* The parts of an instruction: how far its lowest bit is from bit 0. */
+/* The parts of an instruction: the distance of the lowest bit from bit 0. */
 enum { OLD_INSTRUCTION_BYTES = 8, CACHE_BITS = 3, SIZE_BITS = 7, BANK_BITS = 0x1f };
 
-/* How an instruction loads. */
+/* The way in which an instruction loads. */
 enum old_way {
-    WAY_GLOBAL, /* which cache, by a field */
-    WAY_INDEXED, /* LDC: of a bank, with a register or without */
-    WAY_OPERAND, /* of a bank */
-    WAY_PLAIN, /* the kind says all */
+    WAY_GLOBAL, /* global: a field tells which cache */
+    WAY_INDEXED, /* LDC: from a bank, with or without a register */
+    WAY_OPERAND, /* operand from a bank */
+    WAY_PLAIN, /* the kind is fixed */
 };
 
-/* The bits of a word that say what it is, in the order in which they are tried. */
+/* The bits of a word that identify an instruction, in the order in which they are tried. */
 struct old_form {
     uint64_t mask, value;
     enum old_way way;
-    unsigned kind; /* of WAY_PLAIN */
+    unsigned kind; /* for WAY_PLAIN */
     unsigned size; /* lowest bit of the size; 0: a word */
-    unsigned cache; /* of WAY_GLOBAL: lowest bit of which cache */
+    unsigned cache; /* for WAY_GLOBAL: lowest bit of the field of the cache */
 };
 
 #define TOP(bits) ((uint64_t)(bits) << 48)
@@ -203,7 +203,7 @@ struct old_form {
 #define KEPLER_LDG                ((uint64_t)1 << 44) /* tells it from TEX */
 
 /* clang-format off */
-/* Read off what the disassembler of CUDA 11.8 says of every value of the highest 13 bits, of Kepler the highest 10. */
+/* Derived from the disassembler of CUDA 11.8, for every value of the highest 13 bits (on Kepler 10). */
 static const struct old_form maxwell[] = {
     {TOP(0xfff8), TOP(0xeed0), WAY_GLOBAL, .size = 48, .cache = 46},                 /* LDG */
     {TOP(0xfff8), TOP(0xef90), WAY_INDEXED, .size = 48},                             /* LDC */
@@ -229,7 +229,8 @@ static const struct old_form maxwell[] = {
 };
 
 static const struct old_form kepler[] = {
-    {KEPLER(0xe000, 0xc000, 0), WAY_GLOBAL, .size = 56, .cache = 59},                /* LD, which LDG is elsewhere */
+    {KEPLER(0xe000, 0xc000, 0), WAY_GLOBAL, .size = 56, .cache = 59},                /* LD; a separate opcode, LDG,
+                                                                                      * elsewhere */
     {TOP(0xfff8) | KEPLER_LDG | 3, TOP(0x6000) | KEPLER_LDG | 1, WAY_PLAIN, .kind = SASS_LDG_CONSTANT, .size = 47},
     {KEPLER(0xf800, 0x6000, 1), WAY_PLAIN, .kind = SASS_TLD},                                /* TEX */
     {KEPLER(0xf800, 0x7000, 1), WAY_PLAIN, .kind = SASS_TLD},                                /* TLD4 */
@@ -249,7 +250,7 @@ static const struct old_form kepler[] = {
 
 static const struct old_family {
     uint32_t first, last; /* architectures */
-    size_t bundle;        /* instructions, with the first, which is none */
+    size_t bundle;        /* instructions, including the first word, which is none */
     unsigned predicate, index, indexed_bank, operand_bank; /* lowest bits */
     const struct old_form *forms;
     size_t count;
@@ -317,7 +318,7 @@ bool kernel_loads_known(uint32_t architecture)
     return instruction_known(architecture) || family_of(architecture);
 }
 
-/* Notes jumps to where a register or a table says. Calls of that kind leave the code. */
+/* Notes jumps to an address in a register or a table. Calls to one leave the code. */
 static void note_jump(const struct instruction *instruction, struct kernel_loads *out)
 {
     enum { CALL_ABSOLUTE = 0x143, BRX = 0x149, JMP = 0x14a, JMX = 0x14c, BRXU = 0x158, JMXU = 0x159 };

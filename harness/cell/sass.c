@@ -11,7 +11,7 @@
 enum { ENCODING_FIRST = 70, ENCODING_LAST = 121 }; /* architectures */
 
 /* clang-format off */
-/* The operations that load, and that select, each with the class of its family. */
+/* The operations that load or select, each with the class of its family. */
 static const struct loading {
     unsigned operation;
     enum sass_class family;
@@ -27,9 +27,9 @@ static const struct loading {
 };
 /* clang-format on */
 
-/* Of LDG, in the high 64 bits: which other threads must see what it sees. From sm_80 on one field of 4 bits, where any
- * value but these is STRONG of some scope (5 CTA, 7 GPU, 10 SYS). Before, the same 4 bits are a scope and, above it, 2
- * bits of order. */
+/* LDG has a field in the high 64 bits for the threads that must agree on the value. From sm_80 on it has 4 bits, and
+ * any value except these is STRONG of some scope (5 CTA, 7 GPU, 10 SYS). Before, the same 4 bits are a scope, with 2
+ * bits of order above it. */
 enum {
     ORDER_PLAIN = 0x0,
     ORDER_CONSTANT = 0x4,
@@ -38,8 +38,8 @@ enum {
     OLD_ORDER_PLAIN = 0x1,
 };
 
-/* Of BRA: how far from the next instruction, in units of 4 bytes: 48 bits from bit 34 on, and from sm_90 on 8 bits below
- * those, from bit 16 on. */
+/* The distance of BRA from the next instruction, in units of 4 bytes. It has 48 bits from bit 34 on; from sm_90 on, 8
+ * lower bits start at bit 16. */
 enum { BRA_LOW_FIRST = 90 };
 
 bool instruction_known(uint32_t architecture)
@@ -91,7 +91,7 @@ enum sass_class instruction_class(const struct instruction *instruction, uint32_
 
     switch (instruction->family) {
     case SASS_LDC:
-        /* Without a register index it is one parameter, or a place of the table that the compiler knows. */
+        /* Without a register index it is one parameter, or an offset in the table that the compiler knows. */
         if (!instruction_indexed(instruction))
             return SASS_CLASS_COUNT;
         return user ? SASS_LDC : instruction->bank == PARAMETER_BANK ? SASS_LDC_PARAMETER : SASS_CLASS_COUNT;
@@ -140,8 +140,8 @@ struct loop {
 
 enum { LOOPS_MAX = 2 };
 
-/* Finds the loops behind the first EXIT, up to the unconditional one; behind that is padding that branches to itself. False
- * where there is another branch, or anything else but none, or two, one in the other. */
+/* Finds the loops between the first EXIT and the unconditional one. Padding that branches to itself follows that one.
+ * False if there is any other branch, or more than two loops, or two that are not nested. */
 static bool find_loops(const unsigned char *code, size_t bytes, uint32_t architecture, struct loop loops[LOOPS_MAX],
                        uint32_t *count)
 {
@@ -189,8 +189,8 @@ static bool sass_count(const unsigned char *code, size_t bytes, struct kernel_sa
         stretch->ldc_user += ldc && user;
         stretch->ldc_parameter += ldc && !user;
         stretch->uniform_constant += uldc;
-        /* Control flow that lets some warps go around others; and a constant load under a predicate, which makes no
-         * request in a warp that has it false throughout. */
+        /* Control flow that lets some warps go around others. A constant load under a predicate also counts: it makes
+         * no request in a warp whose predicate is false in all threads. */
         if (instruction.operation >= CONTROL_FIRST && instruction.operation <= CONTROL_LAST
                 ? instruction.operation != OPERATION_EXIT && instruction.operation != OPERATION_BRA
                 : instruction.predicate != PREDICATE_ALWAYS && (ldc || uldc))
@@ -241,7 +241,7 @@ const char *const sass_names[SASS_CLASS_COUNT][SASS_WIDTH_COUNT] = {
     [SASS_SEL] = NAMES("SEL", ""),
 };
 
-/* Read off what the compilers of CUDA 11.8 and 13.0 make for every architecture. */
+/* Derived from the code that the compilers of CUDA 11.8 and 13.0 make for every architecture. */
 static const uint32_t class_widest[SASS_CLASS_COUNT] = {
     [SASS_LDC] = 8,  [SASS_LDC_PARAMETER] = 8, [SASS_ULDC] = 8, [SASS_OPERAND] = 4,
     [SASS_LDG] = 16, [SASS_LDG_CONSTANT] = 16, [SASS_TLD] = 16, [SASS_LDG_STRONG] = 16,
@@ -271,7 +271,8 @@ uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class
     return loads;
 }
 
-/* Of one instruction of a payload load. Textures, operands, shuffles and selections give 32 bits at least. */
+/* The width of one instruction of a payload load. Textures, operands, shuffles and selections return at least 32
+ * bits. */
 static uint32_t payload_width(const struct cell *cell)
 {
     const enum sass_class class = image_class(cell->path);
@@ -282,7 +283,8 @@ static uint32_t payload_width(const struct cell *cell)
     return whole_words && piece < sizeof(uint32_t) ? sizeof(uint32_t) : piece;
 }
 
-/* Of `count` words, a power of two, one: compilers make two SEL of a choice of four, the second under a predicate. */
+/* SEL instructions that choose one of `count` words, a power of two. Compilers make two SEL for a choice of four, the
+ * second under a predicate. */
 static uint32_t selections(uint32_t count)
 {
     return count < 4 ? count / 2 : count / 4 * 2 + selections(count / 4);
@@ -301,8 +303,8 @@ const char *image_instruction(const struct cell *cell)
     return sass_names[image_class(cell->path)][__builtin_ctz(payload_width(cell))];
 }
 
-/* Where a thread takes an entry of the table into a register, or copies it into shared memory: by words where there is
- * one copy, or all of it in registers. */
+/* The width of the loads that copy the table into registers or shared memory. They load words where there is one copy
+ * or where registers hold the whole table, else entries. */
 static unsigned copied_width(const struct cell *cell)
 {
     return path_is_small(cell->path) && cell->path->unit != UNIT_SELECT
@@ -310,7 +312,7 @@ static unsigned copied_width(const struct cell *cell)
                : SASS_WORD;
 }
 
-/* Of the classes before `end`. */
+/* Appends the classes before `end`. */
 static void classes_append(const struct kernel_sass *sass, enum sass_class end, char text[CELL_REASON_BYTES])
 {
     const char *separator = "";
@@ -335,9 +337,9 @@ bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sas
     const struct workload *workload = cell->workload;
     const bool staged = cell->path->unit == UNIT_SHARED;
     const enum sass_class own = image_class(cell->path), end = own == SASS_SEL ? SASS_CLASS_COUNT : SASS_SEL;
-    /* A loop that is executed for each group of lookups in flight has the instructions once. */
+    /* A loop over groups of lookups in flight holds the instructions once. */
     const uint32_t groups = workload_groups(workload, cell->parameters);
-    /* A path that stages and loads nothing has one load that never happens. */
+    /* A path that copies the table and loads nothing has one load that never happens. */
     const uint32_t payload = cell->path->loads ? workload_steps(workload, cell->parameters) / groups : 1;
     struct kernel_sass wanted = {0};
     bool differs = false;
@@ -348,7 +350,7 @@ bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sas
     wanted.classes[SASS_LDG][SASS_WORD] += workload_input_loads(workload, cell->parameters) / groups;
     wanted.classes[SASS_LDS][SASS_WORD] += workload_tile_loads(workload, cell->parameters);
     wanted.classes[SASS_LDG][copied_width(cell)] += path_held(cell->path);
-    /* Compilers pass values of a warp on by shuffles, too, and select: those are no loads of the table. */
+    /* Compilers also use shuffles and selections for other values; those are not loads of the table. */
     for (size_t i = SASS_SHFL; i < SASS_CLASS_COUNT; i++)
         if (i != own)
             memcpy(wanted.classes[i], sass->classes[i], sizeof(wanted.classes[i]));

@@ -10,9 +10,9 @@ static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 enum { INSTRUCTION_BYTES = 16, OPERATIONS = 512, OPERATION_NOP = 0x118 };
 
 /* clang-format off */
-/* The names of operations, which are the low 9 bits: read off the disassembly of all kernels for sm_75 and sm_90, which
- * lacked SEL, which is of another kernel's, and VIADD, which is from a published listing. From sm_100 on the same numbers
- * are in the same places. What is not here goes by its number. */
+/* The names of operations, which are the low 9 bits. They come from the disassembly of all kernels for sm_75 and sm_90,
+ * SEL from another kernel and VIADD from a published listing. From sm_100 on the numbers are the same. An operation
+ * without a name is shown by its number. */
 static const char *const names[OPERATIONS] = {
     [0x002] = "MOV",   [0x005] = "CS2R",   [0x006] = "VOTE",  [0x007] = "SEL",    [0x00c] = "ISETP",  [0x010] = "IADD3",
     [0x011] = "LEA",   [0x012] = "LOP3",   [0x017] = "IMNMX", [0x019] = "SHF",    [0x01c] = "PLOP3",  [0x020] = "FMUL",
@@ -27,7 +27,7 @@ static const char *const names[OPERATIONS] = {
     [0x18f] = "CCTL",  [0x192] = "MEMBAR", [0x1a8] = "ATOMG", [0x1ab] = "ERRBAR", [0x1ac] = "LDCU",   [0x1c3] = "S2UR",
 };
 
-/* Operations that go by the name of another: with an index, bindless. */
+/* Operations that share the name of another: variants with an index, bindless variants. */
 static const unsigned aliases[OPERATIONS] = {[0x0bb] = 0x0b9, [0x161] = 0x160, [0x167] = 0x166};
 /* clang-format on */
 
@@ -57,7 +57,8 @@ char *sass_code_text(const void *code, size_t bytes)
     const unsigned char *data = code;
     size_t instructions = bytes / INSTRUCTION_BYTES, count = 0;
     unsigned operations[OPERATIONS];                        /* different ones, in the order in which they come */
-    size_t places[OPERATIONS] = {0}, counts[OPERATIONS] = {0}; /* of an operation: its place there; how many */
+    size_t places[OPERATIONS] = {0}, counts[OPERATIONS] = {0}; /* of an operation: its position in that list; its
+                                                                * count */
     char *text, *at;
 
     while (instructions > 0 && operation_at(data, instructions - 1) == OPERATION_NOP)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The code of a kernel in short, so that two of them can be told apart without either: which instructions it has and in
- * which order, and a little of what else they are.
+ * A short text of a kernel's code, which shows how two kernels differ without their code. It tells which instructions a
+ * kernel has, in which order, and a hash of their other bits.
  *
- * The text has three parts with ';' between. First the opcodes with how many there are of each, in the order in which
- * they come: "MOV 3 S2R 1 LDC 2". Then a letter for each instruction: of A-Z a-z 0-9 + -, the first stands for the
- * first opcode, the second for the second. Then a letter for every eight instructions, a hash of all their bits.
- * Padding behind the last branch is left out. A letter and an eighth for each instruction are about a tenth of what
- * hexadecimal digits would be. */
+ * The text has three parts with ';' between. First the opcodes with their counts, in order of appearance: "MOV 3 S2R 1
+ * LDC 2". Then one letter of A-Z a-z 0-9 + - for each instruction: the first letter stands for the first opcode. Then
+ * one letter for every eight instructions: a hash of all their bits. Padding after the last branch is left out. The
+ * text has about a tenth of the length of hexadecimal digits. */
 #ifndef CBANK_SASS_CODE_H
 #define CBANK_SASS_CODE_H
 
@@ -16,8 +15,8 @@
 
 enum { SASS_OPCODES_MAX = 64, SASS_OPCODE_BYTES = 12, SASS_DIGEST_INSTRUCTIONS = 8 };
 
-/* The text of code of an architecture that sass_read knows. The caller's, to free; NULL when out of memory, and "" for
- * code with more different opcodes than there are letters. */
+/* Makes the text of code of an architecture that sass_read knows. The caller frees it. NULL when out of memory; "" if
+ * the code has more different opcodes than there are letters. */
 char *sass_code_text(const void *code, size_t bytes);
 
 /* A text, taken apart. */
@@ -31,10 +30,10 @@ struct sass_code {
     size_t instructions, digest_count;
 };
 
-/* False for what is no such text. */
+/* Parses a text. False if the text is malformed. */
 bool sass_code_parse(const char *text, struct sass_code *out);
 
-/* The opcode of instruction `index`, from 0; "" behind the last. */
+/* The opcode of instruction `index`, from 0; "" after the last. */
 const char *sass_code_opcode(const struct sass_code *code, size_t index);
 
 #endif
