@@ -94,7 +94,7 @@ int cbank_main(int argc, char **argv)
     enum status status = STATUS_USAGE;
     bool flushed;
 
-    /* A closed descriptor would be taken by the next file that is opened. Writing to these fails instead. */
+    /* The next opened file would take a closed descriptor. Opening /dev/null the wrong way around makes their use fail instead. */
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
             return STATUS_USAGE;
@@ -103,7 +103,7 @@ int cbank_main(int argc, char **argv)
     else
         status = run_word(argc, argv);
     flushed = fflush(stdout) == 0;
-    /* Why an earlier write failed is not kept. */
+    /* The reason for an earlier failed write is not kept. */
     if (!flushed || ferror(stdout))
         status = status_worse(status, log_error(STATUS_USAGE, "cannot write to standard output%s%s",
                                                 flushed ? "" : ": ", flushed ? "" : strerror(errno)));

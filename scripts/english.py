@@ -76,13 +76,19 @@ def texts_of_page(source):
         yield source.count("\n", 0, match.start()) + 1, match.group()
 
 
+def texts_of_manual(source):
+    """A request of two letters (.SH, .PP, .TP) ends a paragraph; the lines between .nf and .fi are code."""
+    source = re.sub(r"^\.nf$.*?^\.fi$", lambda match: "\n" * match.group().count("\n"), source, flags=re.MULTILINE | re.DOTALL)
+    yield from texts_of_page(re.sub(r"^\.(?!BR|RI|BI|IR)[A-Za-z]{2}\b.*$|^\.[BIR]{1,2} ", "", source, flags=re.MULTILINE))
+
+
 def texts_of_template(source):
     yield from texts_of_page(re.sub(r"<[^>]*>|\{[{%#].*?[}%#]\}", lambda match: " " + "\n" * match.group().count("\n"), source,
                                     flags=re.DOTALL))
 
 
 READERS = {**dict.fromkeys((".c", ".h", ".cu", ".cuh", ".def", ".S"), texts_of_c), ".py": texts_of_python,
-           **dict.fromkeys((".md", ".txt"), texts_of_page), ".html": texts_of_template,
+           ".md": texts_of_page, ".txt": texts_of_manual, ".html": texts_of_template,
            **dict.fromkeys((".sh", ".bash", ".sbatch", ".yml", ""), texts_of_shell)}
 
 

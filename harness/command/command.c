@@ -34,7 +34,7 @@ struct parsing {
     enum status status;
 };
 
-/* Lists the rows of all groups for argp; an option's key is its letter, where it has one. */
+/* Lists the rows of all groups for argp. An option's key is its letter, if it has one. */
 static void list_options(struct parsing *parsing)
 {
     for (size_t g = 0; g < parsing->command->group_count; g++) {
@@ -86,7 +86,7 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
-/* Whether `name` begins the name of an option, hidden ones too: argp takes unique beginnings. */
+/* Whether `name` begins the name of an option, even a hidden one: argp accepts unique beginnings. */
 static bool is_option(const struct argp_option *options, const char *name)
 {
     for (; options->name; options++)
@@ -95,7 +95,7 @@ static bool is_option(const struct argp_option *options, const char *name)
     return false;
 }
 
-/* argp names an unknown option and no other. This looks first, to suggest the closest. */
+/* argp reports an unknown option without a suggestion. This looks first, and suggests the closest. */
 static enum status check_names(const struct parsing *parsing, int argc, char **argv)
 {
     static const struct argp_option builtin[] = {{.name = "help"}, {.name = "usage"}, {0}};
@@ -122,7 +122,7 @@ static enum status check_names(const struct parsing *parsing, int argc, char **a
     return STATUS_OK;
 }
 
-/* Parses the values of options that were not given: those of a preset that was given, or of their rows. */
+/* Parses the values of options that were not given: from the given preset, or from their rows. */
 static enum status parse_fallbacks(const struct parsing *parsing)
 {
     enum status status = STATUS_OK;
@@ -144,7 +144,7 @@ static enum status parse_fallbacks(const struct parsing *parsing)
     return status;
 }
 
-/* Whether a file that is written would take the place of another one, or of what is written there, too. */
+/* Whether writing a file would replace another one, or another output. */
 static bool is_same_file(const char *written, const char *other)
 {
     struct stat one, two;
@@ -154,9 +154,8 @@ static bool is_same_file(const char *written, const char *other)
     return S_ISREG(one.st_mode) && stat(other, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 
-/* Refuses a file that an option writes (its row says `written`) where an argument, one of several names with commas
- * between, or another option names it, too: a report would take the place of what the command reads, or of another
- * report. `-` is the same for all. */
+/* Refuses an output file (its row says `written`) that an argument or another option also names. Otherwise the output
+ * would replace an input of the command, or another output. `-` is the same for all. */
 static enum status check_written(const struct invocation *invocation)
 {
     for (size_t i = 0; i < invocation->given_count; i++) {
@@ -200,12 +199,11 @@ void command_paragraph(const char *text, int indent)
 }
 
 static const char exit_codes[] =
-    "Exit codes: 0 done; 1 a finding (wrong output, failed cell, an exact counter differs, uncorrected memory "
-    "errors); 2 usage, I/O or "
-    "malformed input; 3 the environment cannot do what was asked; 4 inconclusive, under --strict. An interrupted "
-    "run saves what it has and ends by the signal.";
+    "Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; 4 inconclusive, "
+    "under --strict. A finding is wrong output, a failed cell, a wrong exact counter or uncorrected memory errors. "
+    "An interrupted run saves its results and ends by the signal.";
 
-/* argp prints help, too, but ends the process where it has no memory for that. */
+/* argp prints help, too, but ends the process when out of memory. */
 void command_print_help(const struct command *command)
 {
     const char *end = command->summary[strlen(command->summary) - 1] == '?' ? "" : ".";
@@ -249,7 +247,7 @@ void command_print_help(const struct command *command)
 
 /* -- a command ---------------------------------------------------------------------------------------- */
 
-/* Whether a word asks for help: a beginning of --help or --usage, too, that no option of the command has. */
+/* Whether a word asks for help: a beginning of --help or --usage that no option of the command shares. */
 static bool help_asked(const struct parsing *parsing, int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -264,7 +262,7 @@ static bool help_asked(const struct parsing *parsing, int argc, char **argv)
     return false;
 }
 
-/* Parses words[0 .. count - 1], words[0] being the command's name, and runs the command. */
+/* Parses the `count` words and runs the command. words[0] is the command's name. */
 static enum status parse_and_run(struct parsing *parsing, int count, char **words)
 {
     const struct command *command = parsing->command;
@@ -302,7 +300,7 @@ static enum status parse_and_run(struct parsing *parsing, int count, char **word
 enum status command_run(const struct command *command, int argc, char **argv)
 {
     struct parsing parsing = {.command = command, .invocation = {.argc = argc, .argv = argv}};
-    char **words; /* argp moves them about, and argv is recorded as typed */
+    char **words; /* argp permutes these; argv is recorded as typed */
     enum status status;
 
     if (command->start)

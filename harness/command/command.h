@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Commands: what the word behind `cbank` chooses. A command is a file with its options, their struct, its row and its
- * function; commands.c has the list of rows. */
+ * Commands: the first word after `cbank` chooses one. A command is a file with its options, their struct, its row and
+ * its function; commands.c has the list of rows. */
 #ifndef CBANK_COMMAND_H
 #define CBANK_COMMAND_H
 
@@ -20,9 +20,9 @@ struct given_option {
 
 /* A command line. */
 struct invocation {
-    int argc;    /* the whole line as it was typed, from the program's name on, for records */
+    int argc;    /* the whole line as typed, from the program's name on, for records */
     char **argv;
-    char **arguments; /* what is no option */
+    char **arguments; /* words that are not options */
     size_t argument_count;
     const struct given_option *given; /* in the order typed */
     size_t given_count;
@@ -31,21 +31,24 @@ struct invocation {
 struct command {
     const char *name;
     const char *summary;
-    const char *arguments; /* of its usage line: "FILE..."; NULL: it takes none */
+    const char *arguments; /* for its usage line: "FILE..."; NULL: it takes none */
     size_t arguments_min, arguments_max;
-    const struct table *argument_table; /* whose rows they name, for completion and the man page; NULL: none */
+    const struct table *argument_table; /* the table whose rows they name, for completion and the man page; NULL:
+                                         * none */
     const struct option_group *groups;
     size_t group_count;
     size_t options_bytes;  /* of the struct that its options set */
     const char *details;   /* paragraphs for the man page, an empty line between; NULL: none */
-    /* Does it. `options` is that struct; what it owns is released afterwards. Returns the exit code. */
+    /* Runs the command. `options` is the struct of its options; the caller releases it afterwards. Returns the exit
+     * code. */
     enum status (*run)(const void *options, const struct invocation *invocation);
-    /* In place of `run`, for a command that parses its own line, --help too: words[0] is its name. NULL: `run` does it. */
+    /* Replaces `run` for a command that parses its own line, including --help. words[0] is its name. NULL: `run` is
+     * called. */
     enum status (*start)(size_t count, char **words);
 };
 
-/* Parses argv[1 .. argc - 1], argv[1] being the command's name, and runs it, or prints its help. STATUS_USAGE, logged,
- * for an unknown option (with the closest), a bad value (with the limits), or too few or too many arguments. */
+/* Parses argv from index 2 on, and runs the command or prints its help. argv[1] is the command's name. STATUS_USAGE,
+ * logged, for an unknown option (with the closest), a bad value (with the limits), or too few or too many arguments. */
 enum status command_run(const struct command *command, int argc, char **argv);
 
 /* Prints the options of a command; a paragraph of text, its later lines indented. */

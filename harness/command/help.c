@@ -7,7 +7,7 @@
 #include "text.h"
 #include "version.h"
 
-/* Texts of help_text.S, which takes them from the files of those names. */
+/* Texts from the files of those names; help_text.S includes them. */
 extern const char help_man_begin[], help_man_end[], help_completion_end[];
 
 static const struct command *command_at(const struct table *commands, size_t i)
@@ -20,15 +20,18 @@ void help_print(const struct table *commands)
     enum { SUMMARY_COLUMN = 16 };
 
     command_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
-    command_paragraph("What reading a small table costs on an NVIDIA GPU: patterns by load paths, checked and counted.",
-                      0);
+    command_paragraph(
+        "Measures the cost of reading a small table on an NVIDIA GPU: patterns by load paths, checked and "
+        "counted.",
+        0);
     putchar('\n');
     for (size_t i = 0; i < *commands->count; i++) {
         printf("  %-13s ", table_name(commands, i));
         command_paragraph(command_at(commands, i)->summary, SUMMARY_COLUMN);
     }
     putchar('\n');
-    command_paragraph("cbank COMMAND --help says more; cbank help prints this, cbank --version the version.", 0);
+    command_paragraph("cbank COMMAND --help explains a command, cbank help prints this, cbank --version the version.",
+                      0);
     command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
                       "4 inconclusive, under --strict.",
                       0);
@@ -36,7 +39,7 @@ void help_print(const struct table *commands)
 
 /* -- the man page -------------------------------------------------------------------------------------- */
 
-/* Prints text as roff: hyphens are minus signs, paragraphs are divided, no line begins with a request. */
+/* Prints text as roff: hyphens become minus signs, paragraphs are divided, and no line begins with a request. */
 static void put_roff(const char *text)
 {
     for (const char *c = text; *c; c++) {

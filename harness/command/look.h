@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Options that several commands share: how their output looks. */
+ * Options for the style of the output, which several commands share. */
 #ifndef CBANK_LOOK_H
 #define CBANK_LOOK_H
 
@@ -19,17 +19,17 @@ struct look_options {
 
 extern const struct option_row look_option_rows[1];
 
-/* --markdown, --csv, --json: in place of text; --raw: of CSV */
+/* --markdown, --csv, --json: instead of text; --raw: for CSV */
 struct format_options {
     bool markdown, csv, json, raw;
 };
 
 extern const struct option_row format_option_rows[4];
 
-/* The help of --raw, for commands that write CSV without these options. */
+/* The help of --raw, for commands that write CSV and do not have these options. */
 #define RAW_HELP "in CSV, text that begins as a formula does (=, +, -, @) without a ' before it"
 
-/* STATUS_USAGE, logged, where more than one of the first three stood on the line. */
+/* STATUS_USAGE, logged, if more than one of the first three is given. */
 enum status format_check(const struct format_options *options);
 
 /* Whether to use colour on a stream, from --color, NO_COLOR, TERM and whether it is a terminal. */

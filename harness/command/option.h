@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Options: rows from which parsing, limits, help, man page and completion follow. A command, or a group that several
- * commands share, has a struct and a table of rows whose members they set. */
+ * Options: parsing, limits, help, man page and completion follow from rows. A command, or a group that several commands
+ * share, has a struct and a table of rows; each row sets a member of the struct. */
 #ifndef CBANK_OPTION_H
 #define CBANK_OPTION_H
 
@@ -13,14 +13,14 @@
 
 struct option_row;
 
-/* How a value is read and released. */
+/* How to read and release a value. */
 struct option_kind {
-    /* Sets the member that lies at `member` of the row's struct. STATUS_USAGE, logged, for a bad value. */
+    /* Sets the member of the row's struct at `member`. STATUS_USAGE, logged, for a bad value. */
     enum status (*parse)(const struct option_row *option, const char *text, void *member);
-    void (*close)(void *member); /* releases what the member owns, and accepts a zeroed one; NULL: it owns nothing */
+    void (*close)(void *member); /* releases the member's memory; accepts a zeroed member; NULL: nothing to release */
     const char *(*choices)(const struct option_row *option,
-                           size_t index); /* word `index` for completion, NULL after the
-                                                                          last; NULL: words are not known */
+                           size_t index); /* word `index` for completion, NULL after the last; NULL: words are not
+                                                                          known */
 };
 
 struct option_row {
@@ -30,19 +30,19 @@ struct option_row {
     const char *help;
     const struct option_kind *kind;
     size_t offset;        /* of the member in the struct */
-    size_t given;         /* offset of a bool that is set where the option stands on the line; 0: there is none */
+    size_t given;         /* offset of a bool that is set if the option is given; 0: there is none */
     struct table table;   /* rows to choose from */
     double low, high;     /* limits of numbers */
-    uint64_t multiple;    /* integers are multiples of it; 0: of 1 */
+    uint64_t multiple;    /* integers are multiples of this; 0: of 1 */
     bool power_of_two;    /* integers are powers of two */
-    const char *unit;     /* for the message about limits */
-    const char *otherwise; /* a word taken in place of numbers or a row: "all", "auto" */
-    const char *fallback; /* parsed where the option was not given; NULL: the member stays zero */
-    bool written;         /* names a file that is written anew: it may be no other of the command line */
+    const char *unit;     /* unit in the message about limits */
+    const char *otherwise; /* a word that is allowed instead of numbers or a row: "all", "auto" */
+    const char *fallback; /* parsed if the option is not given; NULL: the member stays zero */
+    bool written;         /* names an output file: it must differ from every other file of the command line */
     bool hidden;          /* for developers: not in help */
 };
 
-/* A list of integers in the order given, each once; `all` when the word `otherwise` stood instead. */
+/* A list of integers in the order given, each once. `all` is set if the word `otherwise` was given instead. */
 struct integers {
     uint64_t *values; /* owned */
     size_t count;
@@ -62,21 +62,21 @@ extern const struct option_kind option_choice;    /* pointer to a row of `table`
 extern const struct option_kind option_selection; /* struct selection of rows of `table` */
 extern const struct option_kind option_preset;    /* pointer to a row of `table`, a struct preset */
 
-/* Values of other options, by a name. They stand in for those that were not given. */
+/* Values of other options under one name. They apply to options that are not given. */
 enum { PRESET_VALUES_MAX = 8 };
 
 struct preset {
     const char *name;
     const char *summary;
     struct {
-        const char *option, *value; /* NULL behind the last */
+        const char *option, *value; /* NULL after the last */
     } values[PRESET_VALUES_MAX];
 };
 
-/* What the preset says of an option; NULL: nothing, or there is no preset. */
+/* The preset's value for an option; NULL if it has none, or if there is no preset. */
 const char *preset_value(const struct preset *preset, const char *option);
 
-/* Rows that a command takes, and where the struct that they set lies in that of the command. */
+/* Rows that a command takes, and the offset of their struct in the struct of the command. */
 struct option_group {
     const struct option_row *rows;
     size_t count;

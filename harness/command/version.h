@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What this program was built from. The build defines the macros for version.c alone, so that a commit
- * recompiles one file. */
+ * The version and build of this program. The build defines the macros only for version.c, so that a commit recompiles
+ * one file. */
 #ifndef CBANK_VERSION_H
 #define CBANK_VERSION_H
 
@@ -19,8 +19,9 @@ struct tool {
 
 extern const struct tool tool;
 
-/* Kind of a field that writes this object: which cbank wrote a document. Its member is a char array, the command line,
- * written as argv and read again; with bytes 0 there is none. What else it says is for people and is not read. */
+/* Kind of a field that writes this object: the program that wrote a document. Its member is a char array with the
+ * command line as typed, which is read again; with bytes 0 there is none. The other keys are for people and are not
+ * read. */
 extern const struct field_kind field_tool;
 
 #endif
