@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Runs `cbank run` with the same plan in several processes, one after the other, and takes the deviation
- * between processes of each cell from what differs between them. */
-#include <inttypes.h>
-#include <math.h>
+ * Runs one plan in several processes, one after the other: the times of a cell show its deviation between processes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +9,6 @@
 #include "command.h"
 #include "file_lock.h"
 #include "grid.h"
-#include "log.h"
 #include "plan_options.h"
 #include "processes.h"
 #include "text.h"
@@ -46,21 +42,11 @@ static const struct option_group groups[] = {
     OPTION_GROUP(look_option_rows, offsetof(struct calibrate_options, look)),
 };
 
-/* -- the calibration ---------------------------------------------------------------------------------- */
-
-static bool note(const void *row, size_t index, char *out, size_t bytes)
-{
-    if (index > 0 || !isnan(((const struct calibrated_cell *)row)->noise))
-        return false;
-    snprintf(out, bytes, "not timed by two processes");
-    return true;
-}
-
 #define OF(member) GRID_MEMBER(struct calibrated_cell, member)
 
 static const struct grid_column columns[] = {
     {.heading = "cell", .value = cell_value_identity, .head = true},
-    {.heading = "deviation", .format = text_half_width, .value = grid_number, .of = OF(deviation.value)},
+    {.heading = "deviation", .format = text_change, .value = grid_number, .of = OF(deviation.value)},
     {.heading = "degrees", .format = text_tenths, .value = grid_number, .of = OF(deviation.degrees)},
     {.heading = "greatest", .format = text_change, .value = grid_number, .of = OF(noise)},
     {.heading = "median", .format = text_time, .value = grid_number, .of = OF(median_ns)},
@@ -78,19 +64,16 @@ static enum status write_and_print(const struct process_series *series, const ch
     if (status == STATUS_OK)
         status = calibration_write(&calibration, path);
     if (status == STATUS_OK && strcmp(path, "-") != 0) {
-        const struct device_info *device = &calibration.device;
         const struct grid grid = {
             .columns = columns,
             .column_count = sizeof(columns) / sizeof(columns[0]),
             .rows = calibration.cells,
             .row_count = calibration.cell_count,
             .row_bytes = sizeof(*calibration.cells),
-            .note = note,
         };
 
-        printf("%s, driver %s, %u %sprocesses: standard deviation between them, greatest difference of two\n",
-               device->name, device->driver[0] ? device->driver : "-", calibration.processes,
-               calibration.modelled ? "modelled " : "");
+        printf("%s: %u %sprocesses: standard deviation between them, greatest difference of two\n",
+               calibration.device.name, calibration.processes, calibration.modelled ? "modelled " : "");
         status = grid_print(stdout, &grid, &(struct grid_look){.width = text_width(stdout), .indent = 2});
         printf("calibration: %s\n", path);
     }
@@ -99,39 +82,13 @@ static enum status write_and_print(const struct process_series *series, const ch
     return status;
 }
 
-/* Runs the processes that are not done. Results of an unfinished calibration stay, and the user is told. */
-static enum status calibrate_in(struct process_series *series, const struct calibrate_options *options)
-{
-    enum status ran = process_series_open(series), written;
-
-    if (series->finished > 0)
-        log_note(0, "%s has %" PRIu64 " of %" PRIu64 " processes already", series->folder, series->finished,
-                 series->most);
-    for (uint64_t i = 0; process_usable(ran) && i < series->most; i++)
-        ran = child_signal() ? STATUS_ENVIRONMENT : status_worse(ran, process_series_run(series, i));
-    if (child_signal())
-        ran = STATUS_ENVIRONMENT;
-    written = process_usable(ran) ? write_and_print(series, options->json_path) : ran;
-    if (!process_usable(written) && series->finished > 0)
-        log_note(0, "%" PRIu64 " of %" PRIu64 " processes are in %s; the same command with --keep %s goes on",
-                 series->finished, series->most, series->folder, series->folder);
-    else if (!options->keep_path)
-        process_series_remove(series);
-    process_series_close(series);
-    return status_worse(ran, written);
-}
-
 static enum status calibrate(const void *parsed, const struct invocation *invocation)
 {
     const struct calibrate_options *options = parsed;
-    struct process_series series = {.invocation = invocation,
-                                    .what = "calibration",
-                                    .name = "process",
-                                    .label = "process",
-                                    .most = options->processes};
+    struct process_series series = {.invocation = invocation, .name = "calibration", .most = options->processes};
     char own[PROCESS_PATH_BYTES];
     struct file_lock lock = {0};
-    enum status status = process_check_device(&options->measure);
+    enum status status = process_check_device(&options->measure), ran = STATUS_USAGE;
 
     if (status == STATUS_OK)
         status = file_lock_take(options->json_path, &lock);
@@ -139,10 +96,20 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
         return status;
     child_signals_catch();
     series.folder = process_folder_open(options->keep_path, own);
-    status = series.folder ? calibrate_in(&series, options) : STATUS_USAGE;
+    if (series.folder) {
+        ran = process_series_open(&series);
+        for (uint64_t i = 0; process_usable(ran) && i < series.most; i++)
+            ran = child_signal() ? STATUS_ENVIRONMENT : status_worse(ran, process_series_run(&series, i));
+        if (child_signal())
+            ran = STATUS_ENVIRONMENT;
+        if (process_usable(ran))
+            ran = status_worse(ran, write_and_print(&series, options->json_path));
+        process_series_close(&series, !options->keep_path && (process_usable(ran) || series.finished == 0),
+                             !process_usable(ran));
+    }
     file_lock_release(&lock);
     child_signals_end();
-    return status;
+    return ran;
 }
 
 const struct command calibrate_command = {

@@ -9,9 +9,6 @@
 #include "log.h"
 #include "text.h"
 
-/* Cells of a GPU have orders below this. */
-#define ORDER_OF_GPU ((size_t)1 << 32)
-
 static const double clock_tolerance = 0.01; /* SM clocks further apart make times incomparable */
 
 #define note(cell, ...) text_join((cell)->note, sizeof((cell)->note), "; ", __VA_ARGS__)
@@ -57,33 +54,28 @@ static void add_cell(struct comparison *out, struct compared_gpu *gpu, const str
                      const struct side_cell *new_cell)
 {
     struct comparison_cell *cell = &out->cells[out->cell_count++];
-    const struct side *first = gpu->sides[BASE];
 
     gpu->plans_differ = gpu->plans_differ || !base || !new_cell;
     *cell = (struct comparison_cell){
         .cell = base ? base->cell : new_cell->cell,
         .gpu = gpu,
         .sides = {base, new_cell},
-        .order = gpu->order * ORDER_OF_GPU + (base ? (size_t)(base - first->cells)
-                                                   : first->cell_count + (size_t)(new_cell - gpu->sides[NEW]->cells)),
         .verdict = base ? VERDICT_MISSING : VERDICT_NEW,
         .judged = judged_unknown,
     };
     for (size_t i = 0; base && new_cell && i < context_field_count; i++)
-        if (context_fields[i].cell_differs && context_fields[i].cell_differs(base, new_cell)) {
+        if (context_fields[i].cell_differs && context_fields[i].cell_differs(base, new_cell))
             cell->differing |= 1u << i;
-            gpu->differing |= 1u << i;
-        }
+    gpu->differing |= cell->differing;
 }
 
 /* Walks the sorted cells of both sides of a GPU together. */
-static enum status add_gpu(struct comparison *out, const struct side *base_side, const struct side *new_side,
-                           uint32_t allowed)
+static enum status add_gpu(struct comparison *out, const struct side *base_side, const struct side *new_side)
 {
-    struct compared_gpu *gpu = &out->gpus[out->gpu_count];
+    struct compared_gpu *gpu = &out->gpus[out->gpu_count++];
     struct side_cell **base = side_sorted(base_side), **new_cells = side_sorted(new_side);
 
-    *gpu = (struct compared_gpu){.order = out->gpu_count++, .sides = {base_side, new_side}};
+    *gpu = (struct compared_gpu){.sides = {base_side, new_side}};
     for (size_t i = 0, k = 0; base && new_cells && (i < base_side->cell_count || k < new_side->cell_count);) {
         const int order = i == base_side->cell_count  ? 1
                           : k == new_side->cell_count ? -1
@@ -98,7 +90,6 @@ static enum status add_gpu(struct comparison *out, const struct side *base_side,
             text_differs((const char *)&base_side->identity + offset, (const char *)&new_side->identity + offset))
             gpu->differing |= 1u << i;
     }
-    gpu->comparable = !(gpu->differing & ~allowed);
     gpu->alone = base_side->files == 0 || new_side->files == 0;
     out->differing |= gpu->differing;
     out->plans_differ = out->plans_differ || (!gpu->alone && gpu->plans_differ);
@@ -107,15 +98,15 @@ static enum status add_gpu(struct comparison *out, const struct side *base_side,
     return base && new_cells ? STATUS_OK : log_memory("a comparison");
 }
 
-static enum status pair(struct comparison *out, const struct sides sides[SIDES], uint32_t allowed)
+static enum status pair(struct comparison *out, const struct sides sides[SIDES], bool boards)
 {
     static const struct side none = {0};
     const struct sides *base = &sides[BASE], *new_sides = &sides[NEW];
     enum status status = STATUS_OK;
 
     if (base->count == 1 && new_sides->count == 1)
-        return add_gpu(out, base->gpus, new_sides->gpus, allowed);
-    if (out->options.allowed && allowed >> CONTEXT_UUID & 1)
+        return add_gpu(out, base->gpus, new_sides->gpus);
+    if (boards)
         return log_error(
             STATUS_USAGE,
             "--allow-diff uuid compares one GPU with another, and BASE has %zu, NEW %zu. Name results of one on "
@@ -124,11 +115,11 @@ static enum status pair(struct comparison *out, const struct sides sides[SIDES],
     for (size_t i = 0; status == STATUS_OK && i < base->count; i++) {
         const struct side *other = sides_find(new_sides, &base->gpus[i].identity.device);
 
-        status = add_gpu(out, &base->gpus[i], other ? other : &none, allowed);
+        status = add_gpu(out, &base->gpus[i], other ? other : &none);
     }
     for (size_t i = 0; status == STATUS_OK && i < new_sides->count; i++)
         if (!sides_find(base, &new_sides->gpus[i].identity.device))
-            status = add_gpu(out, &none, &new_sides->gpus[i], allowed);
+            status = add_gpu(out, &none, &new_sides->gpus[i]);
     return status;
 }
 
@@ -152,17 +143,6 @@ static bool side_is_valid(struct comparison_cell *cell, size_t side)
     return of->status == CELL_OK && of->process_count > 0 && positive;
 }
 
-/* The least and the greatest value that a process read. */
-static double least(const struct side_counter *counter)
-{
-    return counter->values ? counter->values[0] : counter->value;
-}
-
-static double greatest(const struct side_counter *counter)
-{
-    return counter->values ? counter->values[counter->read - 1] : counter->value;
-}
-
 /* Keeps counters that changed: exact ones at all, measured ones by more than the threshold, a share of BASE. An exact one
  * has changed where a process of NEW read something else than every process of BASE, even if the median has not. */
 static enum status compare_counters(struct comparison_cell *cell, double threshold)
@@ -182,10 +162,10 @@ static enum status compare_counters(struct comparison_cell *cell, double thresho
             continue;
         exact = base->kind == COUNTER_EXACT && new_counter->kind == COUNTER_EXACT;
         value = new_counter->value;
-        if (exact && value == base->value && least(new_counter) < least(base))
-            value = least(new_counter);
-        else if (exact && value == base->value && greatest(new_counter) > greatest(base))
-            value = greatest(new_counter);
+        if (exact && value == base->value && new_counter->least < base->least)
+            value = new_counter->least;
+        else if (exact && value == base->value && new_counter->greatest > base->greatest)
+            value = new_counter->greatest;
         changed = exact ? value != base->value : fabs(value - base->value) > threshold * fabs(base->value);
         if (changed)
             cell->changes[cell->change_count++] = (struct counter_change){base->name, base->kind, base->value, value};
@@ -193,10 +173,6 @@ static enum status compare_counters(struct comparison_cell *cell, double thresho
     }
     if (cell->exact_differs && cell->sass_differs)
         note(cell, "the code differs: exact counters that differ are no regression by themselves");
-    if (cell->change_count == 0) { /* as of most cells */
-        free(cell->changes);
-        cell->changes = NULL;
-    }
     return STATUS_OK;
 }
 
@@ -210,30 +186,14 @@ static bool layout_differs(struct comparison_cell *cell, const char *format, uin
     return base != new_count;
 }
 
-/* The deviation by a calibration that applies to a side; notes why none does. */
-static struct deviation calibrated(const struct comparison *comparison, struct comparison_cell *cell)
-{
-    const struct calibration *calibration = comparison->options.calibration;
-    struct deviation out = {0};
-    const char *why = NULL;
-
-    for (size_t i = 0; calibration && out.degrees <= 0 && i < SIDES; i++) {
-        const char *missing = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[i]->identity,
-                                                    cell->sides[i]->sha256, &out);
-
-        why = why ? why : missing;
-    }
-    if (calibration && out.degrees <= 0)
-        note(cell, "not calibrated: %s", why);
-    return out;
-}
-
 /* Sets the question about a cell of both sides, and whether its times are judged. */
 static enum status prepare(const struct comparison *comparison, struct comparison_cell *cell, uint32_t allowed)
 {
     const struct side_cell *const *sides = cell->sides;
+    const struct calibration *calibration = comparison->options.calibration;
     struct judged_cell *judged = &cell->judged;
     uint32_t refused = cell->gpu->differing & ~allowed;
+    const char *why = NULL;
     enum status status;
 
     if (sides[BASE]->status == CELL_SKIPPED && sides[NEW]->status == CELL_SKIPPED) {
@@ -255,7 +215,15 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     if (!cell->timed)
         return STATUS_OK;
     status = compare_counters(cell, comparison->options.counter_threshold);
-    judged->before = calibrated(comparison, cell);
+    /* The calibration may be of either side. */
+    for (size_t i = 0; calibration && judged->before.degrees <= 0 && i < SIDES; i++) {
+        const char *missing = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[i]->identity,
+                                                    sides[i]->sha256, &judged->before);
+
+        why = why ? why : missing;
+    }
+    if (calibration && judged->before.degrees <= 0)
+        note(cell, "not calibrated: %s", why);
     judged->plans_differ = cell->gpu->plans_differ;
     judged->plans_differ |=
         layout_differs(cell, "the table had %u and %u sites a buffer set", sides[BASE]->sites, sides[NEW]->sites);
@@ -326,7 +294,7 @@ static enum status judge_cells(struct comparison *out, uint32_t allowed)
 
 /* -- the comparison ------------------------------------------------------------------------------------ */
 
-/* Worst first: by severity, size of the change, and the order of the sides. Cells of GPUs that a side lacks come last. */
+/* Worst first: by severity, then by the size of the change. Cells of GPUs that a side lacks come last. */
 static int compare_cells(const void *left, const void *right)
 {
     const struct comparison_cell *a = left, *b = right;
@@ -339,49 +307,7 @@ static int compare_cells(const void *left, const void *right)
         return severity;
     if (size_a != size_b)
         return size_a < size_b ? 1 : -1;
-    return (a->order > b->order) - (a->order < b->order);
-}
-
-static int compare_gpus(const void *left, const void *right)
-{
-    const struct compared_gpu *a = left, *b = right;
-    const int severity = verdict_rows[b->verdict].severity - verdict_rows[a->verdict].severity;
-    const size_t bad_a = a->counts[a->verdict], bad_b = b->counts[b->verdict];
-
-    if (severity == 0 && bad_a != bad_b)
-        return bad_a < bad_b ? 1 : -1;
-    return severity ? severity : (a->order > b->order) - (a->order < b->order);
-}
-
-/* Counts, and sorts GPUs and cells, worst first. */
-static enum status finish(struct comparison *out, uint32_t allowed)
-{
-    size_t *sorted = calloc(out->gpu_count + 1, sizeof(*sorted));
-    bool comparable = false;
-
-    if (!sorted)
-        return log_memory("a comparison");
-    for (size_t i = 0; i < out->cell_count; i++) {
-        out->counts[out->cells[i].verdict]++;
-        out->gpus[out->cells[i].gpu->order].counts[out->cells[i].verdict]++;
-    }
-    for (struct compared_gpu *gpu = out->gpus; gpu < out->gpus + out->gpu_count; gpu++) {
-        gpu->verdict = !gpu->alone ? VERDICT_SAME : gpu->sides[NEW]->files == 0 ? VERDICT_MISSING : VERDICT_NEW;
-        for (size_t i = 0; !gpu->alone && i < VERDICTS; i++)
-            if (gpu->counts[i] > 0 && verdict_rows[i].severity > verdict_rows[gpu->verdict].severity)
-                gpu->verdict = (enum cell_verdict)i;
-        comparable = comparable || gpu->comparable;
-    }
-    out->refused = out->differing & ~allowed;
-    out->comparable = comparable && comparison_common(out) > 0;
-    qsort(out->gpus, out->gpu_count, sizeof(*out->gpus), compare_gpus);
-    for (size_t i = 0; i < out->gpu_count; i++)
-        sorted[out->gpus[i].order] = i;
-    for (size_t i = 0; i < out->cell_count; i++)
-        out->cells[i].gpu = &out->gpus[sorted[out->cells[i].order / ORDER_OF_GPU]];
-    qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
-    free(sorted);
-    return STATUS_OK;
+    return a->gpu != b->gpu ? (a->gpu > b->gpu) - (a->gpu < b->gpu) : cell_order(&a->cell, &b->cell);
 }
 
 enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
@@ -402,14 +328,29 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
             cells += sides[i].gpus[k].cell_count;
     out->gpus = calloc(sides[BASE].count + sides[NEW].count + 1, sizeof(*out->gpus));
     out->cells = calloc(cells + 1, sizeof(*out->cells));
-    status = out->gpus && out->cells ? pair(out, sides, allowed) : log_memory("a comparison");
+    status =
+        out->gpus && out->cells ? pair(out, sides, chosen && allowed >> CONTEXT_UUID & 1) : log_memory("a comparison");
     if (status == STATUS_OK)
         status = judge_cells(out, allowed);
-    if (status == STATUS_OK)
-        status = finish(out, allowed);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
         comparison_close(out);
-    return status;
+        return status;
+    }
+    for (size_t i = 0; i < out->cell_count; i++) {
+        out->counts[out->cells[i].verdict]++;
+        out->cells[i].gpu->counts[out->cells[i].verdict]++;
+    }
+    out->refused = out->differing & ~allowed;
+    for (struct compared_gpu *gpu = out->gpus; gpu < out->gpus + out->gpu_count; gpu++) {
+        gpu->comparable = !(gpu->differing & ~allowed);
+        gpu->verdict = !gpu->alone ? VERDICT_SAME : gpu->sides[NEW]->files == 0 ? VERDICT_MISSING : VERDICT_NEW;
+        for (size_t i = 0; !gpu->alone && i < VERDICTS; i++)
+            if (gpu->counts[i] > 0 && verdict_rows[i].severity > verdict_rows[gpu->verdict].severity)
+                gpu->verdict = (enum cell_verdict)i;
+        out->comparable |= gpu->comparable && comparison_common(out) > 0;
+    }
+    qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
+    return STATUS_OK;
 }
 
 bool comparison_is_by_gpu(const struct comparison *comparison)

@@ -41,9 +41,8 @@ struct counter_change {
 
 struct comparison_cell {
     struct cell cell;
-    const struct compared_gpu *gpu;
+    struct compared_gpu *gpu;
     const struct side_cell *sides[SIDES]; /* NULL where a side has no such cell */
-    size_t order;                         /* by GPU; of the cell in BASE, then in NEW */
     enum cell_verdict verdict;
     bool timed; /* `judged` has a ratio */
     struct judged_cell judged;
@@ -56,7 +55,6 @@ struct comparison_cell {
 
 /* The cells of a GPU: those of both sides with its UUID, or of the one GPU that there is on each side. */
 struct compared_gpu {
-    size_t order;                    /* in BASE, then in NEW */
     const struct side *sides[SIDES]; /* not owned; an empty one where a side lacks the GPU */
     uint32_t differing;              /* context fields that differ */
     bool plans_differ;               /* a side has cells that the other has not */
@@ -69,7 +67,7 @@ struct compared_gpu {
 struct comparison {
     const struct side *sides[SIDES]; /* not owned: totals */
     struct compare_options options;
-    struct compared_gpu *gpus; /* owned; worst first */
+    struct compared_gpu *gpus; /* owned; those of BASE, then those that NEW alone has */
     size_t gpu_count;
     struct comparison_cell *cells; /* owned; worst first, then by size of the change; at the end those of GPUs alone */
     size_t cell_count;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The comparison as a document, schema results/comparison.schema.json. It is written and never read. */
+#include <math.h>
+
 #include "cell_json.h"
 #include "code_change.h"
 #include "compare_report.h"
@@ -11,48 +13,35 @@
     static const struct field_kind kind_##name = {write_##name, NULL};                    \
     static void write_##name(cJSON *object, const struct field *field, const void *base)
 
-WRITER(allowed)
+WRITER(options)
 {
-    const struct selection *selection = ((const struct compare_options *)base)->allowed;
-    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+    const struct compare_options *options = &((const struct comparison *)base)->options;
+    const struct judge_options judging = {.looks = options->looks};
+    cJSON *out = json_add(object, field->key, cJSON_CreateObject()), *allowed;
 
-    for (size_t i = 0; selection && i < selection->count; i++)
-        json_append(array, cJSON_CreateString(*(const char *const *)selection->rows[i]));
+    json_add_double(out, "threshold", options->threshold);
+    json_add_double(out, "counter_threshold", options->counter_threshold);
+    json_add_double(out, "confidence", 1 - judge_level(&judging));
+    json_add_integer(out, "looks", options->looks > 1 ? options->looks : 1);
+    allowed = json_add(out, "allowed", cJSON_CreateArray());
+    for (size_t i = 0; options->allowed && i < options->allowed->count; i++)
+        json_append(allowed, cJSON_CreateString(*(const char *const *)options->allowed->rows[i]));
+    if (options->calibration)
+        fields_write(json_add(out, "calibration", cJSON_CreateObject()), &calibration_fields, options->calibration);
+    else
+        json_add_text(out, "calibration", NULL);
 }
 
-WRITER(confidence)
-{
-    const struct judge_options options = {.looks = ((const struct compare_options *)base)->looks};
-
-    json_add_double(object, field->key, 1 - judge_level(&options));
-}
-
-WRITER(looks)
-{
-    const unsigned looks = ((const struct compare_options *)base)->looks;
-
-    json_add_integer(object, field->key, looks > 1 ? looks : 1);
-}
-
+/* The summary, and what follows from all cells. */
 WRITER(summary)
 {
     char line[LINE_BYTES];
 
     summary_line(base, line);
     json_add_text(object, field->key, line);
-}
-
-WRITER(settle)
-{
-    char line[LINE_BYTES];
-
     settle_line(base, line);
-    json_add_text(object, field->key, line);
-}
-
-WRITER(status)
-{
-    json_add_integer(object, field->key, (uint64_t)comparison_status(base));
+    json_add_text(object, "to_settle", *line ? line : NULL);
+    json_add_integer(object, "status", (uint64_t)comparison_status(base));
 }
 
 WRITER(counts)
@@ -81,7 +70,7 @@ WRITER(differences)
 
         if (!(comparison->differing >> i & 1))
             continue;
-        context_texts(comparison, i, texts[BASE], texts[NEW]);
+        context_texts(comparison, i, texts);
         difference = json_append(array, cJSON_CreateObject());
         json_add_text(difference, "facet", context_fields[i].name);
         cJSON_AddBoolToObject(difference, "allowed", !(comparison->refused >> i & 1));
@@ -89,8 +78,6 @@ WRITER(differences)
             json_add_text(difference, side_names[side], texts[side][0] ? texts[side] : NULL);
     }
 }
-
-/* -- sides and options --------------------------------------------------------------------------------- */
 
 static const struct field side_rows[] = {
     {FIELD(field_text, struct side, "label", label, REQUIRED)},
@@ -103,35 +90,19 @@ static const struct field side_rows[] = {
 };
 static const struct fields side_fields = FIELDS(side_rows);
 
-static const struct field option_rows[] = {
-    {FIELD(field_number, struct compare_options, "threshold", threshold, REQUIRED)},
-    {FIELD(field_number, struct compare_options, "counter_threshold", counter_threshold, REQUIRED)},
-    {.key = "confidence", .kind = &kind_confidence},
-    {.key = "looks", .kind = &kind_looks},
-    {.key = "allowed", .kind = &kind_allowed},
-    {FIELD(field_pointer, struct compare_options, "calibration", calibration, NULLABLE), .of = &calibration_fields},
-};
-static const struct object options_object = {.fields = FIELDS(option_rows), .given = SIZE_MAX};
-
-/* -- GPUs ---------------------------------------------------------------------------------------------- */
-
-static const struct field host_rows[] = {
-    {FIELD(field_text, struct host, "name", name, NULLABLE)},
-    {FIELD(field_text, struct host, "slot", slot, NULLABLE)},
-    {FIELD(field_text, struct host, "job", job, NULLABLE)},
-};
-static const struct object host_object = {.fields = FIELDS(host_rows), .given = SIZE_MAX};
-
-static const struct field identity_rows[] = {
-    {FIELD(field_text, struct side_identity, "uuid", device.uuid, NULLABLE)},
-    {FIELD(field_text, struct side_identity, "name", device.name, NULLABLE)},
-    {FIELD(field_object, struct side_identity, "host", host, REQUIRED), .of = &host_object},
-};
-
 WRITER(gpu_identity)
 {
+    const struct side_identity *identity = gpu_identity(base);
+    const struct host *host = &identity->host;
+    cJSON *out;
+
     (void)field;
-    fields_write(object, &(const struct fields)FIELDS(identity_rows), gpu_identity(base));
+    json_add_text(object, "uuid", *identity->device.uuid ? identity->device.uuid : NULL);
+    json_add_text(object, "name", *identity->device.name ? identity->device.name : NULL);
+    out = json_add(object, "host", cJSON_CreateObject());
+    json_add_text(out, "name", *host->name ? host->name : NULL);
+    json_add_text(out, "slot", *host->slot ? host->slot : NULL);
+    json_add_text(out, "job", *host->job ? host->job : NULL);
 }
 
 static const struct field gpu_rows[] = {
@@ -142,8 +113,6 @@ static const struct field gpu_rows[] = {
 };
 static const struct objects gpu_list = OBJECTS_OF(gpu_rows, struct compared_gpu, struct comparison, gpu_count);
 
-/* -- cells --------------------------------------------------------------------------------------------- */
-
 WRITER(uuid)
 {
     const char *uuid = gpu_identity(((const struct comparison_cell *)base)->gpu)->device.uuid;
@@ -151,33 +120,14 @@ WRITER(uuid)
     json_add_text(object, field->key, *uuid ? uuid : NULL);
 }
 
-static const struct field opcode_rows[] = {
-    {FIELD(field_text, struct opcode_change, "opcode", opcode, REQUIRED)},
-    {FIELD(field_uint64, struct opcode_change, "base", base, REQUIRED)},
-    {FIELD(field_uint64, struct opcode_change, "new", new_count, REQUIRED)},
-};
-static const struct objects opcode_list =
-    OBJECTS_OF(opcode_rows, struct opcode_change, struct code_change, opcode_count);
-
-static const struct field code_rows[] = {
-    {FIELD(field_uint64, struct code_change, "base_instructions", base_instructions, REQUIRED)},
-    {FIELD(field_uint64, struct code_change, "new_instructions", new_instructions, REQUIRED)},
-    {FIELD(field_array, struct code_change, "opcodes", opcodes, REQUIRED), .of = &opcode_list},
-    {FIELD(field_uint64, struct code_change, "first_other_opcode", opcode_at, NULLABLE)},
-    {FIELD(field_text, struct code_change, "base_opcode", base_opcode, NULLABLE)},
-    {FIELD(field_text, struct code_change, "new_opcode", new_opcode, NULLABLE)},
-};
-
 WRITER(code)
 {
     const struct comparison_cell *cell = base;
-    struct code_change change;
+    char line[LINE_BYTES];
+    const bool known =
+        cell->sass_differs && code_change(cell->sides[BASE]->code, cell->sides[NEW]->code, line, sizeof(line));
 
-    if (cell->sass_differs && code_compare(cell->sides[BASE]->code, cell->sides[NEW]->code, &change))
-        fields_write(json_add(object, field->key, cJSON_CreateObject()), &(const struct fields)FIELDS(code_rows),
-                     &change);
-    else
-        json_add_text(object, field->key, NULL);
+    json_add_text(object, field->key, known ? line : NULL);
 }
 
 static const struct names counter_kinds = {counter_kind_names, 2, NULL};
@@ -191,16 +141,45 @@ static const struct field change_rows[] = {
 static const struct objects change_list =
     OBJECTS_OF(change_rows, struct counter_change, struct comparison_cell, change_count);
 
-static const struct field ratio_rows[] = {
-    {FIELD(field_number, struct ratio, "value", value, REQUIRED)},
-    {FIELD(field_number, struct ratio, "ci_low", ci_low, NULLABLE)},
-    {FIELD(field_number, struct ratio, "ci_high", ci_high, NULLABLE)},
-    {FIELD(field_number, struct ratio, "p", p, NULLABLE)},
-};
-static const struct object ratio_object = {.fields = FIELDS(ratio_rows),
-                                           .given = offsetof(struct comparison_cell, timed)};
+WRITER(ratio)
+{
+    const struct ratio *ratio = &((const struct judged_cell *)base)->ratio;
+    cJSON *out = isnan(ratio->value) ? cJSON_CreateNull() : cJSON_CreateObject();
+
+    out = json_add(object, field->key, out);
+    if (isnan(ratio->value))
+        return;
+    json_add_double(out, "value", ratio->value);
+    json_add_double(out, "ci_low", ratio->ci_low);
+    json_add_double(out, "ci_high", ratio->ci_high);
+    json_add_double(out, "p", ratio->p);
+}
+
 static const struct object deviation_object = {.fields = {deviation_rows, DEVIATION_ROWS},
-                                               .given = offsetof(struct comparison_cell, judged.has_deviation)};
+                                               .given = offsetof(struct judged_cell, has_deviation)};
+
+#define JUDGED(kind, key, member, presence) FIELD(kind, struct judged_cell, key, member, presence)
+
+static const struct field judged_rows[] = {
+    {JUDGED(field_number, "base_ns", sides[BASE].estimate.ns, NULLABLE)},
+    {JUDGED(field_number, "new_ns", sides[NEW].estimate.ns, NULLABLE)},
+    {.key = "ratio", .kind = &kind_ratio},
+    {JUDGED(field_number, "clock_ratio", clock_ratio, REQUIRED)},
+    {JUDGED(field_number, "adjusted_p", adjusted_p, NULLABLE)},
+    {JUDGED(field_number, "noise", noise, NULLABLE)},
+    {JUDGED(field_object, "process_deviation", deviation, NULLABLE), .of = &deviation_object},
+    {JUDGED(field_number, "degrees_of_freedom_of_sides", side_degrees, REQUIRED)},
+    {JUDGED(field_uint64, "processes_to_settle", settle, NULLABLE)},
+    {JUDGED(field_bool, "underpowered", underpowered, REQUIRED)},
+    {JUDGED(field_bool, "same_data", same_data, REQUIRED)},
+};
+const struct fields judged_fields = FIELDS(judged_rows);
+
+WRITER(judged)
+{
+    (void)field;
+    fields_write(object, &judged_fields, &((const struct comparison_cell *)base)->judged);
+}
 
 #define CELL(kind, key, member, presence) FIELD(kind, struct comparison_cell, key, member, presence)
 
@@ -208,17 +187,7 @@ static const struct field cell_rows[] = {
     {CELL(field_cell, "", cell, REQUIRED)},
     {.key = "uuid", .kind = &kind_uuid},
     {CELL(kind_verdict, "verdict", verdict, REQUIRED)},
-    {CELL(field_number, "base_ns", judged.sides[BASE].estimate.ns, NULLABLE)},
-    {CELL(field_number, "new_ns", judged.sides[NEW].estimate.ns, NULLABLE)},
-    {CELL(field_object, "ratio", judged.ratio, NULLABLE), .of = &ratio_object},
-    {CELL(field_number, "clock_ratio", judged.clock_ratio, REQUIRED)},
-    {CELL(field_number, "adjusted_p", judged.adjusted_p, NULLABLE)},
-    {CELL(field_number, "noise", judged.noise, NULLABLE)},
-    {CELL(field_object, "process_deviation", judged.deviation, NULLABLE), .of = &deviation_object},
-    {CELL(field_number, "degrees_of_freedom_of_sides", judged.side_degrees, REQUIRED)},
-    {CELL(field_uint64, "processes_to_settle", judged.settle, NULLABLE)},
-    {CELL(field_bool, "underpowered", judged.underpowered, REQUIRED)},
-    {CELL(field_bool, "same_data", judged.same_data, REQUIRED)},
+    {.kind = &kind_judged},
     {CELL(field_bool, "sass_differs", sass_differs, REQUIRED)},
     {.key = "code", .kind = &kind_code},
     {CELL(field_list, "counters", changes, REQUIRED), .of = &change_list},
@@ -228,12 +197,10 @@ static const struct objects cell_list = OBJECTS_OF(cell_rows, struct comparison_
 
 static const struct field rows[] = {
     {.key = "summary", .kind = &kind_summary},
-    {.key = "to_settle", .kind = &kind_settle},
     {FIELD(field_bool, struct comparison, "comparable", comparable, REQUIRED)},
-    {.key = "status", .kind = &kind_status},
     {FIELD(field_pointer, struct comparison, "base", sides[BASE], REQUIRED), .of = &side_fields},
     {FIELD(field_pointer, struct comparison, "new", sides[NEW], REQUIRED), .of = &side_fields},
-    {FIELD(field_object, struct comparison, "options", options, REQUIRED), .of = &options_object},
+    {.key = "options", .kind = &kind_options},
     {FIELD(field_bool, struct comparison, "plans_differ", plans_differ, REQUIRED)},
     {.key = "differences", .kind = &kind_differences},
     {FIELD(kind_counts, struct comparison, "counts", counts, REQUIRED)},
@@ -249,7 +216,12 @@ static const struct document document = {
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 
+cJSON *comparison_to_json(const struct comparison *comparison)
+{
+    return document_to_json(&document, comparison);
+}
+
 enum status compare_json(FILE *stream, const void *comparison)
 {
-    return json_put_owned(stream, document_to_json(&document, comparison));
+    return json_put_owned(stream, comparison_to_json(comparison));
 }

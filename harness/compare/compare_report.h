@@ -31,12 +31,18 @@ struct compare_options comparing_as(const struct comparing_options *options, con
 /* Prints the text, unless nobody wants it or a report takes stdout; writes the reports. Returns the exit code. */
 enum status comparing_report(const struct comparing_options *options, bool color, const struct comparison *comparison);
 
-/* Text: a line of summary, what differs between the sides, then cells, worst first; cells that are the same are one line
- * together, unless `all`. STATUS_ENVIRONMENT out of memory. */
+/* Text: a summary, the context, then cells, worst first. Cells that are the same are counted, or listed with `all`.
+ * STATUS_ENVIRONMENT out of memory. */
 enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct grid_look *look);
 
 /* Reports for an open stream; `context` is a struct comparison. */
 file_writer compare_markdown, compare_junit, compare_json;
+
+/* The same document. The caller's. */
+cJSON *comparison_to_json(const struct comparison *comparison);
+
+/* What a document says of a judged cell, but for its verdict. */
+extern const struct fields judged_fields;
 
 /* How it ended, and how many cells have each verdict. */
 void summary_line(const struct comparison *comparison, char line[LINE_BYTES]);
@@ -44,9 +50,8 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES]);
 /* How many processes would decide what is inconclusive, and how to measure them; "" where none would. */
 void settle_line(const struct comparison *comparison, char line[LINE_BYTES]);
 
-/* A context field as text on both sides: "several" where GPUs do not agree; a count of cells for a field of cells. */
-void context_texts(const struct comparison *comparison, size_t field, char base[DEVICE_TEXT_BYTES],
-                   char new_text[DEVICE_TEXT_BYTES]);
+/* A context field as text on both sides: "mixed" where results do not agree; a count of cells for a field of cells. */
+void context_texts(const struct comparison *comparison, size_t field, char texts[SIDES][DEVICE_TEXT_BYTES]);
 
 /* "a side", "of BASE" or "of NEW": whose processes are counted. */
 const char *measured_text(const bool fixed[SIDES]);

@@ -68,7 +68,6 @@ struct gating {
     struct process_series series[SIDES]; /* of sides that are measured */
     struct sides sides[SIDES];           /* as of the last interim analysis */
     struct comparison comparison;        /* its outcome */
-    const char *folder;
 };
 
 /* How many processes would decide every cell that more processes can decide; 0: there is no such cell. */
@@ -82,24 +81,7 @@ static uint64_t needs(const struct comparison *comparison)
     return most;
 }
 
-/* Compares the first processes of each side. */
-static enum status look(struct gating *gating, uint64_t processes)
-{
-    enum status status = STATUS_OK;
-
-    comparison_close(&gating->comparison);
-    for (size_t i = 0; i < SIDES && status == STATUS_OK; i++) {
-        const struct process_series *series = &gating->series[i];
-
-        if (gating->as.fixed[i])
-            continue;
-        sides_close(&gating->sides[i]);
-        status = process_series_read(series, processes, &gating->sides[i]);
-    }
-    return status == STATUS_OK ? compare_sides(gating->sides, &gating->as, &gating->comparison) : status;
-}
-
-/* Runs and looks until all is decided or the budget is spent. */
+/* Runs processes until all is decided or the budget is spent, and compares at every interim analysis. */
 static enum status measure(struct gating *gating)
 {
     const struct gate_options *options = gating->options;
@@ -109,113 +91,78 @@ static enum status measure(struct gating *gating)
     const double start = clock_seconds();
 
     for (uint64_t processes = 1;; processes++) {
-        enum status ran = STATUS_OK, status = STATUS_OK;
-        bool over, due;
+        enum status status = STATUS_OK;
+        uint64_t enough;
+        size_t open;
+        bool over;
 
-        /* One more process of each side that is measured: base, new, new, base, base and so on. */
-        for (size_t i = 0; i < SIDES && process_usable(ran); i++) {
+        /* Sides take turns: base, new, new, base, base and so on. */
+        for (size_t i = 0; i < SIDES && process_usable(status); i++) {
             const size_t side = (i + processes - 1) % SIDES;
 
             if (!gating->as.fixed[side])
-                ran = status_worse(ran, process_series_run(&gating->series[side], processes - 1));
+                status = status_worse(status, process_series_run(&gating->series[side], processes - 1));
             if (child_signal())
                 return STATUS_ENVIRONMENT;
         }
-        if (!process_usable(ran))
-            return ran;
+        if (!process_usable(status))
+            return status;
         over = processes == most || (options->seconds > 0 && clock_seconds() - start >= options->seconds);
-        due = over || gate_next_look(processes - 1, most) == processes;
         /* The first process decides nothing, but shows whether the sides can be compared. */
-        if (due || processes == 1)
-            status = look(gating, processes);
+        if (!over && processes > 1 && gate_next_look(processes - 1, most) != processes)
+            continue;
+        comparison_close(&gating->comparison);
+        status = STATUS_OK;
+        for (size_t i = 0; i < SIDES && status == STATUS_OK; i++)
+            if (!gating->as.fixed[i]) {
+                sides_close(&gating->sides[i]);
+                status = process_series_read(&gating->series[i], processes, &gating->sides[i]);
+            }
+        if (status == STATUS_OK)
+            status = compare_sides(gating->sides, &gating->as, &gating->comparison);
         if (status != STATUS_OK)
             return status;
-        if (processes == 1 && !over) {
-            over = !comparison->comparable;
-            if (comparison->comparable && comparison->plans_differ)
+        if (processes == 1 && !over && comparison->comparable) {
+            if (comparison->plans_differ)
                 log_warning("the sides do not have the same cells; give the options that BASE was measured with");
+            continue;
         }
-        if (due || over) {
-            const size_t open = comparison->counts[VERDICT_INCONCLUSIVE];
-            const uint64_t enough = needs(comparison);
-            char more[96] = "";
-
-            if (enough > 0)
-                snprintf(more, sizeof(more), "; %" PRIu64 " processes %s would decide them", enough, of);
-            else if (open > 0)
-                snprintf(more, sizeof(more), "; no number of processes that is advised would decide them");
-            log_note(options->comparing.quiet, "at %" PRIu64 " process%s %s: %zu of %zu cells decided, %zu not%s",
-                     processes, processes == 1 ? "" : "es", of, comparison->cell_count - open, comparison->cell_count,
-                     open, more);
-            if (over || enough == 0)
-                return STATUS_OK;
-        } else {
-            log_note(options->comparing.quiet, "%" PRIu64 " process%s %s; the next interim analysis is at %" PRIu64,
-                     processes, processes == 1 ? "" : "es", of, gate_next_look(processes, most));
-        }
+        open = comparison->counts[VERDICT_INCONCLUSIVE];
+        enough = needs(comparison);
+        log_note(options->comparing.quiet, "at %" PRIu64 " processes %s: %zu of %zu cells decided", processes, of,
+                 comparison->cell_count - open, comparison->cell_count);
+        if (open > 0 && enough > 0)
+            log_note(options->comparing.quiet, "%" PRIu64 " processes %s would decide the others", enough, of);
+        if (over || enough == 0 || !comparison->comparable)
+            return STATUS_OK;
     }
-}
-
-static enum status gate_in(struct gating *gating)
-{
-    struct process_series *series = gating->series;
-    enum status status = STATUS_OK;
-    uint64_t finished = 0;
-    bool goes_on;
-
-    gating->as.folder = gating->folder;
-    for (size_t i = 0; i < SIDES && process_usable(status); i++)
-        if (!gating->as.fixed[i]) {
-            status = status_worse(status, process_series_open(&series[i]));
-            finished += series[i].finished;
-        }
-    if (process_usable(status)) {
-        if (finished > 0)
-            log_note(0, "%s has %" PRIu64 " of BASE and %" PRIu64 " of NEW already", gating->folder,
-                     series[BASE].finished, series[NEW].finished);
-        status = measure(gating);
-    }
-    finished = series[BASE].finished + series[NEW].finished;
-    goes_on = process_usable(status) ? needs(&gating->comparison) > 0 : finished > 0;
-    if (!process_usable(status) && finished > 0)
-        log_note(0, "%s has %" PRIu64 " of BASE and %" PRIu64 " of NEW; the same command with --keep %s goes on",
-                 gating->folder, series[BASE].finished, series[NEW].finished, gating->folder);
-    for (size_t i = 0; i < SIDES; i++)
-        if (!gating->options->keep_path && !goes_on && !gating->as.fixed[i])
-            process_series_remove(&series[i]);
-    if (status == STATUS_OK)
-        status = comparing_report(&gating->options->comparing, look_color(&gating->options->look, STDOUT_FILENO),
-                                  &gating->comparison);
-    for (size_t i = 0; i < SIDES; i++)
-        process_series_close(&series[i]);
-    return status;
 }
 
 /* Finds out which side is results and which is measured. Arguments are of the sides without a program, BASE first. */
 static enum status find_sides(struct gating *gating, const struct invocation *invocation)
 {
     const char *const *programs = gating->options->programs;
+    bool *fixed = gating->as.fixed;
     enum status status = STATUS_OK;
     size_t used = 0;
 
+    for (size_t i = 0; i < SIDES; i++) {
+        fixed[i] = !programs[i] && used < invocation->argument_count;
+        used += fixed[i];
+    }
+    if ((!fixed[BASE] && !programs[BASE]) || (fixed[BASE] && fixed[NEW]) || used < invocation->argument_count)
+        return log_error(STATUS_USAGE, "a gate needs a BASE: results, or --base-program PATH. NEW is --new-program, or "
+                                       "this program; where BASE is a program, NEW may be results");
+    used = 0;
     for (size_t i = 0; i < SIDES && status == STATUS_OK; i++) {
         struct sides *sides = &gating->sides[i];
 
-        gating->as.fixed[i] = !programs[i] && used < invocation->argument_count;
-        if (gating->as.fixed[i])
+        if (fixed[i])
             status = sides_add_list(sides, invocation->arguments[used++]);
-        else if (!programs[i] && i == BASE)
-            status = log_error(STATUS_USAGE, "a gate needs a BASE: results, or --base-program PATH");
         if (status == STATUS_OK && sides->count > 1)
             status = log_error(STATUS_USAGE, "%s: results of several GPUs; a gate measures one, so name its results",
                                sides->total.label);
     }
-    if (status == STATUS_OK && used < invocation->argument_count)
-        status = log_error(STATUS_USAGE, "a side is results or a program: leave out %s, or the program",
-                           invocation->arguments[used]);
-    if (status == STATUS_OK && gating->as.fixed[BASE] && gating->as.fixed[NEW])
-        status = log_error(STATUS_USAGE, "both sides are results; cbank compare compares them, and a gate measures one "
-                                         "side at least: --base-program, --new-program");
     return status;
 }
 
@@ -236,17 +183,29 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
         status = calibration_read(calibration_path, &calibration);
     if (status == STATUS_OK) {
         child_signals_catch();
-        gating.folder = process_folder_open(options->keep_path, own);
-        for (size_t i = 0; i < SIDES; i++)
-            gating.series[i] = (struct process_series){.invocation = invocation,
-                                                       .what = "gate",
-                                                       .name = side_names[i],
-                                                       .label = i == BASE ? "base process" : "new process",
-                                                       .program = options->programs[i],
-                                                       .folder = gating.folder,
-                                                       .most = options->processes};
-        status = gating.folder ? gate_in(&gating) : STATUS_USAGE;
+        gating.as.folder = process_folder_open(options->keep_path, own);
+        status = gating.as.folder ? STATUS_OK : STATUS_USAGE;
     }
+    for (size_t i = 0; gating.as.folder && i < SIDES && process_usable(status); i++) {
+        gating.series[i] = (struct process_series){.invocation = invocation,
+                                                   .name = side_names[i],
+                                                   .program = options->programs[i],
+                                                   .folder = gating.as.folder,
+                                                   .most = options->processes};
+        if (!gating.as.fixed[i])
+            status = status_worse(status, process_series_open(&gating.series[i]));
+    }
+    if (gating.as.folder && process_usable(status))
+        status = measure(&gating);
+    for (size_t i = 0; gating.as.folder && i < SIDES; i++) {
+        const bool failed = !process_usable(status), open = needs(&gating.comparison) > 0;
+        const bool some = gating.series[BASE].finished + gating.series[NEW].finished > 0;
+
+        if (!gating.as.fixed[i])
+            process_series_close(&gating.series[i], !options->keep_path && !(failed ? some : open), failed);
+    }
+    if (gating.as.folder && status == STATUS_OK)
+        status = comparing_report(&options->comparing, look_color(&options->look, STDOUT_FILENO), &gating.comparison);
     comparison_close(&gating.comparison);
     for (size_t i = 0; i < SIDES; i++)
         sides_close(&gating.sides[i]);

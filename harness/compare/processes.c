@@ -41,16 +41,14 @@ static void version_of(const struct tool *of, char out[sizeof((struct process_se
              of->git_commit ? of->git_commit : "");
 }
 
-/* Makes the words of a child: the program, run, what the user gave of its options, and last a place for --json. The line
- * is what results say of them behind the program. */
+/* Makes the words of a child: the program, run, and the options of the plan and of measuring, with a place for --json. */
 static enum status make_words(struct process_series *series)
 {
     const struct invocation *invocation = series->invocation;
-    struct memory text = {0}, line = {0};
-    FILE *stream = memory_open(&text), *lined = memory_open(&line);
-    size_t count = 0;
+    struct memory line = {0};
+    FILE *stream = memory_open(&line);
+    size_t count = 1;
 
-    series->words = calloc(invocation->given_count + 5, sizeof(*series->words));
     if (stream)
         fprintf(stream, "%s%crun%c--quiet%c", series->program ? series->program : invocation->argv[0], '\0', '\0',
                 '\0');
@@ -61,21 +59,26 @@ static enum status make_words(struct process_series *series)
             fprintf(stream, "--%s%s%s%c", given->option->name, given->value ? "=" : "",
                     given->value ? given->value : "", '\0');
     }
-    memory_close(&text, stream);
-    series->text = text.text;
-    if (text.text && series->words) {
-        for (char *word = text.text; word < text.text + text.bytes; word += strlen(word) + 1) {
-            if (count > 0 && lined)
-                fprintf(lined, " %s", word);
-            series->words[count++] = word;
-        }
-        series->words[count] = series->json;
-        if (lined)
-            fputs(" --json=", lined);
-    }
-    memory_close(&line, lined);
+    memory_close(&line, stream);
     series->line = line.text;
-    return series->text && series->words && series->line ? STATUS_OK : log_memory("what is run");
+    series->words = calloc(invocation->given_count + 5, sizeof(*series->words));
+    if (!series->line || !series->words)
+        return log_memory("what is run");
+    series->words[0] = line.text;
+    for (char *word = line.text + strlen(line.text) + 1; word < line.text + line.bytes; word += strlen(word) + 1)
+        series->words[count++] = word;
+    series->words[count] = series->json;
+    return STATUS_OK;
+}
+
+/* Whether the command line that a result records is that of the series, but for program and --json. */
+static bool is_of_series(const struct process_series *series, const char *argv)
+{
+    const char *at = strstr(argv, " run --quiet ");
+
+    for (char *const *word = series->words + 1; at && *word != series->json; word++)
+        at = *at == ' ' && strncmp(at + 1, *word, strlen(*word)) == 0 ? at + 1 + strlen(*word) : NULL;
+    return at && strncmp(at, " --json=", 8) == 0;
 }
 
 /* Looks at the result of a process, which is done where it is there, and whole. STATUS_FINDING where a cell failed;
@@ -84,7 +87,6 @@ static enum status look_at(struct process_series *series, uint64_t index)
 {
     struct result result = {0};
     char path[PATH_BYTES], version[sizeof(series->version)];
-    const char *line;
     enum status status;
 
     process_path(series, index, path);
@@ -93,15 +95,12 @@ static enum status look_at(struct process_series *series, uint64_t index)
     status = result_read(path, &result);
     if (status != STATUS_OK)
         return status;
-    line = strstr(result.argv, " run --quiet ");
     version_of(&result.tool, version);
     if (!series->version[0]) /* of another program: that of its first result */
         memcpy(series->version, version, sizeof(version));
-    if (!line || strncmp(line, series->line, strlen(series->line)) != 0 || strcmp(version, series->version) != 0) {
-        status = log_error(STATUS_USAGE,
-                           "%s is no process of this %s, but of another program or other options; name another folder "
-                           "with --keep",
-                           path, series->what);
+    if (!is_of_series(series, result.argv) || strcmp(version, series->version) != 0) {
+        status =
+            log_error(STATUS_USAGE, "%s is of another program or other options; name another folder with --keep", path);
     } else if (result.complete) {
         status = result_verdict(&result) == STATUS_FINDING ? STATUS_FINDING : STATUS_OK;
         series->done[index] = true;
@@ -119,15 +118,30 @@ enum status process_series_open(struct process_series *series)
         version_of(&tool, series->version);
     for (uint64_t i = 0; process_usable(worst) && i < series->most; i++)
         worst = status_worse(worst, look_at(series, i));
+    if (series->finished > 0)
+        log_note(0, "%s has %" PRIu64 " of %" PRIu64 " %s processes already", series->folder, series->finished,
+                 series->most, series->name);
     return worst;
 }
 
-void process_series_close(struct process_series *series)
+void process_series_close(struct process_series *series, bool remove, bool open)
 {
+    char path[PATH_BYTES];
+
+    for (uint64_t i = 0; remove && i < series->most; i++) {
+        process_path(series, i, path);
+        unlink(path);
+    }
+    if (remove) {
+        file_clean(path, FILE_LEFT_OVER);
+        rmdir(series->folder);
+    } else if (open && series->finished > 0) {
+        log_note(0, "%s has %" PRIu64 " of %" PRIu64 " %s processes; the same command with --keep %s goes on",
+                 series->folder, series->finished, series->most, series->name, series->folder);
+    }
     free(series->line);
-    free(series->text);
     free(series->words);
-    series->line = series->text = NULL;
+    series->line = NULL;
     series->words = NULL;
 }
 
@@ -140,7 +154,7 @@ enum status process_series_run(struct process_series *series, uint64_t index)
 
     if (series->done[index])
         return STATUS_OK;
-    snprintf(what, sizeof(what), "%s %" PRIu64 " of %" PRIu64, series->label, index + 1, series->most);
+    snprintf(what, sizeof(what), "%s process %" PRIu64 " of %" PRIu64, series->name, index + 1, series->most);
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "%s\n", what);
     process_path(series, index, path);
@@ -178,8 +192,6 @@ enum status process_series_read(const struct process_series *series, uint64_t co
     return status;
 }
 
-/* -- the folder --------------------------------------------------------------------------------------- */
-
 const char *process_folder_open(const char *keep, char own[PROCESS_PATH_BYTES])
 {
     const char *path = keep;
@@ -191,16 +203,4 @@ const char *process_folder_open(const char *keep, char own[PROCESS_PATH_BYTES])
         return path;
     log_error(STATUS_USAGE, "cannot make a folder for the processes: %s; choose one with --keep", strerror(errno));
     return NULL;
-}
-
-void process_series_remove(const struct process_series *series)
-{
-    char path[PATH_BYTES];
-
-    for (uint64_t i = 0; i < series->most; i++) {
-        process_path(series, i, path);
-        unlink(path);
-    }
-    file_clean(path, FILE_LEFT_OVER);
-    rmdir(series->folder);
 }

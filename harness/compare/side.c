@@ -123,6 +123,8 @@ static bool add_value(struct side_counter *counter, double value)
 {
     size_t i = counter->read;
 
+    counter->least = i ? fmin(counter->least, value) : value;
+    counter->greatest = i ? fmax(counter->greatest, value) : value;
     if (i == 0) { /* most counters of a fleet have one process: no array */
         counter->value = value;
         counter->read = 1;

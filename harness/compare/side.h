@@ -17,6 +17,7 @@ struct side_counter {
     enum counter_kind kind;
     uint32_t read;  /* processes that read it */
     double value;   /* median over those; NaN where read is 0 */
+    double least, greatest;
     double *values; /* owned: ascending; NULL where less than two read it */
 };
 

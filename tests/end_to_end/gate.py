@@ -120,12 +120,12 @@ class Verdicts(Case):
         asked = [{"base": [f"{FOLDER}/{base}.json"], "new": [f"{FOLDER}/{new}.json"]}
                  for base, new in itertools.combinations(files, 2)]
         for line in self.cbank("compare", "--batch", "-", said="\n".join(map(json.dumps, asked))).stdout.splitlines():
-            counts = json.loads(line)["counts"]
+            counts = json.loads(line)["comparison"]["counts"]
             self.assertEqual((counts["regressed"], counts["improved"]), (0, 0))
 
     def test_what_one_process_assumes_and_what_would_settle_it_is_said(self):
         said = " ".join(self.cbank("compare", FIRST, SECOND).stdout.split())
-        self.assertIn("the default, assumed of this GPU; cbank calibrate measures it", said)
+        self.assertIn("intervals of 24 cells rest on a default deviation between processes; cbank calibrate measures it", said)
         comparison = self.compare(FIRST, SECOND, "--threshold", "0.1", status=0)
         self.assertEqual({(cell["process_deviation"]["origin"], cell["degrees_of_freedom_of_sides"])
                           for cell in comparison["cells"]}, {("default", 0)})
@@ -168,7 +168,7 @@ class Golden(Case):
             for path in row["base"] + row["new"]:
                 for identity in identities(path):
                     order.setdefault(identity, len(order))
-            cells = sorted(json.loads(line)["cells"], key=lambda cell: (order[cell["cell"]], cell["uuid"]))
+            cells = sorted(json.loads(line)["comparison"]["cells"], key=lambda cell: (order[cell["identity"]], cell["uuid"]))
             expected = [self.LETTERS[letter] for letter, count in re.findall(r"(\D)(\d*)", row["verdicts"])
                         for _ in range(int(count or 1))]
             with self.subTest(base=row["base"], new=row["new"]):
@@ -243,10 +243,10 @@ class Context(Case):
                     cell["kernel"]["sass_sha256"] = "f" * 64
 
         new = self.plant(other)
-        changed = [cell["code"] for cell in self.compare(FIRST, new, "--allow-diff", "sass")["cells"] if cell["sass_differs"]]
-        self.assertEqual((changed[0]["first_other_opcode"], changed[0]["base_opcode"], changed[0]["new_opcode"]),
-                         (place + 1, first, "BRA"))
-        line = f"{len(letters)} instructions: {first} {words[first]} -> {int(words[first]) - 1}, BRA 1 -> 2; the first"
+        line = (f"{len(letters)} -> {len(letters)} instructions: {first} {words[first]} -> {int(words[first]) - 1}, BRA 1 -> 2; "
+                f"the first other opcode is {place + 1}: {first} -> BRA")
+        comparison = self.compare(FIRST, new, "--allow-diff", "sass")
+        self.assertEqual({cell["code"] for cell in comparison["cells"] if cell["sass_differs"]}, {line})
         said = self.cbank("compare", FIRST, new, "--allow-diff", "sass", "--markdown", "r.md", "--junit", "r.xml", "--all")
         self.assertIn(line, " ".join(said.stdout.split()))
         self.assertIn(line.replace(">", "&gt;"), read(self.path("r.md")))
@@ -317,65 +317,52 @@ class Reports(Case):
 class Batch(Case):
     """Lines of files and of numbers, judged as compare judges files."""
 
-    KEYS = ("verdict", "base_ns", "new_ns", "adjusted_p", "processes_to_settle")
-
-    def batch(self, *lines, status=0, options=()):
-        done = self.cbank("compare", "--batch", "-", *options, said="\n".join(map(json.dumps, lines)), status=status)
+    def batch(self, *lines, status=0):
+        done = self.cbank("compare", "--batch", "-", said="\n".join(map(json.dumps, lines)), status=status)
         return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
     def test_files_and_numbers_get_the_verdicts_of_compare(self):
         processes = [os.path.join(FOLDER, "processes", f"process-{i:02}.json") for i in range(1, 7)]
-        for base, new, options in (([FIRST], [SECOND], {}), (processes[:3], processes[3:], {"threshold": 0.2}),
-                                   ([FIRST], [self.plant(slower(1.008, "global"))], {"threshold": 0.5})):
-            flags = [f"--threshold={value}" for value in options.values()]
-            comparison = self.compare(",".join(base), ",".join(new), *flags, status=1 if "new.json" in new[0] else 0)
-            (files,), _ = self.batch({"id": ["a", 1], "base": base, "new": new, **options})
-            self.assertEqual((files["id"], files["status"], files["counts"]),
-                             (["a", 1], comparison["status"], comparison["counts"]))
-            for cell, found in zip(comparison["cells"], files["cells"], strict=True):
-                self.assertEqual((found["cell"], found["uuid"]), (cell["identity"], cell["uuid"]))
-                self.assertEqual([found[key] for key in self.KEYS], [cell[key] for key in self.KEYS])
-                self.assertEqual([found[key] for key in ("ratio", "ci_low", "ci_high", "p")],
-                                 [cell["ratio"][key] for key in ("value", "ci_low", "ci_high", "p")])
-        (numbers,), _ = self.batch({"threshold": 0.5, "cells": [self.numbers(cell) for cell in comparison["cells"]]})
-        for cell, found in zip(comparison["cells"], numbers["cells"], strict=True):
-            self.assertEqual((found["cell"], found["verdict"]), (cell["identity"], cell["verdict"]))
+        for base, new, threshold in (([FIRST], [SECOND], 1), (processes[:3], processes[3:], 0.2),
+                                     ([FIRST], [self.plant(slower(1.008, "global"))], 0.5)):
+            comparison = self.compare(",".join(base), ",".join(new), f"--threshold={threshold}", status=int("new.json" in new[0]))
+            (line,), _ = self.batch({"id": ["a", 1], "base": base, "new": new, "threshold": threshold})
+            self.assertEqual((line["id"], line["status"]), (["a", 1], comparison["status"]))
+            for side in ("base", "new"):
+                line["comparison"][side]["label"] = comparison[side]["label"]
+            self.assertEqual(line["comparison"], comparison)
+        # A narrow interval says less than the default deviation.
+        (line,), _ = self.batch({"threshold": 0.5, "cells": [{"cell": cell["identity"], "cold": cell["regime"] == "cold", **{
+            name: {"time_ns": [cell[f"{name}_ns"]], "ci_low": [cell[f"{name}_ns"]], "ci_high": [cell[f"{name}_ns"]],
+                   "doubtful": "unstable" in (cell["note"] or "")} for name in ("base", "new")}} for cell in comparison["cells"]]})
+        self.assertEqual([(cell["cell"], cell["verdict"]) for cell in line["cells"]],
+                         [(cell["identity"], cell["verdict"]) for cell in comparison["cells"]])
 
-    @staticmethod
-    def numbers(cell):
-        """The times of a compared cell with a narrow interval, which says less than the default deviation."""
-        side = {name: {"time_ns": [cell[f"{name}_ns"]], "ci_low": [cell[f"{name}_ns"]], "ci_high": [cell[f"{name}_ns"]],
-                       "doubtful": "unstable" in (cell["note"] or "")} for name in ("base", "new")}
-        return {"cell": cell["identity"], "cold": cell["regime"] == "cold", **side}
-
-    def test_one_cell_short(self):
+    def test_numbers(self):
         sure = {"ci_low": [999], "ci_high": [1001]}
-        lines, _ = self.batch(
-            {"id": 1, "base": {"time_ns": [1000], **sure}, "new": {"time_ns": [1050], **sure}},
-            {"base": {"time_ns": [1000], **sure}, "new": {"time_ns": [1050], **sure}, "threshold": 10},
-            {"base": {"time_ns": [1000], **sure}, "new": {"time_ns": [1050], **sure, "doubtful": True}},
-            {"base": {"time_ns": [1000]}, "new": {"time_ns": [1050]}},
-            {"base": {"time_ns": [1000, 1001, 999]}, "new": {"time_ns": [1050, 1051, 1049]}},
-            {"base": {"time_ns": [0]}, "new": {"time_ns": [1050]}},
-            {"base": {"time_ns": [1000], **sure, "clock_mhz": 1980}, "new": {"time_ns": [1005], **sure, "clock_mhz": 1970}},
-            {"base": {"time_ns": [1000], **sure}, "new": {"time_ns": [1050], **sure},
-             "deviation": {"value": 0.1, "degrees_of_freedom": 9}})
-        self.assertEqual([line["verdict"] for line in lines],
-                         ["regressed", "same", "inconclusive", "inconclusive", "regressed", "invalid", "same", "inconclusive"])
-        self.assertEqual((lines[0]["id"], lines[0]["ratio"], lines[3]["p"], "id" in lines[1]), (1, 1.05, None, False))
-        self.assertLess(lines[6]["ci_low"], 1.001)  # where the clock may explain it
+        base, slow, known = {"time_ns": [1000], **sure}, {"time_ns": [1050], **sure}, {"value": 0.1, "degrees_of_freedom": 9}
+        for base, new, keys, verdict in (
+                (base, slow, {}, "regressed"), (base, slow, {"threshold": 10}, "same"),
+                (base, {**slow, "doubtful": True}, {}, "inconclusive"), ({"time_ns": [1000]}, {"time_ns": [1050]}, {}, "inconclusive"),
+                ({"time_ns": [1000, 1001, 999]}, {"time_ns": [1050, 1051, 1049]}, {}, "regressed"),
+                ({"time_ns": [0]}, slow, {}, "invalid"), (base, slow, {"deviation": known}, "inconclusive")):
+            (line,), _ = self.batch({**keys, "cells": [{"base": base, "new": new, **keys}]})
+            self.assertEqual(line["cells"][0]["verdict"], verdict, line)
+        (line,), _ = self.batch({"cells": [{"base": {**base, "clock_mhz": 1980}, "new": {"time_ns": [1005], **sure, "clock_mhz": 1970}}]})
+        self.assertLess(line["cells"][0]["ratio"]["ci_low"], 1.001)  # the clock may explain it
 
     def test_what_is_malformed_is_named_by_its_line(self):
-        good = {"base": {"time_ns": [1000]}, "new": {"time_ns": [1000]}}
-        for bad in ({"base": 3}, {"base": {"time_ns": []}, "new": {}}, {"base": {"time_ns": ["x"]}, "new": {"time_ns": [1]}},
-                    {**good, "threshold": -1}, {**good, "deviation": {"value": 1}}, {"cells": [{}]}):
+        cell = {"base": {"time_ns": [1000]}, "new": {"time_ns": [1000]}}
+        good = {"cells": [cell]}
+        for bad in ({"base": 3}, {"cells": [{"base": {"time_ns": []}, "new": {}}]}, {"cells": [{"base": {"time_ns": ["x"]}}]},
+                    {**good, "threshold": -1}, {"cells": [{**cell, "deviation": {"value": 1}}]}, {"cells": [{}]}):
             with self.subTest(bad):
                 lines, said = self.batch(good, bad, good, status=2)
                 self.assertEqual(len(lines), 1)
                 self.assertRegex(said, "^cbank: error: standard input line 2: ")
         self.assertIn("line 1", self.cbank("compare", "--batch", "-", said='{"id": 1, "id"', status=2).stderr)
         lines, said = self.batch({"id": 1, "base": ["absent.json"], "new": [FIRST]}, good)
-        self.assertEqual((lines[0], lines[1]["verdict"]), ({"id": 1, "status": 2}, "inconclusive"))
+        self.assertEqual((lines[0], lines[1]["cells"][0]["verdict"]), ({"id": 1, "status": 2}, "inconclusive"))
         self.assertIn("absent.json", said)
 
 

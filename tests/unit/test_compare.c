@@ -352,12 +352,12 @@ TEST(test_each_gpu_is_compared_with_itself)
     }
     comparison = compared(sides, &defaults);
     assert_int_equal(comparison.gpu_count, 4);
-    assert_string_equal(gpu_identity(&comparison.gpus[0])->device.uuid, "GPU-2");
-    assert_int_equal(comparison.gpus[0].verdict, VERDICT_REGRESSED);
-    assert_int_equal(comparison.gpus[1].verdict, VERDICT_MISSING);
-    assert_int_equal(comparison.gpus[2].verdict, VERDICT_NEW);
-    assert_int_equal(comparison.gpus[3].verdict, VERDICT_SAME);
-    assert_int_equal(comparison.gpus[3].counts[VERDICT_SAME], 2);
+    assert_string_equal(gpu_identity(&comparison.gpus[2])->device.uuid, "GPU-2");
+    assert_int_equal(comparison.gpus[0].verdict, VERDICT_MISSING);
+    assert_int_equal(comparison.gpus[1].verdict, VERDICT_SAME);
+    assert_int_equal(comparison.gpus[2].verdict, VERDICT_REGRESSED);
+    assert_int_equal(comparison.gpus[3].verdict, VERDICT_NEW);
+    assert_int_equal(comparison.gpus[1].counts[VERDICT_SAME], 2);
     assert_true(comparison.cells[7].gpu->alone && !comparison.plans_differ && !comparison.boards_differ);
     assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
     comparison_close(&comparison);
