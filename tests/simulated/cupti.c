@@ -26,8 +26,9 @@ enum { CONFIG_BYTES = 256, AVAILABILITY_BYTES = 128, CONFIG_MARK = 0x5C, BASES_M
     {                                           \
         ENTER(name);                            \
         CHECK(type##_Params, parameters);       \
-        if (fails)                              \
-            return fails;                       \
+        const CUptiResult failure = (fails);    \
+        if (failure != CUPTI_SUCCESS)           \
+            return failure;                     \
         __VA_ARGS__;                            \
         return CUPTI_SUCCESS;                   \
     }
