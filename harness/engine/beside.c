@@ -17,14 +17,14 @@
 struct one {
     uint32_t device;
     char number[16];
-    char path[RESULT_PATH_BYTES]; /* of --json, where that is one file */
+    char path[RESULT_PATH_BYTES]; /* of --json, if it is one file */
     char **words; /* owned */
     struct child child;
     bool started;
     FILE *output, *messages; /* owned */
 };
 
-/* The command line as it was typed, and what makes it that of one device: what comes last counts. */
+/* The command line as typed, followed by the words for one device, which override earlier ones. */
 static bool make_words(struct one *one, const struct run_options *options, const struct invocation *invocation)
 {
     const char *more[] = {"--device", one->number,
@@ -72,7 +72,7 @@ static void copy(FILE *from, FILE *to)
     fflush(to);
 }
 
-/* Waits for the process of a device, and prints what it said. */
+/* Waits for the process of a device, and prints its output. */
 static enum status finish(struct one *one)
 {
     int code = 0;

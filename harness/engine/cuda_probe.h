@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Probes on a CUDA device. Includes no vendor header; a build without a toolkit has a stand-in. */
+ * Probes on a CUDA device. This header includes no vendor header; a build without a toolkit has a stand-in. */
 #ifndef CBANK_CUDA_PROBE_H
 #define CBANK_CUDA_PROBE_H
 
@@ -11,9 +11,9 @@
 
 struct cuda_probe;
 
-/* Opens the device; *info is what it is, *source asks it. The watchdog, of its calls, outlives it;
- * patience as in struct engine_options. STATUS_ENVIRONMENT, logged with the remedy, when it cannot.
- * On success the caller closes *out, after which *source is of no use. */
+/* Opens the device and describes it in *info; *source takes the requests. The watchdog guards the calls and must
+ * outlive the probe; patience as in struct engine_options. STATUS_ENVIRONMENT, logged with the remedy, on failure. On
+ * success the caller closes *out, and must not use *source after that. */
 enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double patience, struct cuda_probe **out,
                             struct device_info *info, struct probe_source *source);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What `cbank doctor` finds: a list that the engines add to. */
+ * The findings of `cbank doctor`: a list to which the engines add. */
 #ifndef CBANK_DOCTOR_H
 #define CBANK_DOCTOR_H
 
@@ -10,23 +10,23 @@ enum finding_grade { FINDING_OK, FINDING_WARNING, FINDING_PROBLEM };
 
 struct finding {
     enum finding_grade grade;
-    char subject[32];    /* what was looked at */
-    char detail[512];    /* what was seen */
-    char remedy[256];    /* how to mend it; "" when all is well */
+    char subject[32];    /* the thing that was checked */
+    char detail[512];    /* the observation */
+    char remedy[256];    /* how to fix it; "" if all is well */
 };
 
 struct diagnosis {
     struct finding *findings; /* owned */
     size_t count;
-    bool incomplete; /* memory ran out for a finding, and that was said */
+    bool incomplete; /* memory ran out for a finding, and this was logged */
 };
 
-/* Adds a finding. remedy is NULL when all is well. */
+/* Adds a finding. remedy is NULL if all is well. */
 __attribute__((format(printf, 5, 6))) void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade,
                                                          const char *subject, const char *remedy, const char *format,
                                                          ...);
 
-/* Adds a reason of the form "what is wrong; what to do". */
+/* Adds a reason of the form "problem; remedy". */
 void diagnosis_add_reason(struct diagnosis *diagnosis, enum finding_grade grade, const char *subject,
                           const char *reason);
 

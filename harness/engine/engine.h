@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Engines: what executes a plan. A table row of hooks; run.c calls them in the order below. */
+ * Engines execute a plan. An engine is a table row of hooks; run.c calls them in the order below. */
 #ifndef CBANK_ENGINE_H
 #define CBANK_ENGINE_H
 
@@ -11,40 +11,41 @@
 #include "status.h"
 #include "watchdog.h"
 
-/* A fault that a developer plants to see that it is caught. */
+/* A fault that a developer plants to check that it is caught. */
 struct fault {
     const char *name;
     const char *summary;
     bool output;  /* change one output element before it is checked */
     bool counter; /* add one to every exact counter that was read */
     bool memory;  /* let the allocation of the largest size fail */
-    bool address; /* read out of bounds while the second cell is timed, when others have settled */
+    bool address; /* read out of bounds while the second cell is timed, after others have settled */
     bool endless; /* run a kernel of ten minutes there */
 };
 
 extern const struct fault faults[];
 extern const size_t fault_count;
 
-/* What an engine needs to know of the command line. */
+/* The options that an engine needs. */
 struct engine_options {
     uint32_t device;                    /* ordinal, for engines with devices */
     const char *card;                   /* card file; NULL for the default */
     const struct counter_set *counters; /* not owned */
     uint64_t seed;
-    double max_noise;                   /* stop at this relative half width */
-    double sample_ns;                   /* a hot sample has launches for about this long */
+    double max_noise;                   /* relative half width at which sampling stops */
+    double sample_ns;                   /* approximate length of the launches of a hot sample */
     uint32_t samples_max;
     double seconds_max;                 /* for each cell */
-    struct watchdog *watchdog;          /* of calls that may not come back; NULL: none */
-    double patience;                    /* seconds that it gives them, beside those expected; 0: the engine says */
-    const struct fault *fault;          /* planted fault, NULL for none: developers only */
-    const struct path *slow_path;       /* planted slowdown: cells of this path, NULL for none, ... */
-    double slow_share;                  /* ... have this share of work added to their time */
+    struct watchdog *watchdog;          /* guards calls that may not come back; NULL: none */
+    double patience; /* seconds that it allows in addition to the expected time; 0: the engine's own
+                                         * value */
+    const struct fault *fault; /* planted fault, NULL for none: developers only */
+    const struct path *slow_path; /* planted slowdown: cells of this path, NULL for none, ... */
+    double slow_share; /* ... take longer by this share */
 };
 
-/* Called often, best while the device is busy, with what is done: phase, cells done of total. It saves the result now
- * and then, which holds then what was measured. Returns true when the user has asked to stop: the engine then returns
- * STATUS_OK soon and leaves the rest pending. */
+/* Called often, preferably while the device is busy, with the progress of a phase: cells done, of total. It saves the
+ * result now and then; the result must then hold everything measured. Returns true when the user has asked to stop: the
+ * engine then returns STATUS_OK soon and leaves the rest pending. */
 struct progress {
     bool (*step)(void *context, const char *phase, size_t done, size_t total);
     void *context;
@@ -56,7 +57,7 @@ struct engine_session;
 struct diagnosis; /* see doctor.h */
 
 /* A phase of a run. A cell that cannot go on becomes CELL_SKIPPED or CELL_FAILED with its reason; the status is not OK
- * only when nothing can go on. STATUS_FINDING: the device does not work any more, see engine_end_run. */
+ * only if nothing can go on. STATUS_FINDING: the device no longer works, see engine_end_run. */
 typedef enum status engine_phase(struct engine_session *session, struct result *result,
                                  const struct progress *progress);
 
@@ -65,36 +66,35 @@ struct engine {
     const char *summary;
     bool modelled; /* its times are predictions */
 
-    /* Number of devices; 0 when there is none or the engine cannot run here, with *reason saying why and
-     * what to do (static text). */
+    /* Number of devices. 0 if there is none or the engine cannot run here; then *reason is a static text with the
+     * reason and the remedy. */
     uint32_t (*device_count)(const char **reason);
 
-    /* Fills *out for one device; card is the file of --card, NULL for the built-in one, for engines without
-     * devices. */
+    /* Describes one device in *out. `card` is the file of --card, for engines without devices; NULL for the built-in
+     * one. */
     enum status (*describe)(uint32_t device, const char *card, struct device_info *out);
 
-    /* Opens the device that result->device describes; on success *out is the caller's, to close. */
+    /* Opens the device that result->device describes. On success the caller closes *out. */
     enum status (*open)(const struct engine_options *options, struct result *result, struct engine_session **out);
 
-    /* Each acts on the cells of the result that are pending and lack what it gives, in this order; any may
-     * be NULL. */
+    /* Each handles the pending cells of the result that lack its part, in this order. Any may be NULL. */
     engine_phase *prepare, *verify, *time, *set_up_counting, *count;
 
-    /* Notes in the result what became of the device: after a phase, however that ended, and before what there is is
-     * saved. NULL: nothing to note. */
+    /* Records the state of the device in the result. It is called after every phase, even a failed one, before the
+     * result is saved. NULL: nothing to record. */
     void (*observe)(struct engine_session *session, struct result *result);
 
-    /* Called by another thread when a call of a phase does not come back: does engine_end_run, and touches no device.
-     * NULL: no call of it waits for a device. */
+    /* Called by another thread when a call of a phase does not come back. It does what engine_end_run does, and touches
+     * no device. NULL: no call of the engine waits for a device. */
     enum status (*stuck)(struct engine_session *session, const char *reason);
 
     void (*close)(struct engine_session *session); /* accepts NULL */
 
-    /* Visits every chip whose counters the engine can name; returns false, with the reason, when it cannot say, and with
-     * ENOMEM in errno when memory ran out. NULL: none. */
+    /* Visits every chip whose counters the engine can name. On failure returns false, with the reason, and with ENOMEM
+     * in errno when out of memory. NULL: none. */
     bool (*chips)(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES]);
 
-    /* Adds what this machine can and cannot do for the engine. NULL: nothing to say. */
+    /* Adds the abilities and problems of this machine for the engine. NULL: nothing to add. */
     void (*diagnose)(struct diagnosis *diagnosis);
 };
 
@@ -107,26 +107,27 @@ struct engine_row {
     const struct engine *engine;
 };
 
-/* In the order of preference: the first with a device is what `auto` means. */
+/* In the order of preference: `auto` means the first with a device. */
 extern const struct engine_row engine_rows[];
 extern const size_t engine_count;
 
-/* -- what engines share -------------------------------------------------------------------------------- */
+/* -- shared by engines --------------------------------------------------------------------------------- */
 
-/* Says that a cell cannot go on, and why. */
+/* Ends a cell that cannot go on, with the reason. */
 __attribute__((format(printf, 3, 4))) void engine_end_cell(struct cell_result *cell, enum cell_status status,
                                                            const char *format, ...);
 
-/* Ends the run since the device does not work any more: the result says why, and which cell caused it, which fails.
- * NULL: one of `suspects` cells, or none. Returns STATUS_FINDING. */
+/* Ends the run because the device no longer works. The result gets the reason, and the cell that caused it fails. NULL:
+ * one of `suspects` cells caused it, or none. Returns STATUS_FINDING. */
 enum status engine_end_run(struct result *result, struct cell_result *culprit, size_t suspects, const char *reason);
 
-/* Gives a cell its counters, none of them read yet: one value for each of the set, with this status and reason, which
- * outlives the result, and with what is expected of exact ones. STATUS_ENVIRONMENT, logged, when out of memory. */
+/* Allocates the counters of a cell, one for each of the set, with this status and reason and with the expected values
+ * of exact counters. None of them is read yet. `reason` must outlive the result. STATUS_ENVIRONMENT, logged, when out
+ * of memory. */
 enum status engine_open_counters(struct cell_result *cell, const struct engine_options *options,
                                  const struct expectation *expectation, enum counter_status status, const char *reason);
 
-/* Marks the cell where an exact counter is not what is expected; a planted fault comes first. */
+/* Marks the cell if an exact counter differs from its expected value. Applies a planted fault first. */
 void engine_settle_counters(struct cell_result *cell, const struct fault *fault);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The model engine: exact counts by walking the pattern over the grid, everything else predicted from a
- * card. Needs no GPU. */
+ * The model engine: counts exactly by evaluating the pattern over the grid, and predicts everything else from a card.
+ * It needs no GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,8 +68,9 @@ static enum status model_open(const struct engine_options *options, struct resul
     }
     if (card_unknown(&session->card)) {
         card_keys_text(card_unknown(&session->card), unknown);
-        log_warning("the card of %s does not know %s: counts are exact, and a time is given where it needs none of them",
-                    session->card.name, unknown);
+        log_warning(
+            "the card of %s does not know %s: counts are exact, and a time is given where it needs none of them",
+            session->card.name, unknown);
     }
     *out = session;
     return STATUS_OK;
@@ -80,7 +81,7 @@ static enum status model_open(const struct engine_options *options, struct resul
 static const char reason_no_code[] = "the model cannot say it without the kernel's code";
 static const char reason_measured[] = "only a GPU can say it";
 
-/* Exact counters have the value that is expected of them; the others have none. */
+/* Exact counters get their expected value; the others get none. */
 static enum status set_counters(const struct engine_session *session, struct cell_result *cell,
                                 const struct expectation *expectation)
 {
@@ -100,7 +101,7 @@ static enum status set_counters(const struct engine_session *session, struct cel
 
 /* -- cells -------------------------------------------------------------------------------------------- */
 
-/* The kernel that would run on the card's chip; its counts in *sass. *counted false when they are not known. */
+/* The kernel that would run on the card's chip; its counts go to *sass. *counted is false if they are not known. */
 static enum status read_kernel(const struct engine_session *session, struct cell_result *cell, struct sass_counts *sass,
                                bool *counted)
 {
@@ -120,7 +121,7 @@ static enum status read_kernel(const struct engine_session *session, struct cell
     return cell_kernel_set(&cell->kernel, &kernel, image.name, image.name_bytes);
 }
 
-/* A prediction has no samples. Its interval is that of the model. */
+/* A prediction has no samples. Its interval is the one of the model. */
 static void set_time(struct cell_time *time, const struct time_range *ns, double sm_clock_mhz)
 {
     free(time->samples_ns);

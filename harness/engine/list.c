@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What `cbank list` can print: a table of lists, each of which gives its rows as JSON objects. People get the
- * same objects as a grid. */
+ * The lists of `cbank list`: each one gives its rows as JSON objects. The printed grid comes from the same objects. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "source.h"
 #include "text.h"
 
-/* Most keys of a list. */
+/* Largest number of keys in a list. */
 enum { COLUMNS_MAX = 16 };
 
 /* -- kinds of fields ----------------------------------------------------------------------------------- */
@@ -61,7 +60,8 @@ static void write_flag(cJSON *row, const struct field *field, const void *base)
     json_add(row, field->key, cJSON_CreateBool(*(const int *)member_of(field, base)));
 }
 
-/* const char *: the items of a comma-separated list; as they are, and so numbers, where the field is `of` something. */
+/* const char *: the items of a comma-separated list. They are written as they are, so numbers stay numbers, if the
+ * field has `of`. */
 static void write_items(cJSON *row, const struct field *field, const void *base)
 {
     cJSON *array = json_add(row, field->key, cJSON_CreateArray());
@@ -120,7 +120,7 @@ static void write_values(cJSON *row, const struct field *field, const void *base
     json_add_text(row, field->key, multiple == 0 ? "powers of two" : multiple == 1 ? "whole numbers" : values);
 }
 
-/* The most of an element that one of the path's instructions loads. */
+/* The largest part of an element that one of the path's instructions loads. */
 static void write_widest(cJSON *row, const struct field *field, const void *base)
 {
     json_add_integer(row, field->key, image_widest(base));
@@ -208,7 +208,7 @@ static const struct field counter_fields[] = {
 };
 /* clang-format on */
 
-/* -- what is not a table of the program ---------------------------------------------------------------- */
+/* -- lists that are not tables of the program ---------------------------------------------------------- */
 
 static enum status list_engines(cJSON *array)
 {
@@ -217,7 +217,7 @@ static enum status list_engines(cJSON *array)
     return STATUS_OK;
 }
 
-/* A device that cannot be described has said why: a list that lacks one is not printed. */
+/* A device that cannot be described has logged the reason; an incomplete list is not printed. */
 static enum status list_devices(cJSON *array)
 {
     enum status worst = STATUS_OK;
@@ -264,7 +264,7 @@ static void list_chip(void *context, const struct chip_counters *chip)
     json_add_text(row, "reason", chip->reason);
 }
 
-/* What names of metrics about constants, LDC and uniform loads have in them. */
+/* Words in the names of metrics about constants, LDC and uniform loads. */
 static const char *const constant_words[] = {"idc__",        "_idc",       "imc",      "gcc__", "_ldc",
                                              "pipe_uniform", "op_uniform", "constant", "dcc"};
 
@@ -363,7 +363,7 @@ static enum status list_images(cJSON *array)
 struct list {
     const char *name;
     const char *title;
-    size_t beside; /* keys that stand beside the name where not all do; the others go below it */
+    size_t beside; /* number of keys printed next to the name if not all fit; the others go below it */
     enum status (*fill)(cJSON *array); /* NULL: the list is a table of the program, with the fields */
     struct table table;
     struct fields fields;
@@ -414,7 +414,7 @@ struct list_options {
     struct look_options look;
 };
 
-/* What people read of a member of an object, which the row points to. */
+/* The printed text of an object's member; the row points to the object. */
 static void show_member(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const cJSON *value = json_get(*(const cJSON *const *)row, column->key), *item;
@@ -429,7 +429,7 @@ static void show_member(const struct grid_column *column, const void *row, struc
     }
 }
 
-/* Prints the objects of an array as a grid, whose columns are the keys of the first. */
+/* Prints the objects of an array as a grid. Its columns are the keys of the first object. */
 static enum status print_grid(const struct list *list, const cJSON *array, const struct list_options *options)
 {
     const size_t count = (size_t)cJSON_GetArraySize(array);

@@ -7,7 +7,7 @@
 #include "log.h"
 #include "source.h"
 
-/* The axes of one workload: what the command line names, or else what the workload's row does. */
+/* The axes of one workload: from the command line, else from the workload's row. */
 struct axes {
     const struct plan_options *options;
     const struct workload *workload;
@@ -26,7 +26,7 @@ static enum status axes_open(const struct plan_options *options, const struct wo
     static const struct option_row numbers = {.name = "plan", .high = (double)CELL_ELEMENTS_MAX};
     enum status status = STATUS_OK;
 
-    /* Who names a file alone wants no source beside it. */
+    /* If only a file is named, sources are not wanted. */
     if (!loaded || !options->indices_path)
         status = table_select(loaded ? &data : &formulas, workload->patterns, &out->own_patterns);
     if (status == STATUS_OK)
@@ -54,8 +54,8 @@ static enum status plan_add(struct plan *plan, const struct cell *cell)
     return STATUS_OK;
 }
 
-/* Adds all parameters and paths of a cell that has the other axes, the last parameter turning fastest. A file determines
- * itself how many loads there are. */
+/* Adds all parameters and paths for the other axes of a cell; the last parameter varies fastest. A file determines the
+ * number of loads itself. */
 static enum status add_paths(const struct plan_options *options, struct cell cell, struct plan *plan)
 {
     const uint32_t takes = cell_takes(cell.workload, cell.pattern) & ~(cell.trace ? PARAMETER_BIT(loads) : 0);
@@ -84,7 +84,7 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
     return STATUS_OK;
 }
 
-/* All cells of the axes; `like` has what they share beside those. */
+/* Adds all cells of the axes; `like` has the members that they share. */
 static enum status add_cells(const struct axes *axes, struct cell like, struct plan *plan)
 {
     const struct selection *regimes_asked = &axes->options->regimes;
@@ -105,7 +105,7 @@ static enum status add_cells(const struct axes *axes, struct cell like, struct p
     return status;
 }
 
-/* The cells of a file: elements and loads are its own. */
+/* Adds the cells of a file, which determines elements and loads. */
 static enum status add_file(struct axes axes, const struct index_array *file, struct plan *plan)
 {
     const void *rows[] = {&sources[SOURCE_file]};
@@ -119,7 +119,7 @@ static enum status add_file(struct axes axes, const struct index_array *file, st
     return add_cells(&axes, like, plan);
 }
 
-/* The file of --indices has a shape that a cell can have, and that --elements, where they are given, say too. */
+/* Opens the file of --indices. A cell must be able to have its shape, and --elements, if given, must agree with it. */
 static enum status open_file(const struct plan_options *options, struct index_list *indices,
                              const struct index_array **out)
 {

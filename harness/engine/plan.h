@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The plan: the ordered list of cells that a command line asks for. */
+ * The plan: the ordered list of cells that a command line selects. */
 #ifndef CBANK_PLAN_H
 #define CBANK_PLAN_H
 
@@ -15,11 +15,11 @@ struct plan {
     size_t count;
 };
 
-/* Every combination of the options' axes: workload, then elements, block size, regime, pattern (or source), the parameters
- * that the cell takes, path. Where the options name no patterns, sources, elements or block sizes, each workload has those
- * of its row. A file of indices is mapped into the list, and its cells follow those of sources. STATUS_USAGE, logged, for
- * a file that is none or does not fit, and for options that no workload takes; STATUS_ENVIRONMENT when out of memory. On
- * success the caller closes *out. */
+/* Makes every combination of the options' axes, in this order: workload, elements, block size, cache state, pattern (or
+ * source), the parameters that the cell takes, path. Where the options name no patterns, sources, elements or block
+ * sizes, each workload has those of its row. A file of indices is mapped into the list, and its cells follow those of
+ * sources. STATUS_USAGE, logged, for a bad file and for options that no workload takes; STATUS_ENVIRONMENT when out of
+ * memory. On success the caller closes *out. */
 enum status plan_open(const struct plan_options *options, struct index_list *indices, struct plan *out);
 
 /* Releases; accepts a zeroed struct. */

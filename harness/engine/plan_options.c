@@ -223,7 +223,7 @@ bool plan_options_given(const struct plan_options *options)
     return given;
 }
 
-/* Whether some table is larger than those of patterns. */
+/* Whether a table is larger than those of patterns. */
 static bool names_large(const struct integers *bytes)
 {
     for (size_t i = 0; i < bytes->count; i++)
@@ -255,7 +255,7 @@ enum status plan_options_check(const struct plan_options *options)
     return STATUS_OK;
 }
 
-/* The first of rows that takes a parameter; NULL: none does. */
+/* The first of `count` rows that takes a parameter; NULL if none does. */
 static const char *who_takes(const struct pattern *rows, size_t count, size_t parameter)
 {
     const char *name = NULL;
@@ -265,7 +265,7 @@ static const char *who_takes(const struct pattern *rows, size_t count, size_t pa
     return name;
 }
 
-/* A cell of no row takes it: says which would. */
+/* Refuses a parameter that no cell takes, and names a row that would. */
 static enum status refuse_parameter(size_t parameter)
 {
     const char *source = who_takes(sources, source_made_count, parameter);
@@ -289,7 +289,7 @@ enum status plan_options_check_named(const struct plan_options *options, const s
     enum status status = STATUS_OK;
     uint32_t taken = 0;
 
-    /* A file says itself how many loads there are. */
+    /* A file determines the number of loads itself. */
     for (size_t i = 0; i < count; i++)
         taken |= cell_takes(cells[i].workload, cells[i].pattern) & ~(cells[i].trace ? PARAMETER_BIT(loads) : 0);
     for (size_t i = 0; status == STATUS_OK && i < parameter_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The options that say which cells are measured and how: of run, and of whatever runs it. */
+ * The options that select cells and the way of measuring them, for run and for every command that calls it. */
 #ifndef CBANK_PLAN_OPTIONS_H
 #define CBANK_PLAN_OPTIONS_H
 
@@ -11,16 +11,17 @@
 #include "option.h"
 #include "parameter.h"
 
-/* Which cells. */
+/* Selection of cells. */
 struct plan_options {
-    const struct preset *sweep;                           /* NULL: none; its values are in the others */
+    const struct preset *sweep; /* NULL: none; its values are already in the other members */
     struct selection workloads, paths, patterns, regimes; /* rows of these tables; no patterns: each workload's own */
-    struct selection sources;                             /* of workloads that read indices; none: their own */
-    const char *indices_path;                             /* a file of indices beside them; NULL: none */
-    struct integers elements, block_sizes;                /* none: each workload's own */
-    struct integers parameters[PARAMETER_COUNT];          /* by enum parameter_index */
-    bool named[PARAMETER_COUNT];                          /* of these, which stood on the line */
-    bool given;                                           /* one of the others did */
+    struct selection sources; /* for workloads that read indices; none: the workload's
+                                                           * own */
+    const char *indices_path; /* a file of indices in addition; NULL: none */
+    struct integers elements, block_sizes; /* none: each workload's own */
+    struct integers parameters[PARAMETER_COUNT]; /* by enum parameter_index */
+    bool named[PARAMETER_COUNT]; /* those of them that were given */
+    bool given; /* one of the others was given */
 };
 
 /* --counters */
@@ -35,13 +36,13 @@ struct slow_option {
     double percent;
 };
 
-/* How they are measured. */
+/* The way of measuring. */
 struct measure_options {
     const struct engine_row *engine; /* NULL: auto */
     struct integers devices;
     struct counters_option counters;
     double max_noise_percent;
-    double sample_us; /* a hot sample is about this long */
+    double sample_us; /* approximate length of a hot sample */
     uint64_t samples_max;
     double seconds_max; /* for each cell */
     uint64_t seed;
@@ -49,11 +50,11 @@ struct measure_options {
     const char *card_path; /* NULL: the built-in card */
     const struct fault *fault;
     struct slow_option slow;
-    bool anonymous; /* the result does not say where it was measured */
-    bool given; /* one of these, but for the card, stood on the line */
+    bool anonymous; /* the result does not tell where it was measured */
+    bool given; /* one of these except the card was given */
 };
 
-/* Plans by a name: surfaces of 1,000 cells or fewer each. */
+/* Plans with a name, each of at most 1,000 cells. */
 extern const struct preset sweeps[];
 extern const size_t sweep_count;
 
@@ -62,19 +63,18 @@ enum { PLAN_OPTION_COUNT = 9 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 12 };
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];
 
-/* Whether workloads take what the options name for those of their kind: patterns, or sources, a file of indices and large
- * tables. STATUS_USAGE, logged, where it would be passed over. */
+/* Checks that workloads take the options for workloads of their kind: patterns, or sources, a file of indices and large
+ * tables. STATUS_USAGE, logged, if one would be ignored. */
 enum status plan_options_check(const struct plan_options *options);
 
-/* Whether each parameter that stood on the line is taken by one of the cells. STATUS_USAGE, logged, where it would be passed
- * over. */
+/* Checks that at least one cell takes each parameter that was given. STATUS_USAGE, logged, if one would be ignored. */
 enum status plan_options_check_named(const struct plan_options *options, const struct cell *cells, size_t count);
 
-/* Whether one of the options stood on the line. */
+/* Whether one of the options was given. */
 bool plan_options_given(const struct plan_options *options);
 
-/* Sets what no option says, for commands that take none of these. STATUS_ENVIRONMENT when out of memory. On success the
- * caller closes. */
+/* Sets the defaults, for commands that do not have these options. STATUS_ENVIRONMENT when out of memory. On success the
+ * caller closes *out. */
 enum status measure_options_open(struct measure_options *out);
 
 /* Releases; accepts a zeroed struct. */

@@ -7,13 +7,13 @@
 
 #include "parallel.h"
 
-/* A comparison, made in parts. */
+/* A comparison, split into parts. */
 struct checking {
     const struct problem problem;
     const struct workload_data *data;
-    const uint32_t *like; /* an output that it is compared with first; NULL: none */
-    uint32_t *kept; /* where what was compared is kept; NULL: nowhere */
-    pthread_mutex_t lock; /* of what follows */
+    const uint32_t *like; /* an output to compare with first; NULL: none */
+    uint32_t *kept; /* receives the compared output; NULL: it is not kept */
+    pthread_mutex_t lock; /* protects the next members */
     bool equal;
     struct mismatch *first;
 };
@@ -52,14 +52,14 @@ bool reference_check(struct reference *reference, const struct cell *cell, const
     } else {
         struct cell like = reference->cell ? *reference->cell : (struct cell){0};
 
-        /* A cell that differs by the path or the cache state alone writes the same, from the same table. */
+        /* A cell that differs only by the path or the cache state writes the same, from the same table. */
         like.regime = cell->regime;
         if (reference->cell && reference->values == data->values && like.indices == cell->indices &&
             cell_order_before(&like, cell, AXIS_PATH) == 0)
             checking.like = reference->output;
     }
     if (!refilled && !checking.like) {
-        /* Its output takes the place of the one that is there; without memory, it is not kept. */
+        /* Its output replaces the kept one. Without memory it is not kept. */
         reference->cell = NULL;
         if (reference->room < cell->elements) {
             free(reference->output);

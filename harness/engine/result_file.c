@@ -15,8 +15,8 @@
 
 enum { NAME_BYTES = 216 };
 
-/* "cbank-ENGINE-NAME-HOST-DEVICE-20260131T120000.123Z", without characters that a shell or a file system minds. The
- * device of its host is the first digits of its UUID, or its number where it has none. */
+/* Makes up "cbank-ENGINE-NAME-HOST-DEVICE-20260131T120000.123Z", without characters that trouble a shell or a file
+ * system. DEVICE is the first digits of the UUID, or the device's number if it has none. */
 static void make_up_name(const struct result *result, uint32_t ordinal, char name[NAME_BYTES])
 {
     const char *host = result->host.name, *dash = strchr(result->device.uuid, '-');
@@ -50,8 +50,8 @@ static enum status cannot_write(const char *path, int error)
                      strerror(error));
 }
 
-/* Makes up a name that no file has and no other process takes, and writes the result there, with nothing measured yet:
- * this takes the name, and a reader of the file finds an interrupted run. */
+/* Makes up a name that no file has and that no other process takes, and writes an empty result there. This reserves the
+ * name, and a reader of the file finds an interrupted run. */
 static enum status reserve(struct result_file *file, const char *folder, const struct result *result, uint32_t ordinal,
                            char path[RESULT_PATH_BYTES])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Where the result of a run goes. */
+ * The output file of a run. */
 #ifndef CBANK_RESULT_FILE_H
 #define CBANK_RESULT_FILE_H
 
@@ -12,25 +12,25 @@
 
 enum { RESULT_PATH_BYTES = 4096 };
 
-/* Where the result of one device goes, which no other process writes meanwhile. Zeroed: nowhere. */
+/* The file of one device's result, which no other process writes meanwhile. Zeroed: none. */
 struct result_file {
-    struct file_lock lock; /* who resumes a result in place takes it before reading that */
-    bool reserved;         /* its name is made up, and it was there before anything was measured */
+    struct file_lock lock; /* a process that resumes a result in place takes the lock before reading the result */
+    bool reserved;         /* the name is made up, and the file was created before anything was measured */
 };
 
-/* The name that one of several devices' results has where the user named a file; "" where a name is made up, or goes to
- * stdout. */
+/* Writes the name of the result of one of several devices, for a file that the user named. It is "" if a name will be
+ * made up, or if the result goes to stdout. */
 void result_file_name(const char *given, uint32_t device, char path[RESULT_PATH_BYTES]);
 
-/* Finds the path of the result, and out before measuring that it could not be written: STATUS_USAGE, logged. `given` is
- * the file or folder that the user named, or "-"; NULL: the current folder. In a folder, which is made, a name is made
- * up that no file has, and an incomplete result is written at once. A file that another process is writing is refused.
- * `several`: it is one of several devices, whose number goes into the name of a given file. */
+/* Finds the path of the result, and checks before measuring that it can be written. STATUS_USAGE, logged, if it cannot.
+ * `given` is the file or folder that the user named, or "-"; NULL: the current folder. A folder is created if needed.
+ * In it a new name is made up, and an incomplete result is written at once. A file that another process is writing is
+ * refused. `several`: there are several devices, and the device's number goes into the name of a given file. */
 enum status result_file_open(struct result_file *file, const char *given, const struct result *result, uint32_t device,
                              bool several, char path[RESULT_PATH_BYTES]);
 
-/* Lets other processes write it. A name that was reserved in vain, by a run that failed before it measured anything, is
- * given back. Accepts a zeroed struct. */
+/* Lets other processes write the file. A reserved file is removed if the run failed before it measured anything.
+ * Accepts a zeroed struct. */
 void result_file_close(struct result_file *file, const char *path, const struct result *result, bool failed);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The way of the data: options -> plan -> engine (prepare, verify, time, set up counting, count) -> result -> JSON -> table. */
+ * The data flow: options -> plan -> engine (prepare, verify, time, set up counting, count) -> result -> JSON ->
+ * table. */
 #include "run.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 #include "log.h"
 #include "result_indices.h"
 
-/* Between two times that the result is written: seconds, and how often longer than the writing took. */
+/* Least time between two saves: seconds, and a multiple of the time that saving takes. */
 static const double save_seconds = 0.5, save_pause = 4;
 
 /* -- saving -------------------------------------------------------------------------------------------- */
@@ -27,7 +28,7 @@ static enum status save(struct run *run)
     return status;
 }
 
-/* Saves what there is before all is measured; what stands in the way is said once. */
+/* Saves the result before everything is measured. A failure is logged once. */
 static void checkpoint(struct run *run)
 {
     if (run->unsaved || run->cannot_save || strcmp(run->path, "-") == 0 || save(run) == STATUS_OK)
@@ -63,7 +64,7 @@ static const char *resumed_file(const struct run *run)
     return strcmp(run->path, "-") == 0 ? "FILE" : run->path;
 }
 
-/* Logs which cells failed, and how to try them again. False when none did. */
+/* Logs the failed cells, and how to repeat them. False if none failed. */
 static bool report_failed(const struct run *run)
 {
     const struct cell_result *first = NULL;
@@ -81,9 +82,9 @@ static bool report_failed(const struct run *run)
     return true;
 }
 
-/* Prints the table of a run that has ended, as far as there is one, and logs the rest: why counters were not read, where
- * the result is, which cells failed, how to resume. `written`: how writing the result ended. Returns `written`, or worse
- * where the table could not be printed. */
+/* Prints the table of a run that has ended, as far as there is one. Logs why counters were not read, where the result
+ * is, which cells failed, and how to resume. `written` is the outcome of writing the result. Returns `written`, or
+ * worse if the table could not be printed. */
 static enum status report(const struct run *run, enum status written, enum status verdict)
 {
     const struct result *result = &run->result;
@@ -119,7 +120,7 @@ static enum status report(const struct run *run, enum status written, enum statu
     return status_worse(status, written);
 }
 
-/* Cells that went through every phase are done. */
+/* Writes and prints the available part of a run whose session is or was open. Returns the exit code. */
 static void settle_cells(struct result *result, bool counters_asked)
 {
     result->complete = !result->end.given;
@@ -157,7 +158,7 @@ static enum status run_end(struct run *run)
 
 /* -- calls that do not come back ------------------------------------------------------------------------ */
 
-/* Ends the process from another thread when a call does not come back, with everything that was measured. */
+/* Ends the process from another thread if a call does not come back. Everything measured is saved. */
 static void end_now(void *context, const char *call, double seconds)
 {
     struct run *run = ((struct run_watch *)context)->run;
@@ -194,7 +195,7 @@ void run_watch_close(struct run_watch *watch)
 
 static void watch_devices(struct run_watch *watch)
 {
-    static const double slow_seconds = 120; /* a driver that no one has used since it was loaded */
+    static const double slow_seconds = 120; /* a driver that nobody has used since it was loaded */
 
     watch_begin(&watch->watchdog, "asking for GPUs", watch->patience > 0 ? watch->patience : slow_seconds);
 }
@@ -234,7 +235,7 @@ static void phase_add(struct result *result, const char *name, double start)
         result->phases[result->phase_count++] = (struct phase_time){name, seconds};
 }
 
-/* Goes through the phases of the engine. */
+/* Calls the phases of the engine. */
 static enum status run_phases(struct run *run)
 {
     const struct engine *engine = run->engine;
@@ -260,7 +261,7 @@ static enum status run_phases(struct run *run)
             engine->observe(run->session, &run->result);
         phase_add(&run->result, phases[i].name, start);
         run->measuring = run->measuring || status == STATUS_OK || status == STATUS_FINDING;
-        /* What follows may not come back. */
+        /* The following calls may not come back. */
         if (run->measuring && ((phases[i].hook == engine->time && engine->count) || status != STATUS_OK))
             checkpoint(run);
     }

@@ -22,20 +22,20 @@ struct run_options {
     bool retry_failed, strict, quiet, in_turn;
 };
 
-/* Ends the command when a call of an engine does not come back, with everything that was measured. */
+/* Ends the command if a call of an engine does not come back. Everything measured is saved. */
 struct run_watch {
     struct watchdog watchdog;
     double patience; /* of --patience; 0: not given */
-    struct run *run; /* the one that measures now; NULL: none */
+    struct run *run; /* the run that is measuring; NULL: none */
 };
 
-/* Begins to watch; the struct stays where it is until run_watch_close. */
+/* Starts watching. The struct must not move until run_watch_close. */
 void run_watch_open(struct run_watch *watch, double patience);
 void run_watch_close(struct run_watch *watch);
 
 /* The progress line on a terminal. */
 struct progress_line {
-    bool live;          /* stderr is a terminal and wants the line */
+    bool live;          /* stderr is a terminal, and the line is wanted */
     const char *phase;  /* of the last call */
     double phase_start; /* seconds */
     double last;        /* seconds: when it was last printed */
@@ -47,32 +47,33 @@ struct run {
     const struct engine *engine;
     const struct counter_set *counters;
     uint32_t device;
-    double start; /* seconds: when the command began, or the device before was done */
+    double start; /* seconds: the time at which the command started or the previous device was done */
     struct result result;
     char path[RESULT_PATH_BYTES];
     struct result_file file;
     struct progress_line line;
     struct run_watch *watch;        /* not owned */
     struct index_list *indices;     /* that cells read; not owned */
-    struct engine_session *session; /* NULL until it is open */
-    bool measuring;                 /* the engine was ready: there is a result to write */
-    double save_at;                 /* seconds: when the result is written next */
-    bool cannot_save;               /* writing failed once: the end tries again */
-    bool unsaved;                   /* the result is the caller's, and is not written */
+    struct engine_session *session; /* NULL until opened */
+    bool measuring;                 /* the engine was ready, so there is a result to write */
+    double save_at;                 /* seconds: the time of the next save */
+    bool cannot_save;               /* a save has failed; the end tries again */
+    bool unsaved;                   /* the caller owns the result, which is not written */
 };
 
-/* Measures, writes and prints. The result, which has its cells, the path and the device are the caller's. `several`: it
- * is one of several devices. */
+/* Measures, writes and prints. The caller owns the result (which has its cells), the path and the device. `several`:
+ * there are several devices. */
 enum status run_device(struct run *run, bool several);
 
-/* Measures. What there is stays in run->result, where cells that were measured are CELL_OK: nothing is written or printed. */
+/* Measures. Nothing is written or printed: everything stays in run->result, where measured cells are CELL_OK. */
 enum status run_unsaved(struct run *run);
 
-/* Asks an engine how many devices there are, or describes one of them, watched. */
+/* Asks an engine for the number of devices, or for the description of one, with a watchdog. */
 uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason);
 enum status run_describe(const struct run *run, uint32_t device, struct device_info *out);
 
-/* A result of the plan in run->result, with nothing measured yet, of the run's engine and device; the caller closes it. */
+/* Opens run->result with the plan's cells, none of them measured, for the run's engine and device. The caller closes
+ * it. */
 enum status run_open_result(struct run *run, const struct plan *plan, const struct invocation *invocation);
 
 #endif

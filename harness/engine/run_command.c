@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The command run: its options, new runs, and those that --resume continues. */
+ * The command run: its options, new runs, and runs that --resume continues. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +42,8 @@ static const struct option_group groups[] = {
 
 /* -- new runs ----------------------------------------------------------------------------------------- */
 
-/* The engine that was named, or the first that has a device. Who asked for none hears that nothing is measured, --quiet
- * or not. */
+/* The named engine, or the first that has a device. If the user named none and there is no device, a message says that
+ * nothing is measured, even with --quiet. */
 static enum status choose_engine(const struct engine_row *named, struct run_watch *watch, const struct engine **out,
                                  uint32_t *devices)
 {
@@ -66,11 +66,11 @@ static enum status choose_engine(const struct engine_row *named, struct run_watc
     return log_error(STATUS_ENVIRONMENT, "no engine can run here: %s", reason);
 }
 
-/* Batch systems say in the environment of a job which it is; Slurm also what it calls the node. */
+/* Batch systems put the job's number into the environment; Slurm also puts the node's name there. */
 static const char *const job_variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
 static const char *const node_variable = "SLURMD_NODENAME";
 
-/* Where this run takes place. The board's slot is its PCI address. */
+/* Describes the host of this run. The board's slot is its PCI address. */
 static void find_host(struct host *host, const struct device_info *device)
 {
     const char *job = NULL, *node = getenv(node_variable);
@@ -208,14 +208,14 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
     struct run run = {
         .options = options, .counters = &counters, .watch = watch, .indices = &indices, .start = clock_seconds()};
     enum status status;
-    size_t failed = 0; /* and stay so */
+    size_t failed = 0; /* failed cells that stay so */
 
     if (plan_options_given(&options->plan) || options->measure.given || options->measure.seed_given)
         return log_error(STATUS_USAGE,
                          "--resume takes its plan from %s; leave out the options that choose cells or "
                          "how to measure them",
                          options->resume_path);
-    /* Before it is read: another process that resumes it may be about to end. */
+    /* Lock first: another process that resumes the file may be about to end. */
     status = options->json_path ? STATUS_OK : file_lock_take(options->resume_path, &run.file.lock);
     if (status == STATUS_OK)
         status = result_read(options->resume_path, &run.result);
@@ -223,7 +223,7 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
         file_lock_release(&run.file.lock);
         return status;
     }
-    /* Cells that failed are pending again where the user or the end of that run wants it. */
+    /* Failed cells become pending again if the user asks for it, or if the end of that run requires it. */
     for (size_t i = 0; i < run.result.cell_count; i++) {
         struct cell_result *cell = &run.result.cells[i];
 

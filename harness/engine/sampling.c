@@ -27,7 +27,7 @@ size_t timing_group_left(const struct result *result, const bool *grouped)
     return left;
 }
 
-/* Finds the cells of cell i's line that want a group, `max` at most. Returns how many. */
+/* Finds the cells of cell i's line that still need a group, `max` at most. Returns their number. */
 static size_t find_line(const struct result *result, const bool *grouped, size_t i, size_t *line, size_t max)
 {
     size_t count = 0;
@@ -43,7 +43,8 @@ size_t timing_group_next(const struct result *result, bool *grouped, size_t cell
 {
     size_t count = 0, taken = 0, most = TIMING_GROUP_MAX;
 
-    /* The groups of a large plan grow: graphs are made while the group before is sampled, those of the first are not. */
+    /* In a large plan, groups grow: graphs are made while the previous group is sampled, but not those of the first
+     * group. */
     for (size_t i = 0; i < result->cell_count; i++)
         taken += grouped[i];
     if (taken + timing_group_left(result, grouped) > TIMING_GROUP_MAX && taken <= TIMING_GROUP_MAX)
@@ -68,15 +69,15 @@ size_t timing_group_next(const struct result *result, bool *grouped, size_t cell
 /* -- the stopping criterion ---------------------------------------------------------------------------- */
 
 enum {
-    SAMPLES_MIN = TABLE_PLACEMENTS, /* before an interval is believed: each place once */
+    SAMPLES_MIN = TABLE_PLACEMENTS, /* samples before an interval counts: one in each place */
     MODES_ENOUGH = 60, /* samples that establish several modes */
-    EVERY_LOOK = 16, /* up to so many samples, each is evaluated */
-    NARROWER = 8, /* an interval so much narrower than asked for is not narrowed further, ... */
-    CHEAP = 4, /* ... once it took 1 / CHEAP of its share of the time */
-    PATIENT = 4, /* times its share of the time, for a cell that will not settle */
+    EVERY_LOOK = 16, /* up to this number, every sample is evaluated */
+    NARROWER = 8, /* an interval that many times narrower than required is not narrowed further, ... */
+    CHEAP = 4, /* ... once it has taken 1 / CHEAP of its share of the time */
+    PATIENT = 4, /* limit for a cell that does not settle, as a multiple of its share of the time */
 };
 
-static const double ample_seconds = 4; /* for all cells together, for intervals narrower than asked for */
+static const double ample_seconds = 4; /* for all cells together, for intervals narrower than required */
 
 bool settling_open(struct settling *settling, uint32_t places, size_t cells, size_t samples_max)
 {
@@ -110,13 +111,13 @@ static void describe(const struct settling *settling, const struct cell_time *ti
     series_describe(time->samples_ns, count, max_noise * summary->value, settling->scratch, series);
 }
 
-/* Why sampling may stop for its series; STOP_NONE to go on. */
+/* Why sampling may stop for this series; STOP_NONE to go on. */
 static enum stop_reason series_stop(struct settling *settling, const struct cell_time *time,
                                     const struct engine_options *options, bool at_limit)
 {
     const size_t count = time->summary.count;
     const bool many = count >= MODES_ENOUGH;
-    /* How much of the cell's share of the time the samples took: 1, all of it. */
+    /* The part of the cell's share of the time that the samples took: 1 is all of it. */
     const double share = (double)count * settling->each / settling->ample_seconds, max_noise = options->max_noise;
     struct series series;
     struct summary summary;
@@ -128,16 +129,16 @@ static enum stop_reason series_stop(struct settling *settling, const struct cell
         settling->split = true;
         return many ? STOP_MODES : STOP_NONE;
     }
-    /* Where even the allowed number of samples would leave the interval too wide, by the root of their number, the cell
-     * would only hold the others up. */
+    /* The half width falls with the root of the number of samples. If even the largest number would leave it too wide,
+     * the cell only delays the others. */
     width = stats_relative_half_width(&summary);
     wider = width / max_noise;
     if (many && share >= PATIENT && (double)count * wider * wider > (double)options->samples_max)
         return STOP_SAMPLES;
     if (width > max_noise || (settling->split && !many))
         return STOP_NONE;
-    /* Further samples of a narrow interval would cost more than they reveal: every place had its turn twice, or once where
-     * that took the cell's share of the time and all places agree. */
+    /* More samples of a narrow interval would cost more than they reveal. This holds after two samples in every place,
+     * or after one if it took the cell's share of the time and all places agree. */
     if (count < 2 * (size_t)settling->places)
         enough = share >= 1 && series.modes == 1 && !settling->uneven;
     else
@@ -188,7 +189,7 @@ void settling_end(const struct settling *settling, struct cell_result *cell, con
 
 void settling_clock(struct cell_result *cell, double *mhz, size_t count)
 {
-    static const double varied = 0.01; /* of the median: a greater range is marked */
+    static const double varied = 0.01; /* of the median: a greater range is flagged */
     struct cell_time *time = &cell->time;
     size_t known = 0;
 
@@ -204,10 +205,10 @@ void settling_clock(struct cell_result *cell, double *mhz, size_t count)
 
 /* -- contention ---------------------------------------------------------------------------------------- */
 
-/* A sample was interrupted where it is longer than the shortest by this, and by this share of it; of all places. */
+/* A sample was interrupted if it exceeds the shortest one by this time and by this share of it. For all places. */
 static const double slice_ns = 0.5e6, slice_share = 0.1, places_share = 4;
 
-/* The least of totals_ns[first], [first + step] ... below [count]. */
+/* The smallest of totals_ns[first], totals_ns[first + step] and so on, below index `count`. */
 static double least_total(const double *totals_ns, size_t first, size_t count, size_t step)
 {
     double least = INFINITY;

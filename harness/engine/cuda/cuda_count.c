@@ -8,8 +8,8 @@ enum {
     COUNTING_RANGES = 64, /* cells counted in one collection */
 };
 
-static const double set_up_seconds = 6; /* of CUPTI, in which one call may take long */
-static const double long_ns = 500e3; /* of a launch: a second one finds the same in the caches as the first did */
+static const double set_up_seconds = 6; /* for calls of CUPTI; one may take long */
+static const double long_ns = 500e3; /* of a launch: a second launch finds the same cache contents as the first */
 static const struct cuda_turn first_turn = {0};
 
 /* The cells of one collection. */
@@ -25,7 +25,8 @@ static bool wants_counters(const struct cell_result *cell)
     return cell->status == CELL_PENDING && cell->time.stop_reason != STOP_NONE && cell->counter_count == 0;
 }
 
-/* Finds the next cells that lack counters, as many as a collection takes; *end is behind the last that was looked at. */
+/* Finds the next cells that lack counters, as many as a collection takes. *end is the index after the last cell
+ * examined. */
 static void find_wanted(struct counting *counting, size_t *end)
 {
     size_t i = 0;
@@ -47,7 +48,7 @@ static enum status open_counters(const struct engine_session *session, struct re
     return engine_open_counters(cell, session->options, &expectation, status, result->counters_reason);
 }
 
-/* Every counter of every cell that lacks them gets one status and reason. */
+/* Gives every counter of every cell that lacks them one status and reason. */
 static enum status no_counters(const struct engine_session *session, struct result *result, enum counter_status why,
                                const char *reason)
 {
@@ -60,7 +61,7 @@ static enum status no_counters(const struct engine_session *session, struct resu
     return status;
 }
 
-/* CUPTI failed with `reason`. Where the device works, all counters get it; else the run ends. */
+/* Handles a failure of CUPTI with `reason`. If the device works, all counters get the reason; else the run ends. */
 static enum status cupti_gave_up(struct engine_session *session, struct result *result, enum counter_status why,
                                  const char *reason)
 {
@@ -74,7 +75,7 @@ static enum status cupti_gave_up(struct engine_session *session, struct result *
     return no_counters(session, result, why, reason);
 }
 
-/* Opens counting on the device, again if it is open. Room for ranges takes CUPTI time: 20 ms for 40 (H200). */
+/* Opens counting on the device; reopens it if it is open. CUPTI takes time for each range: 20 ms for 40 (H200). */
 static enum status open_counting(struct engine_session *session, struct result *result, size_t ranges)
 {
     struct loading *loading = &session->loading;
@@ -115,7 +116,7 @@ enum status cuda_set_up_counting(struct engine_session *session, struct result *
 
 /* -- counting ------------------------------------------------------------------------------------------ */
 
-/* Brings the caches to the state of timing: flushed, or as earlier launches of the cell leave them. */
+/* Brings the caches to their state during timing: flushed, or as earlier launches of the cell leave them. */
 static bool counting_prepare(void *context, size_t i)
 {
     const struct counting *counting = context;
@@ -146,7 +147,8 @@ static bool counting_launch(void *context, size_t i)
     return true;
 }
 
-/* Counts the cells of a collection. Where the launch of a cell fails, the cell does, and the others are counted again. */
+/* Counts the cells of a collection. If the launch of a cell fails, that cell fails, and the others are counted
+ * again. */
 static enum status count_group(struct counting *counting)
 {
     struct engine_session *session = counting->session;

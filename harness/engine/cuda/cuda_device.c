@@ -12,7 +12,7 @@
 
 /* -- calls --------------------------------------------------------------------------------------------- */
 
-static const double patience_least = 10, patience_share = 20; /* seconds, and times what is expected */
+static const double patience_least = 10, patience_share = 20; /* seconds; multiple of the expected time */
 
 void cuda_expect(struct cuda_device *device, double seconds)
 {
@@ -26,7 +26,7 @@ void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint
     static const double bytes_per_second = 1e9; /* of a copy, at least */
     static const double step_ns = 1000, load_ns = 1;
     const double steps = 1.0 + workload_steps(cell->cell.workload, cell->cell.parameters);
-    /* More than a launch takes on any GPU: each step of a thread waits for DRAM, and an SM alone does all loads. */
+    /* An upper bound for any GPU: each step of a thread waits for DRAM, and a single SM makes all loads. */
     const double longest_ns = steps * (step_ns + load_ns * (double)cell->cell.elements);
     const double streamed = 1.0 + workload_streamed(cell->cell.workload, cell->cell.parameters);
     const double bytes = streamed * sizeof(uint32_t) * (double)cell->cell.elements;
@@ -98,7 +98,7 @@ bool cuda_device_lost(struct cuda_device *device)
 
     if (calls->lost || !calls->failed || !device->tools.empty)
         return calls->lost;
-    /* An error that the context keeps comes again, and one that is over does not. */
+    /* An error that the context keeps comes again; another one does not. */
     cudaGetLastError();
     calls->lost = !(cuda_launch_empty(device) && cuda_device_wait(device));
     calls->failed = before.failed;
@@ -204,7 +204,7 @@ static const char *module_error(const struct cuda_device *device)
     return device->calls.failed ? device->calls.error : "out of memory";
 }
 
-/* Compiles PTX with the driver; the cubin lives as long as module->link. */
+/* Compiles PTX with the driver. The cubin lives as long as module->link. */
 static bool link_ptx(struct cuda_device *device, struct cuda_module *module, const struct image *image)
 {
     char *text = malloc(image->bytes + 1); /* the driver wants a NUL at the end */
@@ -225,7 +225,7 @@ static bool link_ptx(struct cuda_device *device, struct cuda_module *module, con
     return linked;
 }
 
-/* Loads a module whose code is there. */
+/* Loads a module whose code is in memory. */
 static enum status load_code(struct cuda_device *device, struct cuda_module *module)
 {
     if (DRIVER(device, cuModuleLoadData, &module->module, module->cubin))
@@ -303,7 +303,7 @@ bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function,
     if (needed > (uint32_t)most)
         snprintf(reason, CELL_REASON_BYTES, "a block needs %u bytes of shared memory; this GPU gives it %d",
                  (unsigned)needed, most);
-    /* Cells of one kernel ask for more and for less. */
+    /* Cells of one kernel request different sizes. */
     else if (bytes > 0 &&
              cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) < bytes &&
              !DRIVER(device, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes))
@@ -318,10 +318,10 @@ bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function,
 
 enum { FLUSH_THREADS = 1024, STIR_THREADS = 1024, STIR_BLOCKS = 16 /* an SM */, CLOCK_SPIN_NS = 10000 };
 
-/* Readings of the clock probe behind those of cells. */
+/* Readings of the clock probe after those of cells. */
 enum { SPIN_READING, TICK_READING, OTHER_READINGS };
 
-/* A launch of a tool, whose only parameter is a struct. */
+/* Launches a tool, whose only parameter is a struct. */
 static bool launch_tool(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
                         void *arguments)
 {
@@ -418,7 +418,7 @@ static enum status open_tools(struct cuda_device *device)
     for (size_t i = 0; status == STATUS_OK && i < sizeof(kernels) / sizeof(kernels[0]); i++)
         if (!cuda_module_function(device, &tools->module, kernels[i].name, kernels[i].function))
             status = log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", tools->module.image, kernels[i].name);
-    /* A spin of no time lasts for one tick. */
+    /* A spin of zero ns lasts one tick. */
     if (status == STATUS_OK && (!CUDA(device, cudaMalloc, (void **)&tools->stamps_ns, bytes) ||
                                 !cuda_device_set(device, tools->stamps_ns, 0, bytes) ||
                                 !launch_clock(device, tools->cells + TICK_READING, NULL, 0)))
@@ -428,7 +428,7 @@ static enum status open_tools(struct cuda_device *device)
 
 /* -- open and close ------------------------------------------------------------------------------------ */
 
-/* The vendor's header stands a version behind some names: cuModuleGetGlobal is cuModuleGetGlobal_v2. */
+/* The vendor's header renames some functions to a version: cuModuleGetGlobal is cuModuleGetGlobal_v2. */
 #define TEXT(function)   #function
 #define SYMBOL(function) {TEXT(function), offsetof(struct driver_functions, function)},
 

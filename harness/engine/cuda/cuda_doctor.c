@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What this machine can do for the CUDA engine: the chips that its CUPTI knows, the findings of the doctor, and which
- * devices there are and what cudart and NVML say of them. */
+ * The CUDA engine's view of this machine: the chips that its CUPTI knows, the findings of the doctor, and the devices
+ * as cudart and NVML describe them. */
 #include <stdio.h>
 
 #include "cuda_probe_count.h"
@@ -21,7 +21,7 @@ bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BY
     return listed;
 }
 
-/* Whether CUPTI is there. */
+/* Whether CUPTI is installed. */
 static bool diagnose_cupti(struct diagnosis *diagnosis)
 {
     struct cupti *cupti = NULL;
@@ -38,7 +38,7 @@ static bool diagnose_cupti(struct diagnosis *diagnosis)
     return open;
 }
 
-/* Whether this user may read counters on this device: by trying. */
+/* Whether this user may read counters on this device. This tries it. */
 static void diagnose_permission(struct diagnosis *diagnosis, uint32_t ordinal)
 {
     struct cuda_count count;
@@ -72,7 +72,7 @@ static void diagnose_clocks(struct diagnosis *diagnosis, const struct nvml *nvml
                       "%u compute on this GPU now", processes);
 }
 
-/* What there is of errors, and a warning of those that something can be done about. */
+/* The errors of the device, with a warning about those that have a remedy. */
 static void diagnose_health(struct diagnosis *diagnosis, struct nvml *nvml)
 {
     struct health health = {0};

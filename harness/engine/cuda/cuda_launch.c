@@ -8,7 +8,7 @@
 
 /* -- open ---------------------------------------------------------------------------------------------- */
 
-/* The table that launches in a module read. */
+/* The number of the table that launches in a module read. */
 static uint32_t table_number(const struct cell *cell, uint32_t module)
 {
     return table_is_large(cell->path, cell->parameters) ? CUDA_LARGE_TABLE : module;
@@ -18,7 +18,7 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
                       struct kernel_sass *sass, char reason[CELL_REASON_BYTES])
 {
     const uint32_t asked = table_bytes(cell->path, cell->parameters);
-    /* Tables of one number are as large as any cell asks for: CBANK_TABLE_BYTES or, the large one, more. */
+    /* Tables of one number have the largest size that any cell needs: CBANK_TABLE_BYTES or, for the large one, more. */
     const uint32_t bytes = asked < CBANK_TABLE_BYTES ? CBANK_TABLE_BYTES : asked;
     const uint32_t modules = cell->parameters[PARAMETER_modules] ? cell->parameters[PARAMETER_modules] : 1;
 
@@ -87,7 +87,7 @@ const uint32_t *cuda_launch_values(const struct cuda_device *device, const struc
     return turn_table(device, launch, turn)->values;
 }
 
-/* Where the table of a launch is on the device. */
+/* The device address of the table of a launch. */
 static void *table_home(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
     if (launch->cell->path->home == TABLE_CONSTANT)
@@ -120,7 +120,7 @@ bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_lau
 
 /* -- placements ---------------------------------------------------------------------------------------- */
 
-/* The table of a launch, if it is one of those that lie in several places; else NULL. */
+/* The table of a launch, if it lies in several places; else NULL. */
 static const struct cuda_table *placed_table(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     return launch->cell->path->home == TABLE_GLOBAL ? turn_table(device, launch, 0) : NULL;
@@ -196,7 +196,7 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
         arguments.other_mask = other_bytes / (uint32_t)sizeof(uint32_t) - 1;
     }
 
-    /* The table by value, where it lies in the parameters: it is never the large one. */
+    /* The table by value, if it lies in the parameters: it is never the large one. */
     void *parameters[] = {&arguments, &arguments.table, device->memory->tables[turn.number % launch->modules].values};
 
     return cuda_device_launch(device, turn_code(launch, turn)->function, cell_grid_blocks(cell), cell->block_size,

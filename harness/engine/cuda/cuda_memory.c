@@ -8,8 +8,8 @@
 
 /* -- placements ---------------------------------------------------------------------------------------- */
 
-static const uint64_t all_bytes_max = 1ull << 29; /* of all placements of one thing */
-static const size_t free_share = 4;               /* 1 / free_share of the free memory is left alone */
+static const uint64_t all_bytes_max = 1ull << 29; /* of all placements of one buffer */
+static const size_t free_share = 4;               /* 1 / free_share of the free memory stays free */
 
 static bool copy(struct cuda_device *device, void *to, const void *from, size_t bytes)
 {
@@ -22,7 +22,7 @@ static void release(struct cuda_device *device, uint32_t **memory)
     *memory = NULL;
 }
 
-/* Allocates, and copies `like` unless that is NULL. Where a call fails, nothing is left allocated. */
+/* Allocates, and copies `like` unless it is NULL. If a call fails, nothing stays allocated. */
 static bool allocate(struct cuda_device *device, uint32_t **memory, const uint32_t *like, size_t bytes)
 {
     if (CUDA(device, cudaMalloc, (void **)memory, bytes) && (!like || copy(device, *memory, like, bytes)))
@@ -31,7 +31,7 @@ static bool allocate(struct cuda_device *device, uint32_t **memory, const uint32
     return false;
 }
 
-/* Whether to make one more placement of something that has so many of so many bytes. */
+/* Whether there is room for one more placement of a buffer with that many placements of that many bytes. */
 static bool is_room(struct cuda_device *device, uint32_t placements, size_t bytes)
 {
     size_t left = 0, total = 0;
@@ -47,7 +47,7 @@ static size_t buffer_bytes(const struct cuda_buffers *size)
     return size->elements * sizeof(uint32_t);
 }
 
-/* One more input and output; the input is like the first. */
+/* Adds an input and an output; the input is a copy of the first. */
 static bool add_buffers(struct cuda_device *device, struct cuda_buffers *size)
 {
     uint32_t **input = &size->input[size->count];
@@ -138,7 +138,7 @@ static size_t indices_bytes(const struct cuda_indices *array)
     return array->of->count * sizeof(*array->on_device[0]);
 }
 
-/* A file may be larger than the host has memory for: it is copied in pieces. */
+/* A file may be larger than the host's memory, so it is copied in pieces. */
 static bool write_indices(struct cuda_device *device, const struct indices *indices, uint32_t *to)
 {
     enum { PIECE = 1 << 22 }; /* indices */
@@ -187,7 +187,7 @@ const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, c
 
 /* -- tables -------------------------------------------------------------------------------------------- */
 
-/* Sites that a placement of a table of so many bytes has room for: in all an eighth of L2 at most. */
+/* Number of sites for a placement of a table of that many bytes: together at most an eighth of L2. */
 static uint32_t site_count(const struct cuda_device *device, size_t bytes)
 {
     const uint64_t share = device->info->l2_bytes / 8 / CBANK_TABLE_BYTES;
@@ -197,8 +197,8 @@ static uint32_t site_count(const struct cuda_device *device, size_t bytes)
     return share < CUDA_SITES_MAX ? (uint32_t)share : CUDA_SITES_MAX;
 }
 
-/* Bytes from the first site's begin to the last one's end; and those to allocate, so that a placement can begin where it
- * should. */
+/* Bytes from the start of the first site to the end of the last one; and the bytes to allocate, so that a placement can
+ * start where it should. */
 static size_t sites_bytes(const struct cuda_device *device, const struct cuda_table *table)
 {
     return (site_count(device, table->bytes) - 1) * (size_t)CBANK_TABLE_BYTES + table->bytes;
@@ -246,7 +246,7 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
 {
     struct cuda_table *table = &device->memory->tables[k];
     const size_t words = (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t), whole = words * sizeof(uint32_t);
-    /* Tables have values of their own. The seed of the inputs follows that of table 0. */
+    /* Each table has its own values. The seed of the inputs follows that of table 0. */
     const uint64_t seed = device->memory->seed + (k > 0 ? k + 1 : 0);
 
     if (table->bytes >= bytes)
@@ -275,7 +275,7 @@ cudaTextureObject_t cuda_table_site_texture(const struct cuda_table *table, uint
     return table->textures[placement % table->count][site % table->sites][__builtin_ctz(width)];
 }
 
-/* Makes the textures of a placement that it lacks. */
+/* Makes the missing textures of a placement. */
 static bool place_textures(struct cuda_device *device, struct cuda_table *table, uint32_t placement,
                            uint32_t log2_width)
 {
@@ -300,7 +300,7 @@ bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t wi
     return made;
 }
 
-/* Textures of a placement like those at the first site of all. */
+/* Makes textures of a placement like those at the very first site. */
 static bool copy_textures(struct cuda_device *device, struct cuda_table *table, uint32_t placement)
 {
     bool copied = true;
@@ -310,8 +310,8 @@ static bool copy_textures(struct cuda_device *device, struct cuda_table *table, 
     return copied;
 }
 
-/* Copies the first site of the first placement to its other sites, twice as much each time. When a call fails, there is
- * one site. */
+/* Copies the first site of the first placement to its other sites, doubling the amount each time. If a call fails,
+ * there is one site. */
 static bool fill_sites(struct cuda_device *device, struct cuda_table *table)
 {
     const uint32_t sites = site_count(device, table->bytes);
@@ -327,7 +327,7 @@ static bool fill_sites(struct cuda_device *device, struct cuda_table *table)
     return false;
 }
 
-/* One more placement, with the values and the textures of the first. */
+/* Adds a placement, with the values and the textures of the first. */
 static bool add_table(struct cuda_device *device, struct cuda_table *table)
 {
     const uint32_t placement = table->count;

@@ -8,16 +8,16 @@
 #include "engine_cuda.h"
 #include "log.h"
 
-static const double load_seconds = 6; /* of a module that the driver compiles, or of memory */
+static const double load_seconds = 6; /* for a module that the driver compiles, or for memory */
 
 /* -- exact counts -------------------------------------------------------------------------------------- */
 
-/* Counts of accesses, made on a thread of its own while memory is prepared. Until it ends, nobody writes to a member
- * `cell` of a result's cells. */
+/* Counts accesses on a separate thread while memory is prepared. Until it ends, nobody may write to a member `cell` of
+ * a result's cells. */
 struct access_task {
     struct parallel_task task;
     const struct result *result;
-    struct access_counts *access; /* owned, as is: one for each cell of the result */
+    struct access_counts *access; /* owned; one for each cell of the result, like `wanted` */
     bool *wanted;                 /* owned: the cells that are not skipped */
     enum status status;
 };
@@ -32,7 +32,7 @@ static void *count_accesses(void *argument)
     return NULL;
 }
 
-/* Waits for the counts, gives them to the cells, and releases. */
+/* Waits for the counts, gives them to the cells, and releases the task. */
 static enum status take_accesses(struct engine_session *session, struct result *result, struct access_task *counting)
 {
     watch_begin(session->options->watchdog, "counting accesses", INFINITY);
@@ -50,9 +50,9 @@ static enum status take_accesses(struct engine_session *session, struct result *
 
 /* -- kernels ------------------------------------------------------------------------------------------- */
 
-/* Opens the kernel of a cell, and reads its code. It must be the one that the path names: else the cell is skipped where
- * the compiler may choose, and fails elsewhere. A cell that strides gets its grid: as many blocks as the device has room
- * for, or as the cell names. */
+/* Opens the kernel of a cell, and reads its code. The code must have the path's instruction: otherwise the cell is
+ * skipped where the compiler may choose, and fails elsewhere. A cell with a grid-stride loop gets its grid: the blocks
+ * that fit the device, or that the cell names. */
 static enum status prepare_kernel(struct engine_session *session, struct cell_result *cell, struct cuda_cell *cuda)
 {
     struct cuda_device *device = &session->device;
@@ -77,7 +77,7 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
     else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))
         engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
     if (cell->status == CELL_PENDING && cell->cell.indices) {
-        int room = 0; /* blocks that an SM runs at a time; 0 when the call fails */
+        int room = 0; /* blocks that an SM runs at a time; 0 if the call fails */
 
         DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, function, (int)cell->cell.block_size,
                    cell_shared_bytes(&cell->cell));
@@ -89,7 +89,7 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
     return device->calls.failed ? cuda_fail(device, cell, "cannot prepare the kernel") : STATUS_OK;
 }
 
-/* A resumed result holds cells of another process: its kernels must be these. */
+/* A resumed result holds cells of another process, which must have had the same kernels. */
 static enum status check_same_kernels(struct engine_session *session, const struct result *result)
 {
     char identity[CELL_IDENTITY_BYTES], reason[CELL_REASON_BYTES];
@@ -113,7 +113,7 @@ static enum status check_same_kernels(struct engine_session *session, const stru
 
 /* -- memory -------------------------------------------------------------------------------------------- */
 
-/* The smallest room above `above` that a pending cell needs, in elements; 0 when there is none. */
+/* The smallest room above `above` that a pending cell needs, in elements; 0 if there is none. */
 static uint64_t next_room(const struct engine_session *session, const struct result *result, uint64_t above)
 {
     uint64_t next = 0;
@@ -127,7 +127,7 @@ static uint64_t next_room(const struct engine_session *session, const struct res
     return next;
 }
 
-/* Writes the reason after an allocation failed. The run ends if the device is lost. */
+/* Writes the reason for a failed allocation. The run ends if the device is lost. */
 static enum status no_memory(struct cuda_device *device, const char *what, char reason[CELL_REASON_BYTES])
 {
     const bool lost = cuda_device_lost(device);
@@ -138,7 +138,7 @@ static enum status no_memory(struct cuda_device *device, const char *what, char 
     return lost ? cuda_end_run(device, reason) : STATUS_OK;
 }
 
-/* Fails the cells that need so much room. */
+/* Fails the cells that need that much room. */
 static enum status fail_room(struct engine_session *session, struct result *result, uint64_t room)
 {
     char reason[CELL_REASON_BYTES];
@@ -160,12 +160,12 @@ static bool has_flush(struct cuda_device *device, const struct cell *cell)
     return !cell->regime->flush || cuda_flush_prepare(device, device->info->l2_bytes);
 }
 
-/* Allocates for the cells that are pending; those without memory fail. */
+/* Allocates memory for the pending cells; those without memory fail. */
 static enum status prepare_memory(struct engine_session *session, struct result *result)
 {
     static const struct {
         const char *what;
-        bool (*has)(struct cuda_device *device, const struct cell *cell); /* allocates where a cell needs it */
+        bool (*has)(struct cuda_device *device, const struct cell *cell); /* allocates if a cell needs it */
     } needs[] = {{"indices", has_indices}, {"flushing the caches", has_flush}};
     const struct fault *fault = session->options->fault;
     struct cuda_device *device = &session->device;
@@ -192,7 +192,7 @@ static enum status prepare_memory(struct engine_session *session, struct result 
             if (status == STATUS_OK)
                 engine_end_cell(cell, CELL_FAILED, "%s", reason);
         }
-    /* Without memory for further placements there is one of each. */
+    /* Without memory for more placements there is one of each. */
     if (status != STATUS_OK)
         return status;
     if (!cuda_memory_multiply(device) && cuda_device_lost(device))

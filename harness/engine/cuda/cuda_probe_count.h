@@ -12,15 +12,15 @@ struct cuda_count {
     struct counter_set set;
 };
 
-/* Opens counting on the device, whose context is current. False, with the reason, when it cannot; then nothing is left
+/* Opens counting on the device, whose context is current. False, with the reason, on failure; then nothing stays
  * open. */
 bool cuda_count_open(uint32_t ordinal, void *cuda_context, struct cuda_count *out, char reason[CUPTI_REASON_BYTES]);
 
 /* Releases; accepts a zeroed struct. */
 void cuda_count_close(struct cuda_count *count);
 
-/* Counts one range, a launch, as often as it takes. A number that the chip does not count is PROBE_NOT_COUNTED. False, with the
- * reason, when it failed. */
+/* Counts one range, a launch, with as many passes as needed. A value that the chip cannot count is PROBE_NOT_COUNTED.
+ * False, with the reason, on failure. */
 bool cuda_count_launch(struct cuda_count *count, const struct cupti_ranges *ranges,
                        uint32_t counted[PROBE_COUNTED_COUNT], char reason[CUPTI_REASON_BYTES]);
 

@@ -7,7 +7,7 @@
 
 enum { CALIBRATION_SAMPLES = 31 }; /* of the empty kernel */
 
-/* A launch of the cell; without one, of the empty kernel. */
+/* Launches the cell, or else the empty kernel. */
 static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_t place, uint32_t site)
 {
     const struct cuda_turn turn = {number, place, site % chain->sites};
@@ -30,19 +30,19 @@ static bool stamp(const struct cuda_chain *chain, uint32_t draw, uint32_t number
     return cuda_launch_stamp(chain->device, CUDA_DRAW_STAMPS * draw + number);
 }
 
-/* Work that is planted is in the first draw. */
+/* A planted slowdown adds its work to the first draw. */
 static bool slow(const struct cuda_chain *chain, uint32_t draw)
 {
     return draw > 0 || chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns);
 }
 
-/* What is between the stamps of a short stretch. */
+/* Enqueues the launches between the stamps of a short stretch. */
 static bool launch_short(const struct cuda_chain *chain, uint32_t place, uint32_t site)
 {
     return chain->reference ? launch_many(chain, place, site, chain->reference) : cuda_launch_empty(chain->device);
 }
 
-/* The launches that long stretches are longer by go through the sites, from draw to draw. */
+/* The additional launches of long stretches take the sites in turn, from draw to draw. */
 static bool enqueue_hot(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
 {
     const uint32_t each = chain->launches / chain->draws, site = draw * each;
@@ -72,7 +72,8 @@ void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
     *sample = (struct cuda_sample){0};
 }
 
-/* Captures a sample into a graph. A capture that has begun is ended, whatever failed: else no other call works. */
+/* Captures a sample into a graph. A capture that has started must end, even after a failure: otherwise no other call
+ * works. */
 static bool capture(const struct cuda_chain *chain, uint32_t place, cudaGraph_t *graph)
 {
     struct cuda_device *device = chain->device;
@@ -115,7 +116,7 @@ bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chai
     for (uint32_t i = 0; i <= chain->replays; i++)
         if (!CUDA(chain->device, cudaGraphLaunch, sample->graphs[place], chain->device->stream))
             return false;
-    /* Not in the graph: where it has written, the last replay has ended. */
+    /* Not in the graph: once the probe has written, the last replay has ended. */
     return cuda_launch_clock(chain->device, chain->reading);
 }
 
@@ -126,8 +127,8 @@ const struct clock_reading *cuda_sample_reading(const struct cuda_chain *chain)
     return &chain->device->tools.readings[chain->reading];
 }
 
-/* The slope between short stretches and long ones: what is fixed in both cancels. Where the short ones are an empty
- * kernel, its own slope is added. */
+/* The slope between short and long stretches: costs common to both cancel. If the short one is an empty kernel, its own
+ * slope is added. */
 double cuda_sample_ns(const struct cuda_chain *chain)
 {
     const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;
@@ -145,7 +146,7 @@ double cuda_sample_total_ns(const struct cuda_chain *chain)
     return (double)(stamps_ns[CUDA_DRAW_STAMPS * chain->draws - 1] - stamps_ns[0]);
 }
 
-/* Median ns of a few samples of a chain, now; NaN when one fails. */
+/* Median ns of a few samples of a chain, taken now; NaN if one fails. */
 double cuda_sample_median(const struct cuda_chain *chain, size_t samples)
 {
     double ns[CALIBRATION_SAMPLES], sorted[CALIBRATION_SAMPLES];

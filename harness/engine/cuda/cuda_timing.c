@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * The phase `time` of the CUDA engine: launches in CUDA graphs, so that the host's launch overhead is not in the number.
+ * The phase `time` of the CUDA engine. Launches are in CUDA graphs, to exclude the host's launch overhead.
  *
- * The time of a cell is what one more launch adds to a chain of launches in a stream.
+ * The time of a cell is the time that one more launch adds to a chain of launches in a stream.
  *
- * A sample is one graph, which draws anew a few times. A draw of a hot sample is a kernel that lets the SMs come free in
- * a random order, lead-in launches that bring the caches to the cell's state, a short stretch of launches and one that
- * is longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Each stretch stands between
- * two stamps, kernels that read the device's timer. The time of the long stretches less that of the short ones, over the
- * launches that they are longer by, is the slope: fixed costs of a stretch cancel. The short stretch of a launch that is
- * long by itself is an empty kernel, whose own slope is added. A longer launch that fills L2 has no lead-in. (Events
- * instead of stamps give another time in every graph, and one that depends on the length of a stretch.) Where a cell's
- * data stay in L2, its graph is launched twice, so that its commands are there, too. After every sample the SM clock is
- * probed, and the stamps are taken over.
+ * A sample is one graph with several draws. A draw of a hot sample starts with a kernel that lets the SMs come free in
+ * a random order. Lead-in launches bring the caches to the cell's state. A short stretch of launches follows, and one
+ * that is longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Stamps before and
+ * after each stretch read the device's timer; a stamp is a kernel. The slope is the time of the long stretches less
+ * that of the short ones, divided by the additional launches: fixed costs of a stretch cancel. For a launch that is
+ * long by itself, the short stretch is an empty kernel, and the slope of that one is added. A longer launch that fills
+ * L2 has no lead-in. (Events instead of stamps give a different time in every graph, and the time depends on the length
+ * of a stretch.) If a cell's data stay in L2, its graph is launched twice, so that its commands are there, too. After
+ * every sample the SM clock is probed, and the stamps are copied.
  *
  * The samples of a cell take its placements in turn (cuda_memory.h), each with a graph of its own. Samples of all cells
  * of a group are interleaved, each round in a new random order, until each cell may stop. While the device works, the
- * host makes the graphs of the next group, which are uploaded before that group's first sample. */
+ * host makes the graphs of the next group; they are uploaded before that group's first sample. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,34 +29,37 @@
 
 enum {
     /* Lengths of samples. */
-    DRAW_LAUNCHES = 12,    /* of a draw of a hot sample, at least, ... */
-    DRAW_TICKS = 100,      /* ... and ticks of the timer that they last */
-    SHORT_DRAWS = 4,       /* of a sample of few launches that are short, of as many launches each at least */
-    ESTIMATE_SAMPLES = 3,  /* of a first estimate, ... */
-    ESTIMATE_LAUNCHES = 4, /* ... and launches of each */
-    LAUNCHES_LEAST = 12,   /* of a hot sample, unless it would be more than LONGER as long as asked for */
+    DRAW_LAUNCHES = 12,    /* in a draw of a hot sample, at least, ... */
+    DRAW_TICKS = 100,      /* ... and ticks of the timer in that time */
+    SHORT_DRAWS = 4,       /* of a sample with few short launches; each has at least this many launches */
+    ESTIMATE_SAMPLES = 3,  /* for a first estimate, ... */
+    ESTIMATE_LAUNCHES = 4, /* ... and launches in each */
+    LAUNCHES_LEAST = 12,   /* of a hot sample, unless it would become LONGER times as long as required */
     LONGER = 10,
     /* Rounds. */
-    INTERRUPTED_MANY = 3, /* samples of a group that were interrupted: something else uses the device */
-    FAULT_ROUND = 60,     /* with a planted fault: from here on, when some cells have settled, ... */
-    FAULT_ITEM = 1,       /* ... in this one */
-    DROPPED_MAX = 3,      /* rounds that may fail without a cell to put it down to */
-    MORE_TURNS = 7,       /* extra samples of a cell in a round, at most, when few are left: the device stays busy */
+    INTERRUPTED_MANY = 3, /* interrupted samples of a group that show that something else uses the device */
+    FAULT_ROUND = 60,     /* for a planted fault: from this round on, when some cells have settled, ... */
+    FAULT_ITEM = 1,       /* ... in this cell */
+    DROPPED_MAX = 3,      /* rounds that may fail without a cell as the cause */
+    MORE_TURNS = 7, /* extra samples of a cell in a round, at most, when few cells are left: they keep the device
+                           * busy */
 };
 
-static const double reference_ns = 15e3; /* of a short stretch, and of what is before it: so it resembles the end */
-static const double long_ns = 500e3; /* of a launch: stamps are negligible, the short stretch is an empty kernel */
-static const double alone_ns = 1500e3; /* of a launch: without a lead-in, unless its data fit in L2 */
-static const double cold_ns = 1e6; /* of cold launches in a sample, about */
+static const double reference_ns = 15e3; /* of a short stretch, and of the launches before it, so that it resembles the
+                                          * end */
+static const double long_ns = 500e3; /* of a launch: stamps are negligible, and the short stretch is an empty kernel */
+static const double alone_ns = 1500e3; /* of a launch: longer ones have no lead-in, unless their data fit in L2 */
+static const double cold_ns = 1e6; /* of the cold launches in a sample, approximately */
 static const double sites_l2_share = 0.25; /* of L2, for launches that read several sites */
-static const double replay_ns = 100e3; /* of a launch: longer ones do not depend on where their commands are */
+static const double replay_ns = 100e3; /* of a launch: the time of longer ones does not depend on the location of their
+                                        * commands */
 
-/* Rounds of this length come before one that counts, at least one. After graphs were made the device idles for up to
- * 22 ms (H200), and launches then take 170 ns longer. */
+/* Rounds of this length, at least one, come before the first that counts. After graphs were made, the device has been
+ * idle for up to 22 ms (H200), and launches then take 170 ns longer. */
 static const double warm_seconds = 0.05;
-static const double stretch_seconds = 0.25; /* of samples that are enqueued at a time, so that none waits for long */
+static const double stretch_seconds = 0.25; /* of enqueued samples, so that no call waits long */
 
-/* The state of sampling a cell. Its samples are in the result, so that they can be saved at any time. */
+/* The state of sampling a cell. Its samples are in the result, which can therefore be saved at any time. */
 struct cuda_sampling {
     struct cell_result *result;
     struct cuda_chain chain;
@@ -64,10 +67,10 @@ struct cuda_sampling {
     struct settling settling;
     double *totals_ns; /* of this process's samples, from the first stamp to the last; owned */
     size_t before; /* samples of an earlier process */
-    uint32_t made; /* of its graphs, one for each placement */
-    size_t ahead; /* samples that are enqueued */
-    bool astray; /* one of these did not count: those behind it are not in the placement that is next */
-    bool done; /* it failed, or cannot be timed */
+    uint32_t made; /* graphs made, of one for each placement */
+    size_t ahead; /* enqueued samples */
+    bool astray; /* one of these did not count: later ones are not in the placement that is next */
+    bool done; /* it failed, or it cannot be timed */
 };
 
 /* Cells that are sampled together. */
@@ -76,25 +79,26 @@ struct cuda_timing {
     const struct engine_options *options;
     const struct progress *progress;
     struct cuda_sampling *samplings; /* owned */
-    size_t *order; /* of a round: the item of each turn; owned */
+    size_t *order; /* order of a round: the item of each turn; owned */
     size_t count, unsettled, dropped;
-    size_t rounds; /* that count */
-    double seconds; /* of the samples that were launched */
-    bool warm; /* samples count */
+    size_t rounds; /* rounds that count */
+    double seconds; /* of the samples launched */
+    bool warm; /* samples count now */
     uint64_t random;
-    bool planted; /* the fault */
-    bool stopped; /* by the user */
+    bool planted; /* the fault was planted */
+    bool stopped; /* the user asked to stop */
 };
 
 /* -- lengths of samples -------------------------------------------------------------------------------- */
 
-/* Launches that take about all_ns, `most` at most. */
+/* Number of launches that take about all_ns, at most `most`. */
 static uint32_t launches_of(double all_ns, double launch_ns, uint32_t most)
 {
     return (uint32_t)fmax(1, fmin(most, ceil(all_ns / launch_ns)));
 }
 
-/* The median of samples of so many launches, beside as many in the short stretch. NaN when they cannot be launched. */
+/* The median of samples with that many additional launches and as many in the short stretch. NaN if they cannot be
+ * launched. */
 static double estimate_from(struct cuda_chain *chain, uint32_t launches, uint32_t reference, size_t samples)
 {
     chain->lead_in = !chain->cold;
@@ -105,8 +109,8 @@ static double estimate_from(struct cuda_chain *chain, uint32_t launches, uint32_
     return cuda_sample_median(chain, samples);
 }
 
-/* About what a launch of the cell takes, from samples now: of a long one, from a launch that nothing interrupted. NaN
- * when it cannot be launched. */
+/* Estimates the time of a launch of the cell from samples taken now; for a long one, from a launch that nothing
+ * interrupted. NaN if it cannot be launched. */
 static double estimate_ns(struct cuda_chain *chain)
 {
     double ns = estimate_from(chain, 1, 0, 1);
@@ -116,15 +120,15 @@ static double estimate_ns(struct cuda_chain *chain)
     return ns < long_ns ? estimate_from(chain, ESTIMATE_LAUNCHES, 1, ESTIMATE_SAMPLES) : ns;
 }
 
-/* Whether what launches of the cell read and write takes less than a share of L2. */
+/* Whether a launch of the cell reads and writes less than a share of L2. */
 static bool stays_in_l2(const struct cuda_chain *chain, double share)
 {
     return (double)cuda_launch_bytes(chain->device, chain->launch) < share * (double)chain->device->info->l2_bytes;
 }
 
-/* Lengths of a hot sample's stretches, of a launch that takes launch_ns; with as many launches as those of an earlier
- * process had, 0: there were none. The commands of its launches are in L2 after a replay, whatever ran before; those of
- * launches that fill L2 themselves never are. */
+/* Sets the lengths of a hot sample's stretches, for a launch of launch_ns; `launches` is the number used by an earlier
+ * process, 0 if there was none. After a replay, the commands of the launches are in L2. This does not hold for launches
+ * that fill L2 themselves. */
 static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_ns, double sample_ns)
 {
     const bool kept = launches > 0;
@@ -133,30 +137,31 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
     double wanted, ticks;
 
     chain->replays = launch_ns < replay_ns && stays;
-    /* A site that was not read since others were must still be in L2: it is read in the replay before. */
+    /* All sites must still be in L2 when they are read again: the replay reads each of them. */
     chain->sites =
         chain->replays && stays_in_l2(chain, sites_l2_share) ? cuda_launch_sites(chain->device, chain->launch) : 1;
     if (launches == 0) {
         launches = launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX);
-        if (launches >= chain->sites) /* each site as often as the others */
+        if (launches >= chain->sites) /* every site equally often */
             launches = (launches + chain->sites / 2) / chain->sites * chain->sites;
     }
-    /* As many draws as may be, and as many launches of each. The variation of a stretch of long launches does not depend
-     * on its length; that of short ones comes from which SM gets which block, and needs several draws. */
+    /* As many draws as possible, with equally many launches. For long launches, the length of a stretch does not change
+     * its variation. For short ones, the assignment of blocks to SMs causes the variation, and several draws average
+     * it. */
     ticks = launches * launch_ns / cuda_tick_ns(chain->device);
     wanted = launch_ns < reference_ns && launches < 2 * DRAW_LAUNCHES ? fmin(SHORT_DRAWS, launches / SHORT_DRAWS)
                                                                       : launches / DRAW_LAUNCHES;
     chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, fmin(wanted, ticks / DRAW_TICKS)));
-    while (kept && launches % chain->draws) /* draws have equal launches, and the sum is kept */
+    while (kept && launches % chain->draws) /* draws have equally many launches, and their sum stays */
         chain->draws--;
     chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
     chain->reference = launch_ns < long_ns ? launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES) : 0;
     chain->lead_in = alone ? 0 : launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
 }
 
-/* Fills the lengths of a chain that has its device, launch, cache state and placements. They follow from the last of
- * `time`'s samples, whose number of launches is kept, or else from a first estimate, which launches the cell. False when
- * it cannot be launched. */
+/* Sets the lengths of a chain that has its device, launch, cache state and placements. They follow from the last of
+ * `time`'s samples, whose number of launches is kept, or from a first estimate, which launches the cell. False if it
+ * cannot be launched. */
 static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time, const struct engine_options *options)
 {
     const size_t before = time->summary.count;
@@ -172,7 +177,7 @@ static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time, 
         size_hot(chain, launches, launch_ns, options->sample_ns);
     }
     if (options->slow_path == chain->launch->cell->path) {
-        /* The launch of the kernel that spins is part of the work. */
+        /* The launch of the spinning kernel is part of the added work. */
         const double spin_ns = options->slow_share * launch_ns * chain->launches - chain->device->info->launch_ns;
 
         chain->slow_ns = spin_ns > 1 ? (uint64_t)spin_ns : 1;
@@ -198,7 +203,7 @@ static bool widen(double **values, size_t count)
     return wide;
 }
 
-/* Makes room for samples and their clocks. Samples of an earlier process that cannot be continued are left out. */
+/* Makes room for samples and their clocks. Drops samples of an earlier process that cannot be continued. */
 static bool make_room(struct cuda_sampling *sampling, size_t planned, size_t samples_max)
 {
     struct cell_time *time = &sampling->result->time;
@@ -214,8 +219,9 @@ static bool make_room(struct cuda_sampling *sampling, size_t planned, size_t sam
            widen(&sampling->totals_ns, room) && widen(&time->samples_ns, room) && widen(&time->clocks_mhz, room);
 }
 
-/* Begins: finds out how long the samples are, which launches the cell. It is one of `planned` that are timed in all.
- * STATUS_OK also where the cell failed; another status when the run has ended. sampling_close in any case. */
+/* Starts sampling a cell: determines the length of its samples, which launches the cell. `planned` is the number of
+ * cells that are timed in all. STATUS_OK even if the cell failed; another status if the run has ended. Call
+ * sampling_close in any case. */
 static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_device *device,
                                  const struct cuda_launch *launch, size_t planned, const struct engine_options *options)
 {
@@ -263,7 +269,7 @@ static bool make_graph(struct cuda_sampling *sampling)
     return made;
 }
 
-/* Makes the graphs that are not there yet, and uploads all. Not while samples count: uploads slow launches. */
+/* Makes the missing graphs and uploads all of them. This must not happen while samples count: uploads slow launches. */
 static enum status place_graphs(struct cuda_sampling *sampling)
 {
     bool placed = true;
@@ -288,7 +294,7 @@ static size_t own_samples(const struct cuda_sampling *sampling)
     return sampling->result->time.summary.count - sampling->before;
 }
 
-/* Takes over a sample that has ended, if it counts, and checks whether there are enough. */
+/* Records a sample that has ended, if it counts, and checks whether there are enough. */
 static void take_sample(struct cuda_sampling *sampling, const struct engine_options *options, bool counts)
 {
     const struct clock_reading *clock = cuda_sample_reading(&sampling->chain);
@@ -297,7 +303,7 @@ static void take_sample(struct cuda_sampling *sampling, const struct engine_opti
     struct settling *settling = &sampling->settling;
     struct cell_time *time = &sampling->result->time;
 
-    /* A cell that has settled stays so. An empty kernel that was interrupted can make a time negative: it says nothing. */
+    /* A cell that has settled stays so. An interrupted empty kernel can make a time negative; that time is dropped. */
     sampling->astray |= !counts || ns <= 0 || settling->stop != STOP_NONE;
     if (sampling->astray)
         return;
@@ -325,14 +331,14 @@ static bool awaits_fault(const struct cuda_timing *timing)
     return fault && (fault->address || fault->endless) && !timing->planted;
 }
 
-/* Shows progress; asks whether to stop. */
+/* Shows progress, and asks whether to stop. */
 static void show_progress(struct cuda_timing *timing)
 {
     timing->stopped =
         timing->progress->step(timing->progress->context, "timing", timing->count - timing->unsettled, timing->count);
 }
 
-/* The item of a turn, which writes to the reading of that turn. */
+/* The item of a turn. It writes the reading of that turn. */
 static struct cuda_sampling *turn_sampling(const struct cuda_timing *timing, size_t turn)
 {
     struct cuda_sampling *sampling = &timing->samplings[timing->order[turn]];
@@ -360,8 +366,8 @@ static enum status launch_sample(struct cuda_timing *timing, struct cuda_samplin
     return STATUS_OK;
 }
 
-/* The launches of turns first .. end - 1 failed. Cells whose launches did not end fail; without such a cell, the samples
- * are lost. */
+/* Handles failed launches of the turns from `first` to end - 1. Cells whose launches did not end fail; without such a
+ * cell, the samples are lost. */
 static enum status drop_stretch(struct cuda_timing *timing, size_t first, size_t end)
 {
     struct cuda_device *device = timing->device;
@@ -385,8 +391,8 @@ static enum status drop_stretch(struct cuda_timing *timing, size_t first, size_t
     return STATUS_OK;
 }
 
-/* Launches as many samples of a round, from turn *next on, as make a stretch. While the device works, this makes graphs
- * of the `ahead` group and releases the `past` one (NULL: there is none). Then it takes the samples. */
+/* Launches the samples of a round from turn *next on, enough for a stretch. While the device works, makes graphs of the
+ * `ahead` group and releases the `past` one (NULL: none). Then it records the samples. */
 static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size_t *next, struct cuda_timing *past,
                                   struct cuda_timing *ahead)
 {
@@ -410,7 +416,7 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
     if (status != STATUS_OK)
         return status;
     show_progress(timing);
-    /* A graph that cannot be made now is tried again in its own group, where the error can be put down to a cell. */
+    /* If a graph cannot be made now, its own group tries again, where a cell gets the error. */
     for (size_t i = 0; made && ahead && i < ahead->count; i++)
         while (made && lacks_graphs(&ahead->samplings[i]) && cuda_device_is_busy(device))
             made = make_graph(&ahead->samplings[i]);
@@ -426,8 +432,8 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
     return STATUS_OK;
 }
 
-/* Chooses who is sampled in a round, and the order: all that have not settled, more often the fewer they are, and the
- * one that a fault is to hit. Returns the number of turns, at most one for each item. */
+/* Chooses the cells of a round, and their order: all that have not settled, more often if they are few, and the one
+ * that a fault should hit. Returns the number of turns, at most one for each item. */
 static size_t choose_round(struct cuda_timing *timing)
 {
     size_t chosen = 0, items;
@@ -448,7 +454,7 @@ static size_t choose_round(struct cuda_timing *timing)
     return chosen;
 }
 
-/* Marks all that was sampled together if something else used the device meanwhile, and warns. */
+/* Flags everything that was sampled together if something else used the device meanwhile, and warns. */
 static void flag_shared(const struct cuda_timing *timing)
 {
     size_t interrupted = 0;
@@ -468,8 +474,8 @@ static void flag_shared(const struct cuda_timing *timing)
             timing->samplings[i].result->flags |= FLAG_SHARED;
 }
 
-/* Times all items until each has settled, by the options' limits, or the user wants to stop; samples that a result has
- * already count. Cells that have not settled are left pending with their samples. `past` and `ahead` as in
+/* Times all items until each has settled, by the options' limits, or until the user stops it; samples that a result has
+ * already count. Cells that have not settled stay pending with their samples. `past` and `ahead` as in
  * sample_stretch. */
 static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *past, struct cuda_timing *ahead)
 {
@@ -510,9 +516,9 @@ static void timing_close(struct cuda_timing *timing)
     free(timing);
 }
 
-/* Begins the next group, which launches each cell to find out how long its samples are; *out is NULL where there is
- * none. Cells that fail become CELL_FAILED; another status than STATUS_OK when the run has ended. The caller closes *out
- * in any case. */
+/* Starts the next group, which launches each cell to determine the length of its samples. *out is NULL if there is
+ * none. Cells that fail become CELL_FAILED; the status is not STATUS_OK if the run has ended. The caller closes *out in
+ * any case. */
 static enum status open_group(struct engine_session *session, struct result *result, const struct progress *progress,
                               size_t planned, struct cuda_timing **out)
 {
@@ -545,7 +551,7 @@ static enum status open_group(struct engine_session *session, struct result *res
     return status;
 }
 
-/* Reads throttle reasons and temperature; what NVML does not say is not known, from now on. */
+/* Reads throttle reasons and temperature. From now on, values that NVML does not give count as not known. */
 static void read_state(struct engine_session *session, struct result *result, uint64_t *reasons, double *celsius)
 {
     watch_begin(session->options->watchdog, "asking NVML", cuda_patience(&session->device));
@@ -554,7 +560,8 @@ static void read_state(struct engine_session *session, struct result *result, ui
     watch_end(session->options->watchdog);
 }
 
-/* Notes the state of the device after a group, and marks what was timed while the driver held the clock down. */
+/* Records the state of the device after a group, and flags cells that were timed while the driver held the clock
+ * down. */
 static void note_state(struct engine_session *session, struct result *result)
 {
     cuda_expect(&session->device, 0);

@@ -6,10 +6,10 @@
 
 enum {
     POISON = 0xA5,
-    FAULT_BIT = 22, /* of an output element: a bit that matters in floats, too */
+    FAULT_BIT = 22, /* of an output element: a bit that also matters in floats */
 };
 
-/* A launch of a cell, and where the host gets what it writes. */
+/* A launch of a cell, and the host memory for its output. */
 struct check {
     struct cell_result *cell; /* NULL: there is none */
     const struct cuda_launch *launch;
@@ -17,8 +17,8 @@ struct check {
     uint32_t *output;
 };
 
-/* Enqueues a launch over poisoned output, and fetching what it writes. A table that is written before every launch is
- * cleared before that, and then restored, even if something failed: other cells read it, too. */
+/* Enqueues a launch over poisoned output, and the copy of its output. A table that is written before every launch is
+ * first cleared. It is then restored, even after a failure: other cells read it, too. */
 static bool enqueue(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn, uint32_t *to)
 {
     const size_t bytes = launch->cell->elements * sizeof(uint32_t);
@@ -30,8 +30,8 @@ static bool enqueue(struct cuda_device *device, const struct cuda_launch *launch
     return cuda_launch_restore_table(device, launch, turn) && enqueued;
 }
 
-/* Compares what a launch wrote with the reference, unless its cell has failed. A cell is verified with its last module.
- * Calls no device: another launch may be under way. */
+/* Compares the output of a launch with the reference, unless its cell has failed. A cell is verified after its last
+ * module. Calls no device: another launch may be running. */
 static void compare(struct engine_session *session, const struct check *check)
 {
     struct cell_result *cell = check->cell;
@@ -55,8 +55,8 @@ static void compare(struct engine_session *session, const struct check *check)
     cell->verified = right && check->turn.number + 1 == check->launch->modules;
 }
 
-/* One launch in each module of the cell, on placements and sites from its number i on: the cells of a plan go through them
- * all. While one is under way, *before is compared: the launch before it, maybe of another cell. */
+/* Launches the cell once in each of its modules, on placements and sites from number i on, so that the cells of a plan
+ * use all of them. While a launch runs, *before is compared: the previous launch, possibly of another cell. */
 static enum status verify_cell(struct engine_session *session, struct cell_result *cell, size_t i, struct check *before)
 {
     struct cuda_device *device = &session->device;

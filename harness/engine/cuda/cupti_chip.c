@@ -19,7 +19,7 @@ static const struct library_symbol symbols[] = {
 #undef SYMBOL
 };
 
-/* Where the libraries may be: below the value of an environment variable, or below a fixed folder. */
+/* Folders of the libraries: below the value of an environment variable, or below a fixed folder. */
 static const struct place {
     const char *variable, *folder, *below;
 } places[] = {
@@ -37,8 +37,8 @@ static const struct place {
 
 static const char *const library_names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
 
-/* RTLD_NODELETE: once it has profiled, CUPTI's hooks stay in the driver, and unloading it would crash the
- * next CUDA call. */
+/* RTLD_NODELETE: after profiling, CUPTI's hooks stay in the driver, and unloading the library would crash the next CUDA
+ * call. */
 static void *open_in(const char *folder, const char *name, int flags)
 {
     char path[CUPTI_FOLDER_BYTES + 64];
@@ -47,8 +47,8 @@ static void *open_in(const char *folder, const char *name, int flags)
     return dlopen(path, RTLD_NOW | RTLD_NODELETE | flags);
 }
 
-/* Tries the places in turn, the first alone where the user names it. Both libraries lie in one place; without libcupti
- * there, neither stays open. */
+/* Tries the folders in turn; if the user names one, only that one. Both libraries lie in one folder; without libcupti,
+ * neither stays open. */
 static void open_libraries(struct cupti *cupti)
 {
     const char *named = getenv(places[0].variable);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * CUPTI's libraries, its errors, and the metrics of a chip. For the sources of cupti_reader.h alone: includes vendor
+ * CUPTI's libraries, its errors, and the metrics of a chip. Only for the sources of cupti_reader.h: includes vendor
  * headers. */
 #ifndef CBANK_CUPTI_CHIP_H
 #define CBANK_CUPTI_CHIP_H
@@ -49,13 +49,13 @@ struct cupti_functions {
 enum { CUPTI_FOLDER_BYTES = 512 };
 
 struct cupti {
-    void *perf; /* libnvperf_host: opened first, since libcupti looks for it by bare name */
+    void *perf; /* libnvperf_host: opened first, since libcupti searches for it by its bare name */
     void *library;
     struct cupti_functions f;
     char folder[CUPTI_FOLDER_BYTES];
 };
 
-/* A parameter struct, by its designators; and a call with one that nothing is read from afterwards. */
+/* A parameter struct, from its designators; and a call with one that is not read afterwards. */
 #define CUPTI_PARAMETERS(type, ...)                          \
     (type##_Params)                                          \
     {                                                        \
@@ -67,7 +67,7 @@ struct cupti {
 struct cupti_chip {
     const struct cupti *cupti;
     CUpti_Profiler_Host_Object *host;
-    const char **names; /* owned, sorted array of base metrics; the strings are CUPTI's */
+    const char **names; /* owned, sorted array of base metrics; CUPTI owns the strings */
     size_t name_count;
 };
 
@@ -75,16 +75,16 @@ struct cupti_chip {
 enum counter_status cupti_failed(const struct cupti *cupti, CUptiResult code, const char *function,
                                  char reason[CUPTI_REASON_BYTES]);
 
-/* Opens a chip by name ("GH100"); no GPU needed. `availability` is the device's counter availability image, or NULL. On
- * success the caller closes. */
+/* Opens a chip by name ("GH100"). It needs no GPU. `availability` is the device's counter availability image, or NULL.
+ * On success the caller closes it. */
 CUptiResult cupti_chip_open(struct cupti_chip *chip, const struct cupti *cupti, const char *name,
                             const uint8_t *availability);
 
 /* Accepts a zeroed struct. */
 void cupti_chip_close(struct cupti_chip *chip);
 
-/* The metric of a counter: the first whose base name the chip has, and which names a rollup. False when there is none;
- * then *metric is the last that was tried, and *reason (static text) says why not. */
+/* Chooses the metric of a counter: the first whose base name the chip has and that names a rollup. False if there is
+ * none; then *metric is the last one tried, and *reason is a static text. */
 bool cupti_chip_choose(const struct cupti_chip *chip, const struct counter *counter, const char **metric,
                        const char **reason);
 

@@ -9,12 +9,12 @@
 
 /* -- sessions ------------------------------------------------------------------------------------------ */
 
-/* What became of one counter of the set. */
+/* The state of one counter of the set. */
 struct session_counter {
     enum counter_status status;
-    const char *metric; /* of the counter's row: the one chosen, or the last that was tried */
+    const char *metric; /* from the counter's row: the chosen one, or the last one tried */
     size_t slot; /* index among the collected metrics */
-    const char *reason; /* static text; NULL when the status is ok */
+    const char *reason; /* static text; NULL if the status is ok */
 };
 
 /* Bytes that CUPTI fills. */
@@ -32,8 +32,8 @@ struct cupti_session {
     const char *called; /* the last call while collecting */
     CUpti_RangeProfiler_Object *profiler;
     struct session_counter *counters; /* one for each of the set */
-    const char **metrics; /* collected, metric_count of them */
-    double *metric_values; /* room for as many */
+    const char **metrics; /* the collected metrics, metric_count of them */
+    double *metric_values; /* room for their values */
     size_t metric_count;
     struct image_bytes availability, config, counts;
 };
@@ -46,7 +46,7 @@ static CUptiResult make_room(struct image_bytes *image, size_t bytes)
     return image->data ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
 }
 
-/* Fills the name of the chip and the image of the counters that this device lets this user read. */
+/* Reads the name of the chip and the image of the counters that this user may read on this device. */
 static CUptiResult ask_availability(struct cupti_session *session)
 {
     const struct cupti_functions *f = &session->cupti->f;
@@ -77,8 +77,8 @@ static CUptiResult add_metrics(const struct cupti_session *session, const char *
                       .pHostObject = session->chip.host, .ppMetricNames = metrics, .numMetrics = count);
 }
 
-/* Adds the metrics of all counters that are still ok in one call: CUPTI packs the metrics of one call into
- * as few passes as it can, and gives each call passes of its own. */
+/* Adds the metrics of all counters that are still ok in one call. CUPTI packs the metrics of one call into as few
+ * passes as it can, and gives each call its own passes. */
 static CUptiResult add_chosen(struct cupti_session *session)
 {
     session->metric_count = 0;
@@ -93,8 +93,8 @@ static CUptiResult add_chosen(struct cupti_session *session)
     return session->metric_count > 0 ? add_metrics(session, session->metrics, session->metric_count) : CUPTI_SUCCESS;
 }
 
-/* CUPTI takes all metrics of a call or none. After a refusal this finds which it does not take, each tried
- * with a host object of its own, and leaves the session with a fresh one. */
+/* CUPTI takes all metrics of a call or none. After a refusal this finds the refused ones, each tried with a host object
+ * of its own, and leaves the session with a fresh one. */
 static CUptiResult drop_refused(struct cupti_session *session)
 {
     for (size_t i = 0; i < session->request.counters->count; i++) {
@@ -146,7 +146,7 @@ static CUptiResult configure(struct cupti_session *session)
                       .pConfigImage = session->config.data);
 }
 
-/* Takes hold of the device's counters and makes room for their data. */
+/* Reserves the device's counters and makes room for their data. */
 static CUptiResult enable(struct cupti_session *session)
 {
     const struct cupti_functions *f = &session->cupti->f;
@@ -168,13 +168,13 @@ static CUptiResult enable(struct cupti_session *session)
     return code == CUPTI_SUCCESS ? make_room(&session->counts, size.counterDataSize) : code;
 }
 
-/* Sets up in order; *function is the one that an error is put down to. */
+/* Runs the steps of the set-up. *function names the step that an error belongs to. */
 static CUptiResult set_up(struct cupti_session *session, const char **function)
 {
     static const struct {
         const char *function;
         CUptiResult (*run)(struct cupti_session *session);
-        bool needs_metrics; /* there is nothing to do where the chip has none */
+        bool needs_metrics; /* nothing to do if the chip has none */
     } steps[] = {
         {"cuptiProfilerGetCounterAvailability", ask_availability, false},
         {"cuptiProfilerHostInitialize", open_chip, false},
@@ -257,7 +257,7 @@ const char *cupti_session_chip(const struct cupti_session *session)
 
 /* -- collecting --------------------------------------------------------------------------------------- */
 
-/* A call that may wait for the device is watched. */
+/* Starts a call that may wait for the device, guarded by the watchdog. */
 static void watched_begin(struct cupti_session *session, const char *function)
 {
     session->called = function;
@@ -310,7 +310,7 @@ static CUptiResult collect_range(struct cupti_session *session, const struct cup
                    .pRangeProfilerObject = session->profiler);
 }
 
-/* One pass over all ranges; *submitted when it was the last. */
+/* One pass over all ranges. Sets *submitted after the last pass. */
 static CUptiResult collect_pass(struct cupti_session *session, const struct cupti_ranges *ranges, bool *submitted)
 {
     CUpti_RangeProfiler_Stop_Params stop =
@@ -366,8 +366,8 @@ bool cupti_session_values(struct cupti_session *session, size_t range, struct co
     for (size_t i = 0; i < session->request.counters->count; i++) {
         const struct session_counter *counter = &session->counters[i];
         const double read = evaluated ? session->metric_values[counter->slot] : NAN, whole = round(read);
-        /* CUPTI evaluates a metric in floating point from counts of several units: 1600000 may come as
-         * 1600000.0000000002. A value that near to a whole number is that number. */
+        /* CUPTI evaluates a metric in floating point from counts of several units, so 1600000 may come as
+         * 1600000.0000000002. A value that close to a whole number is taken as that number. */
         const double value = fabs(read - whole) <= 1e-12 * fabs(whole) ? whole : read;
         struct counter_value *out = &values[i];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Stands in for CUPTI in a build with a toolkit that has none with the Range Profiler: it cannot be opened. */
+ * Stands in for CUPTI in a build whose toolkit has no Range Profiler: it cannot be opened. */
 #include "cupti_reader.h"
 
 enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTES])
@@ -12,7 +12,7 @@ enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTE
     return COUNTER_UNAVAILABLE;
 }
 
-/* Nothing was opened: the others do nothing with what they get. */
+/* Nothing was opened, so the other functions do nothing. */
 #define NOTHING(type, name, result, ...) \
     type name(__VA_ARGS__)               \
     {                                    \

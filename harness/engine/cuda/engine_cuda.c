@@ -97,7 +97,7 @@ static enum status cuda_describe(uint32_t device, const char *card, struct devic
 
 /* -- errors of the device ------------------------------------------------------------------------------ */
 
-/* Marks the cells that this process had to do where errors grew meanwhile, and says of each kind so once. */
+/* Flags the cells of this process if errors grew meanwhile, and logs each kind once. */
 void cuda_observe(struct engine_session *session, struct result *result)
 {
     const uint32_t noted = session->grew;

@@ -12,20 +12,20 @@
 #include "parallel.h"
 #include "reference.h"
 
-/* What the engine knows of a cell beside its result. */
+/* The engine's data of a cell, in addition to its result. */
 struct cuda_cell {
-    struct cuda_launch launch;   /* of no modules: skipped or failed */
+    struct cuda_launch launch;   /* has no modules if the cell is skipped or failed */
     struct access_counts access;
     struct sass_counts sass;
     bool counted;                /* sass is valid */
-    bool pending;                /* this process has it to do */
+    bool pending;                /* a cell of this process */
 };
 
-/* CUPTI's libraries are large: they are loaded on a thread of their own while cells are prepared and
- * verified. The thread has ended before anything is timed, and touches no GPU. */
+/* CUPTI's libraries are large: a separate thread loads them while cells are prepared and verified. The thread has ended
+ * before anything is timed, and touches no GPU. */
 struct loading {
     struct parallel_task task;
-    struct watchdog *watchdog; /* of waiting for it */
+    struct watchdog *watchdog; /* guards the wait for it */
     struct cupti *cupti;
     enum counter_status status;
     char reason[CUPTI_REASON_BYTES];
@@ -35,9 +35,9 @@ struct engine_session {
     const struct engine_options *options;
     struct cuda_device device;
     struct nvml *nvml;
-    uint32_t grew; /* errors of the device that grew so far, by enum health_quantity */
+    uint32_t grew; /* kinds of errors of the device that have grown so far, by enum health_quantity */
     struct cuda_cell *cells; /* one for each cell of the result */
-    bool *grouped; /* of each cell: it is, or was, among those that are timed together */
+    bool *grouped; /* for each cell: whether it is or was in a group that is timed together */
     struct loading loading;
     struct cupti_session *counting; /* NULL until counting is set up */
     struct reference reference; /* of verifying */
@@ -46,10 +46,10 @@ struct engine_session {
 /* Its phases. */
 engine_phase cuda_prepare, cuda_verify, cuda_time, cuda_set_up_counting, cuda_count;
 
-/* Marks the cells that this process had to do where errors of the device grew meanwhile, and warns of each kind once. */
+/* Flags the cells of this process if errors of the device grew meanwhile, and warns of each kind once. */
 void cuda_observe(struct engine_session *session, struct result *result);
 
-/* What the machine can do: the last two hooks of struct engine. */
+/* The engine's view of the machine: the last two hooks of struct engine. */
 bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES]);
 void cuda_diagnose(struct diagnosis *diagnosis);
 

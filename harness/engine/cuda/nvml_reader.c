@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The declarations of NVML that are needed are written here from its documentation, since its header is not
- * part of every toolkit installation; the ABI of these functions has been stable since NVML 7. */
+ * The declarations of NVML that this program needs, written from its documentation: not every toolkit installation has
+ * its header. The ABI of these functions has been stable since NVML 7. */
 #include "nvml_reader.h"
 
 #include <dlfcn.h>
@@ -49,7 +49,7 @@ enum {
     F(nvmlDeviceGetCurrentClocksThrottleReasons, throttle_reasons, (nvml_device, unsigned long long *)) \
     F(nvmlDeviceGetComputeRunningProcesses, processes, (nvml_device, unsigned *, void *))
 
-/* Temperature, and those of errors: a library may lack some. */
+/* Functions for temperature and errors, which a library may lack. */
 #define NVML_OPTIONAL(F)                                                                                       \
     F(nvmlDeviceGetTemperature, temperature, (nvml_device, int, unsigned *))                                   \
     F(nvmlDeviceGetTotalEccErrors, ecc_errors, (nvml_device, int, int, unsigned long long *))                  \
@@ -83,12 +83,12 @@ struct nvml {
     void *library;
     struct nvml_functions f;
     nvml_device device;
-    nvml_event_set events; /* of Xids; NULL before they are noted */
-    int events_code;       /* not NVML_SUCCESS: why they are not */
-    double xids;           /* that were reported since */
+    nvml_event_set events; /* of Xids; NULL until recording starts */
+    int events_code;       /* not NVML_SUCCESS: why Xids are not recorded */
+    double xids;           /* number reported since */
 };
 
-/* A call of a function that the library may lack. */
+/* Calls a function that the library may lack. */
 #define CALL(nvml, function, ...) ((nvml)->f.function ? (nvml)->f.function(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND)
 
 /* A throttle reason that makes a measurement doubtful (nvmlClocksThrottleReasons). */
@@ -146,7 +146,7 @@ void nvml_describe(const struct nvml *nvml, struct device_info *info)
     const struct nvml_functions *f = &nvml->f;
     int ecc = 0, ecc_pending;
     unsigned mig = 0, mig_pending, mhz;
-    /* In statements of their own: the values are read after the calls. */
+    /* Separate statements: the values are read after the calls. */
     const int ecc_code = f->ecc_mode(nvml->device, &ecc, &ecc_pending);
     const int mig_code = f->mig_mode(nvml->device, &mig, &mig_pending);
 
@@ -210,7 +210,7 @@ bool nvml_process_count(const struct nvml *nvml, unsigned *count)
     if (!nvml)
         return false;
 
-    /* With no room given, NVML answers how many there are. */
+    /* With no room given, NVML returns their number. */
     const int code = nvml->f.processes(nvml->device, count, NULL);
 
     return code == NVML_SUCCESS || code == NVML_ERROR_INSUFFICIENT_SIZE;
@@ -218,12 +218,12 @@ bool nvml_process_count(const struct nvml *nvml, unsigned *count)
 
 /* -- errors of the device ------------------------------------------------------------------------------ */
 
-/* Fills out->values, and the reason of each that cannot be read. */
+/* Fills out->values, and the reason for each value that cannot be read. */
 static void read_health(const struct nvml *nvml, struct health_reading *out, const char **reasons)
 {
     const nvml_device device = nvml->device;
     unsigned long long corrected = 0, uncorrected = 0;
-    unsigned single = 0, multiple = 0; /* pages: no room for addresses, NVML answers how many there are */
+    unsigned single = 0, multiple = 0; /* pages: with no room for addresses, NVML returns their number */
     unsigned rows = 0, rows_uncorrectable = 0, rows_pending = 0, rows_failed = 0;
     int pending = 0;
     const int codes[] = {
@@ -269,7 +269,7 @@ void nvml_health_begin(struct nvml *nvml, struct health *health)
     memset(health->reasons, 0, sizeof(health->reasons));
     if (!nvml)
         return;
-    /* Once it is asked for them, the driver keeps events until they are fetched: nothing has to wait for them. */
+    /* From this request on, the driver keeps events until they are fetched, so nothing has to wait for them. */
     nvml->events_code = CALL(nvml, event_set_create, &nvml->events);
     if (nvml->events_code == NVML_SUCCESS)
         nvml->events_code = CALL(nvml, register_events, nvml->device, NVML_EVENT_XID, nvml->events);
@@ -279,7 +279,7 @@ void nvml_health_begin(struct nvml *nvml, struct health *health)
 
 uint32_t nvml_health_end(struct nvml *nvml, struct health *health)
 {
-    enum { ENOUGH = 1024 }; /* a device that reports without end does not hold up the run */
+    enum { ENOUGH = 1024 }; /* a device that reports without end does not delay the run */
     struct nvml_event event = {0};
 
     if (!nvml)

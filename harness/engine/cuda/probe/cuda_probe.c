@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Probes on a device: lists that one thread walks, loads by warps, SMs that load one after the other, and counted
+ * Probes on a device: pointer chases by one thread, loads by warps, SMs that load one after the other, and counted
  * launches. */
 #include "cuda_probe.h"
 
@@ -11,15 +11,15 @@
 
 enum {
     LINK_WORDS = 1 << 20,   /* of the table in global memory */
-    SAMPLES_MAX = 1 << 17,  /* of one walk */
+    SAMPLES_MAX = 1 << 17,  /* of one pointer chase */
     READINGS_MAX = 1 << 16, /* warps of one launch */
     STAGED_BYTES = 8192,    /* of the table in shared memory */
-    SM_TRIES = 8,           /* until two launches ran on the same SM */
+    SM_TRIES = 8,           /* attempts until two launches ran on the same SM */
     WARPS_OF_BLOCK_MAX = 32,
     SMS_MAX = 1024,
 };
 
-/* -- what probes share --------------------------------------------------------------------------------- */
+/* -- shared by probes --------------------------------------------------------------------------------- */
 
 static enum status ask_failed(struct cuda_probe *probe, const struct probe_request *request)
 {
@@ -27,7 +27,7 @@ static enum status ask_failed(struct cuda_probe *probe, const struct probe_reque
                      request->path->name, cuda_device_error(&probe->device));
 }
 
-/* Bytes of an offset in the path's table: textures count in elements. */
+/* Bytes for each unit of an offset in the path's table: textures count in elements. */
 static uint32_t unit_of(const struct path *path)
 {
     return path->unit == UNIT_TEXTURE ? sizeof(uint32_t) : 1;
@@ -43,7 +43,7 @@ static struct probe_args args_of(const struct cuda_probe *probe)
                                .distinct = 1};
 }
 
-/* Copies the first words of probe->links to where the path's table is. Parameters are read from there by every launch. */
+/* Copies the first words of probe->links to the path's table. Every launch reads parameters directly from there. */
 static bool copy_links(struct cuda_probe *probe, const struct path *path, size_t words)
 {
     void *const home = path->home == TABLE_CONSTANT ? (void *)(uintptr_t)probe->module.bank : probe->table;
@@ -72,7 +72,7 @@ static bool launch(struct cuda_probe *probe, const struct probe_request *request
                               threads, staged, parameters);
 }
 
-/* Fetches the readings of `count` warps, and clears them on the device. Waits. */
+/* Fetches the readings of `count` warps, and clears them on the device. Waits for the device. */
 static bool read_readings(struct cuda_probe *probe, size_t count)
 {
     const size_t bytes = count * sizeof(*probe->readings);
@@ -83,7 +83,7 @@ static bool read_readings(struct cuda_probe *probe, size_t count)
 
 /* -- lists that one thread walks ----------------------------------------------------------------------- */
 
-/* A walk that is asked for: its arguments, and the words of the table up to the last link. */
+/* A requested pointer chase: its arguments, and the words of the table up to the last link. */
 struct walk {
     struct probe_args args;
     size_t words;
@@ -106,8 +106,8 @@ static struct walk open_walk(struct cuda_probe *probe, const struct probe_reques
     return walk;
 }
 
-/* Enqueues the walk that brings the list, and what the request says comes behind it. Nothing else may come before the
- * launch that is timed or counted: what is cleared or read is so before or after both. */
+/* Enqueues the chase that brings in the list, and the step that the request has after it. Nothing else may come between
+ * this and the launch that is timed or counted: clearing and reading happen before or after both. */
 static bool walk_before(struct cuda_probe *probe, const struct probe_request *request, const struct walk *walk)
 {
     struct probe_request before = *request;
@@ -131,7 +131,7 @@ static bool walk_before(struct cuda_probe *probe, const struct probe_request *re
     }
 }
 
-/* Walks once. Sets where it ended, its SM, and that of the walk before it. */
+/* Runs the chase once. Sets its last address, its SM, and the SM of the launch before it. */
 static bool walk_once(struct cuda_probe *probe, const struct probe_request *request, struct walk *walk, uint32_t *end,
                       uint32_t *sm, uint32_t *before_sm)
 {
@@ -220,8 +220,8 @@ static struct span open_span(const struct cuda_probe *probe, const struct probe_
     return span;
 }
 
-/* The cycles from the first begin to the last end of one SM's warps. False where they are not `warps` warps, or were at no
- * moment all loading: blocks that run one after the other do not count. */
+/* The cycles from the first start to the last end of one SM's warps. False if there are not `warps` warps, or if they
+ * never all loaded at the same time: blocks that run one after the other do not count. */
 static bool span_of(const struct probe_reading *readings, size_t count, uint32_t sm, uint32_t warps, uint32_t *cycles)
 {
     uint32_t begin = 0, last = 0, seen = 0, last_begin = 0, first_end = 0;
@@ -239,7 +239,7 @@ static bool span_of(const struct probe_reading *readings, size_t count, uint32_t
     return seen == warps && (int32_t)(first_end - last_begin) > 0;
 }
 
-/* Sets each answer to the median over the SMs that ran all warps of the request at once. */
+/* Sets each answer to the median over the SMs that ran all warps of the request at the same time. */
 static enum status ask_span(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
 {
     const struct probe_reading *readings = probe->host_readings;
@@ -283,9 +283,9 @@ static enum status ask_sharing(struct cuda_probe *probe, const struct probe_requ
     void *parameters[] = {&args};
     int shared = 0;
 
-    /* So much shared memory that no two blocks fit on an SM. */
+    /* Requests enough shared memory that no two blocks fit on an SM. */
     cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
-    shared -= 64; /* what the probe has itself */
+    shared -= 64; /* the probe's own shared memory */
     if (!link_to_self(probe, request->path) || !cuda_flush_prepare(device, probe->info.l2_bytes) ||
         !cuda_launch_flush(device) || !cuda_device_set(device, probe->turn, 0, sizeof(uint32_t)) ||
         !DRIVER(device, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared) ||
@@ -303,9 +303,9 @@ static enum status ask_sharing(struct cuda_probe *probe, const struct probe_requ
 
 struct counted {
     struct cuda_probe *probe;
-    struct probe_request request; /* of the probe that is counted */
+    struct probe_request request; /* of the counted probe */
     struct span span;
-    struct walk walk; /* of PROBE_WALK */
+    struct walk walk; /* for PROBE_WALK */
 };
 
 static bool prepare_counted(void *context, size_t i)
@@ -372,7 +372,7 @@ static enum status ask(void *context, const struct probe_request *request, uint3
     }
 }
 
-/* The kernel that answers. The relay and the counters take long to open, and are opened at the first request. */
+/* The kernel that answers. The relay and the counters take long to open; the first request opens them. */
 static const struct probe_kernel *kernel_of(void *context, enum probe_kind kind, const struct path *path)
 {
     struct cuda_probe *probe = context;
@@ -453,8 +453,8 @@ void cuda_probe_close(struct cuda_probe *probe)
     free(probe);
 }
 
-/* Bytes of a chunk of straight code. Instructions take 16 bytes from Volta on. Before, they take 8, and as many of control
- * follow every 3 of them (Maxwell, Pascal) or every 7 (Kepler). */
+/* Bytes of a chunk of straight code. From Volta on, an instruction takes 16 bytes. Before, it takes 8, and 8 bytes of
+ * control come with every 3 of them (Maxwell, Pascal) or every 7 (Kepler). */
 static uint32_t chunk_bytes(uint32_t cc_major)
 {
     const uint32_t count = PROBE_CHUNK_INSTRUCTIONS;

@@ -8,7 +8,7 @@
 
 enum { LOADS_OF_WALK = 2 }; /* one untimed, one timed */
 
-/* Finds the kernel whose mangled name begins so; false where the program has none. */
+/* Finds the kernel whose mangled name starts with `prefix`; false if the program has none. */
 static bool find_kernel(struct cuda_probe *probe, const char *prefix, struct cuda_probe_kernel *out,
                         struct kernel_sass *sass)
 {
@@ -49,20 +49,20 @@ static void find_path_kernel(struct cuda_probe *probe, enum probe_kind kind, siz
                                                 : "the program has no such probe for this GPU");
         return;
     }
-    /* All loads must be of the path's class, but for those that copy a table into shared memory. */
+    /* All loads must have the path's class, except those that copy a table into shared memory. */
     for (size_t i = 0; sass.known && i < SASS_SEL; i++) {
         const uint32_t wanted = strcmp(sass_names[i][SASS_WORD], path->sass) == 0 ? loads : 0;
 
         if (image_class_loads(&sass, (enum sass_class)i) != wanted && (path->unit != UNIT_SHARED || i != SASS_LDG))
             refuse(&kernel->found, path->name, loads, path->sass);
     }
-    /* The walk gets all of the L1 data cache. */
+    /* The pointer chase gets all of the L1 data cache. */
     if (kind == PROBE_WALK && path->unit != UNIT_SHARED)
         DRIVER_TRY(&probe->device, cuFuncSetAttribute, kernel->function,
                    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
 }
 
-/* Finds a kernel of the constant bank, which loads as often as a walk. */
+/* Finds a kernel for the constant bank that loads as often as a pointer chase. */
 static enum status find_bank_kernel(struct cuda_probe *probe, enum probe_kind kind, const char *symbol)
 {
     struct cuda_probe_kernel *kernel = &probe->kernels[kind][0];

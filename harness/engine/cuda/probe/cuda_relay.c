@@ -13,7 +13,7 @@ static int compare_banks(const void *left, const void *right)
     return (a->bank > b->bank) - (a->bank < b->bank);
 }
 
-/* Loads the modules, in the order of their banks: banks that lie one behind the other are walked so. */
+/* Loads the modules and sorts them by the address of their banks, so that the chase crosses adjacent banks in order. */
 static bool load_members(struct cuda_relay *relay)
 {
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
@@ -44,7 +44,8 @@ bool cuda_relay_open(struct cuda_device *device, struct cuda_relay *out, char re
 
     *out = (struct cuda_relay){.device = device};
     launched = load_members(out);
-    /* A kernel's first launch may wait for what else runs: each member is launched once with nothing to do. */
+    /* A kernel's first launch may wait for other running work: each member is first launched once with nothing to
+     * do. */
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
         launched = launched && cuda_device_launch(device, out->functions[i], 1, 1, 0, parameters);
     if (launched && cuda_device_wait(device) && CUDA(device, cudaMalloc, (void **)&out->state, state_bytes(out)) &&
@@ -113,7 +114,7 @@ bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *walk, ui
                     cuda_device_set(device, relay->readings, 0, sizeof(readings)) &&
                     cuda_device_write(device, relay->state, &baton, sizeof(baton)) && cuda_device_wait(device);
 
-    /* If one launch fails, the kernels that run wait for it no longer than args.wait_us. */
+    /* If one launch fails, the running kernels wait for it no longer than args.wait_us. */
     for (args.member = 0; args.member < PROBE_MEMBERS; args.member++)
         launched = launched && DRIVER(device, cuLaunchKernel, relay->functions[args.member], sms, 1, 1, 1, 1, 1, 0,
                                       relay->streams[args.member], parameters, NULL);

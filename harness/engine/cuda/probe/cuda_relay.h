@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Walks over the constant banks of several modules whose kernels run side by side: see probe_relay in
+ * Pointer chases over the constant banks of several modules whose kernels run at the same time: see probe_relay in
  * kernels/probe_args.h. Includes vendor headers. */
 #ifndef CBANK_CUDA_RELAY_H
 #define CBANK_CUDA_RELAY_H
@@ -11,15 +11,15 @@ enum { CUDA_RELAY_REASON_BYTES = 256 };
 
 struct cuda_relay {
     struct cuda_device *device;                /* not owned */
-    struct cuda_module modules[PROBE_MEMBERS]; /* the module "probes" as often: each with a bank of its own */
+    struct cuda_module modules[PROBE_MEMBERS]; /* PROBE_MEMBERS copies of the module "probes", each with its own bank */
     CUfunction functions[PROBE_MEMBERS];
     cudaStream_t streams[PROBE_MEMBERS];
-    uint64_t *state; /* device: the baton, what arrived, and what is present on each SM */
+    uint64_t *state; /* device: the baton, the number of arrived blocks, and the members present on each SM */
     struct probe_reading *readings; /* device, PROBE_MEMBERS */
 };
 
-/* Loads the modules and lets them walk once. False, with the reason in text, where they do not run side by side or
- * something failed; then nothing is left open. */
+/* Loads the modules and runs one chase. False, with the reason in text, if they do not run at the same time or
+ * something failed; then nothing stays open. */
 bool cuda_relay_open(struct cuda_device *device, struct cuda_relay *out, char reason[CUDA_RELAY_REASON_BYTES]);
 
 /* Releases; accepts a zeroed struct. */
@@ -28,8 +28,9 @@ void cuda_relay_close(struct cuda_relay *relay);
 /* Copies the first `words` of `links` (pinned) to the banks, CBANK_TABLE_LENGTH to each. */
 bool cuda_relay_copy(struct cuda_relay *relay, const uint32_t *links, size_t words);
 
-/* Walks from args->start: `warm_up` accesses, then `timed` into args->cycles (device, zero before). *end is where it
- * ended, *sm the SM that walked. Waits. False when a launch failed, or when the members did not all come. */
+/* Runs a chase from args->start: `warm_up` accesses, then `timed` into args->cycles (device, zero before). *end is its
+ * last address, *sm the SM that ran it. Waits for the device. False if a launch failed, or if not all members
+ * arrived. */
 bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *args, uint32_t *end, uint32_t *sm);
 
 #endif
