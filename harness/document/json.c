@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,11 +180,24 @@ static enum status find_repeated(const cJSON *object, const char *name, const ch
 {
     enum { FEW = 32 };
     const size_t count = (size_t)cJSON_GetArraySize(object);
-    const char *few[FEW], **keys = count > FEW ? malloc(count * sizeof(*keys)) : few;
+    const char *few[FEW], **keys;
+    uint64_t seen[16] = {0}; /* a bit for each hash of a key */
+    bool maybe = false;
     const cJSON *member;
     size_t i = 0;
 
     *repeated = NULL;
+    cJSON_ArrayForEach (member, object) {
+        uint32_t hash = 2166136261; /* FNV-1a */
+
+        for (const char *c = member->string; *c; c++)
+            hash = (hash ^ (unsigned char)*c) * 16777619;
+        maybe = maybe || seen[hash >> 6 & 15] >> (hash & 63) & 1;
+        seen[hash >> 6 & 15] |= (uint64_t)1 << (hash & 63);
+    }
+    if (!maybe)
+        return STATUS_OK;
+    keys = count > FEW ? malloc(count * sizeof(*keys)) : few;
     if (!keys)
         return log_memory("%s", name);
     cJSON_ArrayForEach (member, object)
@@ -230,6 +244,70 @@ static enum status check(cJSON *value, const char *name, const struct json_place
     return log_error(STATUS_USAGE, "%s: key \"%s\" is twice in %s; remove one of the two", name,
                      text_shown(repeated, shown), *where ? where : "the outermost object");
 }
+
+/* -- arenas -------------------------------------------------------------------------------------------- */
+
+#ifdef CBANK_SANITIZED
+enum { BLOCK_BYTES = 0 }; /* a block for each value, so that the sanitizer sees where it ends */
+#else
+enum { BLOCK_BYTES = 64 << 10 };
+#endif
+
+struct json_block {
+    struct json_block *next;
+    _Alignas(max_align_t) char bytes[];
+};
+
+static _Thread_local struct json_arena *in_use;
+
+static void *take(size_t bytes)
+{
+    const size_t aligned = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+
+    if (!in_use)
+        return malloc(bytes);
+    if (aligned > in_use->left) {
+        const size_t room = aligned > BLOCK_BYTES ? aligned : BLOCK_BYTES;
+        struct json_block *block = malloc(sizeof(*block) + room);
+
+        if (!block)
+            return NULL;
+        block->next = in_use->blocks;
+        *in_use = (struct json_arena){block, block->bytes, room};
+    }
+    in_use->at += aligned;
+    in_use->left -= aligned;
+    return in_use->at - aligned;
+}
+
+static void give_back(void *value)
+{
+    if (!in_use)
+        free(value);
+}
+
+void json_arenas_allow(void)
+{
+    cJSON_InitHooks(&(cJSON_Hooks){take, give_back});
+}
+
+void json_arena_use(struct json_arena *arena)
+{
+    in_use = arena;
+}
+
+void json_arena_close(struct json_arena *arena)
+{
+    while (arena->blocks) {
+        struct json_block *next = arena->blocks->next;
+
+        free(arena->blocks);
+        arena->blocks = next;
+    }
+    *arena = (struct json_arena){0};
+}
+
+/* -- parsing ------------------------------------------------------------------------------------------- */
 
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out)
 {
