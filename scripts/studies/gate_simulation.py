@@ -31,7 +31,6 @@ import math
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import typing
@@ -45,14 +44,11 @@ ERROR = 0.2241  # of their trimmed mean, on average, where they are normal of de
 STUDENT = 2.201  # half of the interval over that: 95 %, 16 - 5 degrees of freedom
 PLANTED = 1.5  # times the threshold
 CALIBRATING = 5  # processes
-REGIMES, TAILS, NOISES, PROCESSES, THRESHOLDS = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4), (1, 3, 5), (0.5, 1, 2)
-KEYS = ("regime", "tails", "noise", "processes", "threshold_percent", "calibrated")
-LOOKS, GATE_THRESHOLDS = (3, 5, 10, 20), (0.5, 1)
-GATE_KEYS = ("regime", "tails", "noise", "threshold_percent")
-
-
-def read(path):
-    return trials.load(os.path.join(ROOT, path))
+REGIMES, TAILS, NOISES = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4)
+LOOKS = (3, 5, 10, 20)  # processes a side of a gate
+# Columns of the tables, without and with --gate: what is varied, and its values.
+KEYS = {False: ("processes", "threshold_percent", "calibrated"), True: ("threshold_percent",)}
+COLUMNS = {False: [*itertools.product((1, 3, 5), (0.5, 1, 2), (False,)), *itertools.product((1,), (0.5, 1, 2), (True,))], True: [(0.5,), (1,)]}
 
 
 def name(cell):
@@ -74,7 +70,7 @@ class Tried(typing.NamedTuple):
 @functools.lru_cache(maxsize=None)
 def template(folder, regime):
     """A result without what is not compared, and of each cell: time, deviation between processes, of samples."""
-    results = [read(path) for path in sorted(glob.glob(os.path.join(folder, "process-*.json")))]
+    results = [trials.load(path) for path in sorted(glob.glob(os.path.join(folder, "process-*.json")))]
     truth, cells = [], []
     for same in zip(*(result["cells"] for result in results)):
         if same[0]["regime"] == regime:
@@ -88,27 +84,17 @@ def template(folder, regime):
 
 @functools.lru_cache(maxsize=None)
 def tool(program):
-    """The program as it names itself in a result."""
-    done = subprocess.run([program, "run", "--engine", "model", "--quiet", "--elements", "4096", "--json", "-"], check=True,
-                          capture_output=True, text=True)
-    return json.loads(done.stdout)["tool"]
+    """The program as it names itself in a result that it keeps."""
+    done = trials.call(program, "run", "--engine", "model", "--quiet", "--elements", "4096", "--json", "-")
+    return {**json.loads(done.stdout)["tool"], "argv": f"{program} run --quiet --engine=cuda --json="}
 
 
-def draw(rng, tails):
-    """One of mean 0 and deviation 1."""
-    value = rng.gauss(0, 1)
-    if tails == "normal":
-        return value
-    return value / math.sqrt(sum(rng.gauss(0, 1) ** 2 for _ in range(3)) / 3) / math.sqrt(3)
-
-
-def write_process(tried, path, rng, scenario, factors, second, **more):
-    """A result of one process, with more keys of `tool`."""
-    regime, tails, noise = scenario
-    result, truth = template(tried.folder, regime)
-    cells, shared = [], draw(rng, tails)
+def write_process(tried, path, rng, of, factors, second, more):
+    """A result of one process of scenario `of`, with more keys of `tool`."""
+    result, truth = template(tried.folder, of["regime"])
+    cells, shared = [], trials.draw(rng, of["tails"])
     for cell, (usual, between, within), factor in zip(result["cells"], truth, factors):
-        moved = noise * between * (shared + draw(rng, tails)) / math.sqrt(2)
+        moved = of["noise"] * between * (shared + trials.draw(rng, of["tails"])) / math.sqrt(2)
         value = usual * factor * math.exp(moved)
         samples = [math.exp(within * rng.gauss(0, 1)) for _ in range(SAMPLES)]
         # The deviation between processes includes the error of their times: that of the samples is not added.
@@ -123,15 +109,13 @@ def write_process(tried, path, rng, scenario, factors, second, **more):
         json.dump({**result, "tool": {**result["tool"], **more}, "started_utc": started, "cells": cells}, file)
 
 
-def calibrate(tried, rng, scenario, folder):
+def calibrate(tried, rng, of, folder):
     """A calibration of processes that are there already, as after one that was interrupted at its end."""
     kept, path = os.path.join(folder, "kept"), os.path.join(folder, "calibration.json")
     os.mkdir(kept)
     for process in range(CALIBRATING):
-        of = {**tool(tried.program), "argv": f"{tried.program} run --quiet --engine=cuda --json="}
-        write_process(tried, os.path.join(kept, f"process-{process + 1:03}.json"), rng, scenario, [1] * 24, 2000 + process, **of)
-    subprocess.run([tried.program, "calibrate", "--engine=cuda", "--processes", str(CALIBRATING), "--keep", kept, "--json", path],
-                   check=True, capture_output=True)
+        write_process(tried, os.path.join(kept, f"process-{process + 1:03}.json"), rng, of, [1] * 24, 2000 + process, tool(tried.program))
+    trials.call(tried.program, "calibrate", "--engine=cuda", "--processes", str(CALIBRATING), "--keep", kept, "--json", path)
     return ["--calibration", path]
 
 
@@ -144,109 +128,59 @@ def plant(tried, regime, threshold):
     return factors, {name(result["cells"][i]) for i in planted}
 
 
-def judge(done, slow):
-    """(whether there was a false alarm, slower cells found, cells undecided) of a report on stdout, and the report."""
-    if done.returncode not in (0, 1, 4):
-        raise RuntimeError(done.stderr)
-    report = json.loads(done.stdout)
-    cells = report["cells"]
-    alarm = any(cell["verdict"] in ("regressed", "improved") and name(cell) not in slow for cell in cells)
-    found = sum(cell["verdict"] == "regressed" and name(cell) in slow for cell in cells)
-    undecided = sum(cell["verdict"] == "inconclusive" for cell in cells)
-    return (alarm, found, undecided), report
-
-
-def trial(tried, scenario, processes, threshold, calibrated, seed):
-    """(whether there was a false alarm, planted cells found, cells undecided)"""
-    rng = random.Random(seed)
-    factors, slow = plant(tried, scenario[0], threshold)
+def trial(tried, gate, of, seed):
+    """(whether there was a false alarm, planted cells found, cells undecided, processes a side) of a comparison or a gate."""
+    rng, options, kept = random.Random(seed), [], tool(tried.program) if gate else {}
+    factors, slow = plant(tried, of["regime"], of["threshold_percent"])
     with tempfile.TemporaryDirectory() as folder:
         sides = [os.path.join(folder, side) for side in ("base", "new")]
-        for side, of in zip(sides, ([1] * len(factors), factors)):
-            os.mkdir(side)
-            for process in range(processes):
-                write_process(tried, os.path.join(side, f"{process}.json"), rng, scenario, of,
-                              process + 1000 * (side == sides[1]))
-        options = calibrate(tried, rng, scenario, folder) if calibrated else []
-        done = subprocess.run([tried.program, "compare", *sides, *options, "--threshold", str(threshold), "--json", "-"],
-                              check=False, capture_output=True, text=True)
-        return judge(done, slow)[0]
-
-
-def gate_trial(tried, scenario, threshold, seed):
-    """The same of a gate, and how many processes a side it took."""
-    rng = random.Random(seed)
-    factors, slow = plant(tried, scenario[0], threshold)
-    of = {**tool(tried.program), "argv": f"{tried.program} run --quiet --engine=cuda --json="}
-    with tempfile.TemporaryDirectory() as folder:
-        for before, processes in zip((0, *LOOKS), LOOKS):
-            for process in range(before, processes):
-                for side, changes in (("base", [1] * len(factors)), ("new", factors)):
-                    write_process(tried, os.path.join(folder, f"{side}-{process + 1:03}.json"), rng, scenario, changes,
-                                  process + 1000 * (side == "new"), **of)
-            done = subprocess.run([tried.program, "gate", "--base-program", tried.program, "--engine", "cuda", "--keep", folder,
-                                   "--threshold", str(threshold), "--processes", str(processes), "--json", "-"],
-                                  check=False, capture_output=True, text=True)
-            ended, report = judge(done, slow)
-            if not any(cell["processes_to_settle"] for cell in report["cells"]):
+        looks = LOOKS if gate else (of["processes"],)
+        for before, processes in zip((0, *looks), looks):
+            pairs = [(process, side) for process in range(before, processes) for side in sides]
+            for process, side in pairs if gate else sorted(pairs, key=lambda pair: pair[1]):
+                if not gate:
+                    os.makedirs(side, exist_ok=True)
+                is_new = side == sides[1]
+                write_process(tried, f"{side}{'-' if gate else '/'}{process + 1:03}.json", rng, of, factors if is_new else [1] * len(factors),
+                              process + 1 + 1000 * is_new, kept)
+            if of.get("calibrated"):
+                options = calibrate(tried, rng, of, folder)
+            command = ["gate", "--base-program", tried.program, "--engine", "cuda", "--keep", folder, "--processes", str(processes)] if gate else [
+                "compare", *sides, *options]
+            cells = json.loads(trials.call(tried.program, *command, "--threshold", str(of["threshold_percent"]), "--json", "-",
+                                           statuses=(0, 1, 4)).stdout)["cells"]
+            if gate and not any(cell["processes_to_settle"] for cell in cells):
                 break
-    return (*ended, processes)
+    return (any(cell["verdict"] in ("regressed", "improved") and name(cell) not in slow for cell in cells),
+            sum(cell["verdict"] == "regressed" and name(cell) in slow for cell in cells),
+            sum(cell["verdict"] == "inconclusive" for cell in cells), processes)
 
 
-def scenarios():
-    """All of them, in the order of the table."""
-    return [(*cells, processes, threshold, calibrated)
-            for calibrated, counts in ((False, PROCESSES), (True, PROCESSES[:1]))
-            for cells in itertools.product(REGIMES, TAILS, NOISES) for processes in counts for threshold in THRESHOLDS]
+def scenarios(gate):
+    """All of them, in the order of their seeds."""
+    keys = ("regime", "tails", "noise", *KEYS[gate])
+    every = [dict(zip(keys, (*cells, *column))) for *cells, column in itertools.product(REGIMES, TAILS, NOISES, COLUMNS[gate])]
+    return sorted(every, key=lambda of: of.get("calibrated", False))
 
 
-def gate_scenarios():
-    return list(itertools.product(REGIMES, TAILS, NOISES, GATE_THRESHOLDS))
-
-
-def simulate(tried, trials, pool, index):
-    scenario = scenarios()[index]
-    done = list(pool.map(lambda i: trial(tried, scenario[:3], *scenario[3:], 1000 * index + i), range(trials)))
-    return {**dict(zip(KEYS, scenario)), "alarms": sum(alarm for alarm, _, _ in done), "found": sum(found for _, found, _ in done),
-            "inconclusive": sum(undecided for _, _, undecided in done)}
-
-
-def simulate_gate(tried, trials, pool, index):
-    scenario = gate_scenarios()[index]
-    done = list(pool.map(lambda i: gate_trial(tried, scenario[:3], scenario[3], 1000 * (500 + index) + i), range(trials)))
-    names = ("alarms", "found", "inconclusive", "processes")
-    return {**dict(zip(GATE_KEYS, scenario)), **dict(zip(names, map(sum, zip(*done))))}
-
-
-def show_gate(report):
-    """Prints the table of gates: of a regime and noise a row, in it alarms, power and processes by threshold."""
-    rows = {tuple(row[key] for key in GATE_KEYS): row for row in report["rows"]}
-    trials = report["trials"]
-    print(f"In each place: gates of {trials} with a false alarm; slower cells found, of 100; processes a side, on average.\n")
-    print("| cells | noise | tails | " + " | ".join(f"{threshold} %" for threshold in GATE_THRESHOLDS) + " |")
-    print("|---|--:|---|" + "--:|" * len(GATE_THRESHOLDS))
-    for regime, noise, tails in itertools.product(REGIMES, NOISES, TAILS):
-        of = [rows[(regime, tails, noise, threshold)] for threshold in GATE_THRESHOLDS]
-        places = [f"{row['alarms']}; {50 * row['found'] / trials:.0f}; {row['processes'] / trials:.1f}" for row in of]
-        print(f"| {regime} | {noise} | {tails} | " + " | ".join(places) + " |")
+def simulate(tried, gate, count, pool, index, of):
+    """A row: a scenario, and the sums of its trials."""
+    done = pool.map(lambda i: trial(tried, gate, of, 1000 * (500 * gate + index) + i), range(count))
+    return {**dict(zip(("alarms", "found", "inconclusive", "processes"), map(sum, zip(*done)))), **of}
 
 
 def show(report):
-    """Prints the table: of a regime and noise a row, in it alarms and power by processes and threshold."""
-    rows = {tuple(row[key] for key in KEYS): row for row in report["rows"]}
-    trials = report["trials"]
-    print(f"In each place: comparisons of {trials} with a false alarm; slower cells found, of 100.\n")
-    columns = list(dict.fromkeys(scenario[3:] for scenario in scenarios()))
-    heads = [f"{processes} a side{', calibrated' if calibrated else ''}, {threshold} %"
-             for processes, threshold, calibrated in columns]
-    print("| cells | noise | tails | " + " | ".join(heads) + " |")
-    print("|---|--:|---|" + "--:|" * len(heads))
-    for regime in REGIMES:
-        for noise in NOISES:
-            for tails in TAILS:
-                of = [rows[(regime, tails, noise, *column)] for column in columns]
-                places = [f"{row['alarms']}; {50 * row['found'] / trials:.0f}" for row in of]
-                print(f"| {regime} | {noise} | {tails} | " + " | ".join(places) + " |")
+    """Prints the table: of a regime, noise and tails a row, in it alarms and power (of a gate processes, too) by column."""
+    gate, count = bool(report.get("gate")), report["trials"]
+    rows = {tuple(row[key] for key in ("regime", "noise", "tails", *KEYS[gate])): row for row in report["rows"]}
+    print(f"In each place: {'gates' if gate else 'comparisons'} of {count} with a false alarm; slower cells found, of 100"
+          f"{'; processes a side, on average' if gate else ''}.\n")
+    heads = [f"{column[0]} %" if gate else f"{column[0]} a side{', calibrated' * column[2]}, {column[1]} %" for column in COLUMNS[gate]]
+    print("| cells | noise | tails | " + " | ".join(heads) + " |\n|---|--:|---|" + "--:|" * len(heads))
+    for cells in itertools.product(REGIMES, NOISES, TAILS):
+        of = [rows[(*cells, *column)] for column in COLUMNS[gate]]
+        places = [f"{row['alarms']}; {50 * row['found'] / count:.0f}" + (f"; {row['processes'] / count:.1f}" if gate else "") for row in of]
+        print("| " + " | ".join(map(str, (*cells, *places))) + " |")
 
 
 def main():
@@ -260,15 +194,14 @@ def main():
     parser.add_argument("--show", metavar="FILE", help="print the table of an earlier simulation")
     arguments = parser.parse_args()
     if arguments.show:
-        report = read(arguments.show)
-        (show_gate if report.get("gate") else show)(report)
+        show(trials.load(arguments.show))
         return
     if not arguments.json:
         parser.error("--json FILE is needed")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        one, count = (simulate_gate, len(gate_scenarios())) if arguments.gate else (simulate, len(scenarios()))
         tried = Tried(os.path.abspath(arguments.program), os.path.abspath(arguments.processes))
-        rows = [one(tried, arguments.trials, pool, index) for index in range(count)[:arguments.first]]
+        rows = [simulate(tried, arguments.gate, arguments.trials, pool, index, of)
+                for index, of in enumerate(scenarios(arguments.gate)[:arguments.first])]
     with open(arguments.json, "w", encoding="utf-8") as file:
         file.write(json.dumps({"gate": arguments.gate, "trials": arguments.trials, "rows": rows}).replace("}, {", "},\n{") + "\n")
     print(f"gate_simulation: {len(rows)} scenarios of {arguments.trials} trials: {arguments.json}", file=sys.stderr)

@@ -21,6 +21,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import trials  # noqa: E402
 from cbank import store as stores  # noqa: E402
 
 NODE = 8
@@ -34,8 +35,7 @@ GEOMETRY = ("GH100", "9.0", 132, 64, 32, 233472, 1024, 62914560, 150109880320)
 
 
 def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        return json.load(file)
+    return trials.load(os.path.join(ROOT, path))
 
 
 def known_cells():
@@ -49,12 +49,6 @@ def known_cells():
 def uuid(seed, gpu):
     text = hashlib.sha256(f"{seed} {gpu}".encode()).hexdigest()
     return f"GPU-{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:32]}"
-
-
-def draw(rng, tails):
-    """A value of deviation 1."""
-    value = rng.gauss(0, 1)
-    return value if tails == "normal" else value / math.sqrt(sum(rng.gauss(0, 1) ** 2 for _ in range(3)) / 3) / math.sqrt(3)
 
 
 def choose(rng, gpus, nights):
@@ -112,13 +106,13 @@ def fill(store, args, plants, cells):
             for cell, _, _ in cells]
     counters = writer.shared("counter_sets", "counters", "{}")
     for run, board, gpu, night in runs_of(store, args, plants):
-        shared = draw(rng, args.tails)
+        shared = trials.draw(rng, args.tails)
         if board not in levels:
             together = rng.gauss(0, 1)
             levels[board] = [BOARD * (together + rng.gauss(0, 1)) / math.sqrt(2) for _ in cells]
         of = [plant for plant in plants if gpu in plant["gpus"]]
         for index, (cell, time, deviation) in enumerate(cells):
-            moved = levels[board][index] + deviation * (shared + draw(rng, args.tails)) / math.sqrt(2)
+            moved = levels[board][index] + deviation * (shared + trials.draw(rng, args.tails)) / math.sqrt(2)
             ns = time * math.exp(moved + change_of(of, gpu, cell["path"], night, args.nights))
             identity, kernel = keys[index]
             rows[index].append((identity, run, ns, ns * 0.9993, ns * 1.0007, None, None, "ok", None, True, kernel, counters))

@@ -39,6 +39,12 @@ def compare(program, base, new, *options):
             "changed": [f"{cell['identity']} {cell['verdict']}" for cell in changed]}
 
 
+def draw(rng, tails):
+    """A value of mean 0 and deviation 1, as a float. tails: normal, or heavy: Student's t of three degrees of freedom."""
+    value = rng.gauss(0, 1)
+    return value if tails == "normal" else value / math.sqrt(sum(rng.gauss(0, 1) ** 2 for _ in range(3)) / 3) / math.sqrt(3)
+
+
 def trimmed_mean(samples, placements):
     """(mean, its standard error) of samples that were taken on so many placements in turn: as stats_trimmed_mean."""
     count, ordered = len(samples), sorted(samples)
