@@ -9,7 +9,6 @@
 #   lookups    lookups.json: every width, tables of 16 bytes and 2 KB, by every path, counted
 #   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: twenty, hot
 #   gate       gate/gate-trial.json: false alarms, and slowdowns that were planted
-#   plans      plans/trial.json: whether times depend on the rest of the plan
 #   neighbour  neighbour/trial.json: whether a process beside is seen; needs nvcc
 #   clock      clock/trial.json: how the SM clock moves by itself; needs nvcc
 #   chip       chip/: cbank contribute, in the name of CREDIT; goes on with what is there
@@ -31,7 +30,7 @@ folder=$1
 shift
 worst=0
 
-parts="records sweeps lookups processes gate plans neighbour clock chip"
+parts="records sweeps lookups processes gate neighbour clock chip"
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $parts
 
@@ -67,7 +66,6 @@ measure() {
         trial process processes/hot-trial.json --run 20 --folder "$folder/processes/hot" && return $first
         ;;
     gate) trial gate gate/gate-trial.json --counters none --regime hot,cold --path constant,global --pattern per_warp ;;
-    plans) trial plan plans/trial.json ;;
     neighbour) trial neighbour neighbour/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
     clock) trial clock clock/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
     chip) "$program" contribute --credit "${CREDIT:-The cbank contributors}" "$folder/chip" ;;

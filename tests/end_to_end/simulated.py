@@ -554,7 +554,7 @@ if FULL:
 
 class Trials(Case):
     """scripts/studies/process_trial.py: how far processes differ; gate_trial.py: what the gate finds; neighbour_trial.py: what is
-    seen of a neighbour; clock_trial.py: what the clock does; plan_trial.py: what depends on the plan."""
+    seen of a neighbour; clock_trial.py: what the clock does."""
 
     def executable(self, name, *lines):
         with open(os.open(os.path.join(self.folder, name), os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
@@ -608,15 +608,6 @@ class Trials(Case):
         lines[0] += ",slow=global,slow_factor=1.02"
         said = self.tried(*trial, "--program", self.executable("cbank", *lines), *LARGE, status=1)
         self.assertRegex(said, r"between which the clock moved: 1; [1-9]\d* of \d+ cells called changed")
-
-    def test_what_depends_on_the_plan(self):
-        """A device on which global loads are 2 % slower where a plan has one size of elements alone."""
-        said = self.tried("plan_trial.py", "--program", CBANK, "--processes", "1", "--max-samples", "24")
-        self.assertRegex(said, r"H200: \d\d cells of 7 plans, 1 processes each; 0 with plans further apart than 0.5%")
-        slower = self.executable("cbank", 'case "$*" in *"--elements 128000 "*) more=,slow=global,slow_factor=1.02;; esac',
-                                 f'CBANK_SIMULATED=$CBANK_SIMULATED$more exec {CBANK} "$@"')
-        said = self.tried("plan_trial.py", "--program", slower, "--processes", "1", "--max-samples", "24", status=1)
-        self.assertRegex(said, r"; 4 with plans .*\n  plans (1.9|2.0)\d%, processes of one 0.00%, in \d plans: add/global/")
 
     def trial(self, *arguments, statuses=(0,)):
         done = subprocess.run([os.path.join(ROOT, "scripts/studies/process_trial.py"), "--program", CBANK, "--json",
