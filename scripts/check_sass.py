@@ -11,10 +11,10 @@ are not, 2 usage, 3 no disassembler on this machine.
 import argparse
 import collections
 import concurrent.futures
+import functools
 import os
 import re
 import shutil
-import struct
 import subprocess
 import tempfile
 
@@ -55,54 +55,31 @@ class Undecodable(Exception):
     """nvdisasm does not know the architecture; the text says what it says."""
 
 
-class Elf:
-    """Just enough of a 64-bit little-endian ELF file: sections by name, and where a symbol lives."""
-
-    def __init__(self, name, data):
-        if data[:6] != b"\x7fELF\x02\x01":
-            raise kernel_check.Failure(f"{name} is not a 64-bit little-endian ELF file")
-        self.data = data
-        offset, = struct.unpack_from("<Q", data, 0x28)
-        size, count, names = struct.unpack_from("<HHH", data, 0x3A)
-        self.headers = [struct.unpack_from("<IIQQQQIIQQ", data, offset + i * size) for i in range(count)]
-        self.names = [self.text(self.headers[names], header[0]) for header in self.headers]
-
-    def text(self, header, at):
-        start = header[4] + at
-        return self.data[start:self.data.index(b"\0", start)].decode()
-
-    def section(self, name):
-        if name not in self.names:
-            return None
-        header = self.headers[self.names.index(name)]
-        return self.data[header[4]:header[4] + header[5]]
-
-    def section_of_symbol(self, wanted):
-        symbols = self.headers[self.names.index(".symtab")]
-        for at in range(symbols[4], symbols[4] + symbols[5], symbols[9]):
-            name, _, _, section = struct.unpack_from("<IBBH", self.data, at)
-            if self.text(self.headers[symbols[6]], name) == wanted:
-                return self.names[section]
-        return None
+def unpack(program, folder):
+    """Puts the images of the program into a folder; their names, sorted. Raises Failure."""
+    if not os.access(program, os.R_OK):
+        raise kernel_check.Failure(f"cannot read {program}; build it first: make")
+    archive = os.path.abspath(os.path.join(folder, "images.a"))
+    subprocess.run(["objcopy", "--dump-section", f"{IMAGE_SECTION}={archive}", program, "/dev/null"], capture_output=True, check=False)
+    if not os.path.exists(archive) or not os.path.getsize(archive):
+        return []
+    done = subprocess.run(["ar", "xv", archive], cwd=folder, capture_output=True, text=True, check=True)
+    return sorted(line.removeprefix("x - ") for line in done.stdout.splitlines())
 
 
-def archive_members(data):
-    """(name, bytes) of each member of a GNU ar archive."""
-    if data[:8] != b"!<arch>\n":
-        raise kernel_check.Failure(f"section {IMAGE_SECTION} holds no ar archive")
-    at, long_names = 8, b""
-    while at + 60 <= len(data):
-        name = data[at:at + 16].decode().rstrip()
-        size = int(data[at + 48:at + 58])
-        body = data[at + 60:at + 60 + size]
-        at += 60 + size + size % 2
-        if name == "//":
-            long_names = body
-        elif re.fullmatch(r"/\d+", name):
-            start = int(name[1:])
-            yield long_names[start:long_names.index(b"/\n", start)].decode(), body
-        elif name != "/":
-            yield name.rstrip("/"), body
+def toolkit_of(folder, name):
+    """Version of the toolkit that a file of PTX names; None in another."""
+    with open(os.path.join(folder, name), "rb") as file:
+        said = RELEASE.search(file.read())
+    return said and said.group(1).decode()
+
+
+def user_bank(cubin):
+    """Number of the constant bank that TABLE_SYMBOL is in; None where it is in none."""
+    said = subprocess.run(["readelf", "-SsW", cubin], capture_output=True, text=True, check=True).stdout
+    section = re.search(rf"(?m) (\d+) {TABLE_SYMBOL}$", said)
+    bank = section and re.search(rf"(?m)^ *\[ *{section.group(1)}\] \.nv\.constant(\d+) ", said)
+    return bank and int(bank.group(1))
 
 
 def spelling(opcode, architecture):
@@ -239,29 +216,26 @@ def disassemble(nvdisasm, cubin, architecture):
     return found, done.stdout + done.stderr
 
 
-def examine_image(nvdisasm, directory, name, data, expected):
-    """What is in one image, kept in directory: (symbol, Counter, faults) of each kernel; Undecodable else."""
-    path = os.path.join(directory, name)
-    with open(path, "wb") as file:
-        file.write(data)
-    functions, text = disassemble(nvdisasm, path, int(name.split(".")[1][len("sm_"):]))
-    with open(path[:-len("cubin")] + "sass", "w", encoding="utf-8") as file:
+def examine_image(nvdisasm, path, expected):
+    """The kernels of one image: (symbol, Counter, faults) of each; Undecodable else. Their text goes beside the image."""
+    functions, text = disassemble(nvdisasm, path, int(path.split(".")[-2][len("sm_"):]))
+    with open(path.removesuffix("cubin") + "sass", "w", encoding="utf-8") as file:
         file.write(text)
     if not functions:
         raise Undecodable((text.strip().splitlines() or ["no output"])[-1].strip())
-    bank = re.fullmatch(r"\.nv\.constant(\d+)", Elf(name, data).section_of_symbol(TABLE_SYMBOL) or "")
-    if not bank:
+    bank = user_bank(path)
+    if bank is None:
         return [(symbol, collections.Counter(), [f"{TABLE_SYMBOL} is not in a constant bank"]) for symbol, _ in functions]
-    unknown = next(iter(expected.values()))  # compare says what they are
-    return [(symbol, *examine(code, int(bank.group(1)), expected.get(symbol, unknown))) for symbol, code in functions]
+    unknown = next(iter(expected.values()))  # compare says which they are
+    return [(symbol, *examine(code, bank, expected.get(symbol, unknown))) for symbol, code in functions]
 
 
-def examine_images(nvdisasm, directory, images, expected):
-    """({architecture: what examine_image gives of all its images}, {architecture: why it cannot be decoded})."""
+def examine_images(nvdisasm, folder, names, expected):
+    """({architecture: the kernels of all its images}, {architecture: why it cannot be decoded})."""
     found, undecodable = {}, {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = [(name.split(".")[1], pool.submit(examine_image, nvdisasm, directory, name, data,
-                                                    expected[name.split(".")[1]])) for name, data in images]
+        waiting = [(name.split(".")[1], pool.submit(examine_image, nvdisasm, os.path.join(folder, name), expected[name.split(".")[1]]))
+                   for name in names]
         for architecture, outcome in waiting:
             try:
                 found.setdefault(architecture, []).extend(outcome.result())
@@ -282,25 +256,18 @@ def main():
     if not nvdisasm:
         print("check_sass: no nvdisasm on PATH; it is part of the CUDA toolkit (package cuda-nvdisasm)")
         return 3
-    try:
-        with open(options.program, "rb") as file:
-            section = Elf(options.program, file.read()).section(IMAGE_SECTION)
-    except OSError as error:
-        raise kernel_check.Failure(f"{options.program}: {error.strerror}; build it first: make") from error
-    members = list(archive_members(section or b"!<arch>\n"))
-    images = [(name, data) for name, data in members
-              if name.endswith(".cubin") and name.split(".")[0] not in NOT_MEASURED]
-    toolkit = next((RELEASE.search(data).group(1).decode() for _, data in members if RELEASE.search(data)), "unknown")
-    if not images:
-        print("check_sass: this program was built without CUDA and holds no kernels")
-        return 3
-
-    expected = {name: kernel_check.expected_kernels(options.program, kernel_check.SASS, int(name[len("sm_"):]))
-                for name in {name.split(".")[1] for name, _ in images}}
     with tempfile.TemporaryDirectory() as scratch:
-        directory = options.dump or scratch
-        os.makedirs(directory, exist_ok=True)
-        found, undecodable = examine_images(nvdisasm, directory, images, expected)
+        folder = options.dump or scratch
+        os.makedirs(folder, exist_ok=True)
+        names = unpack(options.program, folder)
+        images = [name for name in names if name.endswith(".cubin") and name.split(".")[0] not in NOT_MEASURED]
+        if not images:
+            print("check_sass: this program was built without CUDA and holds no kernels")
+            return 3
+        toolkit = next(filter(None, map(functools.partial(toolkit_of, folder), names)), "unknown")
+        expected = {name: kernel_check.expected_kernels(options.program, kernel_check.SASS, int(name[len("sm_"):]))
+                    for name in {name.split(".")[1] for name in images}}
+        found, undecodable = examine_images(nvdisasm, folder, images, expected)
     table, choices = [], {}
     for name, rows in found.items():
         good, choices[name] = kernel_check.compare(name, expected[name], rows)
