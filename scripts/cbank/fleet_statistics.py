@@ -160,7 +160,7 @@ def find_steps(series, threshold):
         is_base = index < counts - length if series.base is None else of_base[rows] & (index < counts - length)
         base_count, last_count = is_base.sum(axis=1), np.full(len(rows), length)
         ordered_base, ordered_last = (np.sort(np.where(mask, values, np.inf), axis=1) for mask in (is_base, is_last))
-        size = middle(ordered_last, last_count) - middle(ordered_base, base_count)
+        size = medians(ordered_last, last_count) - medians(ordered_base, base_count)
         up = size > 0
         sure = pick(ordered_last, last_count, ~up) - pick(ordered_base, base_count, up)
         good = np.flatnonzero((np.abs(size) >= threshold) & ((sure > 0) == up))
@@ -169,12 +169,6 @@ def find_steps(series, threshold):
         at = rows[good[better]]
         change[at], p[at], last[at] = size[good[better]], found[better], length
     return change, np.minimum(1, p * len(LENGTHS)), last
-
-
-def middle(ordered, counts):
-    """The median of the first `counts` values of ascending rows."""
-    upper, below = pick(ordered, counts, np.True_), pick(ordered, counts, np.False_)
-    return np.where(counts % 2 == 1, upper, below + (upper - below) / 2)
 
 
 def hinge(values, since):

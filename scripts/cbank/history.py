@@ -42,13 +42,11 @@ class History:
     Runs are sorted by start, then by file. Points are sorted by cell, GPU and engine, then by run.
     """
 
-    def __init__(self, paths, glob=None, calibration=None, with_files=True):
-        """with_files: names and hashes of files are wanted."""
+    def __init__(self, paths, glob=None, calibration=None):
         self.known, self.setups, self.forgotten = Known(), [], []
         self.identities, self.hashes = {}, {None: 0}  # numbers of cells and kernels
         stores = [path for path in paths if is_a_store(path)]
         files = [file for path in paths if path not in stores for file in files_of(path, deep=False)]
-        self.with_files = with_files or len(stores) + bool(files) > 1  # several sources are sorted by file, too
         runs, points = [], []
         for path in stores:
             with whole(path):
@@ -93,13 +91,12 @@ class History:
             setup_of[setup_id] = len(self.setups)
             self.setups.append(dict(zip(RUN_TEXTS, values)))
         first = sum(len(of["started"]) for of in runs)
-        names = ", file, hash" if self.with_files else ""
-        rows = store.execute(f"SELECT run_id, started_ms, setup_id, cells, failed{names} FROM runs ORDER BY started_ms, file, run_id").fetchall()
-        run_id, started, setup, cells, failed, *names = zip(*rows) if rows else [()] * 7
+        rows = store.execute("SELECT run_id, started_ms, setup_id, cells, failed, file, hash FROM runs ORDER BY started_ms, file, run_id").fetchall()
+        run_id, started, setup, cells, failed, file, key = zip(*rows) if rows else [()] * 7
         run_id = np.array(run_id, dtype=int)
         runs.append({"started": np.array(started, dtype=np.int64), "setup": np.array([setup_of[of] for of in setup], dtype=int),
                      "cells": np.array(cells, dtype=int), "failed": np.array(failed, dtype=int),
-                     **{key: np.array(of, dtype=object) for key, of in zip(("file", "hash"), names)}})
+                     "file": np.array(file, dtype=object), "hash": np.array(key, dtype=object)})
         place_of = np.full(int(run_id.max(initial=0)) + 1, -1)
         place_of[run_id] = first + np.arange(len(run_id))
         hash_of = {kernel_id: self.hashes.setdefault(sha, len(self.hashes)) for kernel_id, sha in store.execute("SELECT kernel_id, sass_sha256 FROM kernels")}
@@ -321,26 +318,16 @@ class View:
                 for failed, cell, doubtful in zip(self.of_runs("failed"), self.cells(), self.of_points("doubtful", False))]
 
     def json(self):
-        """Rows as JSON. The part that runs share is encoded once."""
-        encode = json.JSONEncoder(allow_nan=False).encode
-        heads = [encode({"engine": of["engine"], "times": "modelled" if of["modelled"] else "measured", "device": of["name"] or None,
-                         "gpu": text.short_uuid(of["uuid"] or "") or None, "uuid": of["uuid"], "host": of["host"], "slot": of["slot"],
-                         "driver": of["driver"], "vbios": of["vbios"]})[1:-1] for of in self.history.setups]
-        cell_of = {cell: encode(cell) for cell in (*self.history.names, None)}
-
-        def numbers(key):
-            return ["null" if value is None else repr(value) for value in self.of_points(key)]
-
-        if self.series:
-            own = [f'"time_ns": {ns}, "relative_half_width": {half}' for ns, half in zip(numbers("ns"), numbers("half"))]
-        else:
-            own = [f'"cells": {cells}' for cells in self.of_runs("cells")]
-        states = ['"unstable"' if doubtful else "null" for doubtful in self.of_points("doubtful", False)]
-        return [f'{{"started_utc": "{started}", {heads[setup]}, {values}, "change": {change}, "cell": {cell_of[cell]}, "state": {state},'
-                f' "failed": {failed}, "file": {encode(file)}, "hash": "{key}"}}'
-                for started, setup, values, change, cell, state, failed, file, key in zip(
-                    self.started, self.setups, own, numbers("change"), self.cells(), states, self.of_runs("failed"), self.of_runs("file"),
-                    self.of_runs("hash"))]
+        """Rows as JSON has them: dicts."""
+        heads = [{"engine": of["engine"], "times": "modelled" if of["modelled"] else "measured", "device": of["name"] or None,
+                  "gpu": text.short_uuid(of["uuid"] or "") or None, **{key: of[key] for key in ("uuid", "host", "slot", "driver", "vbios")}}
+                 for of in self.history.setups]
+        own = {"time_ns": self.of_points("ns"), "relative_half_width": self.of_points("half")} if self.series else {"cells": self.of_runs("cells")}
+        columns = {**own, "change": self.of_points("change"), "cell": self.cells(),
+                   "state": ["unstable" if doubtful else None for doubtful in self.of_points("doubtful", False)],
+                   **{key: self.of_runs(key) for key in ("failed", "file", "hash")}}
+        return [{"started_utc": started, **heads[setup], **dict(zip(columns, values))}
+                for started, setup, *values in zip(self.started, self.setups, *columns.values())]
 
 
 def change_json(history, change):
@@ -389,12 +376,6 @@ def show(history, view, changes, lines):
     return out + below(history, changes, lines)
 
 
-def csv_rows(view):
-    """(keys, rows) of CSV: those of JSON, but of the runs alone."""
-    rows = [json.loads(row) for row in view.json()]
-    return list(rows[0]) if rows else [], rows
-
-
 def parse(words):
     parser = command_line("history", __doc__)
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a folder of results or a store")
@@ -420,18 +401,18 @@ def say_unknown(options):
 
 def main(words):
     options = parse(words)
-    history = History(options.paths, options.cell, options.calibration, options.json or options.csv)
+    history = History(options.paths, options.cell, options.calibration)
     if options.cell and not len(history.points["run"]):
         say_unknown(options)
     view = View(history, bool(options.cell))
     changes = [] if options.csv else find_changes(history, options.threshold / 100)
     if options.json:
-        parts = {"rows": view.json(), "changes": [json.dumps(change_json(history, change), allow_nan=False) for change in changes],
-                 "forgotten": [json.dumps(forgotten_json(row)) for row in history.forgotten]}
-        arrays = (f'"{key}": [' + ",\n".join(of) + "]" for key, of in parts.items())
+        parts = {"rows": view.json(), "changes": [change_json(history, change) for change in changes], "forgotten": list(map(forgotten_json, history.forgotten))}
+        encode = json.JSONEncoder(allow_nan=False).encode
+        arrays = (f'"{key}": [' + ",\n".join(map(encode, of)) + "]" for key, of in parts.items())
         text.write("-", '{"schema": {"name": "cbank-history", "version": "1.1"},\n' + ",\n".join(arrays) + "}\n")
     elif options.csv:
-        text.write("-", text.csv_text(*csv_rows(view), options.raw))
+        text.write("-", text.csv_text(view.json(), options.raw))
     else:
         text.write("-", "\n".join(show(history, view, changes, markdown if options.markdown else text.table)) + "\n")
     return 0

@@ -25,39 +25,40 @@ Column = namedtuple("Column", "heading right rank", defaults=(False, 0))
 
 
 def formatted(values, *classes, unknown="-"):
-    """Texts of numbers. A class is (limit, template): numbers below the limit take the template of the first such class."""
-    values = np.asarray(values, dtype=float)
-    which = np.where(np.isfinite(values), np.searchsorted([limit for limit, _ in classes], np.abs(values), side="right"), -1)
-    texts = np.full(len(values), unknown, dtype=object)
-    for index, (_, template) in enumerate(classes):
-        chosen = np.flatnonzero(which == index)
-        if len(chosen):  # one template for all: a call for each number takes ten times as long
-            texts[chosen] = ("\n".join([template] * len(chosen)) % tuple(values[chosen].tolist())).split("\n")
-    return texts.tolist()
+    """Texts of numbers, a list. A class is (limit, template, divisor): the first whose limit is above the number is taken, by size."""
+    def one(value):
+        template, divisor = next((template, divisor) for limit, template, divisor in classes if abs(value) < limit)
+        return template % (value / divisor)
+    return [one(value) if math.isfinite(value) else unknown for value in np.asarray(values, dtype=float).tolist()]
+
+
+def by_digits(template, divisor=1.0, most=math.inf):
+    """Classes of a template with as many digits behind the point as make three or four in all, up to the limit `most`."""
+    return [(limit, template % digits, divisor) for limit, digits in ((9.995, 2), (99.95, 1), (most, 0))]
+
+
+TIMES = [(limit * 1000.0 ** power, f"%.{digits}f {unit}", 1000.0 ** power) for power, unit in enumerate(("ns", "us", "ms", "s"))
+         for limit, digits in ((9.9995, 3), (99.995, 2), (math.inf if unit == "s" else 999.95, 1))]
 
 
 def changes(values):
-    """Relative changes: +1.50%."""
-    return formatted(100 * np.asarray(values, dtype=float), (9.995, "%+.2f%%"), (99.95, "%+.1f%%"), (999.5, "%+.0f%%"), (math.inf, "%+.3g%%"))
+    """Relative changes, as shares: +1.50%."""
+    return formatted(100 * np.asarray(values, dtype=float), *by_digits("%%+.%df%%%%", most=999.5), (math.inf, "%+.3g%%", 1.0))
 
 
 def half_widths(values):
-    return formatted(100 * np.asarray(values, dtype=float), (9.995, "±%.2f%%"), (99.95, "±%.1f%%"), (math.inf, "±%.0f%%"), unknown="±?")
+    """Halves of intervals, as shares: ±0.12%."""
+    return formatted(100 * np.asarray(values, dtype=float), *by_digits("±%%.%df%%%%"), unknown="±?")
 
 
 def times(ns):
-    """Times in ns, us, ms or s."""
-    ns = np.asarray(ns, dtype=float)
-    with np.errstate(invalid="ignore"):
-        unit = np.searchsorted([999.95, 999.95e3, 999.95e6], np.abs(ns), side="right")
-    texts = np.empty(len(ns), dtype=object)
-    for index, name in enumerate(("ns", "us", "ms", "s")):
-        texts[unit == index] = formatted(ns[unit == index] / 1000 ** index, (9.9995, f"%.3f {name}"), (99.995, f"%.2f {name}"), (math.inf, f"%.1f {name}"))
-    return texts.tolist()
+    """Times in ns, us, ms or s, of ns."""
+    return formatted(ns, *TIMES)
 
 
 def tenths(values):
-    return formatted(values, (math.inf, "%.1f"))
+    """Numbers with one digit behind the point."""
+    return formatted(values, (math.inf, "%.1f", 1.0))
 
 
 def short_uuid(uuid):
@@ -123,13 +124,12 @@ def markdown(columns, cells, bad=None):
     return rows
 
 
-def csv_text(keys, rows, raw):
-    """CSV of rows that are dicts. Text that a spreadsheet would take for a formula gets a ' before it, but for raw."""
+def csv_text(rows, raw):
+    """CSV of rows, dicts of equal keys. Text that a spreadsheet would take for a formula gets a ' before it, but for raw."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(keys)
-    for row in rows:
-        values = [printable(value) if isinstance(value, str) else value for value in (row[key] for key in keys)]
+    for row in [list(rows[0]), *(row.values() for row in rows)] if rows else ():
+        values = [printable(value) if isinstance(value, str) else value for value in row]
         writer.writerow(["'" + value if not raw and isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value for value in values])
     return out.getvalue()
 
