@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Documents as one tidy table: a row for each cell and process, or for each number of a document without cells.
 
-COLUMNS documents every column with its unit. Beside them there is a column for each parameter of a cell (such as
-`distinct`, `stride_bytes`) and for each counter (such as `idc_requests`, of one launch). Columns that no document has are
+results/table.schema.json documents every column with its unit. Beside them there is a column for each parameter of a cell
+(such as `distinct`, `stride_bytes`) and for each counter (such as `idc_requests`, of one launch). Columns that no document has are
 left out, and a value that a document does not have is missing (NaN or None).
 """
 
@@ -12,81 +12,8 @@ import pandas
 
 from . import documents
 
-COLUMNS = {
-    # Every row.
-    "document": "kind of the document: result, characterization, card, calibration, comparison, fleet or history",
-    "source": "name of the file without its folder",
-    "source_sha256": "hash of the file's bytes",
-    "process": "place of the file among those that were loaded, from 0: one process of the program for a result",
-    "engine": "cuda (measured) or model (computed)",
-    "device": "name of the GPU as its driver says it",
-    "uuid": "identity of the board",
-    "driver": "version of the driver",
-    "host": "name of the machine",
-    "slot": "PCI address of the board",
-    "started_utc": "when the run began, ISO 8601",
-    # Cells: result, comparison, calibration, history.
-    "identity": "the cell as text: all that follows up to regime, and the parameters",
-    "workload": "arithmetic around the loads",
-    "path": "the way of a load through the memory system",
-    "pattern": "which element each thread reads",
-    "elements": "threads that read, all blocks together",
-    "block_size": "threads of a block",
-    "regime": "hot or cold",
-    "parameters": "name=value of the parameters that are not the default, with blanks between",
-    "width_bytes": "bytes of an element of the table",
-    "table_bytes": "bytes of the table",
-    "status": "ok, skipped, failed or pending",
-    "reason": "why a cell or a number is not there",
-    "verified": "whether every output was right",
-    "flags": "names of what makes a cell doubtful, with blanks between",
-    "time_ns": "time of one launch, ns",
-    "time_ns_low": "lower end of its 95 % interval, ns",
-    "time_ns_high": "upper end of its 95 % interval, ns",
-    "samples_ns": "list of all samples, ns",
-    "launches_per_sample": "launches in one sample",
-    "cycles": "time in cycles of the SM clock",
-    "sm_clock_mhz": "median SM clock over the samples, MHz",
-    "counters_compared": "exact counters of the cell that have an expected value",
-    "counters_equal": "those that are equal to it",
-    # Comparisons.
-    "verdict": "what the instrument says: same, improved, regressed, inconclusive ...; of a fleet: of the GPU",
-    "base_ns": "time of one launch on the base side, ns",
-    "new_ns": "time of one launch on the new side, ns",
-    "ratio": "new time by base time",
-    "ratio_low": "lower end of its interval",
-    "ratio_high": "upper end of its interval",
-    "threshold": "a ratio is the same within this share of 1",
-    # Calibrations.
-    "noise": "half-width of the interval of the ratio of two processes, as a share",
-    "deviation": "standard deviation between processes, as a share",
-    # Numbers: characterization, card.
-    "experiment": "experiment of a characterization, or its level: geometry_constant.1",
-    "number": "name of the number, or key of the card",
-    "value": "the number, in `unit`; names are in `text`",
-    "low": "lower end of its 95 % interval",
-    "high": "upper end of its 95 % interval",
-    "unit": "its unit",
-    "text": "what is not a number: a name, or an answer of a characterization",
-    "method": "how it was found",
-    "origin": "of a card: published, characterized, results or device",
-    "level": "level of the cache, from 1",
-    "distinct": "distinct addresses in a warp (also a parameter)",
-    "stride_bytes": "bytes between them (also a parameter)",
-    "warps": "warps of the experiment",
-    "before": "what was done before the access",
-    # Fleets and histories.
-    "answered": "whether the GPU has a run in the last night",
-    "change": "change of the time, as a share",
-    "change_low": "lower end of its 95 % interval",
-    "change_high": "upper end of its 95 % interval",
-    "with": "what changed with it: driver, VBIOS or code",
-    "state": "state of the cell in the history",
-}
-
-TEXTS = {"document", "source", "source_sha256", "engine", "device", "uuid", "driver", "host", "slot", "started_utc", "identity", "workload",
-         "path", "pattern", "regime", "parameters", "status", "reason", "verified", "flags", "samples_ns", "verdict", "experiment", "number",
-         "unit", "text", "method", "origin", "before", "answered", "with", "state"}
+COLUMNS = documents.schema_of("table.schema.json")["properties"]
+TEXTS = {name for name, column in COLUMNS.items() if "type" not in column}  # columns that are not made numbers
 
 
 def parameters_text(cell):
