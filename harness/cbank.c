@@ -6,6 +6,7 @@
 #include "command.h"
 #include "compare.h"
 #include "log.h"
+#include "parse.h"
 #include "plan.h"
 #include "run.h"
 #include "version.h"

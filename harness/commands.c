@@ -9,6 +9,7 @@
 #include "cbank.h"
 #include "help.h"
 #include "log.h"
+#include "parse.h"
 #include "table.h"
 #include "version.h"
 

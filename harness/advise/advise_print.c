@@ -12,6 +12,7 @@
 #include "text.h"
 #include "user_code.h"
 #include "version.h"
+#include "version_json.h"
 
 enum { LINE_BYTES = 1024 };
 

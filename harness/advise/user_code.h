@@ -4,6 +4,7 @@
 #define CBANK_USER_CODE_H
 
 #include "advise.h"
+#include "field.h"
 #include "kernel_loads.h"
 
 /* Loads of one kind and width. */

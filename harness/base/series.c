@@ -13,9 +13,6 @@ enum {
     MODE_MIN = 3,       /* ... at least so many */
 };
 
-const struct series series_unknown = {
-    .placement_deviation = NAN, .autocorrelation = NAN, .modes = NAN, .outliers = NAN, .effective = NAN};
-
 /* -- ranks and placements ------------------------------------------------------------------------------- */
 
 /* How many of sorted[] are below a value, or not above it. */

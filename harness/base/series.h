@@ -9,21 +9,6 @@
 
 #include "stats.h"
 
-/* Samples that were taken on several placements in turn: sample i on placement i modulo their number. */
-struct series {
-    uint32_t placements;        /* 1: all on the same; 0: not known, as is all that follows */
-    double within; /* rho: correlation of the samples of a placement within each other (one-way analysis of variance, on
-                      ranks): the share of the variance that is between placements */
-    double
-        placement_deviation; /* standard deviation of the placements' medians, as a share of the median; NaN for one */
-    double autocorrelation; /* of neighbours in time, of ranks, what placements do taken out; NaN for too few */
-    double modes; /* 1, or as many as are told apart; NaN for too few samples */
-    double outliers; /* share beyond Tukey's fences, 1.5 quartile ranges outside the quartiles */
-    double effective; /* independent samples that tell as much; at most the count */
-};
-
-extern const struct series series_unknown;
-
 /* Doubles of scratch for a series of `count` samples. */
 #define SERIES_SCRATCH(count) (8 * (count))
 

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct series series_unknown = {
+    .placement_deviation = NAN, .autocorrelation = NAN, .modes = NAN, .outliers = NAN, .effective = NAN};
+
 static int compare_doubles(const void *left, const void *right)
 {
     const double a = *(const double *)left;

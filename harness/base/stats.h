@@ -30,6 +30,21 @@ struct summary {
     double mad; /* median absolute deviation from the median, not scaled */
 };
 
+/* Samples that were taken on several placements in turn: sample i on placement i modulo their number. */
+struct series {
+    uint32_t placements;        /* 1: all on the same; 0: not known, as is all that follows */
+    double within; /* rho: correlation of the samples of a placement within each other (one-way analysis of variance, on
+                      ranks): the share of the variance that is between placements */
+    double
+        placement_deviation; /* standard deviation of the placements' medians, as a share of the median; NaN for one */
+    double autocorrelation; /* of neighbours in time, of ranks, what placements do taken out; NaN for too few */
+    double modes; /* 1, or as many as are told apart; NaN for too few samples */
+    double outliers; /* share beyond Tukey's fences, 1.5 quartile ranges outside the quartiles */
+    double effective; /* independent samples that tell as much; at most the count */
+};
+
+extern const struct series series_unknown;
+
 /* Summary of samples[0 .. count - 1], by their median; sorted is room for count doubles, overwritten. count >= 1.
  *
  * The interval is [x_(k), x_(n+1-k)], order statistics from 1, with the largest k for which

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * A device: the driver's description of a GPU, or a card of a chip. Every document writes it in the same way. */
+ * A device: the driver's description of a GPU, or a card of a chip. */
 #ifndef CBANK_DEVICE_H
 #define CBANK_DEVICE_H
 
-#include "field.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 enum { DEVICE_TEXT_BYTES = 96 };
 
@@ -33,8 +34,5 @@ struct device_info {
 
 /* A device without any known fact: numbers are NaN. */
 extern const struct device_info device_unknown;
-
-/* For FIELD_OBJECT: a struct device_info, with the keys of device.def. */
-extern const struct object device_object;
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 #include "log.h"
 #include "parallel.h"
@@ -12,7 +12,7 @@
 /* One seed for all sources, so that all results use the same indices. */
 static const uint64_t index_seed = 1;
 
-static struct index_array *list_add(struct index_list *list, const struct index_array *array)
+struct index_array *index_list_add(struct index_list *list, const struct index_array *array)
 {
     struct index_array *added = malloc(sizeof(*added));
 
@@ -25,38 +25,6 @@ static struct index_array *list_add(struct index_list *list, const struct index_
     list->first = added;
     return added;
 }
-
-/* -- files --------------------------------------------------------------------------------------------- */
-
-enum status index_list_map(struct index_list *list, const char *path, const struct index_array **out)
-{
-    struct index_array array = {.path = path};
-    char digits[17] = "";
-    enum status status;
-
-    for (*out = list->first; *out; *out = (*out)->next)
-        if ((*out)->path && strcmp((*out)->path, path) == 0)
-            return STATUS_OK;
-    status = npy_open(path, &array.file);
-    if (status != STATUS_OK)
-        return status;
-    array.indices = (struct indices){array.file.array.values, array.file.array.bytes, array.file.array.is_signed,
-                                     array.file.array.count};
-    array.rows = array.file.array.dimensions > 1 ? array.file.array.shape[0] : 1;
-    array.elements = array.indices.count / array.rows;
-    array.highest = indices_highest(&array.indices);
-    sha256_hex(array.file.mapping, array.file.bytes, array.sha256);
-    /* The first 64 bits of the hash. Never 0, which stands for no file. */
-    memcpy(digits, array.sha256, sizeof(digits) - 1);
-    array.trace = strtoull(digits, NULL, 16);
-    array.trace = array.trace ? array.trace : 1;
-    *out = list_add(list, &array);
-    if (!*out)
-        npy_close(&array.file);
-    return *out ? STATUS_OK : STATUS_ENVIRONMENT;
-}
-
-/* -- sources ------------------------------------------------------------------------------------------- */
 
 /* The parameters that determine the indices; others affect only the loads. */
 static bool same_indices(const struct index_array *array, const struct cell *cell)
@@ -89,7 +57,7 @@ enum status index_list_want(struct index_list *list, const struct cell *cell)
     if (cell->workload->index != INDEX_LOADED || cell_reads_file(cell) || list_find(list, cell))
         return STATUS_OK;
     array.length = table_entries(cell->path, cell->parameters);
-    return list_add(list, &array) ? STATUS_OK : STATUS_ENVIRONMENT;
+    return index_list_add(list, &array) ? STATUS_OK : STATUS_ENVIRONMENT;
 }
 
 static bool is_wanted(const struct index_array *array)
@@ -188,7 +156,8 @@ void index_list_close(struct index_list *list)
 {
     for (struct index_array *array = list->first, *next; array; array = next) {
         next = array->next;
-        npy_close(&array->file);
+        if (array->file)
+            munmap(array->file, array->file_bytes);
         free(array->made);
         free(array);
     }

@@ -5,7 +5,6 @@
 #define CBANK_INDEX_LIST_H
 
 #include "cell.h"
-#include "npy.h"
 #include "sha256.h"
 
 /* An array, with the numbers that its source made it from, or with its file. */
@@ -16,7 +15,8 @@ struct index_array {
     uint64_t trace;                /* of the file: see struct cell; 0: made by a source */
     uint64_t rows, elements;       /* of the file: steps, and indices of each */
     uint64_t highest;              /* of the file: its highest index; a negative one is above all others */
-    struct npy_file file;          /* owned */
+    void *file;                    /* its mapping; owned; NULL: no file */
+    size_t file_bytes;
     struct cell like;              /* a cell that it was made for */
     uint32_t length;               /* entries of the table that it was made for */
     uint32_t *made;                /* owned; NULL: from a file, or not yet made */
@@ -32,6 +32,9 @@ struct index_list {
  * has a single step. `path` must outlive the list. STATUS_USAGE, logged, if the file is not an array of indices. The
  * call reads the whole file: about 4 s for 1 GB. */
 enum status index_list_map(struct index_list *list, const char *path, const struct index_array **out);
+
+/* Adds an array, which the list then owns. NULL, logged, when out of memory. */
+struct index_array *index_list_add(struct index_list *list, const struct index_array *array);
 
 /* Adds the array of a cell that reads the indices of a source, unless the list has it; index_list_make makes it.
  * Ignores other cells. STATUS_ENVIRONMENT, logged, when out of memory. */

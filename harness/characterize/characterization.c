@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device_json.h"
 #include "log.h"
 #include "table.h"
 #include "text.h"
 #include "version.h"
+#include "version_json.h"
 
 enum { RECORDED_MAX = 1 << 20 };
 

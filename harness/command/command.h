@@ -47,14 +47,6 @@ struct command {
     enum status (*start)(size_t count, char **words);
 };
 
-/* Parses argv from index 2 on, and runs the command or prints its help. argv[1] is the command's name. STATUS_USAGE,
- * logged, for an unknown option (with the closest), a bad value (with the limits), or too few or too many arguments. */
-enum status command_run(const struct command *command, int argc, char **argv);
-
-/* Prints the options of a command; a paragraph of text, its later lines indented. */
-void command_print_help(const struct command *command);
-void command_paragraph(const char *text, int indent);
-
 /* Writes the words of argv with blanks between, as far as there is room. */
 void command_line(const struct invocation *invocation, char *out, size_t bytes);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "parse.h"
 #include "text.h"
 #include "version.h"
 

@@ -6,8 +6,6 @@
 
 #include <stdbool.h>
 
-#include "field.h"
-
 struct tool {
     const char *name;
     const char *version;
@@ -18,10 +16,5 @@ struct tool {
 };
 
 extern const struct tool tool;
-
-/* Kind of a field that writes this object: the program that wrote a document. Its member is a char array with the
- * command line as typed, which is read again; with bytes 0 there is none. The other keys are for people and are not
- * read. */
-extern const struct field_kind field_tool;
 
 #endif

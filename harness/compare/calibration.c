@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "cell_json.h"
+#include "device_json.h"
 #include "document.h"
 #include "log.h"
 #include "side.h"
 #include "stats.h"
 #include "version.h"
+#include "version_json.h"
 
 static int compare_cells(const void *left, const void *right)
 {

@@ -5,6 +5,7 @@
 #include "cell_json.h"
 #include "code_change.h"
 #include "compare_report.h"
+#include "device_json.h"
 #include "document.h"
 
 /* A value that follows from the struct at base, or from a member of it. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device_json.h"
 #include "files.h"
 #include "log.h"
 #include "memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "beside.h"
+#include "run.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "device_json.h"
 #include "engine.h"
+#include "field.h"
 #include "grid.h"
 #include "log.h"
+#include "version_json.h"
 
 /* -- findings ------------------------------------------------------------------------------------------ */
 

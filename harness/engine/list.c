@@ -9,6 +9,7 @@
 #include "card.h"
 #include "command.h"
 #include "engine.h"
+#include "field.h"
 #include "grid.h"
 #include "image.h"
 #include "log.h"

@@ -12,6 +12,7 @@
 #include "interrupt.h"
 #include "log.h"
 #include "result_indices.h"
+#include "show_result.h"
 
 /* Least time between two saves: seconds, and a multiple of the time that saving takes. */
 static const double save_seconds = 0.5, save_pause = 4;

@@ -9,7 +9,6 @@
 #include "plan_options.h"
 #include "result.h"
 #include "result_file.h"
-#include "show.h"
 #include "verdict.h"
 
 struct run_options {
@@ -67,6 +66,11 @@ enum status run_device(struct run *run, bool several);
 
 /* Measures. Nothing is written or printed: everything stays in run->result, where measured cells are CELL_OK. */
 enum status run_unsaved(struct run *run);
+
+/* Measures the plan of the command line on `count` devices in parallel, each in a process of its own. The output of each
+ * process is printed when it has ended, in the order of the devices. Returns the worst exit code. */
+enum status run_beside(const struct run_options *options, const struct invocation *invocation, const uint32_t *devices,
+                       size_t count);
 
 /* Asks an engine for the number of devices, or for the description of one, with a watchdog. */
 uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason);

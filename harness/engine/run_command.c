@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "beside.h"
 #include "clock.h"
 #include "interrupt.h"
 #include "log.h"

@@ -9,12 +9,14 @@
 
 #include "cell_json.h"
 #include "command.h"
+#include "device_json.h"
 #include "document.h"
 #include "explain.h"
 #include "log.h"
 #include "result_indices.h"
 #include "text.h"
 #include "version.h"
+#include "version_json.h"
 
 struct explain_options {
     const char *card_path; /* NULL: the built-in card of the device */

@@ -3,6 +3,8 @@
 #ifndef CBANK_EXPORT_H
 #define CBANK_EXPORT_H
 
+#include <stdio.h>
+
 #include "result.h"
 
 struct export_format {

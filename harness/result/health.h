@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "field.h"
 #include "status.h"
 
 enum health_quantity {
@@ -67,15 +66,5 @@ enum status health_verdict(const struct health *health);
 /* Writes what grew, and by how much, "2 more uncorrected ECC errors, Xid 48", as far as there is room; "" for nothing.
  * Returns out. */
 const char *health_text(const struct health *health, char *out, size_t bytes);
-
-/* Fields of a struct health. */
-enum { HEALTH_FIELDS = 5 };
-
-extern const struct field health_fields[HEALTH_FIELDS];
-
-/* Those of a struct temperature. */
-enum { TEMPERATURE_FIELDS = 2 };
-
-extern const struct field temperature_fields[TEMPERATURE_FIELDS];
 
 #endif

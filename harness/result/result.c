@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "result.h"
 
+#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

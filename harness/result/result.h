@@ -13,7 +13,7 @@
 #include "health.h"
 #include "index_list.h"
 #include "sass.h"
-#include "series.h"
+#include "stats.h"
 #include "status.h"
 #include "version.h"
 
@@ -167,7 +167,7 @@ struct result {
     size_t phase_count;
     struct cell_result *cells; /* owned */
     size_t cell_count;
-    cJSON *storage; /* what strings of a result that was read live in; owned; NULL: none */
+    struct cJSON *storage; /* what strings of a result that was read live in; owned; NULL: none */
 };
 
 /* A result of this program with one pending cell for each of cells[0 .. count - 1]. STATUS_ENVIRONMENT out of

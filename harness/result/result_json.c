@@ -2,7 +2,9 @@
  * The result as a document, schema results/schema.json: a table of fields for each object. */
 #include <string.h>
 
+#include "device_json.h"
 #include "document.h"
+#include "health_json.h"
 #include "result.h"
 #include "result_cell_json.h"
 #include "table.h"

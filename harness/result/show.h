@@ -4,15 +4,7 @@
 #define CBANK_SHOW_H
 
 #include "grid.h"
-#include "result.h"
-
-/* Prints a table for each workload, size, block size and regime, as wide as the terminal. Rows are patterns with
- * their parameters and columns paths, or the other way round where there are fewer patterns. A cell has time with
- * interval, ratio to the fastest path of the pattern, requests per load and GB/s, as far as there is room. Workloads
- * that multiply and add have a second table, of operations per byte. Then flags, failed and skipped cells, counters
- * that differ, and where the time went. A path or pattern whose cells are all skipped is named below the table, with
- * the reason. color: use ANSI attributes. STATUS_ENVIRONMENT when out of memory. */
-enum status show_result(FILE *stream, const struct result *result, bool color);
+#include "show_result.h"
 
 /* Prints the tables as Markdown, with all columns. */
 enum status show_markdown(FILE *stream, const struct result *result);

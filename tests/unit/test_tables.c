@@ -8,6 +8,7 @@
 #include "command.h"
 #include "counter.h"
 #include "parallel.h"
+#include "parse.h"
 #include "plan.h"
 #include "random.h"
 #include "sha256.h"

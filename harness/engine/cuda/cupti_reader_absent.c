@@ -2,6 +2,8 @@
  * Stands in for CUPTI in a build whose toolkit has no Range Profiler: it cannot be opened. */
 #include "cupti_reader.h"
 
+#include <stdio.h>
+
 enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTES])
 {
     *out = NULL;

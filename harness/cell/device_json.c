@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "device_json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- compute capability: "9.0" ------------------------------------------------------------------------- */
+
+static void write_capability(cJSON *object, const struct field *field, const void *base)
+{
+    const struct device_info *info = base;
+    char text[32];
+
+    snprintf(text, sizeof(text), "%" PRIu32 ".%" PRIu32, info->cc_major, info->cc_minor);
+    json_add_text(object, field->key, text);
+}
+
+/* Reads "MAJOR.MINOR", each of at most 5 digits and without a sign. */
+static bool parse_capability(const char *text, struct device_info *info)
+{
+    char *end;
+
+    if (strspn(text, "0123456789.") != strlen(text) || strlen(text) > 11 || text[0] == '.')
+        return false;
+    info->cc_major = (uint32_t)strtoul(text, &end, 10);
+    if (*end != '.' || strspn(end + 1, "0123456789") != strlen(end + 1) || end[1] == '\0')
+        return false;
+    info->cc_minor = (uint32_t)strtoul(end + 1, NULL, 10);
+    return true;
+}
+
+static void read_capability(const struct node *node, const struct field *field, void *base)
+{
+    struct device_info *info = base;
+    const char *text = NULL;
+
+    if (!json_get_text(node->json, field->key, &text) || !parse_capability(text, info))
+        node_refuse(node, field->key, "a string like \"9.0\"");
+}
+
+static const struct field_kind field_capability = {write_capability, read_capability};
+
+/* -- clocks -------------------------------------------------------------------------------------------- */
+
+static const struct field clock_rows[] = {
+    {FIELD(field_number, struct device_info, "sm_max_mhz", sm_clock_max_mhz, NULLABLE)},
+    {FIELD(field_number, struct device_info, "memory_max_mhz", memory_clock_max_mhz, NULLABLE)},
+};
+static const struct fields clock_fields = FIELDS(clock_rows);
+
+static void write_clocks(cJSON *object, const struct field *field, const void *base)
+{
+    fields_write(json_add(object, field->key, cJSON_CreateObject()), &clock_fields, base);
+}
+
+static void read_clocks(const struct node *node, const struct field *field, void *base)
+{
+    const struct node clocks = node_object(node, field->key);
+
+    fields_read(&clocks, &clock_fields, base);
+}
+
+static const struct field_kind field_clocks = {write_clocks, read_clocks};
+
+/* -- throttle reasons ---------------------------------------------------------------------------------- */
+
+static const struct field throttle_rows[] = {
+    {FIELD(field_uint64, struct device_info, "before", throttle_before, REQUIRED)},
+    {FIELD(field_uint64, struct device_info, "after", throttle_after, REQUIRED)},
+};
+static const struct fields throttle_fields = FIELDS(throttle_rows);
+
+static void write_throttle(cJSON *object, const struct field *field, const void *base)
+{
+    const struct device_info *info = base;
+    cJSON *throttle = json_add(object, field->key, cJSON_CreateObject());
+
+    json_add(throttle, "known", cJSON_CreateBool(info->throttle_known));
+    if (info->throttle_known) {
+        fields_write(throttle, &throttle_fields, base);
+        return;
+    }
+    for (size_t i = 0; i < throttle_fields.count; i++)
+        json_add_text(throttle, throttle_fields.rows[i].key, NULL);
+}
+
+static void read_throttle(const struct node *node, const struct field *field, void *base)
+{
+    const struct node throttle = node_object(node, field->key);
+    struct device_info *info = base;
+
+    if (!json_get_bool(throttle.json, "known", &info->throttle_known))
+        node_refuse(&throttle, "known", "true or false");
+    else if (info->throttle_known)
+        fields_read(&throttle, &throttle_fields, base);
+}
+
+static const struct field_kind field_throttle = {write_throttle, read_throttle};
+
+/* -- the device ---------------------------------------------------------------------------------------- */
+
+static const struct field device_rows[] = {
+#define DEVICE(key, kind, member, presence) {FIELD(kind, struct device_info, key, member, presence)},
+#include "device.def"
+};
+
+const struct object device_object = {.fields = FIELDS(device_rows), .given = SIZE_MAX};
