@@ -15,7 +15,7 @@ import unittest
 
 import jsonschema
 
-from common import FULL, ROOT, Scratch, read_json
+from common import FULL, ROOT, Scratch, read_bytes, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
@@ -162,15 +162,46 @@ class Smoke(Case):
             self.assertIn(command, self.check(cbank(command, "--help"), 0).stdout)
 
 
+class Shown(Case):
+    """Results that are printed as tests/golden/ has it: CBANK_UPDATE_GOLDEN=1 writes that anew."""
+
+    def test_tables_are_the_golden_ones_and_no_wider_than_the_terminal(self):
+        for name in ("measured", "troubled", "modelled", "paths"):
+            for width in (80, 160):
+                said = self.check(cbank("show", os.path.join(ROOT, f"tests/corpus/show/{name}.json"), COLUMNS=str(width)), 0).stdout
+                self.assertLessEqual(max(map(len, said.splitlines())), width)
+                golden = os.path.join(ROOT, f"tests/golden/show_{name}_{width}.txt")
+                if os.environ.get("CBANK_UPDATE_GOLDEN"):
+                    write_text(golden, said)
+                self.assertEqual(said.encode(), read_bytes(golden), golden)
+
+    def test_the_order_of_cells_does_not_matter(self):
+        result = read_json(os.path.join(ROOT, "tests/corpus/show/measured.json"))
+        result["cells"].reverse()
+        said = self.check(cbank("show", self.write("reversed.json", result), COLUMNS="160"), 0).stdout
+        self.assertEqual(said.encode(), read_bytes(os.path.join(ROOT, "tests/golden/show_measured_160.txt")))
+
+    def test_the_fastest_path_of_each_row_stands_out(self):
+        said = cbank("show", os.path.join(ROOT, "tests/corpus/show/measured.json"), "--color", "always", COLUMNS="160").stdout
+        self.assertEqual(said.count("\033[1m"), 8)
+        self.assertIn("per_block     | \033[1m25.31 us\033[m  ±0.12%  1.00x  32.0 ", said)
+
+    def test_a_result_without_cells(self):
+        result = {**read_json(os.path.join(ROOT, "tests/corpus/show/troubled.json")), "cells": [], "counters_reason": "no libcupti"}
+        said = cbank("show", self.write("empty.json", result)).stdout
+        for words in ("cells: 0 of 0 ok", "counters were not read: no libcupti", "incomplete"):
+            self.assertIn(words, said)
+
+
 class Run(Case):
-    def test_the_plan_is_every_combination_and_each_once(self):
-        result = self.run_plan("--engine", "model", "--pattern", "per_thread,per_warp,per_warp", "--path",
-                               "readonly,constant", "--elements", "1000,31,31", "--block-size", "32,96",
-                               "--regime", "hot,cold")
-        self.assertEqual(sorted(identity(cell) for cell in result["cells"]),
-                         sorted(("add", path, pattern, elements, block_size, regime)
-                                for path in ("readonly", "constant") for pattern in ("per_thread", "per_warp")
-                                for elements in (1000, 31) for block_size in (32, 96) for regime in ("hot", "cold")))
+    def test_the_plan_is_every_combination_in_order_and_each_once(self):
+        """Numbers may have a scale, and options may be shortened."""
+        result = self.run_plan("--engine", "model", "--patt", "per_thread,per_warp,per_warp", "--path", "readonly,constant",
+                               "--elem", "1k,31,31,64Ki,12.8M", "--block-size", "32,96", "--regime", "hot,cold")
+        self.assertEqual([identity(cell) for cell in result["cells"]],
+                         [("add", path, pattern, elements, block_size, regime) for elements in (1000, 31, 65536, 12800000)
+                          for block_size in (32, 96) for regime in ("hot", "cold")
+                          for pattern in ("per_thread", "per_warp") for path in ("readonly", "constant")])
 
     def test_parameters_are_axes(self):
         result = self.run_plan("--engine", "model", "--pattern", "per_warp,distinct", "--path", "constant,global",

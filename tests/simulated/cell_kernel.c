@@ -17,52 +17,17 @@ struct running {
 
 /* -- where a path finds the table ---------------------------------------------------------------------- */
 
-typedef const void *place(const struct places *places);
-
-static const void *place_bank(const struct places *places)
-{
-    return places->bank ? places->bank->address : NULL;
-}
-
-static const void *place_table(const struct places *places)
-{
-    return places->table;
-}
-
-static const void *place_restricted(const struct places *places)
-{
-    return places->restricted;
-}
-
-static const void *place_texture(const struct places *places)
+const void *path_place(const struct path *path, const struct places *places)
 {
     const struct cudaResourceDesc *const resource = (const void *)(uintptr_t)places->texture;
 
-    return resource ? resource->res.linear.devPtr : NULL;
-}
-
-static const void *place_values(const struct places *places)
-{
-    return NULL;
-}
-
-const void *path_place(const struct path *path, const struct places *places)
-{
-    static const struct {
-        const char *name;
-        place *place;
-    } rows[] = {
-        {"constant", place_bank},         {"global", place_table},        {"readonly", place_table},
-        {"restrict", place_restricted},   {"global_l2", place_table},     {"texture", place_texture},
-        {"shared", place_table},          {"shared_copies", place_table}, {"staging", place_table},
-        {"shuffle", place_table},         {"param", place_values},        {"constant_uniform", place_bank},
-        {"constant_operand", place_bank}, {"select_4", place_table},      {"select_16", place_table},
-    };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (strcmp(rows[i].name, path->name) == 0)
-            return rows[i].place(places);
-    return NULL;
+    if (path->home == TABLE_PARAMETER)
+        return NULL;
+    if (path->home == TABLE_CONSTANT)
+        return places->bank ? places->bank->address : NULL;
+    if (path->unit == UNIT_TEXTURE)
+        return resource ? resource->res.linear.devPtr : NULL;
+    return strcmp(path->name, "restrict") == 0 ? places->restricted : places->table;
 }
 
 static const void *table_address(const struct launch *launch)

@@ -113,24 +113,6 @@ TEST(cyclic_sweeps)
     assert_int_equal(sweep_misses(131072, 256, 16, 256), 0);
 }
 
-/* Lines a multiple of sets x line apart fall into one set. */
-TEST(one_set_holds_its_ways)
-{
-    struct cache cache;
-
-    assert_int_equal(cache_open(&cache, 2048, 64, 4, CACHE_LRU), STATUS_OK);
-    for (uint64_t i = 0; i < 4; i++)
-        assert_false(cache_lookup(&cache, i * 8 * 64));
-    for (uint64_t i = 0; i < 4; i++)
-        assert_true(cache_lookup(&cache, i * 8 * 64 + 63));
-    assert_false(cache_lookup(&cache, 4 * 8 * 64)); /* drops line 0, the oldest */
-    assert_true(cache_lookup(&cache, 1 * 8 * 64));
-    assert_false(cache_lookup(&cache, 0));          /* drops line 2: 1 was used since */
-    assert_false(cache_lookup(&cache, 2 * 8 * 64));
-    assert_true(cache_lookup(&cache, 1 * 8 * 64));
-    cache_close(&cache);
-}
-
 /* Lines by their number, all of one set of four ways; 1: a hit. */
 static void check_sequence(enum cache_replacement replacement, const char *lines, const char *hits)
 {
@@ -192,23 +174,6 @@ TEST(random_hits_some)
     assert_int_equal(hits[0], hits[1]);
 }
 
-/* With two ways the tree is LRU. */
-TEST(a_tree_of_two_is_lru)
-{
-    struct cache tree, lru;
-    uint32_t random = 88172645u;
-
-    assert_int_equal(cache_open(&tree, 1024, 64, 2, CACHE_TREE), STATUS_OK);
-    assert_int_equal(cache_open(&lru, 1024, 64, 2, CACHE_LRU), STATUS_OK);
-    for (uint32_t i = 0; i < 10000; i++) {
-        const uint64_t address = next_random(&random) % 2048;
-
-        assert_int_equal(cache_lookup(&tree, address), cache_lookup(&lru, address));
-    }
-    cache_close(&tree);
-    cache_close(&lru);
-}
-
 TEST(clear_forgets)
 {
     struct cache cache;
@@ -243,12 +208,4 @@ TEST(bad_geometry_is_refused)
     assert_int_equal(cache_open(&cache, 384, 64, 6, CACHE_TREE), STATUS_USAGE);
     assert_non_null(strstr(capture_end(&capture), "tree pseudo-LRU takes a power of two of ways, not 6"));
     assert_null(cache.lines);
-}
-
-TEST(closing_zeroed_is_fine)
-{
-    struct cache cache = {0};
-
-    cache_close(&cache);
-    cache_close(&cache);
 }

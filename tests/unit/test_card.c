@@ -106,18 +106,6 @@ TEST(what_is_wrong_with_a_card_is_said)
     }
 }
 
-TEST(a_card_that_is_refused_leaves_the_other)
-{
-    static struct capture capture;
-    struct card card = {.name = "before"};
-
-    capture_begin(&capture, stderr);
-    assert_int_equal(card_parse("x", "{}", 2, &card), STATUS_USAGE);
-    assert_int_equal(card_read("/nowhere/card.json", &card), STATUS_USAGE);
-    capture_end(&capture);
-    assert_string_equal(card.name, "before");
-}
-
 /* -- blocks -------------------------------------------------------------------------------------------- */
 
 /* An H200: 64 warps, 32 blocks, 233,472 bytes of shared memory of which each block takes 1,024 more, 65,536 registers. */
@@ -142,20 +130,4 @@ TEST(an_sm_holds_the_blocks_that_it_has_room_for)
         assert_int_equal(card_blocks_room(&card, &cell, rows[i].registers), rows[i].room);
         assert_int_equal(card_blocks_resident(&card, &cell, rows[i].registers), rows[i].room);
     }
-}
-
-TEST(a_grid_that_strides_fills_the_chip)
-{
-    struct cell cell = {.workload = workload_named("lookup"), .path = path_named("constant"), .elements = 1 << 20,
-                        .block_size = 64, .regime = &regimes[0]};
-    struct card card;
-
-    assert_int_equal(card_read(NULL, &card), STATUS_OK);
-    cell.parameters[PARAMETER_loads] = 4;
-    cell.parameters[PARAMETER_in_flight] = 1;
-    card_set_grid(&card, &cell);
-    assert_int_equal(cell.grid_blocks, 132 * 32);
-    cell.parameters[PARAMETER_warps_per_sm] = 6;
-    card_set_grid(&card, &cell);
-    assert_int_equal(cell.grid_blocks, 132 * 3);
 }

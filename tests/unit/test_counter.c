@@ -162,7 +162,20 @@ TEST(requests_of_the_constant_caches)
     assert_true(isnan(expected("imc_requests", &cell, &sm_90)));
 }
 
-/* Where the code is not known, what depends on it cannot be said. */
+/* A block of 32 warps, one of which has an element: the others execute the prologue alone. imc_requests is known of Hopper alone. */
+TEST(idle_warps_execute_the_prologue_alone)
+{
+    const struct cell cell = make_cell("add", "constant", "per_thread", 1, 1024);
+    struct sass_counts sm_80 = sm_90;
+
+    sm_80.architecture = 80;
+    assert_true(expected("instructions", &cell, &sm_90) == 32 * 8 + 12);
+    assert_true(expected("ldc_instructions", &cell, &sm_90) == 32 * 1 + 3);
+    assert_true(expected("idc_requests", &cell, &sm_90) == 32 * 1 + 2 + 1);
+    assert_false(isnan(expected("imc_requests", &cell, &sm_90)));
+    assert_true(isnan(expected("imc_requests", &cell, &sm_80)));
+}
+
 /* How many requests the constant caches make of elements that are no words, and L1 of those wider than a word, is not
  * known. How many instructions load them is. */
 TEST(loads_of_other_widths)

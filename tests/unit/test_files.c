@@ -95,20 +95,6 @@ TEST_WITH(a_file_that_is_replaced_keeps_its_mode, open_folder, close_folder)
     assert_int_equal(about.st_mode & 0777, 0600);
 }
 
-TEST_WITH(a_link_stays_a_link, open_folder, close_folder)
-{
-    const struct folder *folder = *state;
-    struct stat about;
-
-    assert_int_equal(symlink("there.json", folder->link), 0); /* dangles */
-    assert_int_equal(file_write(folder->link, write_text, "one"), STATUS_OK);
-    expect_text(folder->there, "one");
-    assert_int_equal(file_write(folder->link, write_text, "two"), STATUS_OK);
-    expect_text(folder->there, "two");
-    assert_int_equal(lstat(folder->link, &about), 0);
-    assert_true(S_ISLNK(about.st_mode));
-}
-
 TEST_WITH(what_fails_leaves_the_old_file, open_folder, close_folder)
 {
     const struct folder *folder = *state;
@@ -122,39 +108,6 @@ TEST_WITH(what_fails_leaves_the_old_file, open_folder, close_folder)
     capture_end(&capture);
     assert_non_null(strstr(capture.text, "cannot write /nowhere/x.json: No such file or directory; give a path"));
     expect_text(folder->file, "old");
-}
-
-TEST_WITH(a_device_is_written_in_place, open_folder, close_folder)
-{
-    struct stat about;
-    struct capture capture;
-
-    assert_int_equal(file_write("/dev/null", write_text, "x"), STATUS_OK);
-    assert_int_equal(stat("/dev/null", &about), 0);
-    assert_true(S_ISCHR(about.st_mode));
-    capture_begin(&capture, stderr);
-    assert_int_equal(file_write("/dev/full", write_text, "x"), STATUS_USAGE);
-    capture_end(&capture);
-    assert_non_null(strstr(capture.text, "cannot write /dev/full: No space left on device"));
-}
-
-TEST_WITH(what_is_read_is_limited, open_folder, close_folder)
-{
-    const struct folder *folder = *state;
-    struct capture capture;
-    char *text;
-    size_t bytes;
-
-    file_put(folder->file, "12345", 5);
-    assert_int_equal(file_read(folder->file, 5, &text, &bytes), STATUS_OK);
-    assert_int_equal(bytes, 5);
-    assert_string_equal(text, "12345");
-    free(text);
-    capture_begin(&capture, stderr);
-    assert_int_equal(file_read(folder->file, 4, &text, &bytes), STATUS_USAGE);
-    capture_end(&capture);
-    assert_null(text);
-    assert_non_null(strstr(capture.text, "larger than"));
 }
 
 TEST_WITH(a_chain_of_links_is_followed, open_folder, close_folder)
@@ -250,94 +203,4 @@ TEST_WITH(one_process_writes_a_file, open_folder, close_folder)
     assert_int_equal(file_lock_take(folder->link, &lock), STATUS_OK);
     file_lock_release(&lock);
     file_lock_release(&lock);
-}
-
-TEST_WITH(a_lock_ends_with_its_process, open_folder, close_folder)
-{
-    const struct folder *folder = *state;
-    struct file_lock lock = {0};
-    const pid_t child = fork();
-
-    if (child == 0)
-        _exit(file_lock_take(folder->file, &lock) == STATUS_OK ? 0 : 1); /* and does not give it back */
-    int code = -1;
-
-    assert_int_equal(waitpid(child, &code, 0), child);
-    assert_int_equal(code, 0);
-    assert_int_equal(file_lock_take(folder->file, &lock), STATUS_OK);
-    file_lock_release(&lock);
-}
-
-TEST_WITH(what_is_no_file_needs_no_lock, open_folder, close_folder)
-{
-    struct file_lock lock = {0};
-
-    assert_int_equal(file_lock_take("-", &lock), STATUS_OK);
-    assert_int_equal(file_lock_take("/dev/null", &lock), STATUS_OK);
-    assert_null(lock.path);
-    file_lock_release(&lock);
-}
-
-/* A result of one cell with nothing measured. */
-static void open_result(struct result *result)
-{
-    const struct cell cell = cell_of(0, 0);
-
-    *result = (struct result){0};
-    assert_int_equal(result_open(result, &cell, 1), STATUS_OK);
-    result->engine = "model";
-    result->device = device_unknown;
-    strcpy(result->device.name, "a b/c");
-    strcpy(result->device.uuid, "GPU-1a2b3c4d-5e6f");
-    strcpy(result->started_utc, "2026-01-31T12:00:00Z");
-}
-
-TEST_WITH(a_made_up_name_is_taken_by_a_valid_result, open_folder, close_folder)
-{
-    const struct folder *folder = *state;
-    char first_path[RESULT_PATH_BYTES], second_path[RESULT_PATH_BYTES];
-    struct result_file first = {0}, second = {0};
-    struct result result, read;
-
-    open_result(&result);
-    assert_int_equal(result_file_open(&first, folder->path, &result, 0, false, first_path), STATUS_OK);
-    assert_non_null(strstr(first_path, "/cbank-model-a_b_c-"));
-    assert_non_null(strstr(first_path, "-1a2b3c4d-20"));
-    assert_int_equal(result_file_open(&second, folder->path, &result, 0, false, second_path), STATUS_OK);
-    assert_string_not_equal(first_path, second_path);
-    assert_int_equal(result_read(first_path, &read), STATUS_OK);
-    assert_false(read.complete);
-    assert_int_equal(read.cells[0].status, CELL_PENDING);
-    result_close(&read);
-
-    /* It goes where nothing came of it. */
-    result_file_close(&first, first_path, &result, true);
-    assert_int_not_equal(access(first_path, F_OK), 0);
-    result.cells[0].status = CELL_FAILED;
-    result_file_close(&second, second_path, &result, true);
-    assert_int_equal(access(second_path, F_OK), 0);
-    unlink(second_path);
-    result_close(&result);
-}
-
-TEST_WITH(a_given_file_stays, open_folder, close_folder)
-{
-    const struct folder *folder = *state;
-    struct result_file file = {0}, second = {0};
-    char path[RESULT_PATH_BYTES];
-    struct capture capture;
-    struct result result;
-
-    open_result(&result);
-    file_put(folder->file, "old", 3);
-    assert_int_equal(result_file_open(&file, folder->file, &result, 0, false, path), STATUS_OK);
-    assert_string_equal(path, folder->file);
-    capture_begin(&capture, stderr);
-    assert_int_equal(result_file_open(&second, folder->file, &result, 0, false, path), STATUS_USAGE);
-    capture_end(&capture);
-    assert_non_null(strstr(capture.text, "is being written by process"));
-    result_file_close(&second, path, &result, true);
-    result_file_close(&file, folder->file, &result, true);
-    expect_text(folder->file, "old");
-    result_close(&result);
 }

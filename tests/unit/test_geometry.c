@@ -333,33 +333,6 @@ static void find_policy(enum sim_policy policy, const uint32_t ways[2], struct g
     find(&sim, 2 * BANK_BYTES, SAMPLES_MAX, found);
 }
 
-/* Every policy, by itself where the ways tell it from all others. */
-TEST(policies_are_told)
-{
-    static const uint32_t ways[][2] = {{4, 8}, {2, 6}, {3, 16}, {6, 10}, {8, 12}};
-    const size_t cases = test_is_full() ? sizeof(ways) / sizeof(ways[0]) : 1;
-    const uint32_t every = (uint32_t)repetitions(1, sanitized(3, 1));
-    uint32_t alone = 0;
-
-    for (enum sim_policy policy = 0; policy < SIM_POLICIES; policy += every)
-        for (size_t i = 0; i < cases; i++) {
-            struct geometry found;
-
-            if (i && policy == SIM_TREE)
-                continue;
-            find_policy(policy, ways[i], &found);
-            for (size_t level = 0; level < 2; level++) {
-                const struct geometry_number *finding = &found.level[level].replacement;
-                const uint32_t truth = policy_bit(policy, ways[i][level]);
-
-                if (finding->known && !(finding->value & truth))
-                    fail_msg("policy %u, %u ways: %s", policy, ways[i][level], found.level[level].replacement_name);
-                alone += finding->known && finding->value == truth;
-            }
-        }
-    assert_true(alone >= repetitions(60, sanitized(4, 12)));
-}
-
 /* A policy that nobody looks for is none of them, or nothing is said. */
 TEST(another_policy_is_none)
 {

@@ -47,96 +47,46 @@ static bool note_of(const void *row, size_t index, char *out, size_t bytes)
     return note;
 }
 
-static const struct grid_column columns[] = {
-    {.key = "cell", .heading = "cell", .value = value_name, .head = true},
-    {.key = "base_ns", .heading = "time", .group = "constant", .format = text_time, .value = value_ns, .of = &first},
-    {.key = "share", .heading = "change", .group = "constant", .format = text_change, .value = value_share, .rank = 1},
-    {.key = "new_ns", .heading = "time", .group = "global", .format = text_time, .value = value_ns, .of = &second},
-};
+#define NAME {.key = "cell", .heading = "cell", .value = value_name, .head = true}
+#define TIME(key_, of_, ...) \
+    {.key = key_, .heading = "time", .format = text_time, .value = value_ns, .of = of_, __VA_ARGS__}
+#define SHARE(key_, ...) {.key = key_, .heading = "change", .format = text_change, .value = value_share, __VA_ARGS__}
 
 static const struct row rows[] = {
     {"per_warp", {25.31e3, 1406}, 0.1, {"a note", NULL}},
     {"x, \"y\"|", {98.5, NAN}, -1, {NULL, NULL}},
 };
-
-static const struct grid grid = {
-    .columns = columns,
-    .column_count = COUNT(columns),
-    .rows = rows,
-    .row_count = COUNT(rows),
-    .row_bytes = sizeof(rows[0]),
-    .note = note_of,
-};
-
-static const struct grid_column some_below[] = {
-    {.key = "cell", .heading = "cell", .value = value_name, .head = true},
-    {.key = "base_ns", .heading = "time", .group = "constant", .format = text_time, .value = value_ns, .of = &first},
-    {.key = "share",
-     .heading = "change",
-     .group = "constant",
-     .format = text_change,
-     .value = value_share,
-     .below = true},
-    {.key = "new_ns",
-     .heading = "time",
-     .group = "global",
-     .format = text_time,
-     .value = value_ns,
-     .of = &second,
-     .below = true},
-};
-static const struct grid below = {.columns = some_below,
-                                  .column_count = 4,
-                                  .rows = rows,
-                                  .row_count = 2,
-                                  .row_bytes = sizeof(rows[0]),
-                                  .note = note_of};
-
-/* One column beside the name, for which there is no room. */
-static const struct grid_column one_below[] = {
-    {.key = "cell", .heading = "cell", .value = value_name, .head = true},
-    {.key = "share",
-     .heading = "change",
-     .group = "constant",
-     .format = text_change,
-     .value = value_share,
-     .below = true},
-};
-static const struct grid narrow = {.columns = one_below,
-                                   .column_count = 2,
-                                   .rows = rows,
-                                   .row_count = 2,
-                                   .row_bytes = sizeof(rows[0]),
-                                   .note = note_of};
-
 static const struct row long_names[] = {{.name = "add/global/distinct/128000", .ns = {1, 2}}};
-static const struct grid stacked = {.columns = columns,
-                                    .column_count = COUNT(columns),
-                                    .rows = long_names,
-                                    .row_count = 1,
-                                    .row_bytes = sizeof(struct row)};
-
-static const struct grid_column ranked[] = {
-    {.key = "cell", .heading = "cell", .value = value_name, .head = true},
-    {.key = "a", .heading = "time", .group = "a", .format = text_time, .value = value_ns, .of = &first},
-    {.key = "b", .heading = "change", .group = "a", .format = text_change, .value = value_share, .rank = 2},
-    {.key = "c", .heading = "more", .group = "a", .format = text_change, .value = value_share, .rank = 3},
-    {.key = "d", .heading = "time", .group = "a long name", .format = text_time, .value = value_ns, .of = &second},
-};
 static const struct row one[] = {{.name = "x", .ns = {100, 200}, .share = 0.1}};
-static const struct grid many = {
-    .columns = ranked, .column_count = COUNT(ranked), .rows = one, .row_count = 1, .row_bytes = sizeof(one[0])};
 
-static const struct grid_column paired[] = {
-    {.key = "cell", .heading = "cell", .value = value_name, .head = true},
-    {.key = "a", .heading = "time", .group = "a", .format = text_time, .value = value_ns, .of = &first},
-    {.key = "b", .heading = "change", .group = "a", .format = text_change, .value = value_share},
-    {.key = "c", .heading = "time", .group = "b", .format = text_time, .value = value_ns, .of = &second},
-    {.key = "d", .heading = "change", .group = "b", .format = text_change, .value = value_share},
-};
-static const struct grid pairs = {
-    .columns = paired, .column_count = COUNT(paired), .rows = one, .row_count = 1, .row_bytes = sizeof(one[0])};
+static const struct grid_column columns[] = {NAME, TIME("base_ns", &first, .group = "constant"),
+                                             SHARE("share", .group = "constant", .rank = 1),
+                                             TIME("new_ns", &second, .group = "global")};
+static const struct grid_column some_below[] = {NAME, TIME("base_ns", &first, .group = "constant"),
+                                                SHARE("share", .group = "constant", .below = true),
+                                                TIME("new_ns", &second, .group = "global", .below = true)};
+/* One column beside the name, for which there is no room. */
+static const struct grid_column one_below[] = {NAME, SHARE("share", .group = "constant", .below = true)};
+static const struct grid_column ranked[] = {
+    NAME,
+    TIME("a", &first, .group = "a"),
+    SHARE("b", .group = "a", .rank = 2),
+    {.key = "c", .heading = "more", .group = "a", .format = text_change, .value = value_share, .rank = 3},
+    TIME("d", &second, .group = "a long name")};
+static const struct grid_column paired[] = {NAME, TIME("a", &first, .group = "a"), SHARE("b", .group = "a"),
+                                            TIME("c", &second, .group = "b"), SHARE("d", .group = "b")};
 
+#define GRID(columns_, rows_, ...)    \
+    {.columns = columns_,             \
+     .column_count = COUNT(columns_), \
+     .rows = rows_,                   \
+     .row_count = COUNT(rows_),       \
+     .row_bytes = sizeof(struct row), \
+     __VA_ARGS__}
+static const struct grid grid = GRID(columns, rows, .note = note_of), below = GRID(some_below, rows, .note = note_of),
+                         narrow = GRID(one_below, rows, .note = note_of),
+                         stacked = GRID(columns, long_names, .note = NULL), many = GRID(ranked, one, .note = NULL),
+                         pairs = GRID(paired, one, .note = NULL);
 static const struct grid empty = {.title = "nothing", .columns = columns, .column_count = COUNT(columns)};
 
 /* Texts of grids at a width, and the greatest rank that is shown then. */
@@ -348,6 +298,21 @@ TEST(the_line_of_keys_stands_once)
     expect(text, "text,number,small,large,word,yes,array\r\n"
                  "a text that goes on_and_on_and_on_and_on,1500,,12800000,some,true,chars\r\n"
                  "a text that goes on_and_on_and_on_and_on,1500,,12800000,some,true,chars\r\n");
+}
+
+TEST(times_have_four_digits)
+{
+    static const struct {
+        double ns;
+        const char *text;
+    } times[] = {
+        {0.5, "0.500 ns"},    {9.9994, "9.999 ns"}, {9.9996, "10.00 ns"}, {99.996, "100.0 ns"},
+        {999.94, "999.9 ns"}, {999.96, "1.000 us"}, {25310, "25.31 us"},  {999960, "1.000 ms"},
+        {1.5e6, "1.500 ms"},  {2.5e9, "2.500 s"},   {123.4e9, "123.4 s"}, {-25310, "-25.31 us"},
+    };
+
+    for (size_t i = 0; i < COUNT(times); i++)
+        assert_string_equal(text_of(text_time, times[i].ns).text, times[i].text);
 }
 
 TEST(no_line_is_wider_than_the_terminal)

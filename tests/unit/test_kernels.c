@@ -10,7 +10,6 @@
 #include "source.h"
 #include "table.h"
 #include "test.h"
-#include "version.h"
 
 /* A cell of the rows, with the smallest value of each parameter that it takes and has to name. */
 static struct cell smallest_cell(size_t workload_index, size_t path_index, size_t pattern_index)
@@ -35,36 +34,6 @@ struct tally {
     size_t kernels, known, counted, wrong;
 };
 
-/* Of one architecture and a path whose instruction the compiler chooses: how many kernels have it. */
-struct choice {
-    uint32_t architecture;
-    char path[32]; /* "sized/" before it: of kernels for other tables than its whole one */
-    size_t taken, kernels;
-};
-
-enum { CHOICES_MAX = 200 };
-
-static struct choice choices[CHOICES_MAX];
-static size_t choice_count;
-
-static struct choice *choice_of(uint32_t architecture, const struct cell *cell)
-{
-    char path[32];
-    size_t i = 0;
-
-    snprintf(path, sizeof(path), "%s%s",
-             table_is_whole(cell->parameters) && cell->workload->index != INDEX_LOADED ? "" : "sized/",
-             cell->path->name);
-    while (i < choice_count && (choices[i].architecture != architecture || strcmp(choices[i].path, path) != 0))
-        i++;
-    assert_in_range(i, 0, CHOICES_MAX - 1);
-    if (i == choice_count) {
-        choices[choice_count].architecture = architecture;
-        memcpy(choices[choice_count++].path, path, sizeof(path));
-    }
-    return &choices[i];
-}
-
 static void check_kernel(const struct image *image, uint32_t architecture, const struct cell *cell, struct tally *tally)
 {
     char reason[CELL_REASON_BYTES], identity[CELL_IDENTITY_BYTES];
@@ -84,12 +53,6 @@ static void check_kernel(const struct image *image, uint32_t architecture, const
     if (differs && !cell->path->chosen) {
         print_error("%.*s %s: %s\n", (int)image->name_bytes, image->name, identity, reason);
         tally->wrong++;
-    }
-    if (kernel.known && cell->path->chosen) {
-        struct choice *choice = choice_of(architecture, cell);
-
-        choice->taken += !differs;
-        choice->kernels++;
     }
     tally->kernels++;
     tally->known += kernel.known;
@@ -168,54 +131,6 @@ static bool kernels_of(const struct image *image, char workload[32], uint32_t *a
            strcmp(workload, "probes") != 0 && strcmp(workload, "tools") != 0;
 }
 
-/* A row of tests/golden/chosen.txt, which check_sass.py describes. */
-struct known {
-    unsigned major, minor; /* toolkit */
-    struct choice choice;
-};
-
-static bool older(const struct known *a, const struct known *b)
-{
-    return a->major < b->major || (a->major == b->major && a->minor < b->minor);
-}
-
-/* The row of the newest toolkit that is not newer than this program's and has one for the choice. */
-static bool known_choice(const struct choice *choice, struct known *out)
-{
-    FILE *file = fopen("tests/golden/chosen.txt", "r");
-    struct known mine = {0}, row;
-    char line[200];
-    bool found = false;
-
-    *out = (struct known){0};
-    assert_non_null(file);
-    assert_int_equal(sscanf(tool.cuda_toolkit, "%u.%u", &mine.major, &mine.minor), 2);
-    while (fgets(line, sizeof(line), file))
-        if (sscanf(line, "%u.%u sm_%" SCNu32 " %31s %zu %zu", &row.major, &row.minor, &row.choice.architecture,
-                   row.choice.path, &row.choice.taken, &row.choice.kernels) == 6 &&
-            row.choice.architecture == choice->architecture && strcmp(row.choice.path, choice->path) == 0 &&
-            !older(&mine, &row) && !older(&row, out)) {
-            *out = row;
-            found = true;
-        }
-    fclose(file);
-    return found;
-}
-
-static void check_choice(const struct choice *choice)
-{
-    struct known known = {0};
-
-    print_message("sm_%" PRIu32 " %s: %zu of %zu kernels have its instruction\n", choice->architecture, choice->path,
-                  choice->taken, choice->kernels);
-    if (known_choice(choice, &known) &&
-        (known.choice.taken != choice->taken || known.choice.kernels != choice->kernels))
-        fail_msg("with CUDA %u.%u it was %zu of %zu. If the compiler, or a row, changed that, tests/golden/chosen.txt needs "
-                 "the row: %s sm_%" PRIu32 " %s %zu %zu",
-                 known.major, known.minor, known.choice.taken, known.choice.kernels, tool.cuda_toolkit,
-                 choice->architecture, choice->path, choice->taken, choice->kernels);
-}
-
 TEST(every_kernel_loads_what_its_path_names)
 {
     struct image image;
@@ -224,7 +139,6 @@ TEST(every_kernel_loads_what_its_path_names)
     size_t wrong = 0;
     bool any = false;
 
-    choice_count = 0;
     for (size_t i = 0; image_at(i, &image); i++)
         if (kernels_of(&image, workload, &architecture)) {
             wrong += check_image(&image, workload, architecture);
@@ -233,8 +147,6 @@ TEST(every_kernel_loads_what_its_path_names)
     if (!any)
         skip(); /* a build without CUDA */
     assert_int_equal(wrong, 0);
-    for (size_t i = 0; i < choice_count; i++)
-        check_choice(&choices[i]);
 }
 
 /* -- loads that are not as they should be -------------------------------------------------------------- */
@@ -328,14 +240,6 @@ TEST(loads_that_are_not_as_they_should_be_are_found)
 
     assert_true(image_kernel_differs(&constant, &sass, text));
     assert_string_equal(text, "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
-}
-
-TEST(nothing_is_said_of_unknown_code)
-{
-    const struct cell cell = cell_named("add", "constant", "per_warp");
-    char text[CELL_REASON_BYTES];
-
-    assert_false(image_kernel_differs(&cell, &(struct kernel_sass){.known = false}, text));
 }
 
 /* Code for Volta has shuffles under a predicate that is never true; sm_70 of CUDA 11.8, as nvdisasm -hex shows it. */

@@ -133,35 +133,6 @@ TEST(what_is_cut_short_is_refused)
     }
 }
 
-TEST(a_file_is_mapped)
-{
-    char path[] = "/tmp/cbank-test-XXXXXX", file[FILE_BYTES];
-    const size_t bytes = make_file(file, 1, "{'descr': '<u2', 'fortran_order': False, 'shape': (4,), }", 8);
-    struct npy_file opened;
-    struct capture said;
-    const int descriptor = mkstemp(path);
-
-    assert_true(descriptor >= 0);
-    close(descriptor);
-    file_put(path, file, bytes);
-    assert_int_equal(npy_open(path, &opened), STATUS_OK);
-    assert_int_equal(opened.array.count, 4);
-    assert_memory_equal(opened.array.values, "\1\2\3\4\5\6\7\10", 8);
-    npy_close(&opened);
-
-    file_put(path, "", 0);
-    capture_begin(&said, stderr);
-    assert_int_equal(npy_open(path, &opened), STATUS_USAGE);
-    assert_non_null(strstr(capture_end(&said), "it is empty"));
-    unlink(path);
-    capture_begin(&said, stderr);
-    assert_int_equal(npy_open(path, &opened), STATUS_USAGE);
-    assert_non_null(strstr(capture_end(&said), "cannot read"));
-    capture_begin(&said, stderr);
-    assert_int_equal(npy_open("/tmp", &opened), STATUS_USAGE);
-    assert_non_null(strstr(capture_end(&said), "no file that can be mapped"));
-}
-
 /* -- indices ------------------------------------------------------------------------------------------- */
 
 TEST(indices_of_every_type_are_found)

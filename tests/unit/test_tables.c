@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The tables: patterns against hand-computed indices, parameters, cells that cannot be, the plan, finding and choosing
  * rows, expected counters, and the small sources of truth that they stand on (SHA-256, random numbers, ranges of work). */
-#include <math.h>
 #include <stdio.h>
 
 #include "cell.h"
@@ -146,34 +145,6 @@ TEST(patterns_are_what_their_columns_say)
 }
 
 /* -- parameters --------------------------------------------------------------------------------------- */
-
-TEST(parameters_have_limits)
-{
-    enum { VALUES_MAX = 5 };
-    static const struct {
-        enum parameter_index parameter;
-        uint64_t allowed[VALUES_MAX], refused[VALUES_MAX]; /* up to 0, which no parameter allows */
-    } cases[] = {
-        {PARAMETER_distinct, {1, 2, 3, 24, 32}, {64}},
-        {PARAMETER_stride_bytes, {4, 12, 2048}, {2, 6, 2052, 4294967300 /* 2^32 + 4 */}},
-        {PARAMETER_radius, {1, 5, 7}, {8}},
-        {PARAMETER_refill_bytes, {65536}, {3, 65540}},
-        {PARAMETER_modules, {3}, {5}},
-        {PARAMETER_in_flight, {2}, {3}},
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct parameter *parameter = &parameters[cases[i].parameter];
-
-        assert_false(parameter_allows(parameter, 0));
-        for (size_t k = 0; k < VALUES_MAX && cases[i].allowed[k]; k++)
-            if (!parameter_allows(parameter, cases[i].allowed[k]))
-                fail_msg("%s %llu", parameter->name, (unsigned long long)cases[i].allowed[k]);
-        for (size_t k = 0; k < VALUES_MAX && cases[i].refused[k]; k++)
-            if (parameter_allows(parameter, cases[i].refused[k]))
-                fail_msg("%s %llu", parameter->name, (unsigned long long)cases[i].refused[k]);
-    }
-}
 
 /* -- cells -------------------------------------------------------------------------------------------- */
 
@@ -387,33 +358,6 @@ TEST(identities_leave_out_what_every_table_was)
                               "add/global/lockstep/64/32/hot/width_bytes=2/table_bytes=64 ");
 }
 
-TEST(the_plan_is_every_combination_in_order)
-{
-    const char *first = "add/global/per_warp/64/32/hot add/constant/per_warp/64/32/hot "
-                        "add/global/distinct/64/32/hot/distinct=2/stride_bytes=64 "
-                        "add/constant/distinct/64/32/hot/distinct=2/stride_bytes=64 "
-                        "add/global/distinct/64/32/hot/distinct=1/stride_bytes=64 "
-                        "add/constant/distinct/64/32/hot/distinct=1/stride_bytes=64 "
-                        "add/global/per_warp/64/32/cold ";
-    char text[IDENTITIES_BYTES];
-
-    assert_int_equal(plan_text("--path global,constant --pattern per_warp,distinct --elements 64,32 --regime hot,cold "
-                               "--block-size 32 --distinct 2,1 --stride-bytes 64",
-                               text),
-                     24);
-    assert_memory_equal(text, first, strlen(first));
-    assert_string_equal(strstr(text, "add/global/distinct/32/32/cold/distinct=1"),
-                        "add/global/distinct/32/32/cold/distinct=1/stride_bytes=64 "
-                        "add/constant/distinct/32/32/cold/distinct=1/stride_bytes=64 ");
-    assert_int_equal(plan_text("--path global --pattern distinct --elements 32 --distinct 4,8 --stride-bytes 64,4",
-                               text),
-                     4);
-    assert_string_equal(text, "add/global/distinct/32/1024/hot/distinct=4/stride_bytes=64 "
-                              "add/global/distinct/32/1024/hot/distinct=4/stride_bytes=4 "
-                              "add/global/distinct/32/1024/hot/distinct=8/stride_bytes=64 "
-                              "add/global/distinct/32/1024/hot/distinct=8/stride_bytes=4 ");
-}
-
 static size_t cells_planned;
 
 static void check_sweep(const struct plan *plan)
@@ -445,16 +389,6 @@ TEST(sweeps_are_plans)
     assert_string_equal(text, "add/global/per_block/32/1024/hot/table_bytes=64 "
                               "add/global/per_thread/32/1024/hot/table_bytes=64 "
                               "add/global/hashed/32/1024/hot/table_bytes=64 ");
-}
-
-/* Numbers may have a scale; an option may be shortened. */
-TEST(numbers_have_scales)
-{
-    char text[IDENTITIES_BYTES];
-
-    assert_int_equal(plan_text("--patt per_warp --path global --elem 128k,12.8M,64Ki", text), 3);
-    assert_string_equal(text, "add/global/per_warp/128000/1024/hot add/global/per_warp/12800000/1024/hot "
-                              "add/global/per_warp/65536/1024/hot ");
 }
 
 /* -- choosing rows ------------------------------------------------------------------------------------ */
@@ -508,88 +442,6 @@ TEST(counter_lists_take_rows_and_metrics)
     assert_int_equal(set.count, counter_count + 1);
     counter_set_close(&set);
     assert_int_equal(counter_set_parse("idc_request", &set), STATUS_USAGE);
-}
-
-/* -- expected values ---------------------------------------------------------------------------------- */
-
-/* A kernel as the H200 runs it: per_thread on the constant path with 12,800,000 elements, 1024 a block. */
-static const struct access_counts access_counts = {
-    .blocks = 12500,
-    .warps_launched = 400000,
-    .warps_active = 400000,
-    .payload_loads = 400000,
-    .addresses = 12800000,
-    .lines = 800000,
-    .sectors = 1600000,
-    .stream_loads = 400000,
-    .stream_sectors = 1600000,
-    .footprint_bytes = 4096,
-};
-
-static double expected(const char *name, const struct cell *cell, const struct access_counts *access,
-                       const struct sass_counts *sass)
-{
-    static const struct table table = TABLE("counter", counters, counter_count);
-    const struct counter *counter = table_find(&table, name);
-    const struct expectation expectation = {.cell = cell, .access = access, .sass = sass};
-
-    assert_non_null(counter);
-    assert_int_equal(counter->kind, COUNTER_EXACT);
-    return counter->expect(&expectation);
-}
-
-TEST(exact_counters_add_what_parameters_cost)
-{
-    const struct path idc = {.name = "x", .unit = UNIT_IDC}, l1 = {.name = "y", .unit = UNIT_L1};
-    const struct cell constant = {.workload = &workloads[0], .path = &idc};
-    const struct cell global = {.workload = &workloads[0], .path = &l1};
-    const struct sass_counts sass = {
-        .architecture = 90,
-        .prologue = {.instructions = 8, .ldc_parameter = 1, .uniform_constant = 2},
-        .body = {.instructions = 13, .ldc_parameter = 3, .ldc_user = 1, .uniform_constant = 1},
-    };
-
-    assert_true(expected("ldc_instructions", &constant, &access_counts, &sass) == 5 * 400000.0);
-    assert_true(expected("idc_requests", &constant, &access_counts, &sass) == 4 * 400000.0 + 12800000.0);
-    assert_true(expected("idc_requests", &global, &access_counts, &sass) == 4 * 400000.0);
-    assert_true(expected("imc_requests", &constant, &access_counts, &sass) == 3 * 400000.0);
-    assert_true(expected("instructions", &constant, &access_counts, &sass) == 21 * 400000.0);
-    assert_true(expected("global_load_instructions", &constant, &access_counts, &sass) == 400000.0);
-    assert_true(expected("global_load_instructions", &global, &access_counts, &sass) == 800000.0);
-    assert_true(expected("l1_sectors", &constant, &access_counts, &sass) == 1600000.0);
-    assert_true(expected("l1_sectors", &global, &access_counts, &sass) == 3200000.0);
-}
-
-TEST(idle_warps_execute_the_prologue_alone)
-{
-    const struct path idc = {.name = "x", .unit = UNIT_IDC};
-    const struct cell constant = {.path = &idc};
-    const struct sass_counts sass = {.architecture = 80,
-                                     .prologue = {.instructions = 8, .ldc_parameter = 1},
-                                     .body = {.instructions = 13, .ldc_user = 1}};
-    const struct access_counts access = {.warps_launched = 32, .warps_active = 1, .payload_loads = 1, .addresses = 1};
-
-    assert_true(expected("instructions", &constant, &access, &sass) == 32 * 8 + 13.0);
-    assert_true(expected("ldc_instructions", &constant, &access, &sass) == 32 + 1.0);
-    assert_true(expected("idc_requests", &constant, &access, &sass) == 32 + 1.0);
-    /* Known on Hopper alone, and nowhere without the code. */
-    assert_true(isnan(expected("imc_requests", &constant, &access, &sass)));
-    assert_true(isnan(expected("instructions", &constant, &access, NULL)));
-}
-
-TEST(only_an_exact_counter_that_was_read_can_differ)
-{
-    struct counter_value value = {.kind = COUNTER_EXACT, .status = COUNTER_OK, .value = 5, .expected = 4};
-
-    assert_true(counter_differs(&value));
-    value.expected = 5;
-    assert_false(counter_differs(&value));
-    value.expected = NAN;
-    assert_false(counter_differs(&value));
-    value = (struct counter_value){.kind = COUNTER_MEASURED, .status = COUNTER_OK, .value = 5, .expected = 4};
-    assert_false(counter_differs(&value));
-    value = (struct counter_value){.kind = COUNTER_EXACT, .status = COUNTER_UNSUPPORTED, .value = 5, .expected = 4};
-    assert_false(counter_differs(&value));
 }
 
 /* -- what they stand on ------------------------------------------------------------------------------- */

@@ -349,36 +349,3 @@ TEST(map_adds_elements_of_every_width)
 }
 
 /* -- paths that load nothing -------------------------------------------------------------------------- */
-
-TEST(what_loads_nothing_adds_nothing)
-{
-    static const char *const names[][2] = {{"add", "per_warp"}, {"stencil_1d", "lockstep"}, {"conv_2d", "lockstep"}};
-    struct mismatch mismatch;
-
-    random_fill_floats(13, input, IMAGE_MAX);
-    random_fill_floats(14, values, CBANK_TABLE_LENGTH);
-    for (size_t i = 0; i < 3; i++) {
-        const struct problem problem = problem_of(names[i][0], "staging", names[i][1], 999, 96, i == 2 ? 3 : 0);
-
-        for (size_t k = 0; k < 999; k++)
-            output[k] = i == 0 ? input[k] : 0;
-        if (!check(&problem, 0, 999, &mismatch))
-            fail_msg("%s: %s", names[i][0], mismatch.text);
-        output[998] = bits_of(1);
-        assert_int_equal(check(&problem, 0, 999, &mismatch), 0);
-        assert_true(mismatch.element == 998);
-    }
-}
-
-TEST(staging_copies_what_may_be_read)
-{
-    const struct problem add = problem_of("add", "shared", "per_warp", 999, 96, 0);
-    const struct problem small = problem_of("add", "param", "per_warp", 999, 96, 0);
-    const struct problem stencil = problem_of("stencil_1d", "shared", "lockstep", 999, 96, 0);
-    const struct problem conv = problem_of("conv_3d", "shared", "lockstep", 999, 96, 2);
-
-    assert_int_equal(workload_table_length(&add), 16384);
-    assert_int_equal(workload_table_length(&small), 512);
-    assert_int_equal(workload_table_length(&stencil), 4);
-    assert_int_equal(workload_table_length(&conv), 125);
-}
