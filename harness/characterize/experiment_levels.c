@@ -36,15 +36,26 @@ static enum status walk(void *context, const struct probe_walk *list, uint32_t *
     return run->status;
 }
 
-/* Judges what swaps the sets of banks: the address of the bank, or the order in which kernels start. */
-static void judge_banks(struct experiment_run *run)
+/* Finds the levels, and for several banks what swaps their sets: the address of the bank, or the order in which kernels
+ * start. */
+void experiment_geometry(struct experiment_run *run)
 {
-    const struct geometry_level *level = &run->outcome->geometry->level[0];
+    const struct experiment *row = &run->outcome->experiment;
+    const uint32_t bank_bytes = row->probes >> PROBE_RELAY ? BANK_BYTES : 0;
+    const struct prober prober = {run, row->bytes, bank_bytes, run->record->source.samples_max, walk};
     const uint64_t *address = run->record->source.bank_address;
-    const uint32_t sets = level->sets.value;
+    struct geometry *geometry = calloc(1, sizeof(*geometry));
+    const struct geometry_level *level;
     bool swapped = false, by_order = true, by_address = false;
-    const char *value = "nothing";
+    uint32_t sets;
 
+    run->outcome->geometry = geometry;
+    run->status = geometry ? geometry_find(&prober, LEVELS_MAX, geometry) : log_memory("a geometry");
+    if (run->status != STATUS_OK)
+        return;
+    geometry->shared_carve_out = run->record->source.shared_carve_out;
+    level = &geometry->level[0];
+    sets = level->sets.value;
     if (!level->bank_count || !level->sets.known)
         return;
     for (uint32_t k = 0; k < level->bank_count; k++) {
@@ -56,72 +67,62 @@ static void judge_banks(struct experiment_run *run)
             k++;
         by_address = k == level->bank_count;
     }
-    if (swapped)
-        value = by_order == by_address ? NULL : by_order ? "order of launches" : "address";
     experiment_verdict(
-        run, "sets_swapped_by", 1, value,
+        run, "sets_swapped_by", 1,
+        !swapped                 ? "nothing"
+        : by_order == by_address ? NULL
+        : by_order               ? "order of launches"
+                                 : "address",
         "line i of kernel k's bank is in the set of line i ^ n of the first. n %s k, and %s bits of the bank's address; "
         "random lists from %u banks agree",
         by_order ? "is" : "is not", by_address ? "is" : "is not", level->bank_count);
 }
 
-void experiment_geometry(struct experiment_run *run)
-{
-    const struct experiment *row = &run->outcome->experiment;
-    const uint32_t bank_bytes = row->probes >> PROBE_RELAY ? BANK_BYTES : 0;
-    const struct prober prober = {run, row->bytes, bank_bytes, run->record->source.samples_max, walk};
-    struct geometry *geometry = calloc(1, sizeof(*geometry));
-
-    run->outcome->geometry = geometry;
-    run->status = geometry ? geometry_find(&prober, LEVELS_MAX, geometry) : log_memory("a geometry");
-    if (run->status != STATUS_OK)
-        return;
-    geometry->shared_carve_out = run->record->source.shared_carve_out;
-    judge_banks(run);
-}
-
 /* -- regions ------------------------------------------------------------------------------------------- */
 
-/* A walk of a region, and how many of its accesses each level answered: the level with the nearest latency. */
+/* A walk of a region, and how many of its accesses each level answered in each repeat: the level with the nearest
+ * latency. */
 struct region_walk {
     struct probe_request request;
-    uint32_t address[BANK_BYTES / 4], answered[GEOMETRY_LEVELS_MAX];
-    size_t judged; /* of the first accesses alone; 0: of all */
+    uint32_t address[BANK_BYTES / 4], answered[STATE_REPEATS][GEOMETRY_LEVELS_MAX];
+    size_t judged; /* the first accesses alone count */
 };
 
-/* Lists every `step` bytes of the first `bytes`. */
+/* Lists every `step` bytes of the first `bytes`, once. */
 static void list_region(struct region_walk *walk, uint32_t bytes, uint32_t step)
 {
     walk->request.address = walk->address;
     walk->request.count = 0;
     for (uint32_t at = 0; at < bytes; at += step)
         walk->address[walk->request.count++] = at;
+    walk->judged = walk->request.count;
 }
 
-static void ask_region(struct experiment_run *run, struct region_walk *walk)
+static void ask_region(struct experiment_run *run, struct region_walk *walk, size_t repeats)
 {
     const struct geometry *geometry = run->geometry;
-    const size_t judged = walk->judged ? walk->judged : walk->request.count * walk->request.timed;
     uint32_t cycles[BANK_BYTES / 4];
 
     memset(walk->answered, 0, sizeof(walk->answered));
-    if (!experiment_ask(run, &walk->request, cycles))
-        return;
-    for (size_t i = 0, level = 0; i < judged; i++, level = 0) {
-        while (level + 1 < geometry->level_count && cycles[i] > geometry_behind(geometry, level))
-            level++;
-        walk->answered[level]++;
-    }
+    for (size_t r = 0; r < repeats && experiment_ask(run, &walk->request, cycles); r++)
+        for (size_t i = 0, level = 0; i < walk->judged; i++, level = 0) {
+            while (level + 1 < geometry->level_count && cycles[i] > geometry_behind(geometry, level))
+                level++;
+            walk->answered[r][level]++;
+        }
 }
 
-/* Accesses that a level behind `level` answered. */
-static double answered_behind(const struct region_walk *walk, size_t level)
+/* Sets the number to the median share of the accesses that the levels from `first` to `last` answered. */
+static void median_share(const struct region_walk *walk, struct number *number, size_t first, size_t last)
 {
-    double count = (double)(walk->request.count * walk->request.timed);
+    double shares[STATE_REPEATS] = {0};
 
-    for (size_t k = 0; k <= level; k++)
-        count -= walk->answered[k];
-    return count;
+    for (size_t r = 0; r < STATE_REPEATS; r++)
+        for (size_t k = first; k <= last; k++)
+            shares[r] += (double)walk->answered[r][k] / (double)walk->judged;
+    experiment_median(number, shares, STATE_REPEATS);
+    number->unit = "of the accesses";
+    number->stride = walk->address[1];
 }
 
 /* -- what launches and copies leave -------------------------------------------------------------------- */
@@ -131,25 +132,19 @@ static double walk_after(struct experiment_run *run, struct region_walk *walk, u
 {
     static const char *const names[] = {"share_answered_by_level_1", "share_answered_by_level_2",
                                         "share_answered_by_level_3", "share_answered_by_level_4"};
-    double shares[GEOMETRY_LEVELS_MAX][STATE_REPEATS], kept = 0;
+    double kept = 0;
 
     walk->request.before = before;
-    for (size_t r = 0; r < STATE_REPEATS; r++) {
-        ask_region(run, walk);
-        for (size_t k = 0; k < run->geometry->level_count; k++)
-            shares[k][r] = (double)walk->answered[k] / (double)walk->request.count;
-    }
+    ask_region(run, walk, STATE_REPEATS);
     for (size_t k = 0; k < run->geometry->level_count; k++) {
         struct number number = {.name = names[k],
-                                .unit = "of the accesses",
                                 .method = "each access of a walk in a launch of its own, by the nearest latency of a "
                                           "level: median share of 9 walks, distribution-free interval",
                                 .level = level + 1,
-                                .stride = walk->address[1],
                                 .before = probe_before_names[before]};
 
-        experiment_median(&number, shares[k], STATE_REPEATS);
-        number.samples = STATE_REPEATS * walk->request.count;
+        median_share(walk, &number, k, k);
+        number.samples *= walk->judged;
         experiment_number(run, number);
         kept += k <= level ? number.value : 0;
     }
@@ -160,25 +155,17 @@ static double walk_after(struct experiment_run *run, struct region_walk *walk, u
 static double walk_in_launch(struct experiment_run *run, struct region_walk *walk, uint32_t level, const char *name)
 {
     struct number number = {.name = name,
-                            .unit = "of the accesses",
                             .method =
                                 "a walk in the launch that brought the region by two walks before; evicted: with a "
                                 "walk over twice what the level holds between: median share of 9 walks, "
                                 "distribution-free interval",
-                            .level = level + 1,
-                            .stride = walk->address[1]};
-    const size_t judged = walk->judged ? walk->judged : walk->request.count;
-    double shares[STATE_REPEATS] = {0};
+                            .level = level + 1};
 
     walk->request.before = PROBE_BEFORE_NOTHING;
     walk->request.warm_up = 2;
-    for (size_t r = 0; r < STATE_REPEATS; r++) {
-        ask_region(run, walk);
-        for (size_t k = 0; k <= level; k++)
-            shares[r] += (double)walk->answered[k] / (double)judged;
-    }
-    experiment_median(&number, shares, STATE_REPEATS);
-    number.samples = STATE_REPEATS * judged;
+    ask_region(run, walk, STATE_REPEATS);
+    median_share(walk, &number, 0, level);
+    number.samples *= walk->judged;
     experiment_number(run, number);
     return number.value;
 }
@@ -191,7 +178,7 @@ static bool walk_evicted(struct experiment_run *run, const struct region_walk *w
     const struct geometry *geometry = run->geometry, *larger = modules ? modules->geometry : NULL;
     const uint32_t step = walk->address[1], bytes = (uint32_t)walk->request.count * step;
     const struct geometry_number *capacity = &geometry->level[level].capacity_bytes;
-    struct region_walk both = {.request = {.kind = PROBE_WALK, .timed = 1}, .judged = walk->request.count};
+    struct region_walk both = {.request = {.kind = PROBE_WALK, .timed = 1}};
 
     if (!capacity->known && larger && larger->level_count > level)
         capacity = &larger->level[level].capacity_bytes;
@@ -204,6 +191,7 @@ static bool walk_evicted(struct experiment_run *run, const struct region_walk *w
         run->geometry = larger;
     }
     list_region(&both, bytes + 2 * capacity->value, step);
+    both.judged = walk->request.count;
     *share = walk_in_launch(run, &both, level, "share_answered_when_evicted");
     run->geometry = geometry;
     return true;
@@ -296,29 +284,23 @@ void experiment_code(struct experiment_run *run)
     const struct geometry_level *level = &run->geometry->level[1];
     struct region_walk walk = {.request = {.kind = PROBE_CODE, .warm_up = 2, .timed = 1}};
     struct number number = {.name = "share_lost",
-                            .unit = "of the accesses",
                             .method =
                                 "accesses of a walk, after straight code of so many bytes, that level 2 held before "
                                 "and does not answer: median share of 9 walks, distribution-free interval",
                             .level = 2};
     struct number none = number, first = number;
-    double shares[STATE_REPEATS];
     bool pushed;
 
     if (!level->fetch_bytes.known) {
         experiment_skip(run, run->outcome->experiment.unknown);
         return;
     }
-    number.stride = level->fetch_bytes.value;
     number.region_bytes =
         level->fits_bytes.known && level->fits_bytes.value < BANK_BYTES ? level->fits_bytes.value : BANK_BYTES;
-    list_region(&walk, number.region_bytes, number.stride);
+    list_region(&walk, number.region_bytes, level->fetch_bytes.value);
     for (; walk.request.chunks <= PROBE_CHUNKS_MAX; walk.request.chunks += CODE_STEP) {
-        for (size_t r = 0; r < STATE_REPEATS; r++) {
-            ask_region(run, &walk);
-            shares[r] = answered_behind(&walk, 1) / (double)walk.request.count;
-        }
-        experiment_median(&number, shares, STATE_REPEATS);
+        ask_region(run, &walk, STATE_REPEATS);
+        median_share(&walk, &number, 2, GEOMETRY_LEVELS_MAX - 1);
         number.code_bytes = walk.request.chunks * run->record->source.chunk_bytes;
         experiment_number(run, number);
         if (walk.request.chunks == 0)
@@ -346,46 +328,35 @@ struct walked {
     uint32_t counted[PROBE_COUNTED_COUNT]; /* of another launch of it */
 };
 
-static void add_lines(struct experiment_run *run, const char *name, const char *method, const struct walked *walked,
-                      double lines)
-{
-    experiment_number(run, (struct number){name, "lines", method, lines, lines, lines, walked->accesses,
-                                           .region_bytes = walked->bytes});
-}
-
 /* Compares the misses of level 1 or 2 by time and by counter. A launch counts more than its walk: kernel parameters above
  * all. Its own share is the median difference, the lower one of an even count. */
 static void compare_counts(struct experiment_run *run, const struct walked *walked, size_t count, uint32_t level)
 {
-    static const struct {
-        uint32_t counter;
-        const char *by_time, *by_counter;
-    } of[] = {
-        {PROBE_COUNTED_LINES, "lines_by_time", "lines_counted"},
-        {PROBE_COUNTED_GCC_MISSES, "second_level_lines_by_time", "second_level_lines_counted"},
-    };
-    const uint32_t counter = of[level].counter;
+    static const uint32_t counters[] = {PROBE_COUNTED_LINES, PROBE_COUNTED_GCC_MISSES};
+    static const char *const names[][2] = {{"lines_by_time", "lines_counted"},
+                                           {"second_level_lines_by_time", "second_level_lines_counted"}};
+    static const char *const methods[] = {
+        "accesses of three walks in one launch that the level did not answer, by time",
+        "the same by counter, of another launch, less what launches count beside their walks: the median difference "
+        "from the count by time"};
     double more[COUNTED_WALKS_MAX], beside, most = 0;
 
     for (size_t i = 0; i < count; i++)
-        more[i] = walked[i].counted[counter] - walked[i].slower[level];
+        more[i] = walked[i].counted[counters[level]] - walked[i].slower[level];
     stats_sort(more, count);
     beside = more[(count - 1) / 2];
-    for (size_t i = 0; i < count; i++) {
-        const double by_time = walked[i].slower[level], lines = walked[i].counted[counter] - beside;
+    for (const struct walked *one = walked; one < walked + count; one++) {
+        const double lines[] = {one->slower[level], one->counted[counters[level]] - beside};
 
-        most = fmax(most, fabs(lines - by_time));
-        add_lines(run, of[level].by_time,
-                  "accesses of three walks in one launch that the level did not answer, by time", &walked[i], by_time);
-        add_lines(run, of[level].by_counter,
-                  "the same by counter, of another launch, less what launches count beside their walks: the median "
-                  "difference from the count by time",
-                  &walked[i], lines);
+        most = fmax(most, fabs(lines[1] - lines[0]));
+        for (size_t k = 0; k < COUNT(lines); k++)
+            experiment_number(run, (struct number){names[level][k], "lines", methods[k], lines[k], lines[k], lines[k],
+                                                   one->accesses, .region_bytes = one->bytes});
     }
     experiment_verdict(
         run, "counters_and_time", level + 1, most == 0 ? "agree" : "differ",
         "%s of %zu walks over %u to %u bytes: largest difference %.0f lines; launches count %.0f beside their walks",
-        probe_counters[counter], count, walked[0].bytes, walked[count - 1].bytes, most, beside);
+        probe_counters[counters[level]], count, walked[0].bytes, walked[count - 1].bytes, most, beside);
 }
 
 /* Fits the unit's active cycles = a x requests + b x lines, least squares over the walks, with 95 % intervals. */
@@ -448,11 +419,11 @@ void experiment_counts(struct experiment_run *run)
 
         list_region(&walk, lines * step, step);
         walk.request.kind = PROBE_WALK;
-        ask_region(run, &walk);
         one->bytes = lines * step;
-        one->accesses = walk.request.count * walk.request.timed;
-        one->slower[0] = answered_behind(&walk, 0);
-        one->slower[1] = answered_behind(&walk, 1);
+        one->accesses = walk.judged = walk.request.count * walk.request.timed;
+        ask_region(run, &walk, 1);
+        one->slower[0] = (double)one->accesses - walk.answered[0][0];
+        one->slower[1] = one->slower[0] - walk.answered[0][1];
         walk.request.kind = PROBE_COUNT;
         experiment_ask(run, &walk.request, one->counted);
     }

@@ -9,64 +9,23 @@
 
 enum { GRAIN_BYTES = 256 };
 
-static const char unit[] = "cycles, the clock's own included";
+static const char cycles_unit[] = "cycles, the clock's own included";
 static const char sharing_method[] =
     "one SM loads every line. Then the others, one after the other, time a first load, each of a line of its own. "
     "Shared: nearer to the latency of the second level than to that of the third";
 static const char spread_method[] =
     "median of an SM's first loads of lines that the others brought, one line each; least, middle and greatest over the SMs";
 
-/* Adds the median of pairs of SMs, sorted by cycles: the lower one of an even count. */
-static void add_median(struct experiment_run *run, const char *name, const uint32_t *sorted, size_t count)
+/* Adds a number with its interval. NaN: there is no pair of SMs. */
+static void add(struct experiment_run *run, const char *name, const char *unit, const char *method,
+                const double value_low_high[3], size_t samples)
 {
-    const size_t rank = stats_median_rank(count, STATS_CONFIDENCE);
-    struct number number = {name, unit, sharing_method, NAN, NAN, NAN, count, .reason = ""};
+    struct number number = {name, unit, method, value_low_high[0], value_low_high[1], value_low_high[2], samples,
+                            .reason = ""};
 
-    if (count)
-        number.value = sorted[(count - 1) / 2];
-    else
+    if (isnan(number.value))
         snprintf(number.reason, sizeof(number.reason), "no pair of SMs");
-    if (rank) {
-        number.low = sorted[rank - 1];
-        number.high = sorted[count - rank];
-    }
     experiment_number(run, number);
-}
-
-/* Adds the least, the middle and the greatest of the SMs' medians, each over what the other SMs brought. `room` is for two
- * numbers of each SM. */
-static void add_spread(struct experiment_run *run, const uint32_t *cycles, uint32_t *room, bool shared)
-{
-    static const char *const names[2][3] = {{"cycles_not_shared_of_the_fastest_sm",
-                                             "cycles_not_shared_of_the_middle_sm",
-                                             "cycles_not_shared_of_the_slowest_sm"},
-                                            {"cycles_shared_of_the_fastest_sm", "cycles_shared_of_the_middle_sm",
-                                             "cycles_shared_of_the_slowest_sm"}};
-    const double threshold = geometry_behind(run->geometry, 1);
-    const uint32_t sms = run->outcome->sm_count;
-    uint32_t *const medians = room + sms;
-    size_t count = 0, samples = 0;
-
-    for (uint32_t to = 0; to < sms; to++) {
-        size_t here = 0;
-
-        for (uint32_t of = 0; of < sms; of++)
-            if (cycles[of * sms + to] && (cycles[of * sms + to] < threshold) == shared)
-                room[here++] = cycles[of * sms + to];
-        samples += here;
-        if (here)
-            medians[count++] = stats_lower_median(room, here);
-    }
-    stats_sort_uint32(medians, count);
-    for (size_t i = 0; i < 3; i++) {
-        struct number number = {names[shared][i], unit, spread_method, NAN, NAN, NAN, samples, .reason = ""};
-
-        if (count)
-            number.value = number.low = number.high = medians[i * (count - 1) / 2];
-        else
-            snprintf(number.reason, sizeof(number.reason), "no pair of SMs");
-        experiment_number(run, number);
-    }
 }
 
 /* Groups SMs that hit what each other brought, and all that such pairs connect. A group is known by its least SM, and
@@ -97,28 +56,63 @@ static size_t group_sms(const uint32_t *cycles, double threshold, struct outcome
     return wrong;
 }
 
-/* Adds numbers and groups. `room` is for as many cycles. */
+/* Adds numbers and groups. `room` is for as many cycles, and for two numbers of each SM. */
 static void add_sharing(struct experiment_run *run, const uint32_t *cycles, uint32_t *room)
 {
+    static const char *const names[2] = {"cycles_shared", "cycles_not_shared"};
+    static const char *const spread_names[2][3] = {
+        {"cycles_shared_of_the_fastest_sm", "cycles_shared_of_the_middle_sm", "cycles_shared_of_the_slowest_sm"},
+        {"cycles_not_shared_of_the_fastest_sm", "cycles_not_shared_of_the_middle_sm",
+         "cycles_not_shared_of_the_slowest_sm"}};
     struct outcome *outcome = run->outcome;
     const double threshold = geometry_behind(run->geometry, 1);
     const double wrong = (double)group_sms(cycles, threshold, outcome), groups = outcome->group_count;
-    size_t count = 0, shared = 0;
+    const uint32_t sms = outcome->sm_count;
+    const size_t pairs = (size_t)sms * sms;
+    size_t count = 0;
 
-    for (size_t i = 0; i < (size_t)outcome->sm_count * outcome->sm_count; i++)
-        if (cycles[i])
-            room[count++] = cycles[i];
-    stats_sort_uint32(room, count);
-    while (shared < count && room[shared] < threshold)
-        shared++;
-    add_median(run, "cycles_shared", room, shared);
-    add_median(run, "cycles_not_shared", room + shared, count - shared);
-    add_spread(run, cycles, room, true);
-    add_spread(run, cycles, room, false);
-    experiment_number(run,
-                      (struct number){"groups", "groups", sharing_method, groups, groups, groups, count, .reason = ""});
-    experiment_number(run, (struct number){"pairs_that_disagree", "of the pairs", sharing_method, wrong / (double)count,
-                                           wrong / (double)count, wrong / (double)count, count, .reason = ""});
+    for (int other = 0; other < 2; other++) { /* pairs that share, pairs that do not */
+        double found[3] = {NAN, NAN, NAN};
+        size_t rank, n = 0;
+
+        for (size_t i = 0; i < pairs; i++)
+            if (cycles[i] && (cycles[i] >= threshold) == other)
+                room[n++] = cycles[i];
+        stats_sort_uint32(room, n);
+        rank = stats_median_rank(n, STATS_CONFIDENCE);
+        if (n)
+            found[0] = room[(n - 1) / 2]; /* the lower one of an even count */
+        if (rank) {
+            found[1] = room[rank - 1];
+            found[2] = room[n - rank];
+        }
+        add(run, names[other], cycles_unit, sharing_method, found, n);
+        count += n;
+    }
+    for (int other = 0; other < 2; other++) {
+        uint32_t *const medians = room + sms; /* of each SM, over what the other SMs brought */
+        size_t n = 0, samples = 0;
+
+        for (uint32_t to = 0; to < sms; to++) {
+            size_t here = 0;
+
+            for (uint32_t of = 0; of < sms; of++)
+                if (cycles[of * sms + to] && (cycles[of * sms + to] >= threshold) == other)
+                    room[here++] = cycles[of * sms + to];
+            samples += here;
+            if (here)
+                medians[n++] = stats_lower_median(room, here);
+        }
+        stats_sort_uint32(medians, n);
+        for (size_t i = 0; i < 3; i++) {
+            const double one = n ? medians[i * (n - 1) / 2] : (double)NAN;
+
+            add(run, spread_names[other][i], cycles_unit, spread_method, (double[]){one, one, one}, samples);
+        }
+    }
+    add(run, "groups", "groups", sharing_method, (double[]){groups, groups, groups}, count);
+    add(run, "pairs_that_disagree", "of the pairs", sharing_method,
+        (double[]){wrong / (double)count, wrong / (double)count, wrong / (double)count}, count);
 }
 
 void experiment_sharing(struct experiment_run *run)
