@@ -15,38 +15,29 @@ enum { ID_HEX_DIGITS = 12, DIGITS = 6 /* of a number */ };
 
 /* The experiment and the number that say a number of a card. */
 static const struct source {
-    enum card_key key;
     const char *experiment, *number;
     uint32_t stride; /* 0: any */
-    double sign;     /* of several numbers that with the least sign x value; 0: the first */
+    bool largest;    /* of several numbers; else the first */
     bool inverse;    /* the card has 1 / number */
     const char *verdict, *expected; /* that the experiment has to give; NULL: none */
-} sources[] = {
-    {.key = CARD_constant_l1_bytes, .experiment = "geometry_constant", .number = "capacity_bytes"},
-    {.key = CARD_constant_address_cycles,
-     .experiment = "serialization_constant",
-     .number = "cycles_per_load_per_extra_address",
-     .stride = 4,
-     .verdict = "throughput_falls_per",
-     .expected = "address"},
-    {.key = CARD_shared_wavefronts_per_cycle,
-     .experiment = "serialization_shared",
-     .number = "cycles_per_load_per_extra_address",
-     .stride = 128,
-     .inverse = true},
-    {.key = CARD_l1_requests_per_cycle, .experiment = "throughput_global", .number = "loads_per_cycle", .sign = -1},
-    {.key = CARD_texture_requests_per_cycle,
-     .experiment = "throughput_texture",
-     .number = "loads_per_cycle",
-     .sign = -1},
-    {.key = CARD_l1_latency_cycles, .experiment = "latency_global", .number = "latency"},
-    {.key = CARD_l2_latency_cycles, .experiment = "latency_global_l2", .number = "latency"},
+} sources[CARD_NUMBERS] = {
+    /* clang-format off */
+    [CARD_constant_l1_bytes] = {"geometry_constant", "capacity_bytes"},
+    [CARD_constant_address_cycles] = {"serialization_constant", "cycles_per_load_per_extra_address", .stride = 4,
+                                      .verdict = "throughput_falls_per", .expected = "address"},
+    [CARD_shared_wavefronts_per_cycle] = {"serialization_shared", "cycles_per_load_per_extra_address", .stride = 128,
+                                          .inverse = true},
+    [CARD_l1_requests_per_cycle] = {"throughput_global", "loads_per_cycle", .largest = true},
+    [CARD_texture_requests_per_cycle] = {"throughput_texture", "loads_per_cycle", .largest = true},
+    [CARD_l1_latency_cycles] = {"latency_global", "latency"},
+    [CARD_l2_latency_cycles] = {"latency_global_l2", "latency"},
+    /* clang-format on */
 };
 
 /* Finds the number of a source; NaN where there is none. A geometry has its numbers by level: the first one is asked. */
 static struct number find(const struct source *source, const struct characterization *all)
 {
-    const struct outcome *outcome = characterization_outcome(all, source->experiment);
+    const struct outcome *outcome = source->experiment ? characterization_outcome(all, source->experiment) : NULL;
     struct number best = {.value = NAN};
 
     if (!outcome || outcome->status != OUTCOME_OK)
@@ -61,7 +52,7 @@ static struct number find(const struct source *source, const struct characteriza
             return number_of_finding(&outcome->geometry->level[0], &geometry_findings[i]);
     for (const struct number *one = outcome->numbers; one && one < outcome->numbers + outcome->number_count; one++)
         if (strcmp(one->name, source->number) == 0 && (!source->stride || one->stride == source->stride) &&
-            (isnan(best.value) || source->sign * one->value < source->sign * best.value))
+            (isnan(best.value) || (source->largest && one->value > best.value)))
             best = *one;
     if (source->inverse) {
         const double low = best.low;
@@ -73,22 +64,6 @@ static struct number find(const struct source *source, const struct characteriza
     return best;
 }
 
-/* The number that the driver says; NaN where it says none. */
-static double device_number(const struct device_info *device, enum card_key key)
-{
-    const double numbers[CARD_NUMBERS] = {
-        [CARD_sm_count] = device->sm_count,
-        [CARD_warps_per_sm] = device->warps_per_sm,
-        [CARD_blocks_per_sm] = device->blocks_per_sm,
-        [CARD_shared_bytes_per_sm] = device->shared_bytes_per_sm,
-        [CARD_shared_bytes_reserved] = device->shared_bytes_reserved,
-        [CARD_l2_bytes] = (double)device->l2_bytes,
-        [CARD_sm_clock_mhz] = device->sm_clock_max_mhz,
-    };
-
-    return numbers[key] > 0 ? numbers[key] : NAN;
-}
-
 /* The value with the digits of a card: printed and read again it is the same. */
 static double rounded(double value)
 {
@@ -98,131 +73,113 @@ static double rounded(double value)
     return value == floor(value) && fabs(value) < 9e15 ? value : strtod(text, NULL);
 }
 
-static cJSON *add_number(cJSON *model, const char *key, const char *from, double value, double low, double high)
+/* Adds all numbers, each with its origin: measured, said by the driver, or taken from the base card (NULL: there is none)
+ * with the files that this names by their hash. `id` is that of the characterization; "" without one. */
+static void add_numbers(const struct characterization *found, const cJSON *base, const char *id, cJSON *model,
+                        cJSON *evidence, struct card_tally *tally)
 {
-    cJSON *entry = json_add(model, key, cJSON_CreateObject());
+    const struct device_info *device = &found->device;
+    const double said[CARD_NUMBERS] = {
+        [CARD_sm_count] = device->sm_count,
+        [CARD_warps_per_sm] = device->warps_per_sm,
+        [CARD_blocks_per_sm] = device->blocks_per_sm,
+        [CARD_shared_bytes_per_sm] = device->shared_bytes_per_sm,
+        [CARD_shared_bytes_reserved] = device->shared_bytes_reserved,
+        [CARD_l2_bytes] = (double)device->l2_bytes,
+        [CARD_sm_clock_mhz] = device->sm_clock_max_mhz,
+    };
 
-    json_add_double(entry, "value", rounded(value));
-    json_add_double(entry, "low", fmin(rounded(low), rounded(value)));
-    json_add_double(entry, "high", fmax(rounded(high), rounded(value)));
-    json_add_text(entry, "from", from);
-    return entry;
-}
+    *tally = (struct card_tally){0};
+    for (size_t key = 0; key < CARD_NUMBERS; key++) {
+        const struct card_row *row = &card_rows[key];
+        const cJSON *there = json_get(json_get(base, "model"), row->key), *name;
+        const bool known = there && !cJSON_IsNull(there);
+        struct number number = find(&sources[key], found);
+        const bool measured = !isnan(number.value);
+        cJSON *entry;
 
-struct making {
-    const struct characterization *found;
-    cJSON *base, *card; /* owned: the base card, NULL where there is none of the chip; what is made */
-    cJSON *model, *evidence; /* within the card */
-    char id[ID_HEX_DIGITS + 1]; /* of the characterization; "" without one */
-    struct card_tally tally;
-};
+        if (!measured && !(said[key] > 0) && (known || !row->required)) {
+            json_add(model, row->key, known ? cJSON_Duplicate(there, true) : cJSON_CreateNull());
+            tally->base += known;
+            tally->unknown += !known;
+            cJSON_ArrayForEach (name, json_get(there, "evidence")) {
+                const char *file = cJSON_GetStringValue(name) ? cJSON_GetStringValue(name) : "";
+                const cJSON *of = json_get(json_get(base, "evidence"), file);
 
-/* Adds a number with its origin. */
-static void add_key(struct making *making, enum card_key key)
-{
-    const struct card_row *row = &card_rows[key];
-    const double device = device_number(&making->found->device, key);
-    const cJSON *there = json_get(json_get(making->base, "model"), row->key), *name;
-    const bool known = there && !cJSON_IsNull(there);
-    struct number number = {.value = NAN};
-    const struct source *source = sources;
-    cJSON *entry;
-
-    while (source < sources + COUNT(sources) && source->key != key)
-        source++;
-    if (source < sources + COUNT(sources))
-        number = find(source, making->found);
-    if (!isnan(number.value)) {
-        entry = add_number(making->model, row->key, "characterized", number.value, number.low, number.high);
-        json_add_text(entry, "experiment", source->experiment);
-        json_add_text(entry, "number", source->number);
-        json_add_text(entry, "method", number.method);
-        making->tally.characterized++;
-    } else if (!isnan(device) || (row->required && !known)) {
-        const double value = isnan(device) ? row->low : device; /* a driver that says nothing reserves nothing */
-
-        entry = add_number(making->model, row->key, "device", value, value, value);
-        json_add_text(entry, "method", "cudaGetDeviceProperties, NVML");
-        making->tally.device++;
-    } else {
-        json_add(making->model, row->key, known ? cJSON_Duplicate(there, true) : cJSON_CreateNull());
-        making->tally.base += known;
-        making->tally.unknown += !known;
-        /* The files that it names by their hash come along. */
-        cJSON_ArrayForEach (name, json_get(there, "evidence")) {
-            const char *id = cJSON_GetStringValue(name) ? cJSON_GetStringValue(name) : "";
-            const cJSON *file = json_get(json_get(making->base, "evidence"), id);
-
-            if (file && !json_get(making->evidence, id))
-                json_add(making->evidence, id, cJSON_Duplicate(file, true));
+                if (of && !json_get(evidence, file))
+                    json_add(evidence, file, cJSON_Duplicate(of, true));
+            }
+            continue;
         }
-        return;
-    }
-    if (making->id[0])
-        json_append(json_add(entry, "evidence", cJSON_CreateArray()), cJSON_CreateString(making->id));
-}
-
-/* Finds the base card: the one that is asked for, else one in the program. *json stays NULL where it is of another chip. */
-static enum status read_base(const char *path, const char *name, const struct device_info *device, struct card *base,
-                             cJSON **json)
-{
-    enum status status = STATUS_OK;
-
-    for (size_t i = 0; status == STATUS_OK && !*json && i < (path ? 1 : card_text_count); i++) {
-        status = card_read_json(path ? path : card_texts[i].name, base, json);
-        if (status == STATUS_OK && (strcmp(base->name, name) != 0 || !card_is_of(base, device))) {
-            cJSON_Delete(*json);
-            *json = NULL;
+        if (!measured) /* a driver that says nothing reserves nothing */
+            number.value = number.low = number.high = said[key] > 0 ? said[key] : row->low;
+        entry = json_add(model, row->key, cJSON_CreateObject());
+        json_add_double(entry, "value", rounded(number.value));
+        json_add_double(entry, "low", fmin(rounded(number.low), rounded(number.value)));
+        json_add_double(entry, "high", fmax(rounded(number.high), rounded(number.value)));
+        json_add_text(entry, "from", measured ? "characterized" : "device");
+        if (measured) {
+            json_add_text(entry, "experiment", sources[key].experiment);
+            json_add_text(entry, "number", sources[key].number);
         }
+        json_add_text(entry, "method", measured ? number.method : "cudaGetDeviceProperties, NVML");
+        *(measured ? &tally->characterized : &tally->device) += 1;
+        if (id[0])
+            json_append(json_add(entry, "evidence", cJSON_CreateArray()), cJSON_CreateString(id));
     }
-    return status;
 }
 
 enum status card_make(const struct card_request *request, cJSON **out, struct card_tally *tally)
 {
     static const char vendor[] = "NVIDIA ", made[] = "the card that was made";
     const struct device_info *device = &request->found->device;
+    const char *path = request->base_path;
     const bool named = strncmp(device->name, vendor, strlen(vendor)) == 0;
     const char *name = device->name + (named ? strlen(vendor) : 0);
-    struct making making = {.found = request->found, .card = cJSON_CreateObject()};
-    char sha256[SHA256_HEX_BYTES], *text = NULL;
+    cJSON *card = cJSON_CreateObject(), *base_json = NULL, *schema, *model, *evidence, *own;
+    char id[ID_HEX_DIGITS + 1] = "", sha256[SHA256_HEX_BYTES], *text = NULL;
+    enum status status = STATUS_OK;
     struct card base;
-    cJSON *schema, *own;
     size_t bytes;
-    enum status status = read_base(request->base_path, name, device, &base, &making.base);
 
+    /* The base: the card that is asked for, else one in the program; none where it is of another chip. */
+    for (size_t i = 0; status == STATUS_OK && !base_json && i < (path ? 1 : card_text_count); i++) {
+        status = card_read_json(path ? path : card_texts[i].name, &base, &base_json);
+        if (status == STATUS_OK && (strcmp(base.name, name) != 0 || !card_is_of(&base, device))) {
+            cJSON_Delete(base_json);
+            base_json = NULL;
+        }
+    }
     if (status == STATUS_OK && request->file)
         status = file_read(request->file, JSON_FILE_BYTES_MAX, &text, &bytes);
     if (status != STATUS_OK)
         goto out;
-    schema = json_add(making.card, "schema", cJSON_CreateObject());
+    schema = json_add(card, "schema", cJSON_CreateObject());
     json_add_text(schema, "name", "cbank-card");
     json_add_text(schema, "version", "1.0");
-    json_add_text(making.card, "name", name);
-    json_add_text(making.card, "chip", device->chip[0] ? device->chip : making.base && base.chip[0] ? base.chip : NULL);
-    json_add_integer(making.card, "cc_major", device->cc_major);
-    json_add_integer(making.card, "cc_minor", device->cc_minor);
-    making.model = json_add(making.card, "model", cJSON_CreateObject());
-    making.evidence = json_add(making.card, "evidence", cJSON_CreateObject());
+    json_add_text(card, "name", name);
+    json_add_text(card, "chip", device->chip[0] ? device->chip : base_json && base.chip[0] ? base.chip : NULL);
+    json_add_integer(card, "cc_major", device->cc_major);
+    json_add_integer(card, "cc_minor", device->cc_minor);
+    model = json_add(card, "model", cJSON_CreateObject());
+    evidence = json_add(card, "evidence", cJSON_CreateObject());
     if (text) {
         sha256_hex(text, bytes, sha256);
-        snprintf(making.id, sizeof(making.id), "%.*s", ID_HEX_DIGITS, sha256);
-        own = json_add(making.evidence, making.id, cJSON_CreateObject());
+        snprintf(id, sizeof(id), "%.*s", ID_HEX_DIGITS, sha256);
+        own = json_add(evidence, id, cJSON_CreateObject());
         json_add_text(own, "file", request->file);
         json_add_text(own, "sha256", sha256);
     }
-    for (int key = 0; key < CARD_NUMBERS; key++)
-        add_key(&making, (enum card_key)key);
-    *tally = making.tally;
+    add_numbers(request->found, base_json, id, model, evidence, tally);
     free(text);
     /* Numbers are texts until a reader has them: the card is read again, as it will be. */
-    text = cJSON_PrintUnformatted(making.card);
+    text = cJSON_PrintUnformatted(card);
     status = text ? json_parse(made, text, strlen(text), out) : log_memory("a card");
     if (status == STATUS_OK)
         status = card_check(made, *out);
 out:
     free(text);
-    cJSON_Delete(making.base);
-    cJSON_Delete(making.card);
+    cJSON_Delete(base_json);
+    cJSON_Delete(card);
     return status;
 }

@@ -11,63 +11,48 @@
 
 /* -- text ---------------------------------------------------------------------------------------------- */
 
-static void add_list(FILE *text, const uint32_t *address, size_t count)
-{
-    for (size_t i = 0, run; i < count; i += run < 3 ? 1 : run) {
-        const int64_t step = i + 1 < count ? (int64_t)address[i + 1] - address[i] : 0;
-
-        for (run = 1; i + run < count && (int64_t)address[i + run] - address[i + run - 1] == step; run++)
-            ;
-        fprintf(text, run < 3 ? " %u" : " %u%+" PRId64 "*%zu", address[i], step, run);
-    }
-}
-
-static void add_question(FILE *text, const struct probe_request *request)
-{
-    enum probe_kind kind = request->kind;
-
-    fprintf(text, "%s %s", probe_kind_names[kind], request->path->name);
-    if (kind == PROBE_COUNT) {
-        kind = request->counted;
-        fprintf(text, " of %s", probe_kind_names[kind]);
-    }
-    if (kind == PROBE_CODE)
-        fprintf(text, " chunks %u", request->chunks);
-    if (kind == PROBE_SHARING) {
-        fprintf(text, " first %u blocks %u bytes %u step %u grain %u", request->first, request->blocks, request->bytes,
-                request->step, request->grain);
-    } else if (kind == PROBE_CHAIN || kind == PROBE_STREAM) {
-        fprintf(text, " distinct %u stride %u warps %u iterations %u repeats %u", request->distinct, request->stride,
-                request->warps, request->iterations, request->repeats);
-    } else {
-        fprintf(text, " warm_up %u timed %u before %s list", request->warm_up, request->timed,
-                probe_before_names[request->before]);
-        add_list(text, request->address, request->count);
-    }
-}
-
-static void add_answer(FILE *text, const uint32_t *answer, size_t count)
-{
-    for (size_t i = 0, run; i < count; i += run) {
-        for (run = 1; i + run < count && answer[i + run] == answer[i]; run++)
-            ;
-        fprintf(text, run > 1 ? "%s%u*%zu" : "%s%u", i ? " " : "", answer[i], run);
-    }
-}
-
 /* The question as text, and behind its NUL the answer, or "" where that is NULL. The caller's; NULL, logged, when out of
  * memory. */
 static char *exchange_text(const struct probe_request *request, const uint32_t *answer)
 {
+    const size_t answers = answer ? probe_answer_count(request) : 0;
+    const uint32_t *const address = request->address;
+    enum probe_kind kind = request->kind;
     struct memory memory;
-    FILE *stream = memory_open(&memory);
+    FILE *text = memory_open(&memory);
 
-    if (stream) {
-        add_question(stream, request);
-        fputc('\0', stream);
-        add_answer(stream, answer, answer ? probe_answer_count(request) : 0);
+    if (text) {
+        fprintf(text, "%s %s", probe_kind_names[kind], request->path->name);
+        if (kind == PROBE_COUNT) {
+            kind = request->counted;
+            fprintf(text, " of %s", probe_kind_names[kind]);
+        }
+        if (kind == PROBE_CODE)
+            fprintf(text, " chunks %u", request->chunks);
+        if (kind == PROBE_SHARING)
+            fprintf(text, " first %u blocks %u bytes %u step %u grain %u", request->first, request->blocks,
+                    request->bytes, request->step, request->grain);
+        else if (kind == PROBE_CHAIN || kind == PROBE_STREAM)
+            fprintf(text, " distinct %u stride %u warps %u iterations %u repeats %u", request->distinct,
+                    request->stride, request->warps, request->iterations, request->repeats);
+        else
+            fprintf(text, " warm_up %u timed %u before %s list", request->warm_up, request->timed,
+                    probe_before_names[request->before]);
+        for (size_t i = 0, run; i < request->count; i += run < 3 ? 1 : run) {
+            const int64_t step = i + 1 < request->count ? (int64_t)address[i + 1] - address[i] : 0;
+
+            for (run = 1; i + run < request->count && (int64_t)address[i + run] - address[i + run - 1] == step; run++)
+                ;
+            fprintf(text, run < 3 ? " %u" : " %u%+" PRId64 "*%zu", address[i], step, run);
+        }
+        fputc('\0', text);
+        for (size_t i = 0, run; i < answers; i += run) {
+            for (run = 1; i + run < answers && answer[i + run] == answer[i]; run++)
+                ;
+            fprintf(text, run > 1 ? "%s%u*%zu" : "%s%u", i ? " " : "", answer[i], run);
+        }
     }
-    if (memory_close(&memory, stream))
+    if (memory_close(&memory, text))
         return memory.text;
     log_memory("what is asked of the probes");
     return NULL;
@@ -141,30 +126,23 @@ enum status probes_describe(const struct probe_source *source, struct probes *ou
 
 /* -- replaying ------------------------------------------------------------------------------------------ */
 
-/* The exchange of a question; NULL where it is not in the record. They come in its order, as long as the program that asks
- * is the one that recorded. */
-static const struct probe_exchange *find_exchange(struct probe_replay *replay, const char *asked)
-{
-    for (size_t i = 0; i < replay->count; i++) {
-        const size_t at = (replay->next + i) % replay->count;
-
-        if (strcmp(replay->exchanges[at].asked, asked) == 0) {
-            replay->next = at;
-            return &replay->exchanges[at];
-        }
-    }
-    return NULL;
-}
-
+/* Questions come in the order of the record, as long as the program that asks is the one that recorded. */
 static enum status answer_again(void *context, const struct probe_request *request, uint32_t *answer)
 {
     struct probe_replay *replay = context;
     char *asked = exchange_text(request, NULL);
-    const struct probe_exchange *found = asked ? find_exchange(replay, asked) : NULL;
+    const char *found = NULL;
     enum status status = asked ? STATUS_OK : STATUS_ENVIRONMENT;
 
-    replay->next += found != NULL; /* the next of the same question, if there is one */
-    if (asked && (!found || !parse_answer(found->answer, answer, probe_answer_count(request))))
+    for (size_t i = 0; asked && !found && i < replay->count; i++) {
+        const size_t at = (replay->next + i) % replay->count;
+
+        if (strcmp(replay->exchanges[at].asked, asked) == 0) {
+            found = replay->exchanges[at].answer;
+            replay->next = at + 1; /* the next of the same question, if there is one */
+        }
+    }
+    if (asked && (!found || !parse_answer(found, answer, probe_answer_count(request))))
         status = log_error(STATUS_USAGE, "%s has no answer to '%.100s'; record it again with this version",
                            replay->file, asked);
     free(asked);
