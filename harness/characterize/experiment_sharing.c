@@ -20,8 +20,8 @@ static const char spread_method[] =
 static void add(struct experiment_run *run, const char *name, const char *unit, const char *method,
                 const double value_low_high[3], size_t samples)
 {
-    struct number number = {name, unit, method, value_low_high[0], value_low_high[1], value_low_high[2], samples,
-                            .reason = ""};
+    struct number number = {name,    unit,        method, value_low_high[0], value_low_high[1], value_low_high[2],
+                            samples, .reason = ""};
 
     if (isnan(number.value))
         snprintf(number.reason, sizeof(number.reason), "no pair of SMs");
@@ -60,10 +60,11 @@ static size_t group_sms(const uint32_t *cycles, double threshold, struct outcome
 static void add_sharing(struct experiment_run *run, const uint32_t *cycles, uint32_t *room)
 {
     static const char *const names[2] = {"cycles_shared", "cycles_not_shared"};
-    static const char *const spread_names[2][3] = {
-        {"cycles_shared_of_the_fastest_sm", "cycles_shared_of_the_middle_sm", "cycles_shared_of_the_slowest_sm"},
-        {"cycles_not_shared_of_the_fastest_sm", "cycles_not_shared_of_the_middle_sm",
-         "cycles_not_shared_of_the_slowest_sm"}};
+    static const char *const spread_names[2][3] = {{"cycles_shared_of_the_fastest_sm", "cycles_shared_of_the_middle_sm",
+                                                    "cycles_shared_of_the_slowest_sm"},
+                                                   {"cycles_not_shared_of_the_fastest_sm",
+                                                    "cycles_not_shared_of_the_middle_sm",
+                                                    "cycles_not_shared_of_the_slowest_sm"}};
     struct outcome *outcome = run->outcome;
     const double threshold = geometry_behind(run->geometry, 1);
     const double wrong = (double)group_sms(cycles, threshold, outcome), groups = outcome->group_count;

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_probe_parts.h"
+#include "cuda_probe_count.h"
+#include "cuda_relay.h"
 #include "log.h"
 
 enum {
@@ -17,6 +18,31 @@ enum {
     SM_TRIES = 8,           /* attempts until two launches ran on the same SM */
     WARPS_OF_BLOCK_MAX = 32,
     SMS_MAX = 1024,
+    LOADS_OF_WALK = 2, /* one untimed, one timed */
+};
+
+/* A kernel, and the loads in its code. */
+struct cuda_probe_kernel {
+    CUfunction function;
+    struct probe_kernel found;
+};
+
+struct cuda_probe {
+    struct device_info info;
+    struct cuda_device device;
+    struct cuda_module module;
+    struct cuda_probe_kernel *kernels[PROBE_KIND_COUNT]; /* owned: [path_count]; the first entry where one kernel serves
+                                                          * all paths */
+    uint32_t *links; /* pinned, LINK_WORDS: the next table to copy */
+    uint32_t *table; /* device, LINK_WORDS */
+    uint32_t *cycles, *host_cycles; /* device and pinned, SAMPLES_MAX */
+    struct probe_reading *readings, *host_readings; /* device and pinned, READINGS_MAX */
+    uint32_t *turn; /* device */
+    cudaTextureObject_t texture;
+    struct cuda_relay relay; /* open if its probe is usable; the same holds for the next member */
+    struct cuda_count count;
+    uint64_t bank_address[PROBE_MEMBERS];
+    bool tried[PROBE_KIND_COUNT]; /* whether opening was attempted, for probes that open at the first request */
 };
 
 /* -- shared by probes --------------------------------------------------------------------------------- */
@@ -31,16 +57,6 @@ static enum status ask_failed(struct cuda_probe *probe, const struct probe_reque
 static uint32_t unit_of(const struct path *path)
 {
     return path->unit == UNIT_TEXTURE ? sizeof(uint32_t) : 1;
-}
-
-static struct probe_args args_of(const struct cuda_probe *probe)
-{
-    return (struct probe_args){.table = probe->table,
-                               .texture = probe->texture,
-                               .readings = probe->readings,
-                               .cycles = probe->cycles,
-                               .staged_words = STAGED_BYTES / sizeof(uint32_t),
-                               .distinct = 1};
 }
 
 /* Copies the first words of probe->links to the path's table. Every launch reads parameters directly from there. */
@@ -58,6 +74,53 @@ static bool link_to_self(struct cuda_probe *probe, const struct path *path)
     for (uint32_t i = 0; i < CBANK_TABLE_LENGTH; i++)
         probe->links[i] = i * (uint32_t)sizeof(uint32_t) / unit_of(path);
     return copy_links(probe, path, CBANK_TABLE_LENGTH) && cuda_device_wait(&probe->device);
+}
+
+/* A launch of a list or of loads by warps. */
+struct launching {
+    struct probe_args args;
+    uint32_t blocks, threads;
+    size_t warps; /* of all blocks */
+    size_t words; /* of the table up to the last link of a list */
+};
+
+/* Writes the table, and says how to launch the probe of that kind. A list is linked from its last address back to the
+ * first. */
+static bool prepare(struct cuda_probe *probe, const struct probe_request *request, enum probe_kind kind,
+                    struct launching *out)
+{
+    const uint32_t unit = unit_of(request->path);
+
+    *out = (struct launching){.args = {.table = probe->table,
+                                       .texture = probe->texture,
+                                       .readings = probe->readings,
+                                       .cycles = probe->cycles,
+                                       .staged_words = STAGED_BYTES / sizeof(uint32_t),
+                                       .distinct = 1},
+                              .blocks = 1,
+                              .threads = 1};
+    if (kind == PROBE_CHAIN || kind == PROBE_STREAM) {
+        const bool every_sm = request->warps > WARPS_OF_BLOCK_MAX;
+
+        out->blocks = every_sm ? 2 * probe->info.sm_count : 1;
+        out->threads = CBANK_WARP_THREADS * (every_sm ? request->warps / 2 : request->warps);
+        out->args.distinct = request->distinct;
+        out->args.stride = request->stride / unit;
+        out->args.iterations = request->iterations;
+        out->warps = (size_t)out->blocks * out->threads / CBANK_WARP_THREADS;
+        return out->warps <= READINGS_MAX && link_to_self(probe, request->path);
+    }
+    for (size_t i = 0; i < request->count; i++) {
+        const size_t word = request->address[i] / sizeof(uint32_t);
+
+        probe->links[word] = request->address[(i + 1) % request->count] / unit;
+        out->words = word + 1 > out->words ? word + 1 : out->words;
+    }
+    out->args.start = probe->links[request->address[request->count - 1] / sizeof(uint32_t)];
+    out->args.warm_up = (uint32_t)(request->count * request->warm_up);
+    out->args.timed = (uint32_t)(request->count * request->timed);
+    return kind == PROBE_RELAY ? cuda_relay_copy(&probe->relay, probe->links, out->words)
+                               : copy_links(probe, request->path, out->words);
 }
 
 /* Enqueues a launch of the request's kernel. */
@@ -83,32 +146,9 @@ static bool read_readings(struct cuda_probe *probe, size_t count)
 
 /* -- lists that one thread walks ----------------------------------------------------------------------- */
 
-/* A requested pointer chase: its arguments, and the words of the table up to the last link. */
-struct walk {
-    struct probe_args args;
-    size_t words;
-};
-
-/* Writes the links of the list, from the last address back to the first. */
-static struct walk open_walk(struct cuda_probe *probe, const struct probe_request *request)
-{
-    struct walk walk = {.args = args_of(probe)};
-
-    for (size_t i = 0; i < request->count; i++) {
-        const size_t word = request->address[i] / sizeof(uint32_t);
-
-        probe->links[word] = request->address[(i + 1) % request->count] / unit_of(request->path);
-        walk.words = word + 1 > walk.words ? word + 1 : walk.words;
-    }
-    walk.args.start = probe->links[request->address[request->count - 1] / sizeof(uint32_t)];
-    walk.args.warm_up = (uint32_t)(request->count * request->warm_up);
-    walk.args.timed = (uint32_t)(request->count * request->timed);
-    return walk;
-}
-
 /* Enqueues the chase that brings in the list, and the step that the request has after it. Nothing else may come between
  * this and the launch that is timed or counted: clearing and reading happen before or after both. */
-static bool walk_before(struct cuda_probe *probe, const struct probe_request *request, const struct walk *walk)
+static bool walk_before(struct cuda_probe *probe, const struct probe_request *request, const struct launching *walk)
 {
     struct probe_request before = *request;
     struct probe_args args = walk->args;
@@ -131,58 +171,53 @@ static bool walk_before(struct cuda_probe *probe, const struct probe_request *re
     }
 }
 
-/* Runs the chase once. Sets its last address, its SM, and the SM of the launch before it. */
-static bool walk_once(struct cuda_probe *probe, const struct probe_request *request, struct walk *walk, uint32_t *end,
-                      uint32_t *sm, uint32_t *before_sm)
-{
-    struct cuda_device *device = &probe->device;
-    const bool has_before = request->before != PROBE_BEFORE_NOTHING;
-    const size_t bytes = walk->args.timed * sizeof(uint32_t);
-    bool walked = cuda_device_set(device, probe->cycles, 0, bytes);
-
-    if (request->kind == PROBE_RELAY) {
-        struct probe_args before = walk->args;
-
-        before.warm_up = (uint32_t)request->count;
-        before.timed = 0;
-        return walked && (!has_before || cuda_relay_walk(&probe->relay, &before, end, before_sm)) &&
-               cuda_relay_walk(&probe->relay, &walk->args, end, sm) &&
-               cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && cuda_device_wait(device);
-    }
-    if (request->kind == PROBE_CODE) {
-        struct probe_code_args code = {.start = walk->args.start,
-                                       .warm_up = walk->args.warm_up,
-                                       .timed = walk->args.timed,
-                                       .chunks = request->chunks,
-                                       .one = 1,
-                                       .cycles = probe->cycles,
-                                       .readings = probe->readings};
-        void *parameters[] = {&code};
-
-        walked = walked && cuda_device_launch(device, probe->kernels[PROBE_CODE][0].function, 1, 1, 0, parameters);
-    } else {
-        walked =
-            walked && (!has_before || walk_before(probe, request, walk)) && launch(probe, request, &walk->args, 1, 1);
-    }
-    walked = walked && cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && read_readings(probe, 2);
-    *end = probe->host_readings[0].end;
-    *sm = probe->host_readings[0].sm;
-    *before_sm = probe->host_readings[1].sm;
-    return walked;
-}
-
 static enum status ask_list(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
 {
-    struct walk walk = open_walk(probe, request);
+    const bool has_before = request->before != PROBE_BEFORE_NOTHING;
+    struct cuda_device *device = &probe->device;
     uint32_t tries = 0, end = 0, sm = 0, before_sm = 0;
+    struct launching walk;
+    size_t bytes;
 
-    if (!(request->kind == PROBE_RELAY ? cuda_relay_copy(&probe->relay, probe->links, walk.words)
-                                       : copy_links(probe, request->path, walk.words)))
+    if (!prepare(probe, request, request->kind, &walk))
         return ask_failed(probe, request);
+    bytes = walk.args.timed * sizeof(uint32_t);
     do {
-        if (!walk_once(probe, request, &walk, &end, &sm, &before_sm))
+        bool walked = cuda_device_set(device, probe->cycles, 0, bytes);
+
+        if (request->kind == PROBE_RELAY) {
+            struct probe_args before = walk.args;
+
+            before.warm_up = (uint32_t)request->count;
+            before.timed = 0;
+            walked = walked && (!has_before || cuda_relay_walk(&probe->relay, &before, &end, &before_sm)) &&
+                     cuda_relay_walk(&probe->relay, &walk.args, &end, &sm) &&
+                     cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && cuda_device_wait(device);
+        } else {
+            struct probe_code_args code = {.start = walk.args.start,
+                                           .warm_up = walk.args.warm_up,
+                                           .timed = walk.args.timed,
+                                           .chunks = request->chunks,
+                                           .one = 1,
+                                           .cycles = probe->cycles,
+                                           .readings = probe->readings};
+            void *parameters[] = {&code};
+
+            if (request->kind == PROBE_CODE)
+                walked =
+                    walked && cuda_device_launch(device, probe->kernels[PROBE_CODE][0].function, 1, 1, 0, parameters);
+            else
+                walked = walked && (!has_before || walk_before(probe, request, &walk)) &&
+                         launch(probe, request, &walk.args, 1, 1);
+            walked =
+                walked && cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && read_readings(probe, 2);
+            end = probe->host_readings[0].end;
+            sm = probe->host_readings[0].sm;
+            before_sm = probe->host_readings[1].sm;
+        }
+        if (!walked)
             return ask_failed(probe, request);
-    } while (request->before != PROBE_BEFORE_NOTHING && sm != before_sm && ++tries < SM_TRIES);
+    } while (has_before && sm != before_sm && ++tries < SM_TRIES);
     if (tries == SM_TRIES)
         return log_error(STATUS_ENVIRONMENT,
                          "two launches of one block do not run on the same SM; try it on a GPU that "
@@ -191,34 +226,11 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
         return log_error(STATUS_ENVIRONMENT,
                          "a walk on %s did not end where its links lead: the GPU, or this program, is wrong",
                          request->path->name);
-    memcpy(answer, probe->host_cycles, walk.args.timed * sizeof(uint32_t));
+    memcpy(answer, probe->host_cycles, bytes);
     return STATUS_OK;
 }
 
 /* -- loads by warps ------------------------------------------------------------------------------------ */
-
-/* A launch of loads by warps. */
-struct span {
-    struct probe_args args;
-    uint32_t blocks, threads;
-    size_t warps; /* of all blocks */
-};
-
-static struct span open_span(const struct cuda_probe *probe, const struct probe_request *request)
-{
-    const bool every_sm = request->warps > WARPS_OF_BLOCK_MAX;
-    struct span span = {
-        .args = args_of(probe),
-        .blocks = every_sm ? 2 * probe->info.sm_count : 1,
-        .threads = CBANK_WARP_THREADS * (every_sm ? request->warps / 2 : request->warps),
-    };
-
-    span.args.distinct = request->distinct;
-    span.args.stride = request->stride / unit_of(request->path);
-    span.args.iterations = request->iterations;
-    span.warps = (size_t)span.blocks * span.threads / CBANK_WARP_THREADS;
-    return span;
-}
 
 /* The cycles from the first start to the last end of one SM's warps. False if there are not `warps` warps, or if they
  * never all loaded at the same time: blocks that run one after the other do not count. */
@@ -243,11 +255,12 @@ static bool span_of(const struct probe_reading *readings, size_t count, uint32_t
 static enum status ask_span(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
 {
     const struct probe_reading *readings = probe->host_readings;
-    struct span span = open_span(probe, request);
-    const bool every_sm = span.blocks > 1;
+    struct launching span;
+    bool every_sm;
 
-    if (span.warps > READINGS_MAX || !link_to_self(probe, request->path))
+    if (!prepare(probe, request, request->kind, &span))
         return ask_failed(probe, request);
+    every_sm = span.blocks > 1;
     for (uint32_t r = 0; r < request->repeats; r++) {
         uint32_t spans[SMS_MAX], count = 0, last = 0;
 
@@ -304,8 +317,7 @@ static enum status ask_sharing(struct cuda_probe *probe, const struct probe_requ
 struct counted {
     struct cuda_probe *probe;
     struct probe_request request; /* of the counted probe */
-    struct span span;
-    struct walk walk; /* for PROBE_WALK */
+    struct launching launching;
 };
 
 static bool prepare_counted(void *context, size_t i)
@@ -314,17 +326,17 @@ static bool prepare_counted(void *context, size_t i)
 
     (void)i;
     return (counted->request.before == PROBE_BEFORE_NOTHING ||
-            walk_before(counted->probe, &counted->request, &counted->walk)) &&
+            walk_before(counted->probe, &counted->request, &counted->launching)) &&
            cuda_device_wait(&counted->probe->device);
 }
 
 static bool launch_counted(void *context, size_t i)
 {
     struct counted *counted = context;
-    struct span *span = &counted->span;
+    struct launching *of = &counted->launching;
 
     (void)i;
-    return launch(counted->probe, &counted->request, &span->args, span->blocks, span->threads) &&
+    return launch(counted->probe, &counted->request, &of->args, of->blocks, of->threads) &&
            cuda_device_wait(&counted->probe->device);
 }
 
@@ -336,18 +348,9 @@ static enum status ask_count(struct cuda_probe *probe, const struct probe_reques
                                         .launch = launch_counted,
                                         .context = &counted};
     char reason[CUPTI_REASON_BYTES];
-    bool copied;
 
     counted.request.kind = request->counted;
-    if (request->counted == PROBE_WALK) {
-        counted.walk = open_walk(probe, request);
-        counted.span = (struct span){.args = counted.walk.args, .blocks = 1, .threads = 1};
-        copied = copy_links(probe, request->path, counted.walk.words);
-    } else {
-        counted.span = open_span(probe, request);
-        copied = link_to_self(probe, request->path);
-    }
-    if (!copied)
+    if (!prepare(probe, request, request->counted, &counted.launching))
         return ask_failed(probe, request);
     if (!cuda_count_launch(&probe->count, &ranges, answer, reason))
         return log_error(STATUS_ENVIRONMENT, "counting the probe %s failed: %s", probe_kind_names[request->counted],
@@ -390,42 +393,97 @@ static const struct probe_kernel *kernel_of(void *context, enum probe_kind kind,
     return kernel;
 }
 
-/* -- open and close ------------------------------------------------------------------------------------ */
+/* -- kernels ------------------------------------------------------------------------------------------- */
 
-static bool allocate(struct cuda_probe *probe)
+/* Finds the kernel of a path, or of the row 0 the one for all paths, and checks its loads. Without one, or with other loads
+ * than it wants, it has a reason and is not usable. */
+static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t row)
 {
-    struct cuda_device *device = &probe->device;
-    const size_t links = LINK_WORDS * sizeof(uint32_t), cycles = SAMPLES_MAX * sizeof(uint32_t);
-    const size_t readings = READINGS_MAX * sizeof(*probe->readings);
+    const bool single = probe_is_single(kind);
+    const struct path *path = &paths[row]; /* those for all paths load as that of the constant bank does */
+    const uint32_t loads = single || kind == PROBE_WALK ? LOADS_OF_WALK : PROBE_LOADS;
+    struct cuda_probe_kernel *kernel = &probe->kernels[kind][row];
+    struct probe_kernel *found = &kernel->found;
+    struct kernel_sass sass;
+    char name[128];
 
-    return CUDA(device, cudaMallocHost, (void **)&probe->links, links) &&
-           CUDA(device, cudaMalloc, (void **)&probe->table, links) &&
-           CUDA(device, cudaMalloc, (void **)&probe->cycles, cycles) &&
-           CUDA(device, cudaMallocHost, (void **)&probe->host_cycles, cycles) &&
-           CUDA(device, cudaMalloc, (void **)&probe->readings, readings) &&
-           CUDA(device, cudaMallocHost, (void **)&probe->host_readings, readings) &&
-           CUDA(device, cudaMalloc, (void **)&probe->turn, sizeof(uint32_t)) &&
-           CUDA(device, cudaMemset, probe->table, 0, links) && CUDA(device, cudaMemset, probe->readings, 0, readings) &&
-           cuda_table_texture(device, probe->table, CBANK_TABLE_BYTES, sizeof(uint32_t), &probe->texture);
+    /* Itanium C++ ABI name of probe_KIND<path_NAME>. */
+    if (single)
+        snprintf(name, sizeof(name), "probe_%s", probe_kind_names[kind]);
+    else
+        snprintf(name, sizeof(name), "_Z%zuprobe_%sI%zupath_%sE", strlen("probe_") + strlen(probe_kind_names[kind]),
+                 probe_kind_names[kind], strlen("path_") + strlen(path->name), path->name);
+    if (!image_function(probe->module.cubin, probe->module.cubin_bytes, name, &sass) ||
+        !cuda_module_function(&probe->device, &probe->module, sass.symbol, &kernel->function)) {
+        snprintf(found->reason, sizeof(found->reason), "%s",
+                 !single && path->scope == INDEX_IMMEDIATE ? "an index that the compiler knows depends on no load"
+                                                           : "the program has no such probe for this GPU");
+        return;
+    }
+    snprintf(found->name, sizeof(found->name), "%s", sass.symbol);
+    snprintf(found->sha256, sizeof(found->sha256), "%s", sass.sha256);
+    if (sass.known)
+        image_classes(&sass, found->loads);
+    found->usable = true;
+    /* All loads must have the path's class, except those that copy a table into shared memory. */
+    for (size_t i = 0; sass.known && i < SASS_SEL; i++) {
+        const uint32_t wanted = strcmp(sass_names[i][SASS_WORD], path->sass) == 0 ? loads : 0;
+
+        if (image_class_loads(&sass, (enum sass_class)i) == wanted || (path->unit == UNIT_SHARED && i == SASS_LDG) ||
+            (single && !wanted))
+            continue;
+        found->usable = false;
+        snprintf(found->reason, sizeof(found->reason), "%.60s wants %u %s; the compiler made %.150s",
+                 single ? name : path->name, (unsigned)loads, path->sass,
+                 found->loads[0] ? found->loads : "no load of any class");
+    }
+    /* The pointer chase gets all of the L1 data cache. */
+    if (kind == PROBE_WALK && path->unit != UNIT_SHARED)
+        DRIVER_TRY(&probe->device, cuFuncSetAttribute, kernel->function,
+                   CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
 }
 
-static enum status open_parts(struct cuda_probe *probe, const struct cuda_request *request)
+static enum status find_kernels(struct cuda_probe *probe)
 {
-    enum status status = cuda_device_describe(request->ordinal, &probe->info);
+    for (size_t i = 0; i < PROBE_KIND_COUNT; i++) {
+        const enum probe_kind kind = (enum probe_kind)i;
+        const struct cuda_probe_kernel *first = probe->kernels[kind] = calloc(path_count, sizeof(*first));
 
-    if (status == STATUS_OK)
-        status = cuda_device_open(&probe->device, request);
-    if (status == STATUS_OK)
-        status = cuda_module_load(&probe->device, "probes", &probe->module);
-    if (status == STATUS_OK)
-        status = cuda_probe_find_kernels(probe);
-    if (status != STATUS_OK)
-        return status;
-    if (!allocate(probe))
-        return log_error(STATUS_ENVIRONMENT, "cannot allocate for the probes: %s; free memory on the GPU",
-                         cuda_device_error(&probe->device));
-    memset(probe->links, 0, LINK_WORDS * sizeof(uint32_t));
-    return STATUS_OK;
+        if (!first)
+            return log_memory("the kernels of probes");
+        for (size_t row = 0; kind != PROBE_COUNT && row < (probe_is_single(kind) ? 1 : path_count); row++)
+            find_kernel(probe, kind, row);
+        if (kind != PROBE_COUNT && probe_is_single(kind) && !first->found.name[0])
+            return log_error(STATUS_ENVIRONMENT, "%s has no probe_%s; build the program again", probe->module.image,
+                             probe_kind_names[kind]);
+    }
+    return cuda_module_find_bank(&probe->device, "probe_bank", &probe->module);
+}
+
+/* -- open and close ------------------------------------------------------------------------------------ */
+
+#define ROOM(member, elements) \
+    offsetof(struct cuda_probe, member), (elements) * sizeof(*((struct cuda_probe *)0)->member)
+
+/* The memory of a probe, which is all cleared. */
+static const struct {
+    size_t offset, bytes;
+    bool pinned;
+} rooms[] = {
+    {ROOM(links, LINK_WORDS), true},
+    {ROOM(table, LINK_WORDS), false},
+    {ROOM(cycles, SAMPLES_MAX), false},
+    {ROOM(host_cycles, SAMPLES_MAX), true},
+    {ROOM(readings, READINGS_MAX), false},
+    {ROOM(host_readings, READINGS_MAX), true},
+    {ROOM(turn, 1), false},
+};
+
+enum { ROOMS = sizeof(rooms) / sizeof(rooms[0]) };
+
+static void **room_of(struct cuda_probe *probe, size_t i)
+{
+    return (void **)((char *)probe + rooms[i].offset);
 }
 
 void cuda_probe_close(struct cuda_probe *probe)
@@ -438,13 +496,11 @@ void cuda_probe_close(struct cuda_probe *probe)
     cuda_relay_close(&probe->relay);
     if (device->context) {
         CUDA_TRY(device, cudaDestroyTextureObject, probe->texture);
-        CUDA_TRY(device, cudaFreeHost, probe->links);
-        CUDA_TRY(device, cudaFree, probe->table);
-        CUDA_TRY(device, cudaFree, probe->cycles);
-        CUDA_TRY(device, cudaFreeHost, probe->host_cycles);
-        CUDA_TRY(device, cudaFree, probe->readings);
-        CUDA_TRY(device, cudaFreeHost, probe->host_readings);
-        CUDA_TRY(device, cudaFree, probe->turn);
+        for (size_t i = 0; i < ROOMS; i++)
+            if (rooms[i].pinned)
+                CUDA_TRY(device, cudaFreeHost, *room_of(probe, i));
+            else
+                CUDA_TRY(device, cudaFree, *room_of(probe, i));
         cuda_module_unload(device, &probe->module);
     }
     cuda_device_close(device);
@@ -453,23 +509,16 @@ void cuda_probe_close(struct cuda_probe *probe)
     free(probe);
 }
 
-/* Bytes of a chunk of straight code. From Volta on, an instruction takes 16 bytes. Before, it takes 8, and 8 bytes of
- * control come with every 3 of them (Maxwell, Pascal) or every 7 (Kepler). */
-static uint32_t chunk_bytes(uint32_t cc_major)
-{
-    const uint32_t count = PROBE_CHUNK_INSTRUCTIONS;
-
-    return cc_major >= 7 ? 16 * count : 8 * (count + count / (cc_major >= 5 ? 3 : 7));
-}
-
 enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double patience, struct cuda_probe **out,
                             struct device_info *info, struct probe_source *source)
 {
     const char *reason = "there are fewer; cbank list devices names them";
-    const uint32_t devices = cuda_device_count(&reason);
+    const uint32_t devices = cuda_device_count(&reason), count = PROBE_CHUNK_INSTRUCTIONS;
     struct cuda_request request = {.ordinal = ordinal, .watchdog = watchdog, .patience = patience};
     struct cuda_probe *probe;
+    struct cuda_device *device;
     enum status status;
+    bool allocated = true;
 
     if (ordinal >= devices)
         return log_error(STATUS_ENVIRONMENT, "no GPU to characterize: %s; or analyse a recorded file with --replay",
@@ -477,8 +526,28 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
     probe = calloc(1, sizeof(*probe));
     if (!probe)
         return log_memory("the probes");
+    device = &probe->device;
     request.info = &probe->info;
-    status = open_parts(probe, &request);
+    status = cuda_device_describe(ordinal, &probe->info);
+    if (status == STATUS_OK)
+        status = cuda_device_open(device, &request);
+    if (status == STATUS_OK)
+        status = cuda_module_load(device, "probes", &probe->module);
+    if (status == STATUS_OK)
+        status = find_kernels(probe);
+    for (size_t i = 0; status == STATUS_OK && allocated && i < ROOMS; i++) {
+        void **room = room_of(probe, i);
+
+        allocated = rooms[i].pinned ? CUDA(device, cudaMallocHost, room, rooms[i].bytes)
+                                    : CUDA(device, cudaMalloc, room, rooms[i].bytes) &&
+                                          CUDA(device, cudaMemset, *room, 0, rooms[i].bytes);
+        if (allocated && rooms[i].pinned)
+            memset(*room, 0, rooms[i].bytes);
+    }
+    if (status == STATUS_OK &&
+        (!allocated || !cuda_table_texture(device, probe->table, CBANK_TABLE_BYTES, sizeof(uint32_t), &probe->texture)))
+        status = log_error(STATUS_ENVIRONMENT, "cannot allocate for the probes: %s; free memory on the GPU",
+                           cuda_device_error(device));
     if (status != STATUS_OK) {
         cuda_probe_close(probe);
         return status;
@@ -490,7 +559,10 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
         .samples_max = SAMPLES_MAX,
         .sm_count = probe->info.sm_count,
         .bank_address = probe->bank_address,
-        .chunk_bytes = chunk_bytes(probe->info.cc_major),
+        /* Instructions take 16 bytes from Volta on. Before, they take 8, and as many of control follow every 3 of them
+         * (Maxwell, Pascal) or every 7 (Kepler). */
+        .chunk_bytes =
+            probe->info.cc_major >= 7 ? 16 * count : 8 * (count + count / (probe->info.cc_major >= 5 ? 3 : 7)),
         .shared_carve_out = "preferred carve-out 0 %; the probe itself uses 4 bytes of shared memory",
         .ask = ask,
         .kernel = kernel_of,

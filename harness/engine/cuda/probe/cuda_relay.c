@@ -13,21 +13,6 @@ static int compare_banks(const void *left, const void *right)
     return (a->bank > b->bank) - (a->bank < b->bank);
 }
 
-/* Loads the modules and sorts them by the address of their banks, so that the chase crosses adjacent banks in order. */
-static bool load_members(struct cuda_relay *relay)
-{
-    for (size_t i = 0; i < PROBE_MEMBERS; i++)
-        if (cuda_module_load(relay->device, "probes", &relay->modules[i]) != STATUS_OK ||
-            cuda_module_find_bank(relay->device, "probe_bank", &relay->modules[i]) != STATUS_OK)
-            return false;
-    qsort(relay->modules, PROBE_MEMBERS, sizeof(relay->modules[0]), compare_banks);
-    for (size_t i = 0; i < PROBE_MEMBERS; i++)
-        if (!cuda_module_function(relay->device, &relay->modules[i], "probe_relay", &relay->functions[i]) ||
-            !CUDA(relay->device, cudaStreamCreateWithFlags, &relay->streams[i], cudaStreamNonBlocking))
-            return false;
-    return true;
-}
-
 static size_t state_bytes(const struct cuda_relay *relay)
 {
     return sizeof(uint64_t) + (1 + relay->device->info->sm_count) * sizeof(uint32_t);
@@ -40,22 +25,29 @@ bool cuda_relay_open(struct cuda_device *device, struct cuda_relay *out, char re
     void *parameters[] = {&empty};
     struct probe_args args = {.timed = 1};
     uint32_t end, sm;
-    bool walked = false, launched;
+    bool opened = true;
 
     *out = (struct cuda_relay){.device = device};
-    launched = load_members(out);
+    for (size_t i = 0; i < PROBE_MEMBERS; i++)
+        opened = opened && cuda_module_load(device, "probes", &out->modules[i]) == STATUS_OK &&
+                 cuda_module_find_bank(device, "probe_bank", &out->modules[i]) == STATUS_OK;
+    /* Banks that lie one behind the other are walked in that order. */
+    if (opened)
+        qsort(out->modules, PROBE_MEMBERS, sizeof(out->modules[0]), compare_banks);
+    for (size_t i = 0; i < PROBE_MEMBERS; i++)
+        opened = opened && cuda_module_function(device, &out->modules[i], "probe_relay", &out->functions[i]) &&
+                 CUDA(device, cudaStreamCreateWithFlags, &out->streams[i], cudaStreamNonBlocking);
     /* A kernel's first launch may wait for other running work: each member is first launched once with nothing to
      * do. */
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
-        launched = launched && cuda_device_launch(device, out->functions[i], 1, 1, 0, parameters);
-    if (launched && cuda_device_wait(device) && CUDA(device, cudaMalloc, (void **)&out->state, state_bytes(out)) &&
-        CUDA(device, cudaMalloc, (void **)&out->readings, PROBE_MEMBERS * sizeof(*out->readings)) &&
-        CUDA(device, cudaMalloc, (void **)&args.cycles, sizeof(*args.cycles)) &&
-        CUDA(device, cudaMemset, args.cycles, 0, sizeof(*args.cycles)) &&
-        cuda_relay_copy(out, no_links, CBANK_TABLE_LENGTH))
-        walked = cuda_relay_walk(out, &args, &end, &sm);
+        opened = opened && cuda_device_launch(device, out->functions[i], 1, 1, 0, parameters);
+    opened = opened && cuda_device_wait(device) && CUDA(device, cudaMalloc, (void **)&out->state, state_bytes(out)) &&
+             CUDA(device, cudaMalloc, (void **)&out->readings, PROBE_MEMBERS * sizeof(*out->readings)) &&
+             CUDA(device, cudaMalloc, (void **)&args.cycles, sizeof(*args.cycles)) &&
+             CUDA(device, cudaMemset, args.cycles, 0, sizeof(*args.cycles)) &&
+             cuda_relay_copy(out, no_links, CBANK_TABLE_LENGTH) && cuda_relay_walk(out, &args, &end, &sm);
     CUDA_TRY(device, cudaFree, args.cycles);
-    if (walked)
+    if (opened)
         return true;
     snprintf(reason, CUDA_RELAY_REASON_BYTES,
              "the kernels of %u modules do not run side by side (%.100s); let nothing else use the GPU", PROBE_MEMBERS,
