@@ -559,8 +559,8 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
         .samples_max = SAMPLES_MAX,
         .sm_count = probe->info.sm_count,
         .bank_address = probe->bank_address,
-        /* Instructions take 16 bytes from Volta on. Before, they take 8, and as many of control follow every 3 of them
-         * (Maxwell, Pascal) or every 7 (Kepler). */
+        /* From Volta on, an instruction takes 16 bytes. Before, it takes 8, and 8 bytes of control come with every 3 of
+         * them (Maxwell, Pascal) or every 7 (Kepler). */
         .chunk_bytes =
             probe->info.cc_major >= 7 ? 16 * count : 8 * (count + count / (probe->info.cc_major >= 5 ? 3 : 7)),
         .shared_carve_out = "preferred carve-out 0 %; the probe itself uses 4 bytes of shared memory",
