@@ -8,14 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The signal handler's: the signal that came, and the processes that it is passed on to; 0: none. */
+/* Written by the signal handler: the received signal. Read by it: the processes to pass it on to; 0: none. */
 static volatile sig_atomic_t received, running[CHILDREN_MAX];
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
-/* A terminal sends its signals, which are the kernel's, to the child as well: a second one would kill it. */
+/* A signal from a terminal, which the kernel sends, also reaches the child: passing it on would kill the child. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
@@ -57,7 +57,7 @@ void child_signals_end(void)
     raise((int)received);
 }
 
-/* Holds signals back until the process that they are passed on to is known. */
+/* Blocks signals until the process that they are passed on to is known. */
 static void hold_signals(sigset_t *before)
 {
     sigset_t held;
@@ -76,13 +76,13 @@ static _Noreturn void become(const struct child *child, pid_t parent, const sigs
     dup2(child->output, STDOUT_FILENO);
     dup2(child->messages, STDERR_FILENO);
     sigprocmask(SIG_SETMASK, signals, NULL);
-    /* A parent that ended before it was asked for is not noticed otherwise. */
+    /* Otherwise a parent that ended before this request would go unnoticed. */
     if (getppid() == parent)
         execvp(child->program ? child->program : "/proc/self/exe", child->words);
     _exit(CHILD_NOT_STARTED);
 }
 
-/* Where a process is noted for the signal handler; CHILDREN_MAX where it is not. */
+/* The slot that holds a process for the signal handler; CHILDREN_MAX if there is none. */
 static size_t find_running(pid_t id)
 {
     size_t i = 0;
@@ -112,7 +112,7 @@ bool child_start(struct child *child)
     return child->id > 0;
 }
 
-/* Signals are no longer passed on to the child once its number may become another's. */
+/* Stop passing on signals before the child's number can be used again. */
 bool child_wait(const struct child *child, int *code)
 {
     siginfo_t info;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * This program, or another, as a child of it. A child ends with its parent, whatever ends that: signals are passed on,
- * and where the parent is killed the kernel ends the child. Children are of the main thread. */
+ * Runs this program or another as a child. A child never outlives its parent: signals are passed on, and the kernel
+ * kills the child if the parent is killed. Only the main thread may start children. */
 #ifndef CBANK_CHILD_H
 #define CBANK_CHILD_H
 
@@ -8,36 +8,36 @@
 
 #include <sys/types.h>
 
-/* From now on SIGINT, SIGTERM and SIGHUP end no parent: they are kept, and passed on to the children that run.
+/* From now on SIGINT, SIGTERM and SIGHUP do not end the parent. They are recorded and passed on to running children.
  * Ignored signals stay ignored. */
 void child_signals_catch(void);
 
-/* The last signal that came; 0: none did. */
+/* The last signal received; 0: none. */
 int child_signal(void);
 
-/* Signals do what they do by default again. One that came ends this process now. */
+/* Restores the default action of signals. If one was received, it ends this process now. */
 void child_signals_end(void);
 
 enum {
-    CHILD_NOT_STARTED = 127, /* the exit code where there is no such program, as a shell's */
+    CHILD_NOT_STARTED = 127, /* the exit code if the program does not exist, as in a shell */
     CHILDREN_MAX = 64, /* at a time */
 };
 
 /* The start of a child. */
 struct child {
-    const char *program; /* as execvp finds it; NULL: this one */
+    const char *program; /* as execvp finds it; NULL: this program */
     char *const *words; /* its argv, NULL last */
-    int output, messages; /* descriptors that it has as stdout and stderr */
-    pid_t id; /* once it runs */
+    int output, messages; /* descriptors for its stdout and stderr */
+    pid_t id; /* set when it runs */
 };
 
-/* Starts a child, which the caller waits for. False with errno where there is none: EINTR after a signal. */
+/* Starts a child, which the caller must wait for. False with errno on failure; EINTR after a signal. */
 bool child_start(struct child *child);
 
-/* Waits for the end of a child that was started; *code is what waitpid says. */
+/* Waits for the end of a child; *code is the status from waitpid. */
 bool child_wait(const struct child *child, int *code);
 
-/* Starts a child whose output and messages go to stderr, since stdout is the parent's, and waits for its end. */
+/* Starts a child and waits for its end. Its output and messages go to stderr, since stdout belongs to the parent. */
 bool child_run(const char *program, char *const words[], int *code);
 
 #endif

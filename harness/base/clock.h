@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * What time it is. */
+ * Clocks. */
 #ifndef CBANK_CLOCK_H
 #define CBANK_CLOCK_H
 
 enum { CLOCK_UTC_BYTES = 32 };
 
-/* Seconds since some fixed moment, for durations: a clock that is never set back. */
+/* Seconds since an arbitrary moment, for durations: this clock is never set back. */
 double clock_seconds(void);
 
-/* Writes the date and time as ISO 8601, "2026-01-31T12:00:00.250Z". Milliseconds tell runs of one second apart. */
+/* Writes the date and time as ISO 8601, "2026-01-31T12:00:00.250Z". Milliseconds distinguish runs within a second. */
 void clock_utc(char out[CLOCK_UTC_BYTES]);
 
 #endif

@@ -5,12 +5,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The one variable that a signal handler may write. */
+/* The only variable that a signal handler may write. */
 static volatile sig_atomic_t received;
 
 static void on_signal(int number)
 {
-    /* One chance to end well. The signal is blocked while it is handled, and kills when that is over. */
+    /* The first signal leaves time to end properly. A second one is blocked while it is handled, and kills the process
+     * after that. */
     if (received) {
         signal(number, SIG_DFL);
         raise(number);

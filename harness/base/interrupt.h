@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * SIGINT, SIGTERM and SIGHUP: the first asks the program to end well, the second ends it. */
+ * SIGINT, SIGTERM and SIGHUP: the first asks the program to end, the second ends it. */
 #ifndef CBANK_INTERRUPT_H
 #define CBANK_INTERRUPT_H
 
 #include <stdbool.h>
 
-/* From now on the first signal only asks. */
+/* From now on the first signal is only recorded. */
 void interrupt_catch(void);
 
-/* Whether one came. */
+/* Whether a signal was received. */
 bool interrupted(void);
 
-/* Ends the process as the signal would have ended it, after everything is saved. Returns when there was none. */
+/* Ends the process by the received signal; call it after saving everything. Returns if there was none. */
 void interrupt_end(void);
 
 #endif

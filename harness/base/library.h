@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One function of a library, and where its address goes. */
+/* A function of a library, and the offset of its pointer. */
 struct library_symbol {
     const char *name;
     size_t offset; /* of a function pointer in the struct of the library's functions */
 };
 
-/* Looks up symbols[0 .. count - 1] of an open library and stores them into *functions. False, with *missing
- * the first that is not there. */
+/* Looks up `count` symbols of an open library and stores their addresses in *functions. False, with the first missing
+ * symbol in *missing. */
 bool library_bind(void *handle, const struct library_symbol *symbols, size_t count, void *functions,
                   const char **missing);
 

@@ -9,7 +9,7 @@
 
 enum { WHAT_BYTES = 256, MESSAGE_BYTES = 16384 };
 
-/* A message is one line, whatever names and texts of files are in it. */
+/* A message is one line, whatever names and texts it contains. */
 static void message(const char *kind, const char *format, va_list arguments)
 {
     char text[MESSAGE_BYTES];

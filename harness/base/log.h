@@ -5,17 +5,17 @@
 
 #include "status.h"
 
-/* Prints an error and returns `status`, so that `return log_error(...)` says and passes on. */
+/* Prints an error and returns `status`, for use as `return log_error(...)`. */
 enum status log_error(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Says, once in a process, what there is no memory for, and returns STATUS_ENVIRONMENT. Where one allocation fails
- * others do, on other threads and in what is tried next: one message is enough. */
+/* Logs, once in a process, the purpose for which memory is missing, and returns STATUS_ENVIRONMENT. After one failed
+ * allocation others fail, too: one message is enough. */
 enum status log_memory(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints a warning: the run goes on. */
+/* Prints a warning: the program continues. */
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints a plain message unless quiet. */
+/* Prints a message unless `quiet` is set. */
 void log_note(int quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

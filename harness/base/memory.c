@@ -11,14 +11,14 @@ bool memory_grow(void *array, size_t count, size_t bytes)
 
     if (count & (count - 1))
         return true;
-    memcpy(&items, array, sizeof(items)); /* whatever it points to */
+    memcpy(&items, array, sizeof(items)); /* whatever its type */
     larger = realloc(items, (count ? 2 * count : 1) * bytes);
     if (larger)
         memcpy(array, &larger, sizeof(larger));
     return larger;
 }
 
-/* Writes to a stream's memory. 0 says that there was none, which shows in the stream's error flag. */
+/* Writes to a stream's memory. 0 means that memory ran out; the stream's error flag then shows it. */
 static ssize_t append(void *cookie, const char *text, size_t bytes)
 {
     struct memory *memory = cookie;

@@ -40,7 +40,7 @@ void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context,
         const uint64_t first = i * part < total ? i * part : total;
 
         shares[i] = (struct share){work, context, first, total - first < part ? total - first : part, 0, false};
-        /* The first share is the caller's; so is one whose thread cannot be started. */
+        /* The caller does the first share, and those whose thread cannot be started. */
         shares[i].started =
             i > 0 && shares[i].count > 0 && pthread_create(&shares[i].thread, NULL, share_run, &shares[i]) == 0;
     }
@@ -72,7 +72,7 @@ void parallel_end(struct parallel_task *task)
 
 void parallel_keep_memory(void)
 {
-    enum { KEPT_BYTES = 64 << 20 }; /* half of it is the most that mallopt takes for the other threshold */
+    enum { KEPT_BYTES = 64 << 20 }; /* mallopt limits the other threshold to half of this */
 
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES / 2);
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);

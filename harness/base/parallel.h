@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Work in parts on all processors. */
+ * Work split over all processors. */
 #ifndef CBANK_PARALLEL_H
 #define CBANK_PARALLEL_H
 
@@ -10,25 +10,25 @@
 /* Most threads that are started, whatever the machine has. */
 enum { PARALLEL_THREADS_MAX = 16 };
 
-/* Calls work(context, first, count) so that the calls together cover 0 .. total - 1, each once, in ranges whose
- * starts are multiples of `grain` (at least 1). Calls run at the same time on several threads, and one is the
- * caller's. Returns when all have ended. */
+/* Calls work(context, first, count) for ranges that together cover 0 to total - 1, each number once. Ranges start at
+ * multiples of `grain`, which is at least 1. Calls run on several threads, one of them the caller's. Returns when all
+ * have ended. */
 void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context, uint64_t first, uint64_t count),
                      void *context);
 
-/* Work beside the caller's own. Zeroed: none. */
+/* Work in parallel with the caller's own. Zeroed: none. */
 struct parallel_task {
     pthread_t thread;
     bool running;
 };
 
-/* Begins work(context) on a thread of its own; where none can be started, does it at once. */
+/* Starts work(context) on a separate thread; runs it at once if no thread can be started. */
 void parallel_begin(struct parallel_task *task, void *(*work)(void *context), void *context);
 
-/* Returns when the work has ended; at once where there is none. */
+/* Returns when the work has ended; at once if there is none. */
 void parallel_end(struct parallel_task *task);
 
-/* From now on memory that is released is kept for what is allocated next: the system would clear it again. */
+/* From now on, released memory is kept for later allocations: the system would clear it again. */
 void parallel_keep_memory(void);
 
 #endif

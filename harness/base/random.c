@@ -3,8 +3,8 @@
 
 #include "parallel.h"
 
-/* The state grows by the golden ratio's fraction. The n-th number of a sequence depends on
- * seed + n * step alone, so that parts of it can be made apart. */
+/* The state grows by the golden ratio's fraction. The n-th number of a sequence depends only on seed + n * step, so
+ * parts of it can be made independently. */
 static const uint64_t step = 0x9e3779b97f4a7c15u;
 
 uint64_t random_next(uint64_t *state)

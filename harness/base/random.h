@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The next number of the sequence that *state stands in. */
+/* Returns the next number of the sequence, and advances *state. */
 uint64_t random_next(uint64_t *state);
 
-/* Fills values[0 .. count - 1] with the high halves of the first numbers of the sequence of `seed`, made floats of +-[1, 2)
- * by setting the exponent: sign and fraction are random, and as integers they are as good as any. */
+/* Fills `values` with the high halves of the first `count` numbers of the sequence of `seed`. Setting the exponent
+ * makes them floats of +-[1, 2): sign and fraction are random. As integers they are as good as any. */
 void random_fill_floats(uint64_t seed, uint32_t *values, size_t count);
 
-/* Shuffles items[0 .. count - 1] (Fisher and Yates), drawing from *state. */
+/* Shuffles `count` items (Fisher and Yates), with random numbers from *state. */
 void random_shuffle(uint64_t *state, size_t *items, size_t count);
 
 #endif

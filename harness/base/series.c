@@ -7,10 +7,10 @@
 #include "student.h"
 
 enum {
-    CORRELATED_MIN = 8, /* samples from which a correlation is told */
-    MODES_MIN = 20,     /* samples from which modes are told */
+    CORRELATED_MIN = 8, /* fewest samples for a correlation */
+    MODES_MIN = 20,     /* fewest samples for modes */
     MODE_SHARE = 10,    /* a mode has at least this part of them, and ... */
-    MODE_MIN = 3,       /* ... at least so many */
+    MODE_MIN = 3,       /* ... at least this many */
 };
 
 /* -- ranks and placements ------------------------------------------------------------------------------- */
@@ -31,8 +31,8 @@ static size_t count_below(const double *sorted, size_t count, double value, bool
     return low;
 }
 
-/* Takes the placements' means out of values whose mean is 0. Returns the correlation within placements: one-way
- * analysis of variance, at least 0. */
+/* Subtracts the placements' means from values whose mean is 0. Returns the correlation within placements, at least 0,
+ * from a one-way analysis of variance. */
 static double take_out(double *values, size_t count, size_t placements)
 {
     const double each = (double)count / (double)placements;
@@ -54,7 +54,7 @@ static double take_out(double *values, size_t count, size_t placements)
     return between > within ? (between - within) / (between + (each - 1) * within) : 0;
 }
 
-/* Fills what is told by ranks, with room for `count` of them. */
+/* Sets the statistics of ranks. There is room for `count` ranks. */
 static void correlate(const double *samples, size_t count, const double *sorted, double *ranks, struct series *series)
 {
     double products = 0, squares = 0, lag;
@@ -62,7 +62,7 @@ static void correlate(const double *samples, size_t count, const double *sorted,
     series->effective = (double)count;
     if (count < CORRELATED_MIN)
         return;
-    /* Ranks about their mean; equal values share one. */
+    /* Ranks minus their mean; equal values share a rank. */
     for (size_t i = 0; i < count; i++)
         ranks[i] =
             (double)(count_below(sorted, count, samples[i], false) + count_below(sorted, count, samples[i], true)) / 2 -
@@ -77,7 +77,7 @@ static void correlate(const double *samples, size_t count, const double *sorted,
     series->effective *= (1 - lag) / (1 + lag);
 }
 
-/* SERIES_PROCESS, as half an interval of a normal distribution. */
+/* SERIES_PROCESS as half an interval of a normal distribution. */
 static const double process_half = STATS_ERRORS_TO_END * SERIES_PROCESS;
 
 void series_summarize(const double *samples, size_t count, uint32_t placements, double *scratch, struct series *series,
@@ -158,7 +158,7 @@ static double height(const struct steps *steps, size_t from, size_t to, double x
 }
 
 /* Twice the least distance at which a convex function passes the first `bounded` steps and stays below those up to
- * `count`. That is how far the tops lie above the greatest convex function below the feet. */
+ * `count`. This equals the largest distance of the tops above the greatest convex function below the feet. */
 static double convex_gap(const struct steps *steps, size_t bounded, size_t count)
 {
     size_t from = 0, to;
@@ -176,7 +176,7 @@ static double convex_gap(const struct steps *steps, size_t bounded, size_t count
     return gap;
 }
 
-/* Both sides' gaps for a mode at step k, where the distribution may jump, or just behind it. */
+/* Both sides' gaps for a mode at step k, where the distribution may jump, or just after it. */
 static void mode_gaps(const struct steps sides[2], size_t k, bool behind, double gaps[2])
 {
     const size_t counts[] = {k + 1, sides[0].count - k - behind};
@@ -185,7 +185,7 @@ static void mode_gaps(const struct steps sides[2], size_t k, bool behind, double
         gaps[side] = convex_gap(&sides[side], counts[side] - !behind, counts[side]);
 }
 
-/* The least greater gap: that on the left grows with k, and that on the right falls. */
+/* The minimum of the larger gap: the left one grows with k, and the right one falls. */
 static double least_gap(const struct steps sides[2], bool behind)
 {
     size_t low = 0, high = sides[0].count;
@@ -215,23 +215,23 @@ double series_dip(const double *sorted, size_t count, double *scratch)
 
 /* -- modes and placements ------------------------------------------------------------------------------ */
 
-/* 99 of 100 dips times the root of the count are below it for a uniform distribution: 0.453 at 20 values, 0.496 at
+/* For a uniform distribution, 99 of 100 dips times the root of the count are below this: 0.453 at 20 values, 0.496 at
  * 500, by 20,000 simulations each. */
 static const double critical_dip = 0.5;
 
-/* Two groups that leave so little variance within them are two modes, also where one is too small for the dip. The
- * best two of 20 values or more leave a third for a normal distribution, a quarter for a uniform one. */
+/* Two groups with so little variance within them are two modes, even if one is too small for the dip test. For 20
+ * values or more, the best two groups leave a third for a normal distribution, a quarter for a uniform one. */
 static const double clear_break = 0.1;
 
-/* Correlation within placements from which their effect is taken for real: above the 1 % quantile of F for two samples
+/* Correlation within placements above which their effect counts as real: above the 1 % quantile of F for two samples
  * each of twelve placements. */
 static const double real_effect = 0.62;
 
-/* Values that differ by less than this share were one reading of the clock: events are read as floats. */
+/* Values that differ by less than this share are one reading of the clock: events are read as floats. */
 static const double same_share = 1e-6;
 
-/* Returns how many sorted values go into the lower of two groups of at least `least` that differ most. *left is the
- * share of their variance that is within the groups then. */
+/* Returns the size of the lower of the two groups of sorted values that differ most, each of at least `least` values.
+ * *left is the share of the variance that remains within the groups. */
 static size_t natural_break(const double *sorted, size_t count, size_t least, double *left)
 {
     double total = 0, squares = 0, sum = 0, greatest = 0;
@@ -257,7 +257,7 @@ static size_t natural_break(const double *sorted, size_t count, size_t least, do
     return found;
 }
 
-/* Modes of sorted values, each of at least `least`. */
+/* Number of modes of sorted values, each of at least `least`. */
 static size_t count_modes(const double *sorted, size_t count, size_t least, double apart, double *scratch)
 {
     double left;
@@ -272,7 +272,7 @@ static size_t count_modes(const double *sorted, size_t count, size_t least, doub
     return count_modes(sorted, k, least, apart, scratch) + count_modes(sorted + k, count - k, least, apart, scratch);
 }
 
-/* Takes the effects of placements out of their samples, where they are real. Returns the placements' deviation. */
+/* Subtracts real effects of placements from their samples. Returns the placements' deviation. */
 static double level_placements(double *values, size_t count, const struct series *series, double *scratch)
 {
     const bool real = series->within >= real_effect;
@@ -296,14 +296,14 @@ static double level_placements(double *values, size_t count, const struct series
     return series->placements > 1 ? sqrt(squares / (double)(series->placements - 1)) / mean : NAN;
 }
 
-/* Sorted values that are as good as equal. */
+/* Whether two neighbouring sorted values are practically equal. */
 static bool is_tie(const double *sorted, size_t i)
 {
     return sorted[i + 1] - sorted[i] <= same_share * fabs(sorted[i]);
 }
 
-/* Spreads the values of a tie evenly over the clock's step, the least distance of two that differ; over `most` at
- * most. The dip of values that come in steps grows with their number, whatever they are of. */
+/* Spreads the values of a tie evenly over the clock's step, which is the least distance of two different values; over
+ * `most` at most. Without this, the dip of values that come in steps grows with their number. */
 static void spread_ties(double *sorted, size_t count, double most)
 {
     double step = most;
@@ -337,7 +337,7 @@ void series_describe(const double *samples, size_t count, double apart, double *
     spread_ties(values, count, apart);
     if (count >= MODES_MIN)
         series->modes = (double)count_modes(values, count, least, apart, scratch + count);
-    /* Several may be the placements' as long as these had no second turn. */
+    /* Several modes may be those of the placements until each has two samples. */
     if (series->modes > 1 && series->placements > 1 && count < 2 * (size_t)series->placements)
         series->modes = NAN;
 }

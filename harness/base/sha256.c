@@ -58,7 +58,7 @@ void sha256_hex(const void *data, size_t bytes, char hex[SHA256_HEX_BYTES])
     /* First 32 bits of the fractional parts of the square roots of the first 8 primes. */
     uint32_t state[WORDS] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    /* The last one or two blocks: what is left of the message, a 1 bit, zeros and the length in bits. */
+    /* The last one or two blocks: the rest of the message, a 1 bit, zeros and the length in bits. */
     unsigned char tail[2 * BLOCK_BYTES] = {0};
     const size_t left = bytes % BLOCK_BYTES,
                  total = left + 1 + LENGTH_BYTES <= BLOCK_BYTES ? BLOCK_BYTES : 2 * BLOCK_BYTES;

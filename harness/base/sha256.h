@@ -7,7 +7,7 @@
 
 enum { SHA256_HEX_BYTES = 65 };
 
-/* Writes the hash of data[0 .. bytes - 1] as 64 lower-case hex digits and a NUL. */
+/* Writes the hash of `bytes` bytes as 64 lower-case hex digits and a NUL. */
 void sha256_hex(const void *data, size_t bytes, char hex[SHA256_HEX_BYTES]);
 
 #endif

@@ -49,9 +49,9 @@ double stats_median(const double *sorted, size_t count)
 
 size_t stats_median_rank(size_t count, double confidence)
 {
-    /* The sum of the binomial coefficients C(count, 0 .. k), and the last of them, are kept scaled: their
-     * true values are sum x 2^scale and term x 2^scale, and P(Binomial <= k) is sum x 2^(scale - count).
-     * The terms are all positive: each step loses a few units of the last digit and nothing cancels. */
+    /* The sum of the binomial coefficients C(count, 0) to C(count, k), and the last of them, are kept scaled. Their
+     * true values are sum x 2^scale and term x 2^scale, and P(Binomial <= k) is sum x 2^(scale - count). All terms are
+     * positive: each step loses a few units of the last digit and nothing cancels. */
     const int step = 512;
     const double tail = (1 - confidence) / 2;
     double term = 1, sum = 1;
@@ -99,7 +99,7 @@ double stats_relative_half_width(const struct summary *summary)
 {
     const double half = (summary->ci_high - summary->ci_low) / 2;
 
-    /* Written so that NaN, from a missing interval, is caught too. */
+    /* The negated comparison also catches NaN, from a missing interval. */
     if (!(half >= 0) || !(summary->value > 0))
         return INFINITY;
     return half / summary->value;
@@ -141,7 +141,7 @@ struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size
     stats_sort(scratch, count);
     low = scratch[cut];
     high = scratch[count - 1 - cut];
-    /* Values between two ends, over the lower of them: the lowest that are cut are 0. */
+    /* Values between two ends, relative to the lower end: the lowest, which are cut, become 0. */
     for (size_t i = 0; i < count; i++) {
         scratch[i] = fmin(fmax(samples[i], low), high) - low;
         sum += scratch[i];
@@ -155,7 +155,7 @@ struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size
     out.error = sqrt(within / (double)(count - groups) / (double)count) / share;
     if (groups < 2)
         return out;
-    /* The variance of the mean of strata that are drawn anew: Searle, Linear Models, 1971, chapter 9. */
+    /* The variance of the mean over newly drawn strata: Searle, Linear Models, 1971, chapter 9. */
     between = (squares_within(scratch, count, 1) - within) / (double)(groups - 1) - within / (double)(count - groups);
     out.strata = sqrt(fmax(between, 0) / ((double)count / (double)groups) / (double)groups) / share;
     return out;

@@ -6,24 +6,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Coverage that every interval in cbank is asked for, and the errors from a value to an end of it where they are
- * normal. */
+/* Coverage of every interval in cbank, and half its width in standard errors for a normal distribution. */
 #define STATS_CONFIDENCE    0.95
 #define STATS_ERRORS_TO_END 1.959964
 
-/* Sorts values[0 .. count - 1], ascending. Values are numbers, never NaN. */
+/* Sorts `count` values, ascending. Values must not be NaN. */
 void stats_sort(double *values, size_t count);
 void stats_sort_uint32(uint32_t *values, size_t count);
 
-/* Sorts the values, and returns their median; of an even count the lower one of the two in the middle. */
+/* Sorts the values, and returns their median; for an even count, the lower of the two in the middle. */
 uint32_t stats_lower_median(uint32_t *values, size_t count);
 
-/* The median of values that are sorted; count >= 1. The mean of the two in the middle where the count is even. */
+/* The median of at least one sorted value; for an even count, the mean of the two in the middle. */
 double stats_median(const double *sorted, size_t count);
 
 struct summary {
     size_t count;
-    double value; /* what stands for them all: the median, or of times the trimmed mean (series.h) */
+    double value; /* the representative value: the median, or for times the trimmed mean (series.h) */
     double ci_low, ci_high; /* its interval; NaN where count is too small */
     double median;
     double min;
@@ -51,39 +50,40 @@ extern const struct series series_unknown;
  * P(Binomial(n, 1/2) <= k - 1) <= (1 - STATS_CONFIDENCE) / 2. It needs no distribution and n >= 6. */
 void stats_summarize(const double *samples, size_t count, double *sorted, struct summary *out);
 
-/* Count, median, min and mad of values that are sorted; scratch is room for count doubles, and may be sorted[]
+/* Sets count, median, min and mad from sorted values. scratch has room for count doubles, and may be sorted[]
  * itself. */
 void stats_describe_sorted(const double *sorted, size_t count, double *scratch, struct summary *out);
 
-/* The k above; 0 when n is too small for the confidence. */
+/* The k above; 0 if n is too small for the confidence. */
 size_t stats_median_rank(size_t count, double confidence);
 
-/* Half the width of the interval over the value; infinite where there is no interval. */
+/* Half the width of the interval, relative to the value; infinite if there is no interval. */
 double stats_relative_half_width(const struct summary *summary);
 
-/* The mean of values first, first + strata, ... below count. There is one at least. */
+/* The mean of values first, first + strata and so on, below index `count`. There is at least one. */
 double stats_stratum_mean(const double *values, size_t count, size_t strata, size_t first);
 
-/* Fewest samples that an interval is told of: as many as a median needs at STATS_CONFIDENCE. */
+/* Fewest samples for an interval: those that a median needs at STATS_CONFIDENCE. */
 #define STATS_SAMPLES_MIN 6
 
-/* A trimmed mean and how sure it is. */
+/* A trimmed mean and its error. */
 struct trimmed_mean {
     double value;
-    double error; /* its standard error; NaN of fewer than STATS_SAMPLES_MIN samples */
+    double error; /* its standard error; NaN for fewer than STATS_SAMPLES_MIN samples */
     double degrees; /* of freedom of that error */
-    double strata; /* error that other strata would add: from one-way analysis of variance; 0 of one stratum */
+    double strata; /* error that other strata would add, from a one-way analysis of variance; 0 for one stratum */
 };
 
-/* The mean of samples[0 .. count - 1], count >= 1, without the tenth at each end that is smallest and largest;
- * without one at each end at least, of five or more. Sample i is of stratum i modulo `strata`, and further samples
- * would be of the same strata: the error is that of samples within them. It is the root of
+/* The mean of `count` samples, at least one, without the smallest and the largest tenth. With five samples or more, at
+ * least one is cut at each end. Sample i belongs to stratum i modulo `strata`, and further samples would have the same
+ * strata. The error is therefore that of samples within strata. It is the root of
  *
  *     sum (w - mean of w in its stratum)^2 / (n - strata), over (h / n) sqrt n
  *
- * of the winsorized samples w, h of n left after trimming, with h - strata degrees of freedom. With one stratum that
- * is Tukey and McLaughlin's (Less vulnerable confidence and significance procedures for location, Sankhya A 25,
- * 1963). Where a stratum has fewer than two samples, or strata is 0, there is one. scratch: room for count doubles. */
+ * of the winsorized samples w, h of n left after trimming, with h - strata degrees of freedom. With one stratum this is
+ * the error of Tukey and McLaughlin (Less vulnerable confidence and significance procedures for location, Sankhya A 25,
+ * 1963). If a stratum has fewer than two samples, or strata is 0, there is one stratum. scratch: room for count
+ * doubles. */
 struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size_t strata, double *scratch);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How every function that can fail answers. The values are the exit codes of the program. */
+ * The outcome of every function that can fail. The values are the exit codes of the program. */
 #ifndef CBANK_STATUS_H
 #define CBANK_STATUS_H
 
@@ -11,8 +11,8 @@ enum status {
     STATUS_INCONCLUSIVE = 4, /* under --strict: a cell did not settle */
 };
 
-/* The function that finds an error logs it once; callers pass the status up. The caller keeps the graver of two:
- * usage and environment over findings, findings over inconclusive, anything over OK. */
+/* The function that finds an error logs it once; callers pass the status up. Returns the more severe of two: usage and
+ * environment over findings, findings over inconclusive, anything over OK. */
 enum status status_worse(enum status a, enum status b);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 
 static const double pi = 3.14159265358979323846;
-enum { DEGREES_MOST = 100000 }; /* beyond, Student's t is normal to every digit that is printed */
+enum { DEGREES_MOST = 100000 }; /* above this, Student's t is normal to every printed digit */
 
 /* The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), by Lentz's method. */
 static double beta_fraction(double x, double a, double b)
@@ -57,7 +57,8 @@ static double student_density(double t, double degrees)
     return exp(lgamma((known + 1) / 2) - lgamma(known / 2) - (known + 1) / 2 * log1p(t * t / known)) / sqrt(known * pi);
 }
 
-/* By Newton's method on the logarithm of p, within bounds that it narrows: a step that leaves them halves them. */
+/* Newton's method on the logarithm of p, within bounds that it narrows. A step beyond the bounds halves them
+ * instead. */
 double student_quantile(double p, double degrees)
 {
     double low = 0, high = 1, t;

@@ -3,7 +3,7 @@
 #ifndef CBANK_STUDENT_H
 #define CBANK_STUDENT_H
 
-/* Two-sided p of Student's t, and the t that has a p; degrees > 0. */
+/* Two-sided p of Student's t, and the t for a given p; degrees > 0. */
 double student_p(double t, double degrees);
 double student_quantile(double p, double degrees);
 

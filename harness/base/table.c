@@ -35,7 +35,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Levenshtein distance; names that are too long to compare are infinitely far. */
+/* Levenshtein distance; infinite for names that are too long to compare. */
 static size_t edit_distance(const char *a, const char *b)
 {
     const size_t bytes = strlen(b);
@@ -94,7 +94,7 @@ static void select_row(struct selection *selection, const void *row)
     selection->rows[selection->count++] = row;
 }
 
-/* Chooses the rows that one name stands for. */
+/* Selects the rows that one name stands for. */
 static enum status select_name(const struct table *table, const char *name, struct selection *selection)
 {
     const void *row = table_find(table, name);

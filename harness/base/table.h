@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Tables: arrays of rows that begin with their name. Finding, choosing and suggesting, once for all. */
+ * Tables: arrays of rows that begin with their name. Finding, selecting and suggesting rows is written once for all of
+ * them. */
 #ifndef CBANK_TABLE_H
 #define CBANK_TABLE_H
 
@@ -9,7 +10,7 @@
 
 /* A table: *count rows of row_bytes bytes, each beginning with `const char *name`. */
 struct table {
-    const char *what; /* what a row is, for messages: "pattern" */
+    const char *what; /* a noun for a row, for messages: "pattern" */
     const void *rows;
     size_t row_bytes;
     const size_t *count;
@@ -18,9 +19,9 @@ struct table {
 /* Initializer of the table of an array whose rows begin with their name. */
 #define TABLE(what, array, count) {(what), (array), sizeof((array)[0]), &(count)}
 
-/* Rows of a table that somebody chose, in the order chosen, each once. */
+/* Selected rows of a table, in the order of selection, each once. */
 struct selection {
-    const void **rows; /* owned array of rows that are not */
+    const void **rows; /* owned array; the rows are not owned */
     size_t count;
 };
 
@@ -28,18 +29,17 @@ struct selection {
 const void *table_row(const struct table *table, size_t index);
 const char *table_name(const struct table *table, size_t index);
 
-/* The row of that name (exact); NULL when there is none. */
+/* The row with exactly that name; NULL if there is none. */
 const void *table_find(const struct table *table, const char *name);
 
-/* The name nearest to `name` by edit distance; NULL when all are further than half of its
- * length. */
+/* The name nearest to `name` by edit distance; NULL if all are further than half of its length. */
 const char *table_closest(const struct table *table, const char *name);
 
 /* Logs that `name` is not in the table, with the closest name and all valid ones. Returns STATUS_USAGE. */
 enum status table_unknown(const struct table *table, const char *name);
 
-/* Chooses the rows of a comma-separated list; "all" chooses every row. Names given twice count once.
- * STATUS_USAGE for an unknown or empty name. On success the caller closes *out. */
+/* Selects the rows of a comma-separated list; "all" selects every row. Names given twice count once. STATUS_USAGE,
+ * logged, for an unknown or empty name. On success the caller closes *out. */
 enum status table_select(const struct table *table, const char *list, struct selection *out);
 
 /* Releases; accepts a zeroed struct. */

@@ -49,10 +49,11 @@ size_t text_utf8(const char *text, size_t left)
     return 0;
 }
 
-/* As text_utf8, and 0 also for what is not printable. */
+/* Like text_utf8, but also 0 for characters that are not printable. */
 static size_t text_printable(const char *text, size_t left)
 {
-    /* By their bytes: C0; DEL and C1; ends of lines and what turns the order of what follows; U+FFFE and U+FFFF. */
+    /* Ranges of bytes: C0; DEL and C1; ends of lines and characters that change the direction of text; U+FFFE and
+     * U+FFFF. */
     static const char none[][2][4] = {
         {"\x00", "\x1f"},
         {"\x7f", "\x7f"},
@@ -69,7 +70,7 @@ static size_t text_printable(const char *text, size_t left)
     return length;
 }
 
-/* The first character that is none of ASCII's printable ones, or the NUL. */
+/* The first character that is not printable ASCII, or the NUL. */
 static const char *behind_plain(const char *text)
 {
     while (*text >= ' ' && *text <= '~')
@@ -142,7 +143,7 @@ static const char *escaped(const struct escape *escapes, char from)
     return NULL;
 }
 
-/* As text_put, of so many bytes. */
+/* Like text_put, for that many bytes. */
 static void put_bytes(FILE *stream, const struct escape *escapes, const char *text, size_t left)
 {
     while (left > 0) {
@@ -177,7 +178,7 @@ void text_put_tag(FILE *stream, const char *start, const char *const *attributes
 
 /* -- CSV ---------------------------------------------------------------------------------------------- */
 
-/* Whether a spreadsheet takes text for a formula: by its first character, unless all of it is a number. */
+/* Whether a spreadsheet would take the text for a formula: by its first character, unless all of it is a number. */
 static bool is_formula(const char *text)
 {
     char *end;
@@ -215,7 +216,8 @@ void text_csv(FILE *stream, const char *text, bool raw)
 
 /* -- numbers ------------------------------------------------------------------------------------------ */
 
-/* A number with so many decimals and a unit, in a room for all numbers below 1e12; "-" when it is not finite. */
+/* Writes a number with that many decimals and a unit; the buffer has room for numbers below 1e12. "-" if it is not
+ * finite. */
 static void put_number(double value, int decimals, const char *unit, char *out, size_t room)
 {
     if (isfinite(value))
@@ -229,7 +231,7 @@ void text_time(double ns, char out[TEXT_NUMBER_BYTES])
     static const char *const units[] = {" ns", " us", " ms", " s"};
     size_t unit = 0;
 
-    /* The limits are where four digits would round up to five. */
+    /* Limits at which four digits would round up to five. */
     while (unit + 1 < sizeof(units) / sizeof(units[0]) && fabs(ns) >= 999.95) {
         ns /= 1000;
         unit++;
@@ -310,7 +312,7 @@ int text_width(FILE *stream)
     return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : TEXT_WIDTH;
 }
 
-/* Writes a word; of one that is longer than a line what is too much goes below. */
+/* Writes a word. The rest of a word longer than a line goes on the next line. */
 static void wrap_word(struct text_wrap *wrap, const char *word, int length)
 {
     for (int room; (room = wrap->width - wrap->column) < length && room > 0 && wrap->width > wrap->indent;) {

@@ -5,20 +5,20 @@
 
 #include <stddef.h>
 
-/* Zeroed is empty. */
+/* Zeroed: empty. */
 struct texts {
     char **items; /* owned, and so are the texts */
     size_t count;
 };
 
-/* A copy of a text, which does not move. NULL out of memory. */
+/* Copies a text; the copy does not move. NULL when out of memory. */
 char *texts_add(struct texts *texts, const char *text);
 
-/* The copy that is equal to the text, which is made where there is none: two such copies are equal where they are the same
- * pointer. For some hundred texts: it looks at one after the other. NULL out of memory. */
+/* Returns the copy that equals the text, and makes one if needed: equal texts share a pointer. It is meant for some
+ * hundred texts, since it compares them one by one. NULL when out of memory. */
 const char *texts_share(struct texts *texts, const char *text);
 
-/* Releases all of them; there are none then. */
+/* Releases all of them; the list is then empty. */
 void texts_close(struct texts *texts);
 
 #endif

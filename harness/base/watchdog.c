@@ -10,7 +10,7 @@
 
 enum { POLL_NS = 20000000 };
 
-static const double grace_seconds = 0.5; /* of a call after a signal */
+static const double grace_seconds = 0.5; /* for a call, after a signal */
 
 void watch_begin(struct watchdog *watchdog, const char *call, double seconds)
 {
@@ -32,13 +32,13 @@ void watch_end(struct watchdog *watchdog)
 
     uint_fast64_t turn = atomic_load_explicit(&watchdog->turn, memory_order_relaxed) | 1;
 
-    /* Too late: the process is being ended, and what this thread owns belongs to the other. */
+    /* Too late: the process is ending, and this thread's data belong to the other thread. */
     if (!atomic_compare_exchange_strong(&watchdog->turn, &turn, turn + 1))
         for (;;)
             pause();
 }
 
-/* Ends the process if the call that is under way has taken too long. */
+/* Ends the process if the current call has taken too long. */
 static void look(struct watchdog *watchdog, double asked_since)
 {
     uint_fast64_t turn = atomic_load(&watchdog->turn);
@@ -49,7 +49,7 @@ static void look(struct watchdog *watchdog, double asked_since)
 
     if (turn % 2 == 0 || (now < deadline && now < asked_since + grace_seconds))
         return;
-    /* The turn is the same still: so it was this call's deadline, and the call has not come back. */
+    /* If the turn is unchanged, this deadline is that of the current call, which has not come back. */
     if (atomic_compare_exchange_strong(&watchdog->turn, &turn, turn + 1))
         watchdog->then.end(watchdog->then.context, call, now - began);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A thread that ends the program when a call does not come back, or does not come back soon after a signal. A device
- * that hangs keeps the thread that waits for it for ever, so that another has to save what was measured. */
+ * A thread that ends the program if a call does not come back, or does not come back soon after a signal. A hung device
+ * blocks the thread that waits for it for ever, so another thread must save the measurements. */
 #ifndef CBANK_WATCHDOG_H
 #define CBANK_WATCHDOG_H
 
@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The end of the program by the thread. */
+/* How the thread ends the program. */
 struct watchdog_end {
-    /* Saves what there is and ends the process: does not return. The thread that called is inside the call and stays
-     * there, even if it comes back, so that all that it owns may be read. `seconds`: since it called. */
+    /* Saves everything and ends the process: it does not return. The thread that called stays inside the call, even if
+     * the call comes back, so its data may be read. `seconds` is the time since the call. */
     void (*end)(void *context, const char *call, double seconds);
     /* Whether the user wants the program to end: calls then have half a second. NULL: nobody asks. */
     bool (*asked)(void);
@@ -23,24 +23,25 @@ struct watchdog {
     struct watchdog_end then;
     pthread_t thread;
     bool running;
-    pthread_mutex_t lock; /* of closing */
+    pthread_mutex_t lock; /* for closing */
     pthread_cond_t wake;
     bool closing;
-    /* Odd while a call is watched. Whoever makes it even has the say: the caller, who has come back, or the thread. */
+    /* Odd while a call is watched. The one that makes it even decides: the caller, which has come back, or the
+     * thread. */
     atomic_uint_fast64_t turn;
     _Atomic(const char *) call;
     _Atomic(double) began, deadline; /* seconds */
 };
 
-/* Starts watching. A system that gives no thread has no watchdog, which is logged. The struct stays where it is until
- * watchdog_close. */
+/* Starts watching. If the system cannot start a thread, there is no watchdog, which is logged. The struct must not move
+ * until watchdog_close. */
 void watchdog_open(struct watchdog *watchdog, const struct watchdog_end *then);
 
-/* Stops it; accepts a zeroed struct. */
+/* Stops watching; accepts a zeroed struct. */
 void watchdog_close(struct watchdog *watchdog);
 
-/* The calls between these two are watched: `call` (static text) names them, and they take at most `seconds`, or
- * INFINITY: then a signal alone ends them. By one thread, and not one within another. NULL: nothing is watched. */
+/* Calls between these two are watched. `call` (static text) names them. They may take `seconds`; with INFINITY, only a
+ * signal ends them. Use one thread, and do not nest. NULL: nothing is watched. */
 void watch_begin(struct watchdog *watchdog, const char *call, double seconds);
 void watch_end(struct watchdog *watchdog);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A suffix of a number, which multiplies it. */
+/* A suffix of a number; it multiplies the number. */
 struct scale {
     const char *name;
     double factor;
@@ -27,7 +27,7 @@ bool whole_read(const char *text, uint64_t *value)
         return false;
     for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++)
         if (strcmp(scale, scales[i].name) == 0) {
-            /* The product of 12.8 and 1e6 need not be whole in binary. */
+            /* In binary, the product of 12.8 and 1e6 may not be whole. */
             number = strtod(text, NULL) * scales[i].factor;
             *value = number < 9007199254740992.0 ? (uint64_t)llround(number) : UINT64_MAX;
             return fabs(number - round(number)) < 1e-6 && (!point || scales[i].factor > 1);

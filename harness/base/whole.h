@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads digits, a point, digits and a scale, which have to make a whole number. False when they do not; UINT64_MAX stands
- * for all from 2^53 on. */
+/* Reads digits, a point, digits and a scale, which must make a whole number. False if they do not; UINT64_MAX stands
+ * for all values from 2^53 on. */
 bool whole_read(const char *text, uint64_t *value);
 
 #endif

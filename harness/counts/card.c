@@ -24,7 +24,8 @@ const size_t card_text_count = sizeof(card_texts) / sizeof(card_texts[0]);
 enum { MORE = 1, LESS = 0 };
 
 const struct card_row card_rows[CARD_NUMBERS] = {
-#define CARD(key, unit, presence, sense, low, high, summary) {#key, unit, summary, (presence) == REQUIRED, sense, low, high},
+#define CARD(key, unit, presence, sense, low, high, summary) \
+    {#key, unit, summary, (presence) == REQUIRED, sense, low, high},
 #include "card.def"
 };
 
@@ -36,7 +37,8 @@ static void read_numbers(const struct node *node, const struct field *field, voi
     const struct node numbers = node_object(node, field->key);
     struct card_number *number = ((struct card *)base)->number;
 
-    for (const struct card_row *row = card_rows; row < card_rows + CARD_NUMBERS && !node_failed(node); row++, number++) {
+    for (const struct card_row *row = card_rows; row < card_rows + CARD_NUMBERS && !node_failed(node);
+         row++, number++) {
         const struct field members[] = {
             {FIELD(field_number, struct card_number, "value", value, REQUIRED), .low = row->low, .high = row->high},
             {FIELD(field_number, struct card_number, "low", low, REQUIRED), .low = row->low, .high = row->high},
@@ -84,7 +86,7 @@ enum status card_check(const char *name, const cJSON *json)
     return document_take(&card_document, name, json, &card);
 }
 
-/* The card in the program that `path` names, NULL the first; NULL where it names none, and so a file. */
+/* The card in the program that `path` names, NULL for the first; NULL if it names none and must be a file. */
 static const struct card_text *text_named(const char *path)
 {
     for (size_t i = 0; path && i < card_text_count; i++)
@@ -162,10 +164,10 @@ bool card_is_of(const struct card *card, const struct device_info *device)
 
 /* -- blocks -------------------------------------------------------------------------------------------- */
 
-/* A register file of 64 K words in four parts, from which warps get steps of 256. */
+/* A register file of 64 K words in four parts. Warps get registers in steps of 256. */
 enum { SM_REGISTERS = 65536, SM_PARTS = 4, WARP_REGISTERS_STEP = 256 };
 
-/* Registers of a thread that holds a table in registers, beside that table: 34 to 40 in all with 16 words on sm_90. */
+/* Registers of a thread in addition to those that hold its table: 34 to 40 in all with 16 words on sm_90. */
 enum { REGISTERS_BESIDE = 20 };
 
 uint32_t card_blocks_room(const struct card *card, const struct cell *cell, uint32_t registers)

@@ -18,7 +18,7 @@ enum card_key {
     CARD_NUMBERS
 };
 
-/* A number and what it can be: low <= value <= high. All are NaN where it is not known. */
+/* A number and its uncertainty: low <= value <= high. All are NaN if it is not known. */
 struct card_number {
     double value, low, high;
 };
@@ -34,7 +34,7 @@ struct card {
 struct card_row {
     const char *key, *unit, *summary;
     bool required; /* every card has it */
-    bool faster;   /* a greater number is a faster chip */
+    bool faster;   /* a greater number means a faster chip */
     double low, high;
 };
 
@@ -43,44 +43,44 @@ extern const struct card_row card_rows[CARD_NUMBERS];
 /* A card in the program. */
 struct card_text {
     const char *name;        /* "h200" */
-    const char *file;        /* where it lies in the repository */
+    const char *file;        /* its path in the repository */
     const char *start, *end; /* its JSON */
 };
 
 extern const struct card_text card_texts[]; /* the first is the default */
 extern const size_t card_text_count;
 
-/* Reads and checks a card: one in the program by its name, else a file; NULL gives the default card. STATUS_USAGE with the
- * key that is wrong, logged; *out is then unchanged. */
+/* Reads and checks a card: a built-in one by its name, else a file; NULL gives the default card. STATUS_USAGE, logged
+ * with the wrong key, on failure; *out is then unchanged. */
 enum status card_read(const char *path, struct card *out);
 
-/* As card_read, and gives the file as it is. *json is then the caller's, to cJSON_Delete. */
+/* Like card_read; also gives the JSON of the file. The caller deletes *json with cJSON_Delete. */
 enum status card_read_json(const char *path, struct card *out, cJSON **json);
 
-/* As card_read, for text in memory. `name` is what messages call it. */
+/* Like card_read, for text in memory. Messages use `name`. */
 enum status card_parse(const char *name, const char *text, size_t bytes, struct card *out);
 
-/* Checks a card in memory. `name` is what messages call it. STATUS_USAGE with the key that is wrong, logged. */
+/* Checks a card in memory. Messages use `name`. STATUS_USAGE, logged, with the wrong key. */
 enum status card_check(const char *name, const cJSON *json);
 
 /* Writes the keys of a set, a bit for each by its enum card_key: "launch_ns, l2_line_ns". "" for an empty set. */
 void card_keys_text(uint32_t keys, char out[CARD_TEXT_BYTES]);
 
-/* The keys that the card does not know, a bit for each. */
+/* The keys that the card lacks, a bit for each. */
 uint32_t card_unknown(const struct card *card);
 
-/* Whether the card is of this device's chip, as far as both say. */
+/* Whether the card is of this device's chip, as far as both name it. */
 bool card_is_of(const struct card *card, const struct device_info *device);
 
-/* Blocks that an SM of the chip has room for: of threads, of blocks, in shared memory and, where it is known how many
- * registers a thread has, in registers (0: not known). At least 1. The steps of registers are those of the CUDA occupancy
- * calculator, from compute capability 3.5 on. */
+/* Blocks that fit an SM of the chip: by its limits of threads, blocks, shared memory and registers. `registers` is the
+ * number for each thread, 0 if not known. The result is at least 1. The steps of registers are those of the CUDA
+ * occupancy calculator, from compute capability 3.5 on. */
 uint32_t card_blocks_room(const struct card *card, const struct cell *cell, uint32_t registers);
 
-/* Blocks that it runs at a time: as many, or fewer where the cell's parameter warps_per_sm says so. */
+/* Blocks that an SM runs at a time: all that fit, or fewer if the cell's parameter warps_per_sm asks for that. */
 uint32_t card_blocks_resident(const struct card *card, const struct cell *cell, uint32_t registers);
 
-/* Makes the grid of a cell that strides as large as the chip has room for. Other cells stay as they are. */
+/* Sets the grid of a cell with a grid-stride loop to the blocks that fit the chip. Other cells are unchanged. */
 void card_set_grid(const struct card *card, struct cell *cell);
 
 #endif

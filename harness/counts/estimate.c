@@ -18,7 +18,8 @@ const struct time_unit_row time_units[TIME_UNITS] = {
     [TIME_LATENCY] = {"latency", "waiting, wave after wave of blocks"},
 };
 
-/* One evaluation of the model: a value of each number of the card, and which of those that were used are not known. */
+/* One evaluation of the model: a value for each number of the card, and the numbers that were needed but are not
+ * known. */
 struct work {
     const struct cell *cell;
     const struct access_counts *access;
@@ -26,9 +27,10 @@ struct work {
     double number[CARD_NUMBERS];
     uint32_t missing;
     double resident;     /* blocks that an SM holds */
-    double blocks;       /* of elements: of a grid that strides a block comes as often as it has elements */
+    double blocks;       /* of elements: in a grid-stride loop, a block counts once for each round */
     double input, output, table; /* bytes: streamed once, and the footprint in whole lines */
-    double kept, far, behind; /* shares: of input and output in L2, of the table's sectors not in L1, of these not in L2 */
+    double kept, far, behind; /* shares: of input and output found in L2, of the table's sectors not in L1, and of the
+                               * latter not in L2 */
 };
 
 static double use(struct work *work, enum card_key key)
@@ -37,7 +39,7 @@ static double use(struct work *work, enum card_key key)
     return work->number[key];
 }
 
-/* x / number and x x number, which need the number only where there is something to do. */
+/* x / number and x x number. They need the number only if x is not 0. */
 static double by_rate(struct work *work, double x, enum card_key key)
 {
     return x > 0 ? x / use(work, key) : 0;
@@ -48,7 +50,7 @@ static double by_cost(struct work *work, double x, enum card_key key)
     return x > 0 ? x * use(work, key) : 0;
 }
 
-/* Cycles of all SMs together as the time of the busiest. */
+/* Converts the cycles of all SMs to the time of the busiest SM. */
 static double busiest_ns(struct work *work, double cycles)
 {
     const double share = ceil(work->blocks / use(work, CARD_sm_count)) / work->blocks;
@@ -61,7 +63,7 @@ static double cycles_ns(struct work *work, double cycles)
     return by_rate(work, cycles * 1000, CARD_sm_clock_mhz);
 }
 
-/* What part of `bytes` that are used again and again a cache finds: all of half its size, nothing of more than its size. */
+/* The share of `bytes` of reused data that a cache finds: all of half its size, nothing above its size. */
 static double kept_of(double cache_bytes, double bytes)
 {
     return fmin(fmax(2 - 2 * bytes / cache_bytes, 0), 1);
@@ -82,7 +84,8 @@ static double steps_of(const struct work *work)
     return workload_steps(work->cell->workload, work->cell->parameters);
 }
 
-/* What the SM loads before its payload for the table in shared memory; once, and before all else, where the grid strides. */
+/* The loads of an SM before its payload, for a table in shared memory. In a grid-stride loop they happen once, before
+ * everything else. */
 static double copies_of(const struct work *work)
 {
     return cell_strides(work->cell) ? 0 : (double)work->access->staging_loads;
@@ -123,7 +126,8 @@ static double fill_ns(struct work *work)
         return 0;
     capacity = use(work, CARD_constant_l1_bytes);
     missed = fmax(1 - capacity / work->table, 0);
-    /* The warps of a block find what another of them brought, unless the block alone needs more than the cache holds. */
+    /* The warps of a block find data that another warp brought in, unless the block alone needs more than the cache
+     * holds. */
     asked = block_lines * fmax(block_lines / work->blocks / steps_of(work) * ACCESS_LINE_BYTES / capacity, 1);
     asked = fmin(cell_strides(work->cell) ? lines : asked, lines);
     return isnan(missed) ? NAN : busiest_ns(work, by_cost(work, asked * missed, CARD_constant_fill_cycles));
@@ -146,7 +150,7 @@ static double l1_ns(struct work *work)
     if (goes_to(work, UNIT_SHARED, UNIT_SHARED))
         shared += (double)access->wavefronts;
     if (goes_to(work, UNIT_REGISTERS, UNIT_REGISTERS))
-        shared += payload; /* a shuffle takes a wavefront */
+        shared += payload; /* each shuffle takes a wavefront */
     if (cell_staged_bytes(work->cell) > 0)
         shared += copies_of(work);
     lookups = by_rate(work, lookups, CARD_shared_wavefronts_per_cycle);
@@ -190,19 +194,20 @@ static double start_ns(struct work *work)
 
 /* -- latency ------------------------------------------------------------------------------------------- */
 
-/* What device memory takes longer than L2, in cycles. */
+/* The additional latency of device memory compared with L2, in cycles. */
 static double dram_cycles(struct work *work)
 {
     return (use(work, CARD_block_dram_ns) - use(work, CARD_block_l2_ns)) * use(work, CARD_sm_clock_mhz) / 1000;
 }
 
-/* A share of something that is needed only where the share is not 0. */
+/* A share of `all`, which is needed only if the share is not 0. */
 static double share_of(double share, double all)
 {
     return share > 0 ? share * all : 0;
 }
 
-/* A block copies its part of the table: a thread waits for four words at a time, or for one where copies are made. */
+/* A block copies its part of the table: a thread waits for four words at a time, or for one where there are several
+ * copies. */
 static double staging_ns(struct work *work)
 {
     const struct cell *cell = work->cell;
@@ -219,7 +224,7 @@ static double block_ns(struct work *work)
     return work->kept < 1 ? work->kept * l2 + (1 - work->kept) * use(work, CARD_block_dram_ns) : l2;
 }
 
-/* Of a thread that strides, for one element: its indices, one group after the other, and what they look up. */
+/* One round of a thread in a grid-stride loop: its indices, one group after the other, and their lookups. */
 static double stride_ns(struct work *work)
 {
     const struct cell *cell = work->cell;
@@ -242,14 +247,14 @@ static double latency_ns(struct work *work, const double busy_ns[TIME_UNITS])
     if (cell_strides(work->cell))
         return ceil(waves) * stride_ns(work) + own;
     life = block_ns(work) + staging_ns(work);
-    if (goes_to(work, UNIT_L2, UNIT_L2)) /* half of the later loads wait for the one before */
+    if (goes_to(work, UNIT_L2, UNIT_L2)) /* half of the later loads wait for the previous one */
         life += cycles_ns(work, by_cost(work, (steps_of(work) - 1) / 2, CARD_l2_latency_cycles));
     return waves * life + own;
 }
 
 /* -- the time ------------------------------------------------------------------------------------------ */
 
-/* Shares of what is asked that caches do not answer. */
+/* Shares of requests that caches do not answer. */
 static void find_shares(struct work *work)
 {
     const struct access_counts *access = work->access;
@@ -262,12 +267,12 @@ static void find_shares(struct work *work)
     work->behind = 1 - kept_of(l2, work->table);
     if (goes_to(work, UNIT_L2, UNIT_L2))
         work->far = 1;
-    else if (through_l1(work)) /* warps of a block share what comes from beyond L1 */
+    else if (through_l1(work)) /* warps of a block share data from beyond L1 */
         work->far = fmax(1 - use(work, CARD_shared_bytes_per_sm) / work->table, 0) *
                     fmin((double)access->block_lines / fmax((double)access->lines, 1), 1);
 }
 
-/* Busy times by one value of each number; returns launch, and what comes before the loads. */
+/* Busy times for one value of each number. Returns the launch and everything before the loads. */
 static double evaluate(struct work *work, double busy_ns[TIME_UNITS])
 {
     double first;
@@ -326,13 +331,13 @@ void estimate_time(const struct cell *cell, const struct access_counts *access, 
     work.resident = card_blocks_resident(card, cell, of->registers);
     work.blocks = (double)cell_blocks(cell);
     *out = (struct cell_estimate){.longest = TIME_ISSUE};
-    for (int i = 0; i < 3; i++) { /* by the values, then as fast and as slow as the intervals allow */
+    for (int i = 0; i < 3; i++) { /* for the values, then for the fastest and the slowest that the intervals allow */
         double busy_ns[TIME_UNITS], *busy = i == 0 ? out->busy_ns : busy_ns, first;
 
         for (size_t k = 0; k < CARD_NUMBERS; k++)
-            work.number[k] = i == 0                                    ? card->number[k].value
+            work.number[k] = i == 0                            ? card->number[k].value
                              : (i == 1) == card_rows[k].faster ? card->number[k].high
-                                                                       : card->number[k].low;
+                                                               : card->number[k].low;
         first = evaluate(&work, busy);
         *times[i] = first + longest_of(busy, i == 0 ? &out->longest : &other);
     }

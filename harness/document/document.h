@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Documents: JSON files with a schema's name and version, by a table of fields. Results, cards, calibrations,
+ * Documents: JSON files with a schema's name and version, described by a table of fields. Results, cards, calibrations,
  * characterizations, comparisons and explanations are documents. */
 #ifndef CBANK_DOCUMENT_H
 #define CBANK_DOCUMENT_H
@@ -14,25 +14,25 @@ struct document {
     const char *schema; /* its schema.name: "cbank-result" */
     const char *what; /* for messages: "result" */
     const char *remedy; /* for messages: "take a file that cbank run wrote" */
-    uint32_t major, minor; /* of the version that is written; the major is the one that is read */
+    uint32_t major, minor; /* version that is written; files with this major version are read */
     struct object root;
 };
 
-/* The document of the struct at base as JSON: schema, then its fields. The caller's to delete; unprintable, see
- * json_add, when memory ran out. */
+/* The document of the struct at base as JSON: schema, then its fields. The caller deletes it. If memory ran out, it
+ * cannot be printed (see json_add). */
 cJSON *document_to_json(const struct document *document, const void *base);
 
-/* Writes it to a file, which is replaced as a whole, or with "-" to stdout. */
+/* Writes it to a file, which is replaced as a whole, or to stdout for "-". */
 enum status document_write(const struct document *document, const void *base, const char *path);
 
-/* Reads a file, or text in memory that `name` is of, into the struct at base. STATUS_USAGE, with file, place and
- * what was expected, for what is not such a document or not of a version that is read. *tree has to be NULL before;
- * strings of the struct may lie in it. The caller deletes it and releases what the struct owns, on failure too. */
+/* Reads a file, or text in memory called `name`, into the struct at base. STATUS_USAGE, logged with file, place and
+ * expectation, if it is not such a document or has another version. *tree must be NULL before; strings of the struct
+ * may lie in it. The caller deletes it and releases the struct's memory, even on failure. */
 enum status document_read(const struct document *document, const char *path, void *base, cJSON **tree);
 enum status document_parse(const struct document *document, const char *name, const char *text, size_t bytes,
                            void *base, cJSON **tree);
 
-/* Reads a tree that was parsed already; it stays the caller's. */
+/* Reads a tree that was parsed already; the caller keeps it. */
 enum status document_take(const struct document *document, const char *name, const cJSON *tree, void *base);
 
 #endif

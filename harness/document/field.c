@@ -24,14 +24,14 @@ static bool bool_at(const void *base, size_t offset)
     return *(const bool *)((const char *)base + offset);
 }
 
-/* Writes what stands for an empty member. */
+/* Writes the value for an empty member. */
 static void write_empty(cJSON *object, const struct field *field)
 {
     if (field->presence != OMITTED)
         json_add(object, field->key, cJSON_CreateNull());
 }
 
-/* Whether the file says that the member is empty, and may. */
+/* Whether the member is empty in the file, and may be. */
 static bool is_empty(const struct node *node, const struct field *field)
 {
     const cJSON *item = node_get(node, field->key);
@@ -41,7 +41,7 @@ static bool is_empty(const struct node *node, const struct field *field)
     return field->presence != REQUIRED && cJSON_IsNull(item);
 }
 
-/* Says what was expected, with what may stand for nothing. */
+/* Logs the expected kind of value, including the one for an empty member. */
 static void refuse(const struct node *node, const struct field *field, const char *expected)
 {
     char text[160];
@@ -194,7 +194,7 @@ static void read_bool(const struct node *node, const struct field *field, void *
 
 /* -- names and rows ------------------------------------------------------------------------------------ */
 
-/* The value that text is the name of; names->count when it is of none. */
+/* The value that has this name; names->count if there is none. */
 static size_t value_named(const struct names *names, const char *text)
 {
     size_t value = 0;
@@ -363,7 +363,7 @@ static size_t count_of(const struct objects *list, const void *base)
     return *(const size_t *)((const char *)base + list->count);
 }
 
-/* Writes elements of an array or, with their keys, of a map, which begin at `elements`. */
+/* Writes elements of an array or, with their keys, of a map. */
 static void write_elements(cJSON *object, const struct field *field, const void *base, const char *element)
 {
     const struct objects *list = field->of;

@@ -24,7 +24,7 @@ enum status file_failed(int error)
 
 /* -- where a path leads --------------------------------------------------------------------------------- */
 
-/* Bytes of a path up to its last slash, with it; 0 where there is none. */
+/* Bytes of a path up to and including its last slash; 0 if there is none. */
 static size_t folder_bytes(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -39,7 +39,7 @@ char *file_target(const char *path)
 
     if (target || errno != ENOENT)
         return target;
-    /* A link whose end is not there, or a new file. */
+    /* A link whose target is missing, or a new file. */
     errno = ENAMETOOLONG;
     if (strlen(path) >= sizeof(now))
         return NULL;
@@ -49,8 +49,8 @@ char *file_target(const char *path)
         const size_t before = folder_bytes(now);
 
         if (bytes < 0) {
-            /* The folder's own name, so that every way to a file is one text. Whoever opens it says what is wrong
-             * with it. */
+            /* The folder's canonical name, so that every path of a file gives the same text. Opening it reports
+             * errors. */
             snprintf(link, sizeof(link), "%.*s", before ? (int)before : 1, before ? now : ".");
             if (!realpath(link, folder))
                 return strdup(now);
@@ -72,7 +72,7 @@ char *file_target(const char *path)
 
 /* -- what dead processes left --------------------------------------------------------------------------- */
 
-/* Whether the name still is of the file that is open: it may have been removed or replaced meanwhile. */
+/* Whether the name still belongs to the open file: it may have been removed or replaced. */
 static bool is_named(int descriptor, int folder, const char *name)
 {
     struct stat opened, named;
@@ -108,7 +108,7 @@ bool file_lock_own(int descriptor)
 {
     struct stat about;
 
-    /* A file system without locks: nobody can clean there either. */
+    /* On a file system without locks nobody can clean. */
     TEMP_FAILURE_RETRY(flock(descriptor, LOCK_EX));
     return fstat(descriptor, &about) == 0 && about.st_nlink > 0;
 }
@@ -117,8 +117,8 @@ bool file_lock_own(int descriptor)
 
 enum { WHO_BYTES = 128 };
 
-/* Opens and locks the lock's file, and says in it who has it. Returns 0, or errno; ESTALE where it was removed
- * meanwhile. On a file system without locks it is whose file it is: a killed process's has to be removed by hand. */
+/* Opens and locks the lock's file, and writes the owner into it. Returns 0, or errno; ESTALE if it was removed
+ * meanwhile. On a file system without locks, the existing file is the lock: after a crash the user must remove it. */
 static int lock_file(struct file_lock *lock)
 {
     enum { FLAGS = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC };
@@ -142,7 +142,7 @@ static int lock_file(struct file_lock *lock)
     }
     gethostname(host, sizeof(host) - 1);
     snprintf(who, sizeof(who), "process %ld on %s\n", (long)getpid(), host);
-    /* Where this fails, who waits for the lock is told less. */
+    /* If this fails, a waiting process sees less about the owner. */
     if (ftruncate(lock->descriptor, 0) != 0 || pwrite(lock->descriptor, who, strlen(who), 0) < 0)
         return 0;
     return 0;
@@ -192,7 +192,7 @@ enum status file_lock_take(const char *path, struct file_lock *out)
     int error = file_lock_try(path, out);
     FILE *file;
 
-    /* Who cleans the folder looks at each lock for a moment. */
+    /* A process that cleans the folder holds each lock for a moment. */
     for (int i = 1; error == EWOULDBLOCK && i < ATTEMPTS; i++) {
         nanosleep(&pause, NULL);
         error = file_lock_try(path, out);
@@ -219,7 +219,7 @@ void file_lock_release(struct file_lock *lock)
 {
     if (!lock->path)
         return;
-    /* While it is locked: nobody else's is removed. */
+    /* While it is locked, so that no other process's file is removed. */
     unlink(lock->path);
     close(lock->descriptor);
     free(lock->path);

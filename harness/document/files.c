@@ -97,7 +97,7 @@ static enum status too_large(const char *path, size_t bytes_max)
                      path, bytes_max >> 20);
 }
 
-/* Room to read a file into at first: all of it, where its size is known. 0 when it is too large. */
+/* Initial buffer size for a file: all of it, if its size is known. 0 if it is too large. */
 static size_t first_room(int descriptor, size_t bytes_max)
 {
     enum { UNKNOWN_BYTES = 1 << 16 };
@@ -105,11 +105,11 @@ static size_t first_room(int descriptor, size_t bytes_max)
 
     if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
         return UNKNOWN_BYTES;
-    /* One more than there is, to see the end. */
+    /* One more byte, to see the end. */
     return (uintmax_t)about.st_size > bytes_max ? 0 : (size_t)about.st_size + 1;
 }
 
-/* Reads from wherever the file comes: it may be a pipe. *text is the caller's to free, on failure too. */
+/* Reads a file, which may be a pipe. The caller frees *text, even on failure. */
 static enum status read_all(const char *path, int descriptor, size_t bytes_max, char **text, size_t *bytes)
 {
     size_t room = first_room(descriptor, bytes_max), count = 0;
@@ -162,11 +162,11 @@ enum status file_read(const char *path, size_t bytes_max, char **text, size_t *b
 /* A file that is being replaced. */
 struct replacement {
     const char *path; /* as the user gave it */
-    char *target;     /* owned: what it points to, if it is a link */
-    char *temporary;  /* owned: beside the target; NULL for what is written in place */
+    char *target;     /* owned: the target, if it is a link */
+    char *temporary;  /* owned: next to the target; NULL if the file is written in place */
     int descriptor;   /* -1: not open */
-    FILE *stream;     /* what writes to the descriptor */
-    int error;        /* of the first write that failed; 0: none did */
+    FILE *stream;     /* writes to the descriptor */
+    int error;        /* of the first write that failed; 0: none */
 };
 
 static enum status cannot_write(const char *path)
@@ -175,7 +175,7 @@ static enum status cannot_write(const char *path)
                      strerror(errno));
 }
 
-/* Creates the temporary file, with the mode of the file that it will replace, else that of the umask. */
+/* Creates the temporary file, with the mode of the file that it will replace, or by the umask. */
 static int open_temporary(struct replacement *file, const struct stat *old)
 {
     for (int attempt = 0; attempt < 100; attempt++) {
@@ -202,7 +202,7 @@ static int open_temporary(struct replacement *file, const struct stat *old)
     return -1;
 }
 
-/* A stream's way to the file: what was not written shows in `error`, whatever is written after it. */
+/* Write function of a stream: a failure stays in `error`, whatever is written after it. */
 static ssize_t write_through(void *cookie, const char *data, size_t bytes)
 {
     struct replacement *file = cookie;
@@ -220,8 +220,8 @@ static ssize_t write_through(void *cookie, const char *data, size_t bytes)
     return (ssize_t)bytes;
 }
 
-/* Syncs the folder of the file, so that its new name lasts. The file is in its place already: no error of ours, and none
- * at all on a file system that cannot. */
+/* Syncs the folder of the file, so that its new name lasts. The file is already in place: a failure is not an error,
+ * and some file systems cannot do this. */
 static void sync_folder(const struct replacement *file)
 {
     const char *slash = strrchr(file->target, '/');
@@ -243,7 +243,7 @@ static enum status write_stdout(file_writer *writer, const void *context)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
     log_error(STATUS_USAGE, "cannot write standard output: %s", strerror(errno));
-    /* Whoever looks at stdout at the end must not find the error again and say it twice. */
+    /* The check of stdout at the end must not find this error again and report it twice. */
     __fpurge(stdout);
     clearerr(stdout);
     return STATUS_USAGE;
@@ -289,7 +289,7 @@ out:
         fclose(file.stream);
     if (status != STATUS_OK && file.temporary && file.descriptor >= 0)
         unlink(file.temporary);
-    /* A temporary file is synced already; its lock ends here, after it was renamed. */
+    /* A temporary file is already synced; its lock ends here, after the rename. */
     if (file.descriptor >= 0 && close(file.descriptor) != 0 && !file.temporary && status == STATUS_OK)
         status = cannot_write(path);
     free(file.temporary);

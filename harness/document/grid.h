@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Grids: tables that people and programs read. A command says what its columns are; how a column is aligned, cut into
- * blocks or quoted is written here once, for each format. */
+ * Grids: tables for people and for programs. A command defines its columns; aligning, dividing into blocks and quoting
+ * are written here once, for each format. */
 #ifndef CBANK_GRID_H
 #define CBANK_GRID_H
 
@@ -17,34 +17,36 @@ enum { GRID_TEXT_BYTES = 512 };
 
 enum grid_style { GRID_PLAIN, GRID_BOLD, GRID_GOOD, GRID_DOUBT, GRID_BAD, GRID_DIM };
 
-/* The value of a row in a column. Before it is asked for there is nothing: NaN and NULL, shown as "-". */
+/* The value of a row in a column. Initially empty: NaN and NULL, shown as "-". */
 struct grid_value {
-    double number;     /* of a column with a format */
-    const char *text; /* shown to people in place of the number, or of a column without a format; lives as long as the
+    double number;     /* for a column with a format */
+    const char *text; /* shown to people instead of the number, or in a column without a format; lives as long as the
                           row, or is `room` */
-    char room[GRID_TEXT_BYTES]; /* for a text that lives nowhere else */
+    char room[GRID_TEXT_BYTES]; /* for a text that has no other storage */
     enum grid_style style; /* on a terminal with colour; bold and bad are strong in Markdown */
 };
 
-/* How people read a number: text_time and the like. */
+/* A format of numbers for people: text_time and the like. */
 typedef void grid_format(double value, char out[TEXT_NUMBER_BYTES]);
 
 struct grid_column {
     const char *key; /* in CSV and JSON, with the unit of the number: "time_ns" */
     const char *heading; /* in text and Markdown */
-    const char *group; /* stands above the headings of neighbours with the same; NULL: none */
+    const char *group; /* printed above the headings of neighbours with the same group; NULL: none */
     grid_format *format; /* NULL: a column of text, aligned left */
-    void (*value)(const struct grid_column *column, const void *row, struct grid_value *out); /* on any thread */
-    const void *of; /* what `value` needs to know beside the row; NULL: nothing */
-    unsigned rank; /* in text that is too wide the columns of the greatest rank go first; 0: never */
-    bool head; /* says what the row is: repeated beside every block of columns */
-    bool below; /* in text that is too wide it goes first, and has lines of its own below the row */
+    void (*value)(const struct grid_column *column, const void *row, struct grid_value *out); /* may run on any
+                                                                                               * thread */
+    const void *of; /* data of `value` in addition to the row; NULL: none */
+    unsigned rank; /* in text that is too wide, the columns of the greatest rank are dropped first; 0: never */
+    bool head; /* names the row: repeated next to every block of columns */
+    bool below; /* in text that is too wide, it moves first, to lines of its own below the row */
 };
 
-/* A member of the row, or of what a member of the row points to, for the functions below: columns have it in `of`. */
+/* A member of the row, or of a struct that a member of the row points to, for the functions below. Columns have it in
+ * `of`. */
 struct grid_member {
     size_t offset, bytes;
-    size_t pointer;           /* offset within the row of the pointer; SIZE_MAX: the member is the row's own */
+    size_t pointer;           /* offset in the row of the pointer; SIZE_MAX: the member is in the row itself */
     const char *const *names; /* grid_name: words by value; NULL for those without */
 };
 
@@ -59,7 +61,7 @@ struct grid_member {
         offsetof(type, member), sizeof(((type *)0)->member), offsetof(row, to), NULL \
     }
 
-/* Values of such members; where the pointer is NULL there is nothing. */
+/* Values of these members; empty if the pointer is NULL. */
 void grid_number(const struct grid_column *column, const void *row, struct grid_value *out);  /* double */
 void grid_integer(const struct grid_column *column, const void *row,
                   struct grid_value *out); /* of 4 or 8 bytes; 0: nothing */
@@ -78,30 +80,30 @@ struct grid {
     size_t column_count;
     const void *rows; /* row_count of row_bytes each */
     size_t row_count, row_bytes;
-    /* Note number `index` of a row, printed below it in text, in a column of their own in Markdown; false when there
-     * are no more. NULL: no row has notes. */
+    /* Note number `index` of a row, printed below it in text, in a separate column in Markdown; false after the last.
+     * NULL: no row has notes. */
     bool (*note)(const void *row, size_t index, char *out, size_t bytes);
-    bool stacked; /* in text that is too wide what names a row has a line of its own, however short it is */
-    bool raw; /* CSV: text may begin as a formula does, see text_csv */
-    bool continued; /* CSV: a grid before this one had the line of keys */
+    bool stacked; /* in text that is too wide, the name of a row always has a separate line */
+    bool raw; /* CSV: text may begin like a formula, see text_csv */
+    bool continued; /* CSV: an earlier grid had the line of keys */
 };
 
-/* How text is laid out. */
+/* Layout of text. */
 struct grid_look {
     int width; /* columns of the terminal, see text_width */
     int indent; /* of every line below the title */
     bool color; /* use ANSI attributes */
-    unsigned *rank; /* is raised to the greatest rank that was not left out; NULL: nobody asks */
+    unsigned *rank; /* raised to the greatest rank that was printed; NULL: not needed */
 };
 
-/* Prints aligned text no wider than look->width. Where the columns do not fit beside each other, those marked so go
- * below the row. If the others do not fit either, they stand in blocks below each other. Columns of the greatest
- * rank are left out where that makes fewer blocks. Names of rows that take more than half of the width have lines of
- * their own. A grid without rows prints nothing. STATUS_ENVIRONMENT when out of memory. */
+/* Prints aligned text no wider than look->width. If the columns do not fit on a line, those marked `below` go below the
+ * row. If the others still do not fit, they stand in blocks below each other. Columns of the greatest rank are left out
+ * if that makes fewer blocks. Names of rows that take more than half of the width have lines of their own. A grid
+ * without rows prints nothing. STATUS_ENVIRONMENT when out of memory. */
 enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_look *look);
 
-/* Prints each row as lines of a heading and a value, which is wrapped. Values that a row does not have are left out,
- * and so is the title where there are none. */
+/* Prints each row as lines of a heading and a wrapped value. Missing values are left out, and so is the title if there
+ * are none. */
 void grid_print_records(FILE *stream, const struct grid *grid, const struct grid_look *look);
 
 /* Prints GitHub-flavoured Markdown, with the group before the heading. */
@@ -110,7 +112,7 @@ void grid_print_markdown(FILE *stream, const struct grid *grid);
 /* Prints CSV (RFC 4180): a line of keys, then numbers with all their digits. */
 void grid_print_csv(FILE *stream, const struct grid *grid);
 
-/* The rows as an array of objects, by keys; what a row does not have is null. The caller's; see json_add. */
+/* The rows as an array of objects by keys; a missing value is null. The caller deletes it; see json_add. */
 cJSON *grid_to_json(const struct grid *grid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Grids as text for a terminal: widths, blocks of columns, lines, and records of one fact a line. */
+ * Grids as text for a terminal: widths, blocks of columns, lines, and records with one fact on each line. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,16 +25,16 @@ struct layout {
     FILE *stream;
     const struct grid *grid;
     const struct grid_look *look;
-    int room;               /* columns of the terminal behind the indent */
-    int *natural;           /* widths of the columns by themselves */
-    int *widths;            /* as wide as the names of their groups, too */
+    int room;               /* columns of the terminal after the indent */
+    int *natural;           /* width of each column by itself */
+    int *widths;            /* at least as wide as the names of the groups */
     struct shown *headings; /* by column */
     struct shown *rows;     /* by row, then by column */
     size_t *line;           /* columns of the line that is being printed */
-    struct texts texts;     /* that do not live as long as the rows */
+    struct texts texts;     /* texts that do not live as long as the rows */
     unsigned limit;         /* columns of a greater rank are left out */
-    bool below;             /* columns that may stand below the row do */
-    bool stacked;           /* columns that name a row have a line of their own */
+    bool below;             /* columns that may stand below the row do so */
+    bool stacked;           /* columns that name a row have a separate line */
 };
 
 static void close_layout(struct layout *layout)
@@ -114,9 +114,9 @@ static int gap_before(const struct layout *layout, const size_t *line, size_t i)
 
 enum part { HEADS = 1, OTHERS = 2, ALL = HEADS | OTHERS };
 
-/* Puts on layout->line what fits into `room` columns: with ALL the heads, then the other columns from *first on;
- * else the heads alone or the others alone from *first on. A group stays whole where it alone would fit. Moves
- * *first behind the last column. Returns how many columns are on the line, and in *width how wide they are. */
+/* Fills layout->line with columns for `room`: with ALL the heads, then the other columns from *first on; else only the
+ * heads, or only the others from *first on. A group that would fit alone is not divided. Moves *first after the last
+ * column. Returns the number of columns on the line, and their width in *width. */
 static size_t take_line(const struct layout *layout, enum part part, int room, size_t *first, int *width)
 {
     const struct grid_column *columns = layout->grid->columns;
@@ -173,7 +173,7 @@ static size_t block_count(const struct layout *layout)
     return count;
 }
 
-/* Leaves out columns of a greater rank. Makes the first column of a group as much wider as the group's name needs. */
+/* Leaves out columns of a greater rank. Widens the first column of a group to make room for the group's name. */
 static void limit_columns(struct layout *layout, unsigned limit)
 {
     const struct grid_column *columns = layout->grid->columns;
@@ -197,7 +197,8 @@ static void limit_columns(struct layout *layout, unsigned limit)
         width_of(layout, ALL) > layout->room && (layout->grid->stacked || 2 * width_of(layout, HEADS) > layout->room);
 }
 
-/* Makes as few blocks as can be, and leaves out no more than that takes. Names on lines of their own are one more. */
+/* Makes as few blocks as possible, and leaves out no more columns than that needs. Names on separate lines count as one
+ * more block. */
 static void choose_columns(struct layout *layout)
 {
     unsigned limit = UINT_MAX, best = 0;
@@ -225,7 +226,7 @@ static void choose_columns(struct layout *layout)
 
 /* -- lines --------------------------------------------------------------------------------------------- */
 
-/* As "%*s", which takes long for tables of many rows; negative is as 0. */
+/* Like "%*s", which is slow for tables of many rows; a negative count is 0. */
 static void put_blanks(const struct layout *layout, int count)
 {
     static const char blanks[] = "                                ";
@@ -268,7 +269,7 @@ static void put_line(const struct layout *layout, size_t count, int indent, cons
     putc('\n', layout->stream);
 }
 
-/* The groups above the headings; nothing where there is none. */
+/* The groups above the headings; nothing if there are none. */
 static void put_groups(const struct layout *layout, size_t count, int indent)
 {
     const struct grid_column *columns = layout->grid->columns;
@@ -313,7 +314,7 @@ static void put_notes(const struct layout *layout, size_t row)
         text_paragraph(wrap, "%s", note);
 }
 
-/* Blocks of columns below each other, each with the heads beside it. */
+/* Prints blocks of columns below each other, each with the heads at its left. */
 static void put_blocks(const struct layout *layout)
 {
     const size_t columns = layout->grid->column_count;
@@ -333,7 +334,7 @@ static void put_blocks(const struct layout *layout)
     }
 }
 
-/* Prints the columns that name a row on lines of their own, the other columns on lines below. */
+/* Prints the columns that name a row on separate lines, the other columns on lines below. */
 static void put_stack(const struct layout *layout, const struct shown *shown)
 {
     int width;

@@ -43,7 +43,7 @@ struct scan {
     const char *text, *at, *end;
     int depth;
     size_t values; /* upper limit: a value is the outermost, or follows an opening bracket or a comma */
-    bool odd; /* a string has more than printable ASCII characters that stand for themselves */
+    bool odd; /* a string has characters other than printable ASCII or escapes */
 };
 
 static const char truncated[] = "the text ends too early: truncated";
@@ -126,7 +126,7 @@ static const char *scan_string(struct scan *scan)
     return truncated;
 }
 
-/* Finds what cJSON would accept, but for duplicate keys and numbers too large. */
+/* Finds everything that cJSON would wrongly accept, except duplicate keys and numbers that are too large. */
 static const char *scan_text(struct scan *scan)
 {
     const char *wrong = NULL;
@@ -392,8 +392,8 @@ cJSON *json_add(cJSON *object, const char *key, cJSON *item)
 {
     if (object && item && cJSON_AddItemToObject(object, key, item))
         return item;
-    /* An object that lost a member must not be printed as if it were whole. The low byte is the kind: none is
-     * cJSON_Invalid, which cJSON refuses to print. */
+    /* An object that lost a member must not be printed as a whole one. The low byte is the kind: 0 is cJSON_Invalid,
+     * which cJSON refuses to print. */
     cJSON_Delete(item);
     if (object)
         object->type &= ~0xff;
@@ -422,7 +422,8 @@ bool json_whole(const cJSON *value)
 
 enum { NUMBER_BYTES = 32 }; /* "-2.2250738585072014e-308" */
 
-/* The number in as few of 15 to 17 digits as are read back as it is; null where it is none. Returns their length. */
+/* Writes the number with the fewest of 15 to 17 digits that are read back exactly; null if it is not finite. Returns
+ * the length. */
 static size_t write_number(double value, char out[NUMBER_BYTES])
 {
     int length = 0;
@@ -493,7 +494,8 @@ void json_add_text(cJSON *object, const char *key, const char *value)
 {
     cJSON *item = value ? cJSON_CreateString(value) : cJSON_CreateNull();
 
-    /* Names from drivers and command lines are any bytes; JSON is UTF-8. One byte for one: no length grows. */
+    /* Names from drivers and command lines are arbitrary bytes, but JSON is UTF-8. Each bad byte is replaced by one
+     * byte: no length grows. */
     if (item && item->valuestring)
         text_clean(item->valuestring);
     json_add(object, key, item);
@@ -541,7 +543,7 @@ bool json_integer(const cJSON *item, uint64_t *out)
 {
     if (cJSON_IsString(item))
         return parse_integer(item->valuestring, out);
-    /* A number above 2^53 may have been rounded on its way here. */
+    /* A number above 2^53 may already have been rounded. */
     if (!cJSON_IsNumber(item) || signbit(item->valuedouble) || item->valuedouble > (double)EXACT_INTEGER_MAX ||
         item->valuedouble != floor(item->valuedouble))
         return false;

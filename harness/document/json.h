@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Strict reading and exact writing of JSON over cJSON.
  *
- * cJSON by itself accepts trailing text, duplicate keys, control characters, bytes that are not UTF-8 and numbers
- * such as 01. It compares keys without case and loses digits. These functions do none of that. All JSON that cbank
- * reads or writes goes through here. */
+ * cJSON by itself accepts trailing text, duplicate keys, control characters, bytes that are not UTF-8 and numbers such
+ * as 01. It compares keys without case and loses digits. These functions avoid all of this. All JSON that cbank reads
+ * or writes goes through here. */
 #ifndef CBANK_JSON_H
 #define CBANK_JSON_H
 
@@ -16,40 +16,40 @@
 
 #include "status.h"
 
-/* The deepest nesting, the largest file and the most values that are read. A tree of any text within these limits takes
- * less than 384 MiB. */
+/* The deepest nesting, the largest file and the largest number of values that are read. The tree of a text within these
+ * limits takes less than 384 MiB. */
 #define JSON_DEPTH_MAX      64
 #define JSON_FILE_BYTES_MAX ((size_t)64 << 20)
 #define JSON_VALUES_MAX     2000000
 
-/* Reads and parses a whole file. STATUS_USAGE for a file that cannot be read or is larger than JSON_FILE_BYTES_MAX,
- * and for text that is not JSON (RFC 8259, UTF-8): the message has the line and column, or the key. JSON within the
- * other limits is accepted, but for numbers beyond the range of a double and keys that come twice in one object.
- * STATUS_ENVIRONMENT when out of memory. Control characters of keys and strings become '?' in the tree, so that no
- * command sends those of a file to a terminal. The caller deletes *out, which is NULL on an error. */
+/* Reads and parses a whole file. STATUS_USAGE, logged, for a file that cannot be read or is larger than
+ * JSON_FILE_BYTES_MAX, and for text that is not JSON (RFC 8259, UTF-8). The message has the line and column, or the
+ * key. Other JSON within the limits is accepted, except numbers beyond the range of a double and objects with duplicate
+ * keys. STATUS_ENVIRONMENT when out of memory. Control characters in keys and strings become '?' in the tree, so that
+ * no command sends them to a terminal. The caller deletes *out, which is NULL on an error. */
 enum status json_read_file(const char *path, cJSON **out);
 
-/* As json_read_file, for text in memory. Messages call it `name`. The text needs no NUL at its end. */
+/* Like json_read_file, for text in memory. Messages call it `name`. The text needs no NUL at its end. */
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out);
 
-/* Memory that values of cJSON lie in, one behind the other, which is faster than malloc for each. Zeroed is empty. */
+/* Memory in which values of cJSON lie one after the other: this is faster than malloc for each. Zeroed: empty. */
 struct json_arena {
     struct json_block *blocks; /* owned */
     char *at; /* the free part of the first block */
     size_t left;
 };
 
-/* Makes cJSON use arenas. To be called before there are threads; values that exist stay as they are. */
+/* Makes cJSON use arenas. Call this before there are threads; existing values stay as they are. */
 void json_arenas_allow(void);
 
-/* From now on, what cJSON allocates on this thread lies in the arena, and what it frees stays there. NULL: malloc and free
- * again. A tree in an arena is deleted, if at all, while its arena is in use. */
+/* From now on, the allocations of cJSON on this thread come from the arena, and memory that it frees stays there. NULL:
+ * back to malloc and free. A tree in an arena may be deleted only while its arena is in use. */
 void json_arena_use(struct json_arena *arena);
 
-/* Releases all values in the arena, which is not in use; accepts an empty one. */
+/* Releases all values in the arena, which must not be in use; accepts an empty one. */
 void json_arena_close(struct json_arena *arena);
 
-/* Where a value is in a file: the way to it from the outermost value, whose parent is NULL. */
+/* The place of a value in a file: the path from the outermost value, whose parent is NULL. */
 struct json_place {
     const struct json_place *parent;
     const char *key; /* of a member; NULL for an element of an array, which has an index */
@@ -65,29 +65,29 @@ void json_place_text(const struct json_place *place, char *out, size_t room);
  * here or when a member was added. It is a file_writer of files.h. */
 enum status json_put(FILE *stream, const void *value);
 
-/* As json_put, and deletes the value. */
+/* Like json_put; then deletes the value. */
 enum status json_put_owned(FILE *stream, cJSON *value);
 
-/* As json_put to a file, which is replaced as a whole (see file_write), or with "-" to stdout. */
+/* Like json_put, to a file, which is replaced as a whole (see file_write), or to stdout for "-". */
 enum status json_write(const char *path, const cJSON *value);
 
-/* Adds item, which the object or array then owns, and returns it. Out of memory (item may be NULL for that) the item
- * is released and NULL is returned. The object cannot be printed any more: json_put says so, and a file never lacks
- * a member silently. A NULL object is accepted. The same holds for the json_add_ functions below. */
+/* Adds item, which the object or array then owns, and returns it. If memory ran out (item may be NULL for that), the
+ * item is released and NULL is returned. The object can then no longer be printed: json_put reports it, and a file
+ * never silently lacks a member. A NULL object is accepted. The same holds for the json_add_ functions below. */
 cJSON *json_add(cJSON *object, const char *key, cJSON *item);
 cJSON *json_append(cJSON *array, cJSON *item);
 
-/* Whether no object or array in the value lost a member that way; false for NULL. For who does not print it as JSON,
- * which finds that out itself. */
+/* Whether no object or array in the value lost a member that way; false for NULL. json_put finds this itself, so only
+ * other uses need it. */
 bool json_whole(const cJSON *value);
 
 /* Adds a number with 17 significant digits; null when it is not finite. */
 void json_add_double(cJSON *object, const char *key, double value);
 
-/* An array of such numbers, for printing alone: it goes on one line. The caller's; NULL out of memory. */
+/* An array of such numbers on one line, only for printing. The caller owns it; NULL when out of memory. */
 cJSON *json_doubles(const double *values, size_t count);
 
-/* Takes a value and gives it for printing alone, on one line. The caller's; NULL out of memory. */
+/* Takes a value and returns it on one line, only for printing. The caller owns it; NULL when out of memory. */
 cJSON *json_line(cJSON *value);
 
 /* Adds an integer: a number up to 2^53, a decimal string above. */
@@ -96,15 +96,15 @@ void json_add_integer(cJSON *object, const char *key, uint64_t value);
 /* Adds a string, or null for NULL. Characters that are not printable, see text_clean, become '?'. */
 void json_add_text(cJSON *object, const char *key, const char *value);
 
-/* Getters by exact key. Each returns false, and leaves *out alone, when the key is absent or null or its
- * value is of another kind. json_get_text's string belongs to the object. json_get_integer takes both
- * forms that json_add_integer writes and refuses fractions, signs and numbers beyond 2^64 - 1. */
+/* Getters by exact key. Each returns false, and leaves *out unchanged, if the key is absent or null or its value has
+ * another kind. json_get_text's string belongs to the object. json_get_integer takes both forms that json_add_integer
+ * writes and refuses fractions, signs and numbers beyond 2^64 - 1. */
 bool json_get_double(const cJSON *object, const char *key, double *out);
 bool json_get_integer(const cJSON *object, const char *key, uint64_t *out);
 bool json_get_bool(const cJSON *object, const char *key, bool *out);
 bool json_get_text(const cJSON *object, const char *key, const char **out);
 
-/* As json_get_integer, of the value itself, which may be NULL. */
+/* Like json_get_integer, for the value itself, which may be NULL. */
 bool json_integer(const cJSON *item, uint64_t *out);
 
 /* Whether the member has that exact key. */

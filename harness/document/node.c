@@ -78,7 +78,7 @@ void node_out_of_memory(const struct node *node)
         node->reader->status = log_memory("%s", node->reader->file);
 }
 
-/* The member `key` where cJSON finds it to be of a kind. */
+/* The member `key`, if cJSON finds it and it has that kind. */
 static struct node member_node(const struct node *node, const char *key, cJSON_bool (*is_kind)(const cJSON *item),
                                const char *kind)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reading a JSON file strictly: where a value is, what is wrong with it. Reading stops to say anything after the first
- * error: it goes on to no effect, and what was read means nothing. */
+ * Strict reading of a JSON file: the place of each value, and the errors. After the first error nothing more is logged:
+ * reading goes on without effect, and the values read mean nothing. */
 #ifndef CBANK_NODE_H
 #define CBANK_NODE_H
 
@@ -13,7 +13,7 @@
 
 /* A file that is being read. */
 struct reader {
-    const char *file;      /* what messages call it */
+    const char *file;      /* its name in messages */
     enum status status;    /* not OK after the first error */
 };
 
@@ -21,45 +21,45 @@ struct reader {
 struct node {
     struct reader *reader;
     const cJSON *json; /* NULL after an error */
-    const cJSON *member; /* that was found last, near which the next one is; NULL: none */
-    const char *key; /* that was asked for last, and what was found of it */
+    const cJSON *member; /* the member found last, near which the next one is; NULL: none */
+    const char *key; /* the key that was asked for last, and its member */
     const cJSON *found;
     struct json_place place;
 };
 
-/* Finds the member `key` and notes it in the node, by this very text: members that are asked for in their order are found at
- * once. */
+/* Finds the member `key` and records it in the node, by this pointer: members that are asked for in file order are
+ * found at once. */
 void node_find(struct node *node, const char *key);
 
-/* The member `key`, at once where node_find noted it; NULL where there is none. */
+/* The member `key`, at once if node_find recorded it; NULL if there is none. */
 const cJSON *node_get(const struct node *node, const char *key);
 
-/* Whether something was wrong before. */
+/* Whether there was an error. */
 bool node_failed(const struct node *node);
 
-/* Says what is wrong with the node, or with its member `key`. */
+/* Logs an error of the node, or of its member `key`. */
 __attribute__((format(printf, 2, 3))) void node_wrong(const struct node *node, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void node_wrong_member(const struct node *node, const char *key,
                                                              const char *format, ...);
 
-/* Says that the member `key` is not what was expected, and what it is. */
+/* Logs that the member `key` is not the expected one, and its actual kind. */
 void node_refuse(const struct node *node, const char *key, const char *expected);
 
-/* Says that memory ran out: STATUS_ENVIRONMENT. */
+/* Logs that memory ran out: STATUS_ENVIRONMENT. */
 void node_out_of_memory(const struct node *node);
 
-/* The member `key`, an object or an array; its json is NULL, and that was said, when it is another thing. */
+/* The member `key`, an object or an array. If it is something else, this is logged and its json is NULL. */
 struct node node_object(const struct node *node, const char *key);
 struct node node_array(const struct node *node, const char *key);
 
-/* `item`, number `index` of an array or object of objects. */
+/* The node of `item`, number `index` of an array or of an object of objects. */
 struct node node_element(const struct node *node, const cJSON *item, size_t index);
 
 /* The integer of the member `key`, from low to high; low after an error. */
 uint64_t node_integer(const struct node *node, const char *key, uint64_t low, uint64_t high);
 
-/* The text of the member `key`, which lives as long as the file's tree; NULL after an error, and where it is null or
- * absent if that may be. */
+/* The text of the member `key`, which lives as long as the file's tree. NULL after an error, and if it is null or
+ * absent and not required. */
 const char *node_text(const struct node *node, const char *key, bool required);
 
 #endif

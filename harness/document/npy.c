@@ -42,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static enum status refuse(const char *name
                      name, text);
 }
 
-/* Reads (4, 1024) or (4096,). (4096) is no tuple. Returns how many bytes it has; 0 where it is malformed. */
+/* Reads (4, 1024) or (4096,). (4096) is not a tuple. Returns its length in bytes; 0 if it is malformed. */
 static int read_shape(const char *text, struct header *header)
 {
     const char *at = text + (*text == '(');
@@ -69,7 +69,7 @@ static int read_shape(const char *text, struct header *header)
     return header->has_shape ? (int)(at + 1 - text) : 0;
 }
 
-/* Reads the three keys, each once. sscanf sets `taken` where it comes to %n. */
+/* Reads the three keys, each once. sscanf sets `taken` when it reaches %n. */
 static bool read_header(const char *at, struct header *header)
 {
     char key[WORD_BYTES];

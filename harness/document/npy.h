@@ -9,30 +9,29 @@
 
 #include "status.h"
 
-/* An array in memory. Nothing of it is owned. */
+/* An array in memory, which the struct does not own. */
 struct npy {
     const void *values; /* little-endian, in C order; need not be aligned */
     uint32_t bytes;     /* of one value: 1, 2, 4 or 8 */
     bool is_signed;
     uint32_t dimensions; /* 1 or 2 */
-    uint64_t shape[2];   /* each 1 or more; the second is 1 where there is one dimension */
-    uint64_t count;      /* of values: their product */
+    uint64_t shape[2];   /* each 1 or more; the second is 1 in arrays of one dimension */
+    uint64_t count;      /* number of values: the product of the shape */
 };
 
-/* Reads what is in data[0 .. bytes - 1]: a header, and exactly as many values as its shape says. STATUS_USAGE,
- * logged with what was found and what is wanted, for anything else: no .npy, cut short, too long, empty, no
- * integers, big-endian, in Fortran order, or without one or two dimensions. `name` is what messages call it. */
+/* Reads a header and exactly the values of its shape from `bytes` bytes. Anything else is STATUS_USAGE, logged with the
+ * found and the expected property. This includes truncated, too long and empty files, big-endian and Fortran order, and
+ * more than two dimensions. Messages use `name`. */
 enum status npy_parse(const char *name, const void *data, size_t bytes, struct npy *out);
 
 /* A file in memory. */
 struct npy_file {
     struct npy array;
-    void *mapping; /* owned, with as many bytes */
+    void *mapping; /* owned; its length is `bytes` */
     size_t bytes;
 };
 
-/* Maps a file and reads it as npy_parse does. STATUS_USAGE, logged, where it cannot be read; *out is the caller's to
- * close only on success. */
+/* Maps a file and reads it like npy_parse. STATUS_USAGE, logged, on failure; the caller closes *out only on success. */
 enum status npy_open(const char *path, struct npy_file *out);
 
 /* Releases; accepts a zeroed struct. */

@@ -38,7 +38,7 @@ static bool is_timed(const struct cell_row *row)
     return (status == CELL_OK || status == CELL_PENDING) && isfinite(row->found->time.summary.value);
 }
 
-/* The time with the mark of the cell's footnote, or why there is none. */
+/* The time with the mark of the cell's footnote, or the reason for its absence. */
 static void value_time(const struct grid_column *column, const void *data, struct grid_value *out)
 {
     const struct cell_row *row = data;
@@ -227,7 +227,7 @@ static void fill_row(struct cell_row *row, const struct result *result, size_t i
             text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit], cell_flag_reasons[bit]);
 }
 
-/* Derives numbers from the time of a row and the shortest of its line. */
+/* Derives numbers from the time of a row and the shortest time of its line. */
 static void derive(struct cell_row *row, double best)
 {
     enum { ELEMENT_BYTES = 4 };
@@ -257,7 +257,7 @@ bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell
     return cell_order_before(a->cell, b->cell, end) == 0;
 }
 
-/* Derives numbers of rows that are all of one line. */
+/* Derives numbers of the rows of one line. */
 static void derive_line(struct cell_row *rows, size_t count)
 {
     double best = INFINITY;
@@ -273,7 +273,7 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
 {
     size_t kept = 0;
 
-    /* One more than needed: of nothing, calloc may give NULL. */
+    /* One more than needed: calloc may return NULL for none. */
     *out = (struct cell_rows){.rows = calloc(result->cell_count + 1, sizeof(*out->rows)), .count = result->cell_count};
     if (!out->rows)
         return log_memory("the table of %zu cells", out->count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Cells of results as rows of grids: what show and export say of a cell, each column written once. */
+ * Cells of results as rows of grids, for show and export. Each column is written once. */
 #ifndef CBANK_CELL_ROW_H
 #define CBANK_CELL_ROW_H
 
@@ -9,59 +9,59 @@
 
 enum { CELL_NOTE_BYTES = 512 };
 
-/* A grid's row. Numbers are NaN where there is nothing to say. */
+/* A grid's row. Numbers are NaN if they are not known. */
 struct cell_row {
-    const struct cell *cell; /* that of `found`; the first member, as cell_columns take it */
+    const struct cell *cell; /* the cell of `found`; the first member, as cell_columns requires */
     const struct cell_result *found;
-    const struct cell_counts *counts; /* those of `found`; NULL: not counted */
+    const struct cell_counts *counts; /* the counts of `found`; NULL: not counted */
     const struct result *result;
-    const char *file;                   /* that the result is from; NULL: not known */
-    double index;                       /* of the result among those that were given */
+    const char *file;                   /* the file of the result; NULL: not known */
+    double index;                       /* of the result among the files given */
     char identity[CELL_IDENTITY_BYTES];
-    char note[CELL_NOTE_BYTES]; /* its status and reason, what its flags mean; "" for nothing */
-    const char *mark;           /* of its footnote, with blanks as wide as others; "": the table has none */
+    char note[CELL_NOTE_BYTES]; /* its status and reason, and the meaning of its flags; "" for nothing */
+    const char *mark;           /* of its footnote, padded to the width of the others; "": the table has none */
     const char *instruction;    /* of the payload load; NULL: the kernel is not known */
     double half_width; /* of the interval, as a share of the time */
-    double ratio;      /* to the shortest time of the same pattern in the same table, of paths that load */
-    bool best;         /* it is that time */
-    double rate; /* GB/s: bytes that the kernel has to move, an element in, one out, and one a payload load of each
+    double ratio;      /* to the shortest time of the same pattern in the same table, among paths that load */
+    bool best;         /* it has that shortest time */
+    double rate; /* GB/s: bytes that the kernel must move: one element in, one out, and one for each payload load of a
                           thread */
-    struct operations_per_byte operations; /* of cells that multiply */
-    double sample; /* number of the sample that the row is of; NaN: of none */
+    struct operations_per_byte operations; /* for cells that multiply */
+    double sample; /* number of the row's sample; NaN: none */
     double sample_ns;
 };
 
-/* Where a column stands: a set of bits. Columns have one order everywhere. */
+/* Where a column appears: a set of bits. Columns have the same order everywhere. */
 enum cell_view {
     VIEW_MEASURED = 1 << 0, /* the matrix of a measured result */
     VIEW_MODELLED = 1 << 1, /* that of a modelled one */
     VIEW_OPERATIONS = 1 << 2, /* the table of operations per byte */
-    VIEW_CELLS = 1 << 3, /* show --csv: one row a cell */
-    VIEW_SAMPLES = 1 << 4, /* export --format csv: one row a sample */
+    VIEW_CELLS = 1 << 3, /* show --csv: one row for each cell */
+    VIEW_SAMPLES = 1 << 4, /* export --format csv: one row for each sample */
     VIEW_TIME = 1 << 5, /* show --cell: what was measured, */
     VIEW_CODE = 1 << 6, /* its code, */
-    VIEW_COUNTS = 1 << 7, /* what its loads ask for, */
+    VIEW_COUNTS = 1 << 7, /* the requests of its loads, */
     VIEW_COUNTERS = 1 << 9, /* counters --csv: before the counters */
-    VIEW_ORIGIN = 1 << 8, /* where it is from */
+    VIEW_ORIGIN = 1 << 8, /* its origin */
 };
 
-/* A column, and what stands below the tables for it. */
+/* A column, and its legend below the tables. */
 struct cell_column {
     struct grid_column column;
     unsigned views;
     bool cell; /* it stands for all of cell_columns */
-    const char *legend; /* NULL: what it says is plain */
+    const char *legend; /* NULL: it needs no explanation */
 };
 
-/* The first column after `column` that is in one of the views; NULL: the first of all, and after the last. */
+/* The first column after `column` that is in one of the views; NULL at the end. For NULL, the very first. */
 const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views);
 
 enum { CELL_ROW_COLUMNS_MAX = 96 };
 
-/* Copies the columns of a view. Returns how many. */
+/* Copies the columns of a view. Returns their number. */
 size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_MAX]);
 
-/* A grid of rows with the columns of views, for which there is room in columns[]. */
+/* A grid of rows with the columns of views; columns[] has room for them. */
 struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned views,
                           struct grid_column columns[CELL_ROW_COLUMNS_MAX]);
 
@@ -72,16 +72,16 @@ struct cell_rows {
     size_t count;
 };
 
-/* Those that `name`, an identity or a glob, names; NULL: all. `file`, where the result is from, may be NULL.
- * STATUS_USAGE, logged, when there is none of that name; STATUS_ENVIRONMENT when out of memory. The caller frees
- * out->rows, after an error too. */
+/* Opens the rows that `name`, an identity or a glob, selects; NULL: all. `file` is the origin of the result and may be
+ * NULL. STATUS_USAGE, logged, if no cell has that name; STATUS_ENVIRONMENT when out of memory. The caller frees
+ * out->rows, even after an error. */
 enum status cell_rows_open(const struct result *result, const char *file, const char *name, struct cell_rows *out);
 
-/* Whether two rows are the same on the axes before `end`: AXIS_PATTERN for those of one table, AXIS_PATH for those of
- * one line of it. */
+/* Whether two rows are equal on the axes before `end`: AXIS_PATTERN for rows of one table, AXIS_PATH for rows of one of
+ * its lines. */
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end);
 
-/* Whether it has a time of a sum of products: the one operation of other workloads says nothing. */
+/* Whether it has a time of a sum of products: the single operation of other workloads is of no interest. */
 bool cell_row_multiplies(const struct cell_row *row);
 
 #endif

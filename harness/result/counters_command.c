@@ -11,8 +11,8 @@
 
 /* Which cells; an axis that was not given takes all. */
 struct counters_options {
-    struct selection rows[AXIS_COUNT];   /* of axes that are rows of tables */
-    struct integers numbers[AXIS_COUNT]; /* of the others */
+    struct selection rows[AXIS_COUNT];   /* for axes that are rows of tables */
+    struct integers numbers[AXIS_COUNT]; /* for the others */
     const char *cell;                    /* NULL: all */
     struct format_options format;
 };
@@ -70,10 +70,10 @@ enum { NAME_BYTES = 256 };
 /* A column: a counter or a number of show --csv, or a quotient of two. */
 struct quantity {
     const char *text;
-    char names[2][NAME_BYTES]; /* the second "" where there is no quotient */
+    char names[2][NAME_BYTES]; /* the second is "" if there is no quotient */
 };
 
-/* The value of a quantity; *mark: '=' or '!' where it is an exact counter that is as expected or not. */
+/* The value of a quantity. *mark is '=' or '!' for an exact counter that is as expected or differs. */
 static double measured(const struct cell_row *row, const char *name, char *mark)
 {
     const struct counter_value *counter = counter_find(row->found->counters, row->found->counter_count, name);
@@ -120,11 +120,11 @@ struct listing {
     const char **names; /* owned: counters of the result, then numbers of show --csv */
     size_t name_count;
     struct quantity *quantities; /* owned */
-    struct grid_column *columns; /* owned: those that say which cell, then a quantity each */
+    struct grid_column *columns; /* owned: those that identify the cell, then one for each quantity */
     size_t column_count, cell_columns;
 };
 
-/* Makes the columns that were asked for, without any those of all counters. */
+/* Makes the requested columns; without a request, those of all counters. */
 static enum status make_columns(struct listing *listing, const struct result *result, char *const *asked, size_t count)
 {
     size_t room = CELL_ROW_COLUMNS_MAX, counters;
@@ -163,7 +163,7 @@ static enum status make_columns(struct listing *listing, const struct result *re
     return STATUS_OK;
 }
 
-/* Prints text. Facts that all cells have in common are said once, and are no columns. */
+/* Prints text. Facts that all cells have in common are printed once, not as columns. */
 static enum status print_text(struct grid *grid, struct listing *listing, bool modelled, bool markdown)
 {
     struct page page = {.stream = stdout, .markdown = markdown, .look = {.width = text_width(stdout)}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Results for other programs. Formats of other tools are those of `cbank convert`. */
+ * Results for other programs. `cbank convert` has the formats of other tools. */
 #ifndef CBANK_EXPORT_H
 #define CBANK_EXPORT_H
 
@@ -10,7 +10,7 @@
 struct export_format {
     const char *name;
     const char *summary;
-    /* Writes a result that was read from `file`, the one of that index among those of the command line. raw: see text_csv.
+    /* Writes a result that was read from `file`, number `index` on the command line. raw: see text_csv.
      * STATUS_ENVIRONMENT when out of memory. */
     enum status (*write)(FILE *stream, const struct result *result, const char *file, size_t index, bool raw);
 };

@@ -8,7 +8,8 @@
 #include "files.h"
 #include "log.h"
 
-/* RFC 4180: one header line, then a row a sample. A cell without samples has one row; that of a prediction has its time. */
+/* RFC 4180: one header line, then a row for each sample. A cell without samples has one row; for a prediction, it has
+ * its time. */
 static enum status write_csv(FILE *stream, const struct result *result, const char *file, size_t index, bool raw)
 {
     struct grid_column columns[CELL_ROW_COLUMNS_MAX];
@@ -41,7 +42,8 @@ static enum status write_csv(FILE *stream, const struct result *result, const ch
     return STATUS_OK;
 }
 
-/* An object a cell and line: the columns of show --csv, where the result is from, all samples, and the counters. */
+/* One object on a line for each cell: the columns of show --csv, the origin of the result, all samples, and the
+ * counters. */
 static enum status write_jsonl(FILE *stream, const struct result *result, const char *file, size_t index, bool raw)
 {
     struct grid_column columns[CELL_ROW_COLUMNS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How much a cell computes for what it moves. */
+ * Arithmetic intensity: operations of a cell for each byte that it moves. */
 #ifndef CBANK_OPERATIONS_H
 #define CBANK_OPERATIONS_H
 

@@ -63,7 +63,7 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
 {
     *result = (struct result){.device = device_unknown};
     result_sign(result);
-    /* At least one, for calloc(0) may give NULL. */
+    /* At least one: calloc(0) may return NULL. */
     result->cells = calloc(count ? count : 1, sizeof(*result->cells));
     if (!result->cells)
         return log_memory("%zu cells", count);

@@ -21,10 +21,10 @@ enum cell_status {
     CELL_PENDING, /* something is still missing: an interrupted run */
     CELL_OK,
     CELL_SKIPPED, /* this chip or build cannot; reason says why */
-    CELL_FAILED,  /* wrong output, out of memory, launch failure; reason says which */
+    CELL_FAILED,  /* wrong output, out of memory, launch failure; see reason */
 };
 
-/* Who executed a plan, as a result names it; engine.h has what they do. */
+/* The name of an engine in results; engine.h has its hooks. */
 struct engine_kind {
     const char *name;
     bool modelled; /* its times are predictions */
@@ -41,33 +41,36 @@ enum cell_flag {
     FLAG_THROTTLED = 1 << 0,       /* the driver reported a throttle reason during the run */
     FLAG_UNSTABLE = 1 << 1,        /* stopped before the interval was narrow enough */
     FLAG_CLOCK_VARIED = 1 << 2,    /* the SM clock differed by more than 1 % between samples */
-    FLAG_COUNTER_DIFFERS = 1 << 3, /* an exact counter is not what was expected */
-    FLAG_RESUMED = 1 << 4,         /* samples are of more than one process */
+    FLAG_COUNTER_DIFFERS = 1 << 3, /* an exact counter differs from its expected value */
+    FLAG_RESUMED = 1 << 4,         /* samples come from more than one process */
     FLAG_ERRORS_GREW = 1 << 5,     /* errors of the device grew during the run, see health.h */
-    FLAG_MULTIMODAL = 1 << 6,      /* the samples fall into several modes */
-    FLAG_SHARED = 1 << 7,          /* something else had the device while the cell was timed */
+    FLAG_MULTIMODAL = 1 << 6,      /* the samples have several modes */
+    FLAG_SHARED = 1 << 7,          /* another process used the device while the cell was timed */
 };
 
 enum {
     CELL_FLAG_COUNT = 8,
-    FLAGS_DOUBTFUL = FLAG_UNSTABLE | FLAG_MULTIMODAL | FLAG_SHARED, /* of a time that nothing is concluded from */
+    FLAGS_DOUBTFUL = FLAG_UNSTABLE | FLAG_MULTIMODAL | FLAG_SHARED, /* with these flags, a time supports no
+                                                                     * conclusion */
 };
 
 extern const char *const cell_status_names[]; /* by enum cell_status */
 extern const char *const stop_reason_names[]; /* by enum stop_reason; NULL for STOP_NONE */
 extern const char *const cell_flag_names[CELL_FLAG_COUNT];   /* by bit number */
-extern const char *const cell_flag_reasons[CELL_FLAG_COUNT]; /* what the flag says of a cell, for people */
+extern const char *const cell_flag_reasons[CELL_FLAG_COUNT]; /* the meaning of the flag, for people */
 
-/* Time of one launch: what one more launch adds to a chain of them. */
+/* Time of one launch: the time that one more launch adds to a chain. */
 struct cell_time {
     struct summary summary;       /* ns */
-    struct series series;         /* of no placements: not known */
-    uint32_t sites;               /* where the table is in each placement, for launches in turn; 0: not known, one */
-    uint32_t code_copies;         /* of code and constant bank, which placements have in turn; 0: not known, one */
+    struct series series;         /* without placements: not known */
+    uint32_t sites;               /* locations of the table in each placement, which launches take in turn; 0: not
+                                   * known, one */
+    uint32_t code_copies;         /* copies of code and constant bank, which placements take in turn; 0: not known,
+                                   * one */
     uint32_t launches_per_sample;
-    enum stop_reason stop_reason; /* STOP_NONE: not timed, or not to the end: then there may be samples */
+    enum stop_reason stop_reason; /* STOP_NONE: not timed, or interrupted: there may be samples */
     double *samples_ns;           /* summary.count values in the order taken; owned */
-    double *clocks_mhz;           /* SM clock of each, 0: not known; owned; NULL once the cell is timed */
+    double *clocks_mhz;           /* SM clock of each sample, 0: not known; owned; NULL once the cell is timed */
     double cycles;                /* the time in SM cycles; NaN when the clock is not known */
     double sm_clock_mhz;          /* median over the samples; NaN when not known */
 };
@@ -78,13 +81,13 @@ struct cell_kernel {
     char symbol[256];
     char image[64];      /* member of the program's image archive */
     char sha256[SASS_HASH_HEX_BYTES];
-    uint32_t registers;  /* a thread; 0 when not known (model engine) */
-    const char *code;    /* in short, see sass_code.h: `made`, or in the tree of a file; NULL not known */
+    uint32_t registers;  /* in each thread; 0 if not known (model engine) */
+    const char *code;    /* short form, see sass_code.h: `made`, or in the tree of a file; NULL: not known */
     char *made;          /* owned */
 };
 
-/* Sets all that code says of itself; `image` is the member of the archive that it is from. The former kernel is
- * released. STATUS_ENVIRONMENT out of memory. */
+/* Sets the members that the code determines; `image` is its member of the archive. The former kernel is released.
+ * STATUS_ENVIRONMENT when out of memory. */
 enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass, const char *image,
                             size_t image_bytes);
 
@@ -92,33 +95,33 @@ enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass
 struct cell_indices {
     bool given; /* they are known: the cell reads indices, and was prepared */
     const char *source; /* its name; not owned */
-    const char *file; /* of the source `file`: its path; not owned; NULL else */
+    const char *file; /* for the source `file`: its path; not owned; else NULL */
     char sha256[SHA256_HEX_BYTES]; /* of the indices as 32-bit integers, or of the file */
 };
 
 /* Exact counts of a cell's loads, which follow from its pattern: see access.h. */
 struct cell_counts {
     bool given; /* the loads were counted */
-    double requests_per_load; /* access_requests_per_load; NaN where nothing is loaded */
+    double requests_per_load; /* access_requests_per_load; NaN if nothing is loaded */
     uint64_t footprint_bytes; /* distinct bytes of the table that the grid reads */
 };
 
 struct cell_result {
     struct cell cell;
     enum cell_status status;
-    char reason[256]; /* "" unless skipped or failed, or of a card that knows no times */
+    char reason[256]; /* "" unless the cell is skipped or failed, or the card gives no times */
     bool verified;
     struct cell_indices indices;
     struct cell_time time;
     uint32_t flags;
     struct counter_value *counters; /* counter_count values; owned */
     size_t counter_count;
-    uint64_t operations; /* arithmetic, of one launch: access_counts.operations; 0: not known */
+    uint64_t operations; /* arithmetic operations of one launch: access_counts.operations; 0: not known */
     struct cell_kernel kernel;
     struct cell_counts counts;
 };
 
-/* Sets what is kept of a cell's exact counts: its counts, and its operations. */
+/* Stores the kept part of a cell's exact counts: its counts, and its operations. */
 void result_set_counts(struct cell_result *cell, const struct access_counts *access);
 
 /* A timed stretch of the run. */
@@ -127,14 +130,14 @@ struct phase_time {
     double seconds;
 };
 
-/* How a run ended before its time: the device did not work any more. */
+/* The early end of a run: the device no longer worked. */
 struct run_end {
     bool given;
     char reason[300];
-    char cell[CELL_IDENTITY_BYTES]; /* that caused it; "" when that is not known */
+    char cell[CELL_IDENTITY_BYTES]; /* the cell that caused it; "" if not known */
 };
 
-/* Where a run took place; "" for what was not recorded. */
+/* The place of a run; "" for facts that were not recorded. */
 struct host {
     char name[96];
     char slot[96]; /* of the board in the host */
@@ -144,25 +147,25 @@ struct host {
 enum { RESULT_PHASES_MAX = 12, RESULT_ARGV_BYTES = 1024, RESULT_ARCHITECTURES_BYTES = 256 };
 
 struct result {
-    struct tool tool; /* what measured */
+    struct tool tool; /* the program that measured */
     char architectures[RESULT_ARCHITECTURES_BYTES]; /* of the kernels in it, with blanks between: "sm_90 compute_90" */
     struct host host;
     const char *engine; /* name of the engine */
     bool modelled_time; /* times are predictions */
     char started_utc[32], finished_utc[32]; /* ISO 8601; finished "" while incomplete */
     bool complete;
-    struct run_end end; /* of a run that is not complete */
+    struct run_end end; /* for a run that is not complete */
     uint64_t seed;
     double max_noise; /* relative half width at which a cell stops */
-    double sample_us; /* length of a hot sample, as asked for */
+    double sample_us; /* length of a hot sample, as requested */
     uint32_t samples_max;
     double seconds_max;
     char argv[RESULT_ARGV_BYTES];
     char counters_asked[RESULT_ARGV_BYTES]; /* the text of --counters */
-    char counters_reason[256]; /* why no counter could be read; "" else */
+    char counters_reason[256]; /* why no counter could be read; else "" */
     struct device_info device;
-    struct health health; /* of the device; not known of predictions */
-    struct temperature temperature; /* likewise */
+    struct health health; /* of the device; not known for predictions */
+    struct temperature temperature; /* of the device; not known for predictions */
     struct phase_time phases[RESULT_PHASES_MAX];
     size_t phase_count;
     struct cell_result *cells; /* owned */
@@ -170,11 +173,11 @@ struct result {
     struct cJSON *storage; /* what strings of a result that was read live in; owned; NULL: none */
 };
 
-/* A result of this program with one pending cell for each of cells[0 .. count - 1]. STATUS_ENVIRONMENT out of
+/* Opens a result of this program with one pending cell for each of `count` cells. STATUS_ENVIRONMENT when out of
  * memory. */
 enum status result_open(struct result *result, const struct cell *cells, size_t count);
 
-/* Says that this program measures, whatever program began the result. */
+/* Records that this program measures, whichever program started the result. */
 void result_sign(struct result *result);
 
 /* Cell i of a result, for functions that walk a list of cells; `result` is a const struct result *. */
@@ -186,12 +189,11 @@ void result_close(struct result *result);
 /* Writes a file atomically to path; "-" is stdout. */
 enum status result_write(const struct result *result, const char *path);
 
-/* Reads a result. STATUS_USAGE with file and place otherwise. Cells whose
- * workload, path, pattern, regime or parameters this build does not know are an error too. *out is the caller's, to
- * result_close. */
+/* Reads a result. STATUS_USAGE, logged with file and place, on failure. Cells whose workload, path, pattern, regime or
+ * parameters this build does not know are also an error. The caller closes *out with result_close. */
 enum status result_read(const char *path, struct result *out);
 
-/* As result_read, for text in memory; `name` is what messages call it. */
+/* Like result_read, for text in memory; messages call it `name`. */
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out);
 
 #endif

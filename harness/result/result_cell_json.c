@@ -11,10 +11,10 @@
 #include "result.h"
 #include "verdict.h"
 
-/* Most cells that are read. A file with this many has more than JSON_VALUES_MAX values if they are complete. */
+/* Most cells that are read. A complete file with this many has more than JSON_VALUES_MAX values. */
 enum { CELLS_MAX = 65536 };
 
-/* Keys that every cell has and that may be null, and why: the first is null in this version. */
+/* Keys that every cell has and that may be null, with the reason: the first is null in this version. */
 static const struct {
     const char *key, *reason;
 } null_keys[] = {
@@ -111,7 +111,7 @@ static void write_samples(cJSON *object, const struct field *field, const void *
     json_add(object, field->key, json_doubles(time->samples_ns, time->samples_ns ? time->summary.count : 0));
 }
 
-static const double longest_ns = 1e15; /* of a launch, 11 days: sums of such times are finite */
+static const double longest_ns = 1e15; /* of a launch, 11 days: sums of times within this limit are finite */
 
 static void read_samples(const struct node *node, const struct field *field, void *base)
 {
@@ -128,7 +128,7 @@ static void read_samples(const struct node *node, const struct field *field, voi
                               numbers.values[i], longest_ns);
 }
 
-/* Only while a cell is sampled: so that another process can go on with it. */
+/* Only while a cell is sampled, so that another process can continue it. */
 static void write_clocks(cJSON *object, const struct field *field, const void *base)
 {
     const struct cell_time *time = base;
@@ -233,7 +233,7 @@ static void write_derived(cJSON *object, const struct field *field, const void *
     const struct operations_per_byte per_byte = cell_operations_per_byte(cell);
 
     (void)field;
-    /* Whether something else was seen to have the device: asked of every cell whose samples were described. */
+    /* Whether another process was seen on the device: written for every cell whose samples were described. */
     json_add(object, "neighbour",
              cell->time.series.placements > 0 ? cJSON_CreateBool((cell->flags & FLAG_SHARED) != 0)
                                               : cJSON_CreateNull());

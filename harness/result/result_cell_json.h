@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The cells of a result in its document: what result_json.c needs of them. */
+ * The cells of a result in its document, for result_json.c. */
 #ifndef CBANK_RESULT_CELL_JSON_H
 #define CBANK_RESULT_CELL_JSON_H
 
@@ -10,9 +10,9 @@
 
 extern const struct objects result_cells;            /* of a struct result */
 extern const struct field_kind kind_exact_counters; /* of all cells */
-extern const struct field_kind kind_code;           /* of their kernels; read behind the cells */
+extern const struct field_kind kind_code;           /* of their kernels; read after the cells */
 
-/* Adds why each key is null that every cell leaves so. */
+/* Adds the reason for each key that is null in every cell. */
 void result_add_null_reasons(cJSON *reasons);
 
 #endif

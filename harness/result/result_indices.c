@@ -7,8 +7,8 @@
 
 #include "log.h"
 
-/* A table of no given size is as large as the path has room for. A path that holds less than others may be too small
- * for a file. */
+/* Without a given size, a table fills the room of the path. A path with less room than others may be too small for a
+ * file. */
 static bool too_small(struct cell_result *cell, const struct index_array *array)
 {
     const uint32_t length = cell_length(&cell->cell), *values = cell->cell.parameters;

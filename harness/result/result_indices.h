@@ -6,9 +6,9 @@
 #include "index_list.h"
 #include "result.h"
 
-/* Gives all cells that are not skipped the indices that their lookups read, in a list that has to outlive the result. `file`:
- * the path where a cell has none. STATUS_ENVIRONMENT, logged, where they are not those that an earlier process read;
- * else as index_list.h says. */
+/* Gives all cells that are not skipped the indices that their lookups read, in a list that must outlive the result.
+ * `file` is the path for cells that have none. STATUS_ENVIRONMENT, logged, if an earlier process read different ones;
+ * otherwise the errors of index_list.h. */
 enum status result_give_indices(struct result *result, struct index_list *list, const char *file);
 
 #endif

@@ -160,7 +160,7 @@ enum status result_write(const struct result *result, const char *path)
     return document_write(&result_document, result, path);
 }
 
-/* Strings of the result lie in the tree, which is the result's, or deleted on an error. */
+/* Strings of the result lie in the tree. The result owns it; after an error it is deleted. */
 static enum status take(const char *name, enum status parsed, cJSON *tree, struct result *out)
 {
     enum status status;

@@ -22,7 +22,7 @@ static void say_range(struct page *page, const char *what, double low, double hi
         page_say(page, ",%s %.0f %s", what, low, unit);
 }
 
-/* The SM clock of the cells, or what the device can do where no cell has one. */
+/* The SM clock of the cells, or the highest clock of the device if no cell has one. */
 static void say_clock(struct page *page, const struct result *result)
 {
     double low = INFINITY, high = -INFINITY;
@@ -60,7 +60,7 @@ static void print_environment(struct page *page, const struct result *result)
 
 /* -- below the tables ---------------------------------------------------------------------------------- */
 
-/* Says the meaning of the columns that were printed, and which were left out. */
+/* Prints the meaning of the columns shown, and the names of those left out. */
 static void print_legend(struct page *page, unsigned views, unsigned rank)
 {
     const char *before = "";
@@ -150,7 +150,7 @@ static void print_counters(struct page *page, const struct result *result)
     print_differences(page, result, counts.differing);
 }
 
-/* Errors of the device, where some grew. */
+/* Errors of the device, if some grew. */
 static void print_health(struct page *page, const struct result *result)
 {
     char text[512];
@@ -198,7 +198,7 @@ static enum status show(struct page *page, const struct result *result)
             status = show_matrix(page, &rows.rows[first], end - first);
         }
     }
-    /* Nothing stands below a table that is not there. */
+    /* Nothing stands below a missing table. */
     if (status == STATUS_OK) {
         page_gap(page);
         print_legend(page, result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED, rank);

@@ -9,12 +9,12 @@
 /* Prints the tables as Markdown, with all columns. */
 enum status show_markdown(FILE *stream, const struct result *result);
 
-/* CSV of one row a cell. `file` is where the result is from. name: of those cells alone that this identity or glob
- * names; NULL: of all. like: a grid with raw and continued set. STATUS_USAGE when no cell is named so. */
+/* CSV with one row for each cell. `file` is the origin of the result. name: an identity or a glob that selects cells;
+ * NULL: all. like: a grid with raw and continued set. STATUS_USAGE if no cell has that name. */
 enum status show_csv(FILE *stream, const struct result *result, const char *file, const char *name,
                      const struct grid *like);
 
-/* All that is known of the cells that `name` names. STATUS_USAGE when there is none. */
+/* Prints everything known about the cells that `name` selects. STATUS_USAGE if there are none. */
 enum status show_cells(FILE *stream, const struct result *result, const char *file, const char *name);
 
 #endif

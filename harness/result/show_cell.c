@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Single cells: as rows of CSV, and all that is known of one. */
+ * Single cells: as rows of CSV, and with all known facts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ enum status show_csv(FILE *stream, const struct result *result, const char *file
 
 enum { BINS = 8, BAR = 40 };
 
-/* Samples from a time on, up to the next bin's. */
+/* Samples from a time on, up to the next bin. */
 struct bin {
     double low_ns;
     double count;
@@ -59,7 +59,7 @@ static const struct grid_column bin_columns[] = {
 };
 /* clang-format on */
 
-/* How the samples lie between the least and the greatest; nothing where there is no width between them. */
+/* A histogram of the samples from the least to the greatest; nothing if these are equal. */
 static enum status print_samples(FILE *stream, const struct cell_time *time, const struct grid_look *look)
 {
     struct bin bins[BINS];
@@ -148,7 +148,7 @@ static void print_section(FILE *stream, const struct cell_row *row, const struct
     grid_print_records(stream, &grid, look);
 }
 
-/* The name of a cell; one that is wider than the terminal goes on, behind a slash, on the next line. */
+/* The name of a cell. A name wider than the terminal continues on the next line, after a slash. */
 static void print_name(FILE *stream, const struct cell_row *row, size_t width)
 {
     char name[CELL_IDENTITY_BYTES + 16];

@@ -24,7 +24,7 @@ static const struct option_group groups[] = {
     OPTION_GROUP(look_option_rows, offsetof(struct show_options, look)),
 };
 
-/* Options that say nothing together. */
+/* Refuses options that have no meaning together. */
 static enum status check(const struct show_options *options, const struct invocation *invocation)
 {
     if (options->format.json && invocation->argument_count > 1)

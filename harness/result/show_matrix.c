@@ -9,25 +9,26 @@
 
 enum { NAME_BYTES = 96, INDENT = 2 };
 
-/* A row or a column of a table: the cells of a path, or a line, those of a pattern with its parameters. */
+/* A row or a column of a table: the cells of a path, or a line, which has the cells of a pattern with its
+ * parameters. */
 struct axis {
     const struct path *path;     /* NULL: a line */
-    const struct cell_row *line; /* its cells, one a path; NULL: a path */
-    size_t count;                /* of them */
+    const struct cell_row *line; /* its cells, one for each path; NULL: it is a path */
+    size_t count;                /* number of cells */
     char name[NAME_BYTES];
-    char reason[CELL_NOTE_BYTES]; /* why every cell of it is skipped; it is then absent */
+    char reason[CELL_NOTE_BYTES]; /* why all of its cells are skipped; it is then left out */
 };
 
 struct note {
-    const char *text; /* of a row */
-    char mark[4];     /* " a", " b" ... " z", "aa" ... */
+    const char *text; /* text of a row */
+    char mark[4];     /* " a", " b" to " z", then "aa" and so on */
 };
 
-/* Everything has room for one a cell and one a path. */
+/* All arrays have room for one entry for each cell and each path. */
 struct table {
     struct cell_row *rows;
     size_t count;
-    uint32_t common; /* parameters that are the same in all cells: a set of PARAMETER_BIT */
+    uint32_t common; /* parameters that are equal in all cells: a set of PARAMETER_BIT */
     struct axis *paths, *lines, *absent;
     size_t path_count, line_count, absent_count;
     struct note *notes; /* each text once */
@@ -36,9 +37,9 @@ struct table {
 
 /* -- rows and columns ---------------------------------------------------------------------------------- */
 
-/* "per_warp", "per_warp modules=2", "distinct=4 stride_bytes=64": without the parameters that are the same in the
- * whole table, and without a pattern's name that its parameter says again. Those that differ are said with the
- * values that are left out elsewhere. */
+/* Writes the name of a line: "per_warp", "per_warp modules=2", "distinct=4 stride_bytes=64". It leaves out parameters
+ * that are the same in the whole table, and a pattern's name that its parameter repeats. Parameters that differ are
+ * written even with default values. */
 static void name_line(const struct table *table, const struct cell *cell, char name[NAME_BYTES])
 {
     const uint32_t takes = cell_takes(cell->workload, cell->pattern);
@@ -55,7 +56,7 @@ static void name_line(const struct table *table, const struct cell *cell, char n
     }
 }
 
-/* The cell in which a line and a path meet; NULL where there is none. */
+/* The cell of a line and a path; NULL if there is none. */
 static const struct cell_row *find_cell(const struct axis *a, const struct axis *b)
 {
     const struct axis *line = a->path ? b : a, *path = a->path ? a : b;
@@ -66,7 +67,8 @@ static const struct cell_row *find_cell(const struct axis *a, const struct axis 
     return NULL;
 }
 
-/* Takes the axis if any of its cells is not skipped, and else says why it is not there. Without cells it is neither. */
+/* Takes the axis if any of its cells is not skipped; otherwise records the reason for its absence. An axis without
+ * cells is ignored. */
 static void add_axis(struct table *table, struct axis *axis)
 {
     const size_t count = axis->path ? table->line_count : axis->count;
@@ -111,7 +113,7 @@ static void find_axes(struct table *table)
     }
 }
 
-/* Marks the cells that are printed, in the order of reading. Cells without a mark have blanks there. */
+/* Gives marks to the cells that are printed, in reading order. Cells without a note have blanks there. */
 static void find_notes(struct table *table)
 {
     for (size_t i = 0; i < table->line_count * table->path_count; i++) {
@@ -196,8 +198,8 @@ static enum status print_grid(struct page *page, const struct table *table, unsi
 
 /* -- around them --------------------------------------------------------------------------------------- */
 
-/* Names the absences from the first on that have its reason: a pattern without its parameters, unless it is there with
- * others. */
+/* Lists the absent axes with the same reason, from the first on. A pattern is listed without its parameters, unless it
+ * is present with others. */
 static void print_absence(struct page *page, const struct table *table, size_t first)
 {
     const char *reason = table->absent[first].reason, *before = "";

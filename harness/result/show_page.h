@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What show prints on: text for a terminal, or Markdown. */
+ * The output of show: text for a terminal, or Markdown. */
 #ifndef CBANK_SHOW_PAGE_H
 #define CBANK_SHOW_PAGE_H
 
@@ -9,11 +9,11 @@ struct page {
     FILE *stream;
     bool markdown;
     struct grid_look look; /* of text */
-    struct text_wrap wrap; /* of the paragraph that was begun */
+    struct text_wrap wrap; /* of the open paragraph */
 };
 
-/* A paragraph: begun, said piece by piece, ended. In Markdown one that is indented is an item of a list. Characters
- * that a terminal or Markdown takes for something else are replaced. */
+/* A paragraph: begun, written piece by piece, ended. In Markdown, an indented one is an item of a list. Characters with
+ * a special meaning for a terminal or Markdown are replaced. */
 void page_begin(struct page *page, int indent);
 void page_say(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void page_end(struct page *page);
@@ -24,7 +24,7 @@ void page_line(struct page *page, int indent, const char *format, ...) __attribu
 /* The heading of a table. */
 void page_title(struct page *page, const char *title);
 
-/* An empty line, which Markdown has after everything. */
+/* An empty line; in Markdown, one follows everything. */
 void page_gap(struct page *page);
 
 /* A grid. STATUS_ENVIRONMENT when out of memory. */
