@@ -182,6 +182,7 @@ __attribute__((format(printf, 3, 4))) static void say(const struct report *to, c
 static void say_context(const struct report *to, const struct comparison *comparison)
 {
     size_t assumed = 0, same = 0, moved = 0, code_changes = 0;
+    double clock = 1; /* the clock ratio that is furthest from 1 */
     char line[LINE_BYTES];
 
     for (size_t i = 0; i < SIDES; i++) {
@@ -225,6 +226,8 @@ static void say_context(const struct report *to, const struct comparison *compar
 
         same += cell->judged.same_data;
         moved += cell->judged.clock_ratio != 1;
+        if (fabs(log(cell->judged.clock_ratio)) > fabs(log(clock)))
+            clock = cell->judged.clock_ratio;
         assumed += cell->judged.has_deviation && cell->judged.deviation.origin == DEVIATION_DEFAULT;
         if (cell->sass_differs && code_changes++ == 0 &&
             code_change(cell->sides[BASE]->code, cell->sides[NEW]->code, line, sizeof(line))) {
@@ -242,9 +245,9 @@ static void say_context(const struct report *to, const struct comparison *compar
         say(to, "note", "the sides are of two GPUs: intervals hold what GPUs of a model differ by");
     if (moved > 0)
         say(to, "note",
-            "the SM clock differs in %zu cell%s: a change must show in times and in cycles; --allow-diff clocks takes "
-            "times as they are",
-            moved, plural(moved));
+            "the SM clock of NEW is up to %.2f%% %s in %zu cell%s: a change must show in times and in cycles; "
+            "--allow-diff clocks takes times as they are",
+            100 * fabs(1 / clock - 1), clock > 1 ? "lower" : "higher", moved, plural(moved));
     if (assumed > 0)
         say(to, "note",
             "intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
