@@ -157,16 +157,6 @@ void calibration_close(struct calibration *calibration)
 
 /* -- the document -------------------------------------------------------------------------------------- */
 
-static void write_processes(cJSON *object, const struct field *field, const void *base)
-{
-    json_add_integer(object, field->key, ((const struct calibration *)base)->processes);
-}
-
-static void read_processes(const struct node *node, const struct field *field, void *base)
-{
-    ((struct calibration *)base)->processes = (uint32_t)node_integer(node, field->key, 2, UINT32_MAX);
-}
-
 /* Cells are sorted, and each is there once. */
 static void check_cells(const struct node *node, void *base)
 {
@@ -181,8 +171,6 @@ static void check_cells(const struct node *node, void *base)
             node_wrong(node, "the cell %s is twice in one calibration; remove one of the two", identity);
         }
 }
-
-static const struct field_kind kind_processes = {write_processes, read_processes};
 
 static const struct object deviation_object = {
     .fields = {deviation_rows, DEVIATION_ROWS},
@@ -210,7 +198,7 @@ static const struct field rows[] = {
     {FIELD(field_text, struct calibration, "engine", engine, REQUIRED)},
     {FIELD(field_bool, struct calibration, "modelled", modelled, REQUIRED)},
     {FIELD(field_object, struct calibration, "device", device, REQUIRED), .of = &device_object},
-    {FIELD(kind_processes, struct calibration, "processes", processes, REQUIRED)},
+    {FIELD(field_uint32, struct calibration, "processes", processes, REQUIRED), .low = 2, .high = UINT32_MAX},
     {FIELD(field_list, struct calibration, "cells", cells, REQUIRED), .of = &cell_list},
 };
 

@@ -125,24 +125,6 @@ static enum status pair(struct comparison *out, const struct sides sides[SIDES],
 
 /* -- what is known before times are judged ------------------------------------------------------------- */
 
-/* Whether a side's times can be compared; notes why not. */
-static bool side_is_valid(struct comparison_cell *cell, size_t side)
-{
-    const struct side_cell *of = cell->sides[side];
-    bool positive = true;
-
-    for (size_t i = 0; i < of->process_count; i++)
-        positive = positive && of->processes[i].least > 0;
-    if (of->status != CELL_OK)
-        note(cell, "%s is %s%s%.180s", side_names[side], cell_status_names[of->status],
-             of->reason && *of->reason ? ": " : "", of->reason ? of->reason : "");
-    else if (of->process_count == 0)
-        note(cell, "%s has no time", side_names[side]);
-    else if (!positive)
-        note(cell, "%s has a time that is not above 0", side_names[side]);
-    return of->status == CELL_OK && of->process_count > 0 && positive;
-}
-
 /* Keeps counters that changed: exact ones at all, measured ones by more than the threshold, a share of BASE. An exact one
  * has changed where a process of NEW read something else than every process of BASE, even if the median has not. */
 static enum status compare_counters(struct comparison_cell *cell, double threshold)
@@ -208,8 +190,21 @@ static enum status prepare(const struct comparison *comparison, struct compariso
             note(cell, "not comparable: %s differs", context_fields[i].name);
     }
     cell->timed = refused == 0;
-    for (size_t i = 0; i < SIDES; i++)
-        cell->timed = side_is_valid(cell, i) && cell->timed;
+    for (size_t i = 0; i < SIDES; i++) {
+        const struct side_cell *of = sides[i];
+        bool positive = true;
+
+        for (size_t k = 0; k < of->process_count; k++)
+            positive = positive && of->processes[k].least > 0;
+        if (of->status != CELL_OK)
+            note(cell, "%s is %s%s%.180s", side_names[i], cell_status_names[of->status],
+                 of->reason && *of->reason ? ": " : "", of->reason ? of->reason : "");
+        else if (of->process_count == 0)
+            note(cell, "%s has no time", side_names[i]);
+        else if (!positive)
+            note(cell, "%s has a time that is not above 0", side_names[i]);
+        cell->timed = cell->timed && of->status == CELL_OK && of->process_count > 0 && positive;
+    }
     cell->verdict = VERDICT_INVALID;
     cell->sass_differs = code_differs(sides[BASE], sides[NEW]);
     if (!cell->timed)

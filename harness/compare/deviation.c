@@ -79,47 +79,31 @@ static bool tells(const struct deviation_evidence *cell, bool flush)
     return cell->flush == flush && cell->before.degrees > 0 && cell->before.value > 0 && cell->own.degrees > 0;
 }
 
-/* Degrees that are seen beyond those expected with a factor: it falls as the factor grows. */
-static double excess(const struct deviation_evidence *cells, size_t count, bool flush, double factor)
-{
-    double sum = 0;
-
-    for (const struct deviation_evidence *cell = cells; cell < cells + count; cell++)
-        if (tells(cell, flush)) {
-            const double before = cell->before.value * cell->before.value;
-
-            sum += cell->own.degrees * (cell->own.value * cell->own.value / (factor * before) - 1);
-        }
-    return sum;
-}
-
-static struct deviation_scale find_scale(const struct deviation_evidence *cells, size_t count, bool flush)
-{
-    double low = -20, high = 20, seen = 0, one = 0, prior = 0; /* of the factor's logarithm, and degrees */
-
-    for (const struct deviation_evidence *cell = cells; cell < cells + count; cell++)
-        if (tells(cell, flush)) {
-            seen += cell->own.degrees;
-            one = fmax(one, cell->own.degrees);
-            prior = fmax(prior, cell->before.degrees);
-        }
-    if (seen == 0)
-        return (struct deviation_scale){1, INFINITY};
-    for (int i = 0; i < 60; i++) {
-        const double middle = (low + high) / 2;
-
-        if (excess(cells, count, flush, exp(middle)) + prior * (exp(-middle) - 1) > 0)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (struct deviation_scale){exp(high), one * pow((prior + seen) / seen, 2)};
-}
-
 void deviation_find_scales(const struct deviation_evidence *cells, size_t count, struct deviation_scale scales[2])
 {
-    for (int flush = 0; flush < 2; flush++)
-        scales[flush] = find_scale(cells, count, flush);
+    for (int flush = 0; flush < 2; flush++) {
+        double low = -20, high = 20, seen = 0, one = 0, prior = 0; /* of the factor's logarithm, and degrees */
+
+        for (size_t i = 0; i < count; i++)
+            if (tells(&cells[i], flush)) {
+                seen += cells[i].own.degrees;
+                one = fmax(one, cells[i].own.degrees);
+                prior = fmax(prior, cells[i].before.degrees);
+            }
+        /* Degrees seen beyond those expected fall as the factor grows. */
+        for (int step = 0; step < 60 && seen > 0; step++) {
+            const double middle = (low + high) / 2;
+            double excess = prior * (exp(-middle) - 1);
+
+            for (size_t i = 0; i < count; i++)
+                if (tells(&cells[i], flush))
+                    excess +=
+                        cells[i].own.degrees * (pow(cells[i].own.value / cells[i].before.value, 2) / exp(middle) - 1);
+            *(excess > 0 ? &low : &high) = middle;
+        }
+        scales[flush] = seen > 0 ? (struct deviation_scale){exp(high), one * pow((prior + seen) / seen, 2)}
+                                 : (struct deviation_scale){1, INFINITY};
+    }
 }
 
 struct deviation deviation_conclude(const struct deviation_scale scales[2], const struct deviation_evidence *cell)

@@ -165,45 +165,6 @@ static void find_ratio(struct judged_cell *cell, const struct judge_options *opt
     }
 }
 
-/* The deviations of all cells come first: they are pooled. */
-static enum status find_ratios(struct judged_cell *const *cells, size_t count, const struct judge_options *options)
-{
-    struct deviation_evidence *evidence = calloc(count + 1, sizeof(*evidence));
-    struct quantile quantile = {.level = judge_level(options)};
-    struct deviation_scale scales[2];
-
-    if (!evidence)
-        return log_memory("a comparison");
-    for (size_t i = 0; i < count; i++) {
-        const struct judged_cell *cell = cells[i];
-        const struct estimate *base = &cell->sides[BASE].estimate, *new_one = &cell->sides[NEW].estimate;
-        const double within = sqrt((base->within * base->within + new_one->within * new_one->within) /
-                                   (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
-
-        evidence[i] =
-            (struct deviation_evidence){.flush = cell->cold, .own = deviation_pool(&base->own, &new_one->own)};
-        if (isnan(within)) /* too few samples: the default says nothing of such times */
-            continue;
-        evidence[i].before = deviation_at_least(cell->before.degrees > 0 ? cell->before
-                                                                         : deviation_default(CAUSE_process, cell->cold,
-                                                                                             cell->copies, base->ns),
-                                                within);
-    }
-    deviation_find_scales(evidence, count, scales);
-    for (size_t i = 0; i < count; i++) {
-        struct judged_cell *cell = cells[i];
-
-        cell->deviation = deviation_conclude(scales, &evidence[i]);
-        cell->has_deviation = cell->deviation.degrees > 0;
-        cell->side_degrees = evidence[i].own.degrees;
-        find_ratio(cell, options, &quantile);
-        if (!cell->has_deviation)
-            cell->deviation = judged_unknown.deviation;
-    }
-    free(evidence);
-    return STATUS_OK;
-}
-
 /* -- verdicts ------------------------------------------------------------------------------------------ */
 
 static int compare_pointed(const void *left, const void *right)
@@ -250,30 +211,13 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
     return reach >= 0 && student_p(reach, error.degrees) <= p;
 }
 
-/* The least number of processes that settles; more never do worse. 0: none up to the most that are advised. */
-static size_t processes_to_settle(const struct judged_cell *cell, const struct judge_options *options, size_t family)
-{
-    const size_t base = cell->sides[BASE].processes, new_count = cell->sides[NEW].processes;
-    size_t few = options->fixed[BASE] || (!options->fixed[NEW] && new_count > base) ? new_count : base;
-    size_t enough = PROCESSES_TO_SETTLE_MOST;
-
-    if (few >= enough || !settles(cell, options, family, enough))
-        return 0;
-    while (enough - few > 1) {
-        const size_t middle = (few + enough) / 2;
-
-        if (settles(cell, options, family, middle))
-            enough = middle;
-        else
-            few = middle;
-    }
-    return enough;
-}
-
 static void decide(struct judged_cell *cell, const struct judge_options *options, size_t family)
 {
     const struct ratio *ratio = &cell->ratio;
     const double wide = 1 + options->threshold;
+    const size_t base = cell->sides[BASE].processes, new_count = cell->sides[NEW].processes;
+    size_t few = options->fixed[BASE] || (!options->fixed[NEW] && new_count > base) ? new_count : base;
+    size_t enough = PROCESSES_TO_SETTLE_MOST;
 
     cell->verdict = VERDICT_INVALID;
     cell->settle = 0;
@@ -286,25 +230,65 @@ static void decide(struct judged_cell *cell, const struct judge_options *options
         cell->verdict = VERDICT_SAME;
     else
         cell->verdict = VERDICT_INCONCLUSIVE;
-    if (cell->verdict == VERDICT_INCONCLUSIVE && cell->error.degrees > 0 && !cell->doubtful)
-        cell->settle = processes_to_settle(cell, options, family);
+    if (cell->verdict != VERDICT_INCONCLUSIVE || cell->error.degrees <= 0 || cell->doubtful || few >= enough ||
+        !settles(cell, options, family, enough))
+        return;
+    /* The least number that settles: more processes never do worse. */
+    while (enough - few > 1) {
+        const size_t middle = (few + enough) / 2;
+
+        *(settles(cell, options, family, middle) ? &enough : &few) = middle;
+    }
+    cell->settle = enough;
 }
 
 enum status judge(struct judged_cell *const *cells, size_t count, const struct judge_options *options)
 {
+    struct deviation_evidence *evidence = calloc(count + 1, sizeof(*evidence));
     double **p = malloc((count + 1) * sizeof(*p));
-    enum status status = p ? find_ratios(cells, count, options) : log_memory("a comparison");
+    struct quantile quantile = {.level = judge_level(options)};
+    struct deviation_scale scales[2];
     size_t family = 0;
 
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        if (!isnan(cells[i]->adjusted_p))
-            p[family++] = &cells[i]->adjusted_p;
-    if (status == STATUS_OK)
-        holm_adjust(p, family);
+    if (!p || !evidence) {
+        free(p);
+        free(evidence);
+        return log_memory("a comparison");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct judged_cell *cell = cells[i];
+        const struct estimate *base = &cell->sides[BASE].estimate, *new_one = &cell->sides[NEW].estimate;
+        const double within = sqrt((base->within * base->within + new_one->within * new_one->within) /
+                                   (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
+
+        evidence[i] =
+            (struct deviation_evidence){.flush = cell->cold, .own = deviation_pool(&base->own, &new_one->own)};
+        if (isnan(within)) /* too few samples: the default says nothing of such times */
+            continue;
+        evidence[i].before = deviation_at_least(cell->before.degrees > 0 ? cell->before
+                                                                         : deviation_default(CAUSE_process, cell->cold,
+                                                                                             cell->copies, base->ns),
+                                                within);
+    }
+    deviation_find_scales(evidence, count, scales);
+    for (size_t i = 0; i < count; i++) {
+        struct judged_cell *cell = cells[i];
+
+        cell->deviation = deviation_conclude(scales, &evidence[i]);
+        cell->has_deviation = cell->deviation.degrees > 0;
+        cell->side_degrees = evidence[i].own.degrees;
+        find_ratio(cell, options, &quantile);
+        if (!cell->has_deviation)
+            cell->deviation = judged_unknown.deviation;
+        if (!isnan(cell->adjusted_p))
+            p[family++] = &cell->adjusted_p;
+    }
+    holm_adjust(p, family);
     for (size_t i = 0; i < family; i++)
         *p[i] = fmin(1, *p[i] * looks_of(options));
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         decide(cells[i], options, family);
+    free(evidence);
     free(p);
-    return status;
+    return STATUS_OK;
 }

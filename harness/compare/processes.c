@@ -71,22 +71,13 @@ static enum status make_words(struct process_series *series)
     return STATUS_OK;
 }
 
-/* Whether the command line that a result records is that of the series, but for program and --json. */
-static bool is_of_series(const struct process_series *series, const char *argv)
-{
-    const char *at = strstr(argv, " run --quiet ");
-
-    for (char *const *word = series->words + 1; at && *word != series->json; word++)
-        at = *at == ' ' && strncmp(at + 1, *word, strlen(*word)) == 0 ? at + 1 + strlen(*word) : NULL;
-    return at && strncmp(at, " --json=", 8) == 0;
-}
-
 /* Looks at the result of a process, which is done where it is there, and whole. STATUS_FINDING where a cell failed;
  * STATUS_USAGE, logged, where it is of another program than the series, or of other options. */
 static enum status look_at(struct process_series *series, uint64_t index)
 {
     struct result result = {0};
     char path[PATH_BYTES], version[sizeof(series->version)];
+    const char *at;
     enum status status;
 
     process_path(series, index, path);
@@ -95,10 +86,14 @@ static enum status look_at(struct process_series *series, uint64_t index)
     status = result_read(path, &result);
     if (status != STATUS_OK)
         return status;
+    /* The words behind the program, up to --json. */
+    at = strstr(result.argv, " run --quiet ");
+    for (char *const *word = series->words + 1; at && *word != series->json; word++)
+        at = *at == ' ' && strncmp(at + 1, *word, strlen(*word)) == 0 ? at + 1 + strlen(*word) : NULL;
     version_of(&result.tool, version);
     if (!series->version[0]) /* of another program: that of its first result */
         memcpy(series->version, version, sizeof(version));
-    if (!is_of_series(series, result.argv) || strcmp(version, series->version) != 0) {
+    if (!at || strncmp(at, " --json=", 8) != 0 || strcmp(version, series->version) != 0) {
         status =
             log_error(STATUS_USAGE, "%s is of another program or other options; name another folder with --keep", path);
     } else if (result.complete) {

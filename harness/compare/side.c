@@ -61,20 +61,15 @@ struct process_time process_of(const double *samples, size_t count, uint32_t pla
     return out;
 }
 
-static bool same_process(const struct process_time *one, const struct process_time *other)
-{
-    if (!one->process || !other->process || strcmp(one->process, other->process) != 0 || one->count != other->count)
-        return false;
-    return one->samples && other->samples ? one->samples == other->samples : one->value == other->value;
-}
-
 /* How often the cell has this process. */
 static size_t count_process(const struct side_cell *cell, const struct process_time *process)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < cell->process_count; i++)
-        count += same_process(&cell->processes[i], process);
+    for (const struct process_time *its = cell->processes; its < cell->processes + cell->process_count; its++)
+        count += its->process && process->process && strcmp(its->process, process->process) == 0 &&
+                 its->count == process->count &&
+                 (its->samples && process->samples ? its->samples == process->samples : its->value == process->value);
     return count;
 }
 
