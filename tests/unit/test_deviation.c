@@ -66,65 +66,6 @@ TEST(test_of_values)
     assert_true(deviation_of(values, 1).degrees == 0);
 }
 
-/* Satterthwaite, by hand: variances 4 and 1 of 4 and 8 degrees: 25 / (16 / 4 + 1 / 8). */
-TEST(test_sum)
-{
-    const struct deviation parts[] = {{2, 4, DEVIATION_DEFAULT},
-                                      {1, 8, DEVIATION_PROCESSES},
-                                      {1, 0, DEVIATION_DEFAULT}};
-    struct deviation sum = deviation_sum(parts, (const double[]){1, 1, 0}, 3);
-
-    assert_near(sum.value, sqrt(5), 1e-15);
-    assert_near(sum.degrees, 25 / 4.125, 1e-15);
-    assert_int_equal(sum.origin, DEVIATION_DEFAULT);
-    assert_true(deviation_sum(parts, (const double[]){1, 1, 1}, 3).degrees == 0);
-}
-
-/* Smyth's formula, by hand. */
-TEST(test_pool)
-{
-    const struct deviation prior = {0.01, 6, DEVIATION_DEFAULT}, own = {0.04, 2, DEVIATION_PROCESSES}, none = {0};
-    const struct deviation found = deviation_pool(&prior, &own);
-
-    assert_near(found.value, sqrt((6 * 1e-4 + 2 * 16e-4) / 8), 1e-12);
-    assert_true(found.degrees == 8 && found.origin == DEVIATION_DEFAULT);
-    assert_true(deviation_pool(&none, &own).value == own.value &&
-                deviation_pool(&none, &own).origin == DEVIATION_PROCESSES);
-    assert_true(deviation_pool(&prior, &none).degrees == 6 && deviation_pool(&none, &none).degrees == 0);
-}
-
-/* Twelve cells of two degrees whose variance is 16 times what was known with six: 16 x 24 + 6 is 30 times the factor. It is
- * known as if the twelve were one. */
-TEST(test_scale)
-{
-    struct deviation_evidence cells[13];
-    struct deviation_scale scales[2];
-    struct deviation found;
-
-    for (size_t i = 0; i < 13; i++)
-        cells[i] = (struct deviation_evidence){true,
-                                               {0.01, 6, DEVIATION_DEFAULT},
-                                               {i ? 0.04 : 0, i ? 2 : 0, DEVIATION_PROCESSES}};
-    deviation_find_scales(cells, 13, scales);
-    assert_true(scales[0].factor == 1 && isinf(scales[0].degrees));
-    assert_near(scales[1].factor, (16 * 24 + 6) / 30.0, 1e-9);
-    assert_near(scales[1].degrees, 2 * (30.0 / 24) * (30.0 / 24), 1e-9);
-    found = deviation_conclude(scales, &cells[0]);
-    assert_near(found.value, 0.01 * sqrt(13), 1e-9);
-    assert_near(found.degrees, 1 / (1.0 / 6 + 1 / 3.125), 1e-9);
-    cells[0].before.degrees = 0;
-    assert_true(deviation_conclude(scales, &cells[0]).degrees == 0);
-}
-
-/* Samples that are less sure of their median than processes differ by say more. */
-TEST(test_at_least)
-{
-    const struct deviation before = {0.01, 6, DEVIATION_DEFAULT};
-
-    assert_true(deviation_at_least(before, 0.005).value == 0.01 && deviation_at_least(before, 0.02).value == 0.02);
-    assert_true(deviation_at_least(before, 0.02).degrees == 6);
-}
-
 static double uniform(uint64_t *seed)
 {
     return ((double)(random_next(seed) >> 11) + 0.5) / 9007199254740992.0;
