@@ -2,6 +2,7 @@
 #include "cuda_probe_count.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 bool cuda_count_open(uint32_t ordinal, void *cuda_context, struct cuda_count *out, char reason[CUPTI_REASON_BYTES])

@@ -2,6 +2,7 @@
 #include "cupti_chip.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "cupti_reader.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * launches. */
 #include "cuda_probe.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

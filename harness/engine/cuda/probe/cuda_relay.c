@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda_relay.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
