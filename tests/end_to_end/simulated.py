@@ -193,15 +193,6 @@ class Tables(Case):
                                  "--width-bytes", "16", "--max-samples", "20", status=1, wrong=1)
         self.assertEqual([cell["status"] for cell in result["cells"]], ["failed", "ok"])
 
-    def test_what_cannot_be_says_why(self):
-        result, _ = self.measure("--elements", "12800", "--pattern", "distinct", "--distinct", "8", "--stride-bytes", "4",
-                                 "--path", "global,param", "--width-bytes", "8", "--table-bytes", "16,4096")
-        self.assertEqual([cell["reason"] for cell in result["cells"]],
-                         ["the table of global has 16 bytes", "the table of param has 16 bytes",
-                          "a stride of 4 bytes is no whole number of elements of 8",
-                          "param holds a table of 2048 bytes at most"])
-
-
 class Time(Case):
     def test_what_is_throttled_is_flagged(self):
         result, said = self.measure(throttle_ms=2, throttle_clock=1000)

@@ -7,42 +7,7 @@
 #include "size.h"
 #include "test.h"
 
-/* -- patterns that the table does not have ------------------------------------------------------------ */
-
-static uint32_t hash_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
-                           struct pattern_numbers numbers)
-{
-    (void)numbers;
-    uint32_t x = block * 2654435761u ^ thread * 2246822519u ^ step * 3266489917u;
-
-    x ^= x >> 15;
-    x *= 2654435761u;
-    x ^= x >> 13;
-    return x % length;
-}
-
-/* Four distinct elements in a warp, in two sectors of a line, last threads first. */
-static uint32_t clusters_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
-                               struct pattern_numbers numbers)
-{
-    (void)numbers;
-    return (block * 16 + step + (31 - thread % 32) / 8 * 3) % length;
-}
-
-/* Even blocks are alike, and odd blocks are alike: no block is like the one before. */
-static uint32_t alternating_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
-                                  struct pattern_numbers numbers)
-{
-    (void)numbers;
-    return (block % 2 ? thread * 5 : 7) % length + step * 0;
-}
-
-static uint32_t last_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
-                           struct pattern_numbers numbers)
-{
-    (void)numbers;
-    return length - 1 - (block + thread + step) % 2;
-}
+/* -- a pattern that the table does not have ------------------------------------------------------------ */
 
 static uint32_t beyond_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
                              struct pattern_numbers numbers)
@@ -51,31 +16,12 @@ static uint32_t beyond_index(uint32_t block, uint32_t thread, uint32_t step, uin
     return block == 3 && thread == 40 && step == 0 ? length : thread % length;
 }
 
-#define BLOCK_INDICES(name)                                                                            \
-    static void name##_block_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length, \
-                                     struct pattern_numbers numbers, uint32_t *index)                  \
-    {                                                                                                  \
-        for (uint32_t thread = 0; thread < threads; thread++)                                          \
-            index[thread] = name##_index(block, thread, step, length, numbers);                        \
-    }
-BLOCK_INDICES(hash)
-BLOCK_INDICES(clusters)
-BLOCK_INDICES(alternating)
-BLOCK_INDICES(last)
-BLOCK_INDICES(beyond)
-
-static const struct pattern local_patterns[] = {
-    {.name = "hash", .formula = "of block and thread", .index = hash_index, .block_indices = hash_block_indices},
-    {.name = "clusters",
-     .formula = "of block and thread",
-     .index = clusters_index,
-     .block_indices = clusters_block_indices},
-    {.name = "alternating",
-     .formula = "of block and thread",
-     .index = alternating_index,
-     .block_indices = alternating_block_indices},
-    {.name = "last", .formula = "of block and thread", .index = last_index, .block_indices = last_block_indices},
-};
+static void beyond_block_indices(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,
+                                 struct pattern_numbers numbers, uint32_t *index)
+{
+    for (uint32_t thread = 0; thread < threads; thread++)
+        index[thread] = beyond_index(block, thread, step, length, numbers);
+}
 
 static const struct pattern beyond = {.name = "beyond",
                                       .formula = "of block and thread",
@@ -93,16 +39,6 @@ static struct cell make_cell(const struct workload *workload, const struct path 
                          .elements = elements,
                          .block_size = block_size,
                          .regime = &regimes[0]};
-}
-
-/* add with three payload loads a thread. */
-static struct workload three_steps(void)
-{
-    struct workload workload = workloads[0];
-
-    workload.name = "three_steps";
-    workload.steps = 3;
-    return workload;
 }
 
 /* -- the count thread by thread ----------------------------------------------------------------------- */
@@ -473,16 +409,6 @@ TEST(tables_of_every_width_match_brute_force)
                     checked++;
                 }
     assert_true(checked > 2000 / every);
-}
-
-TEST(local_patterns_match_brute_force)
-{
-    const struct workload steps = three_steps();
-
-    for (size_t p = 0; p < sizeof(local_patterns) / sizeof(local_patterns[0]); p++) {
-        check_sizes(make_cell(&workloads[0], &paths[0], &local_patterns[p], 1, 32));
-        check_sizes(make_cell(&steps, &paths[0], &local_patterns[p], 1, 32));
-    }
 }
 
 /* Every workload on every path that it can have: few elements, since convolutions have many steps. */

@@ -81,38 +81,6 @@ TEST(random_lookups_match_lists)
 
 /* -- known behaviour ---------------------------------------------------------------------------------- */
 
-/* Misses of one sweep over `lines` lines, after one sweep before it. */
-static uint64_t sweep_misses(uint32_t capacity_bytes, uint32_t line_bytes, uint32_t ways, uint32_t lines)
-{
-    struct cache cache;
-    uint64_t misses = 0;
-
-    assert_int_equal(cache_open(&cache, capacity_bytes, line_bytes, ways, CACHE_LRU), STATUS_OK);
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        misses = 0;
-        for (uint32_t i = 0; i < lines; i++)
-            misses += !cache_lookup(&cache, (uint64_t)i * line_bytes);
-    }
-    cache_close(&cache);
-    return misses;
-}
-
-/* A cyclic sweep that fits never misses again; one line more, and a fully associative LRU cache always
- * misses, a set-associative one in the set that has a line too many: its ways and that line. */
-TEST(cyclic_sweeps)
-{
-    assert_int_equal(sweep_misses(2048, 64, 32, 32), 0);
-    assert_int_equal(sweep_misses(2048, 64, 32, 33), 33);
-    assert_int_equal(sweep_misses(2112, 64, 33, 33), 0);
-    assert_int_equal(sweep_misses(2112, 64, 33, 34), 34);
-    assert_int_equal(sweep_misses(2048, 64, 4, 32), 0);
-    assert_int_equal(sweep_misses(2048, 64, 4, 33), 5);
-    assert_int_equal(sweep_misses(2048, 64, 4, 39), 35);
-    assert_int_equal(sweep_misses(2048, 64, 4, 40), 40);
-    assert_int_equal(sweep_misses(2048, 64, 1, 33), 2);
-    assert_int_equal(sweep_misses(131072, 256, 16, 256), 0);
-}
-
 /* Lines by their number, all of one set of four ways; 1: a hit. */
 static void check_sequence(enum cache_replacement replacement, const char *lines, const char *hits)
 {

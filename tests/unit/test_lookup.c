@@ -250,34 +250,6 @@ TEST(large_tables_are_in_global_memory)
     }
 }
 
-/* Whatever the source, but for lockstep: it has as many entries as steps. */
-TEST(sources_draw_over_all_of_a_large_table)
-{
-    for (size_t s = 0; s < source_made_count; s++) {
-        struct cell cell = make_cell("global", 10000, 2);
-        struct index_list list = {.unhashed = true};
-        const struct index_array *array;
-        uint32_t lowest = UINT32_MAX, highest = 0;
-
-        cell.pattern = &sources[s];
-        cell.parameters[PARAMETER_width_bytes] = 1;
-        cell.parameters[PARAMETER_table_bytes] = CBANK_LARGE_BYTES / 16;
-        cell.parameters[PARAMETER_distinct] = 9;
-        cell.parameters[PARAMETER_skew_percent] = 50;
-        cell.parameters[PARAMETER_run_threads] = 4;
-        assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
-        for (uint64_t i = 0; i < cell.indices->count; i++) {
-            const uint32_t index = (uint32_t)indices_at(cell.indices, i);
-
-            lowest = index < lowest ? index : lowest;
-            highest = index > highest ? index : highest;
-        }
-        assert_true(highest < cell_length(&cell) && lowest < cell_length(&cell) / 100);
-        assert_true(s == SOURCE_lockstep ? highest == 1 : highest > cell_length(&cell) / 100 * 99);
-        index_list_close(&list);
-    }
-}
-
 /* Three blocks, of 64 threads, copy a table of 100 bytes: of 25 words, by one warp each, from 4 sectors. */
 TEST(a_grid_that_strides_copies_the_table_once_a_block)
 {
@@ -481,26 +453,6 @@ TEST(the_reference_adds_what_is_looked_up)
 }
 
 /* -- where indices come from --------------------------------------------------------------------------- */
-
-TEST(cells_share_what_is_made_alike)
-{
-    struct cell constant = make_cell("constant", 1000, 4), global = make_cell("global", 1000, 4),
-                param = make_cell("param", 1000, 4), add = {.workload = &workloads[0]};
-    struct index_list list = {0};
-    const struct index_array *array;
-
-    global.parameters[PARAMETER_in_flight] = 4;
-    assert_int_equal(index_list_give(&list, &constant, &array), STATUS_OK);
-    assert_int_equal(strlen(array->sha256), 64);
-    assert_int_equal(index_list_give(&list, &global, &array), STATUS_OK);
-    assert_int_equal(index_list_give(&list, &param, &array), STATUS_OK);
-    assert_int_equal(index_list_give(&list, &add, &array), STATUS_OK);
-    assert_ptr_equal(constant.indices, global.indices);
-    assert_ptr_not_equal(constant.indices, param.indices); /* its table is smaller */
-    assert_true(indices_highest(param.indices) < 512);
-    assert_null(add.indices);
-    index_list_close(&list);
-}
 
 static struct cell make_source_cell(const char *path, size_t source)
 {

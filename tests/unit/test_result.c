@@ -455,51 +455,6 @@ TEST(operations_per_byte_are_those_of_textbooks)
     assert_true(isnan(cell_operations_per_byte(&cell).dram) && isnan(cell_operations_per_byte(&cell).l2));
 }
 
-/* A cell that was interrupted keeps its samples and their clocks; as many of them as there are samples. */
-TEST(samples_in_progress_are_kept)
-{
-    struct result result, back;
-    struct cell_time *time;
-
-    fill(&result);
-    result.cells[0].status = CELL_PENDING;
-    time = &result.cells[0].time;
-    time->stop_reason = STOP_NONE;
-    time->clocks_mhz = calloc(time->summary.count, sizeof(double));
-    assert_non_null(time->clocks_mhz);
-    time->clocks_mhz[0] = 1980;
-    write_file(&result);
-    assert_int_equal(result_read(path, &back), STATUS_OK);
-    assert_int_equal(back.cells[0].time.summary.count, time->summary.count);
-    assert_memory_equal(back.cells[0].time.samples_ns, time->samples_ns, time->summary.count * sizeof(double));
-    assert_memory_equal(back.cells[0].time.clocks_mhz, time->clocks_mhz, time->summary.count * sizeof(double));
-    assert_int_equal(back.cells[0].time.launches_per_sample, time->launches_per_sample);
-    assert_int_equal(back.cells[0].time.stop_reason, STOP_NONE);
-    result_close(&back);
-    edit("\"clocks_mhz\":\t[1980, ", "\"clocks_mhz\":\t[");
-    assert_int_equal(result_read(path, &back), STATUS_USAGE);
-    result_close(&result);
-}
-
-/* The file of a run that ended before its time says why, and at which cell. It is a finding. */
-TEST(a_run_that_ended_early_says_why)
-{
-    struct result result, back, empty = {.complete = true};
-
-    fill(&result);
-    result.end = (struct run_end){.given = true, .reason = "cudaLaunch: lost"};
-    write_file(&result);
-    assert_int_equal(result_read(path, &back), STATUS_OK);
-    assert_true(back.end.given);
-    assert_string_equal(back.end.reason, "cudaLaunch: lost");
-    assert_string_equal(back.end.cell, "");
-    assert_int_equal(result_verdict(&empty), STATUS_OK);
-    empty.end.given = true;
-    assert_int_equal(result_verdict(&empty), STATUS_FINDING);
-    result_close(&back);
-    result_close(&result);
-}
-
 /* The file names every architecture that the program has kernels of, each once. */
 TEST(architectures_are_those_of_the_images)
 {
@@ -615,46 +570,6 @@ static struct health healthy(void)
     health.before.values[HEALTH_retired_pages_double_bit] = NAN;
     health.after = health.before;
     return health;
-}
-
-/* Errors that grew are a flag, and a finding where they may have changed results. Unknown ones did not grow. */
-TEST(errors_that_grew_are_a_finding)
-{
-    struct result result;
-    struct health *health = &result.health;
-    char text[256];
-
-    assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
-    *health = healthy();
-    assert_int_equal(health_settle(health), 0);
-    assert_string_equal(health_text(health, text, sizeof(text)), "");
-    assert_string_equal(health_reading_text(&health->after, text, sizeof(text)),
-                        "2 rows remapped for correctable errors");
-    health->after.values[HEALTH_retired_pages_double_bit] = 1;
-    assert_int_equal(health_settle(health), 0);
-
-    health->after.values[HEALTH_ecc_corrected] = 3;
-    assert_int_equal(health_settle(health), 1u << HEALTH_ecc_corrected);
-    assert_int_equal(result_verdict(&result), STATUS_OK);
-    health->after.values[HEALTH_ecc_uncorrected] = health->after.values[HEALTH_xids] = 1;
-    health->after.values[HEALTH_remap_pending] = 1;
-    health->xids[health->xid_count++].number = 48;
-    health_settle(health);
-    assert_int_equal(result_verdict(&result), STATUS_FINDING);
-    assert_string_equal(health_text(health, text, sizeof(text)),
-                        "3 more corrected ECC errors, 1 more uncorrected ECC errors, rows wait to be remapped, "
-                        "1 more errors that the driver reported (Xid), Xid 48");
-
-    /* The next process of the run finds nothing more. */
-    health->before = health->after;
-    assert_int_equal(health_settle(health), 0);
-    assert_int_equal(result_verdict(&result), STATUS_FINDING);
-
-    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
-        health->before.values[i] = NAN;
-    assert_string_equal(health_reading_text(&health->before, text, sizeof(text)), "not known");
-    assert_string_equal(health_reading_text(&(struct health_reading){0}, text, sizeof(text)), "none");
-    result_close(&result);
 }
 
 TEST(health_is_null_where_nobody_read_it)

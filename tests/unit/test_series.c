@@ -92,20 +92,6 @@ TEST(test_samples_of_placements)
     assert_near(series_own_half_width(&out.summary), 0, 1e-7);
 }
 
-/* Two samples of each placement show how they differ. Before, all differences are in the interval. */
-TEST(test_few_samples_of_each_placement)
-{
-    double samples[48];
-    struct described few, enough;
-
-    for (size_t i = 0; i < 48; i++)
-        samples[i] = 100 + (double)(i % 24 * 7 % 24);
-    few = describe(samples, 40, 24, 1);
-    enough = describe(samples, 48, 24, 1);
-    assert_true(stats_relative_half_width(&few.summary) > 0.01);
-    assert_near(series_own_half_width(&enough.summary), 0, 1e-7);
-}
-
 /* Half of it 30 before, and 40 beside; the value stays in the middle. Where there is none, none comes of it. */
 TEST(test_a_wider_interval)
 {
@@ -117,23 +103,6 @@ TEST(test_a_wider_interval)
     assert_near(summary.ci_high, 1050, 1e-9);
     series_widen(&none, 40);
     assert_true(isnan(none.ci_low) && isnan(none.ci_high));
-}
-
-/* Student's t at 12 degrees of freedom: test_stats.c has mean and error. */
-TEST(test_interval)
-{
-    const double samples[] = {10,   10.5, 13,   12.5, 20, 19,   31,   28,   10.2, 10.9, 12.8, 12.9,
-                              19.6, 18.5, 30.5, 29,   11, 10.1, 13.3, 12.2, 20.4, 19.9, 29.7, 28.8};
-    const struct described out = describe(samples, 24, 8, 1);
-    const double independent = out.series.effective / 24;
-
-    assert_near(out.summary.value, 17.61, 1e-12);
-    assert_near(out.summary.median, 15.9, 1e-12);
-    if (independent == 1)
-        assert_near(out.summary.ci_high - 17.61,
-                    hypot(2.1788128296634177 * 0.10488088481701512, 17.61 * 1.959964 * SERIES_PROCESS), 1e-9);
-    else
-        assert_true(out.summary.ci_high - 17.61 > 2.1788128296634177 * 0.10488088481701512);
 }
 
 /* Ranks 1 to 8 in time: by hand, about 4.5, products of neighbours 26.25, squares 42. */
@@ -313,16 +282,6 @@ TEST(test_steps_are_no_modes)
 {
     assert_true(share_of_modes(STEPPED, MOST, 0.005, 1) >= 0.98);
     assert_true(share_of_modes(STEPPED, MOST, 0, 1) <= 0.9); /* nothing spread: what there is to see */
-}
-
-/* A group of a mode's least size is not taken apart again. */
-TEST(test_modes_of_the_least_size)
-{
-    double samples[MOST];
-
-    for (size_t n = 0; n < MOST; n++)
-        samples[n] = n % 10 == 0 ? 2 + (double)(n % 20) / 100 : 1 + (double)n / 1e6;
-    assert_near(describe(samples, MOST, 1, 0.01).series.modes, 2, 0);
 }
 
 /* Modes that lie nearer together than what matters are one. */

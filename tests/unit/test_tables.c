@@ -425,25 +425,6 @@ TEST(lists_choose_rows_once_in_their_order)
     assert_int_equal(table_select(&fruit_table, "pear,,apple", &selection), STATUS_USAGE);
 }
 
-TEST(counter_lists_take_rows_and_metrics)
-{
-    struct counter_set set;
-
-    assert_int_equal(counter_set_parse("none", &set), STATUS_OK);
-    assert_int_equal(set.count, 0);
-    counter_set_close(&set);
-    assert_int_equal(counter_set_parse("idc_requests,a__b.sum,idc_requests", &set), STATUS_OK);
-    assert_int_equal(set.count, 2);
-    assert_int_equal(set.counters[0].kind, COUNTER_EXACT);
-    assert_string_equal(set.counters[1].metrics[0], "a__b.sum");
-    assert_int_equal(set.counters[1].kind, COUNTER_MEASURED);
-    counter_set_close(&set);
-    assert_int_equal(counter_set_parse("a__b.sum,default", &set), STATUS_OK);
-    assert_int_equal(set.count, counter_count + 1);
-    counter_set_close(&set);
-    assert_int_equal(counter_set_parse("idc_request", &set), STATUS_USAGE);
-}
-
 /* -- what they stand on ------------------------------------------------------------------------------- */
 
 TEST(sha256_of_published_messages)
