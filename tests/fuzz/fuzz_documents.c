@@ -85,12 +85,27 @@ static void execute(const struct kind *kind, const char *text, size_t bytes)
     kind->close(&document);
 }
 
-/* -- result: shown in every form ----------------------------------------------------------------------- */
+/* The target of a document: how text is read, how it is written on stdout (`writes`: whether it is), and closed. */
+#define TARGET(name, read, writes, write, close)                                                                 \
+    static enum status read_##name(const char *text, size_t bytes, union any *out)                               \
+    {                                                                                                            \
+        return read;                                                                                             \
+    }                                                                                                            \
+    static enum status write_##name(const union any *document)                                                   \
+    {                                                                                                            \
+        return write;                                                                                            \
+    }                                                                                                            \
+    static void close_##name(union any *document)                                                                \
+    {                                                                                                            \
+        close;                                                                                                   \
+    }                                                                                                            \
+    void fuzz_##name(const char *text, size_t bytes)                                                             \
+    {                                                                                                            \
+        static const struct kind kind = {read_##name, use_##name, (writes) ? write_##name : NULL, close_##name}; \
+        execute(&kind, text, bytes);                                                                             \
+    }
 
-static enum status parse_result(const char *text, size_t bytes, union any *out)
-{
-    return result_parse(FUZZ_FILE, text, bytes, &out->result);
-}
+/* -- result: shown in every form ----------------------------------------------------------------------- */
 
 static void use_result(union any *document)
 {
@@ -103,22 +118,8 @@ static void use_result(union any *document)
     show_cells(stdout, result, FUZZ_FILE, "*");
 }
 
-static enum status write_result(const union any *document)
-{
-    return result_write(&document->result, "-");
-}
-
-static void close_result(union any *document)
-{
-    result_close(&document->result);
-}
-
-void fuzz_result(const char *text, size_t bytes)
-{
-    static const struct kind kind = {parse_result, use_result, write_result, close_result};
-
-    execute(&kind, text, bytes);
-}
+TARGET(result, result_parse(FUZZ_FILE, text, bytes, &out->result), true, result_write(&document->result, "-"),
+       result_close(&document->result))
 
 /* -- calibration --------------------------------------------------------------------------------------- */
 
@@ -149,29 +150,10 @@ static void use_calibration(union any *document)
     }
 }
 
-static enum status write_calibration(const union any *document)
-{
-    return calibration_write(&document->calibration, "-");
-}
-
-static void close_calibration(union any *document)
-{
-    calibration_close(&document->calibration);
-}
-
-void fuzz_calibration(const char *text, size_t bytes)
-{
-    static const struct kind kind = {parse_calibration, use_calibration, write_calibration, close_calibration};
-
-    execute(&kind, text, bytes);
-}
+TARGET(calibration, parse_calibration(text, bytes, out), true, calibration_write(&document->calibration, "-"),
+       calibration_close(&document->calibration))
 
 /* -- card: predicts a cell of each path, for which it need not know all ------------------------------------ */
-
-static enum status parse_card(const char *text, size_t bytes, union any *out)
-{
-    return card_parse(FUZZ_FILE, text, bytes, &out->card);
-}
 
 static void use_card(union any *document)
 {
@@ -191,17 +173,7 @@ static void use_card(union any *document)
     }
 }
 
-static void close_card(union any *document)
-{
-    (void)document;
-}
-
-void fuzz_card(const char *text, size_t bytes)
-{
-    static const struct kind kind = {parse_card, use_card, NULL, close_card};
-
-    execute(&kind, text, bytes);
-}
+TARGET(card, card_parse(FUZZ_FILE, text, bytes, &out->card), false, ((void)document, STATUS_OK), (void)document)
 
 /* -- indices: as many as the file has bytes for; all can be read --------------------------------- */
 
@@ -263,11 +235,6 @@ void fuzz_cubin(const char *text, size_t bytes)
 
 /* -- characterization: printed, replayed, made a card of ----------------------------------------------- */
 
-static enum status parse_characterization(const char *text, size_t bytes, union any *out)
-{
-    return characterization_parse(FUZZ_FILE, text, bytes, &out->characterization);
-}
-
 static void replay(const struct characterization *recorded)
 {
     struct probe_replay answers = {.file = FUZZ_FILE,
@@ -307,20 +274,6 @@ static void use_characterization(union any *document)
         make_card(found);
 }
 
-static enum status write_characterization(const union any *document)
-{
-    return document_write(&characterization_document, &document->characterization, "-");
-}
-
-static void close_characterization(union any *document)
-{
-    characterization_close(&document->characterization);
-}
-
-void fuzz_characterization(const char *text, size_t bytes)
-{
-    static const struct kind kind = {parse_characterization, use_characterization, write_characterization,
-                                     close_characterization};
-
-    execute(&kind, text, bytes);
-}
+TARGET(characterization, characterization_parse(FUZZ_FILE, text, bytes, &out->characterization), true,
+       document_write(&characterization_document, &document->characterization, "-"),
+       characterization_close(&document->characterization))
