@@ -98,65 +98,7 @@ static enum status add_gpu(struct comparison *out, const struct side *base_side,
     return base && new_cells ? STATUS_OK : log_memory("a comparison");
 }
 
-static enum status pair(struct comparison *out, const struct sides sides[SIDES], bool boards)
-{
-    static const struct side none = {0};
-    const struct sides *base = &sides[BASE], *new_sides = &sides[NEW];
-    enum status status = STATUS_OK;
-
-    if (base->count == 1 && new_sides->count == 1)
-        return add_gpu(out, base->gpus, new_sides->gpus);
-    if (boards)
-        return log_error(
-            STATUS_USAGE,
-            "--allow-diff uuid compares one GPU with another, and BASE has %zu, NEW %zu. Name results of one on "
-            "each side, or leave it out to compare each GPU with itself",
-            base->count, new_sides->count);
-    for (size_t i = 0; status == STATUS_OK && i < base->count; i++) {
-        const struct side *other = sides_find(new_sides, &base->gpus[i].identity.device);
-
-        status = add_gpu(out, &base->gpus[i], other ? other : &none);
-    }
-    for (size_t i = 0; status == STATUS_OK && i < new_sides->count; i++)
-        if (!sides_find(base, &new_sides->gpus[i].identity.device))
-            status = add_gpu(out, &none, &new_sides->gpus[i]);
-    return status;
-}
-
 /* -- what is known before times are judged ------------------------------------------------------------- */
-
-/* Keeps counters that changed: exact ones at all, measured ones by more than the threshold, a share of BASE. An exact one
- * has changed where a process of NEW read something else than every process of BASE, even if the median has not. */
-static enum status compare_counters(struct comparison_cell *cell, double threshold)
-{
-    const size_t count = cell->sides[BASE]->counter_count;
-
-    cell->changes = calloc(count + 1, sizeof(*cell->changes));
-    if (!cell->changes)
-        return log_memory("a comparison");
-    for (size_t i = 0; i < count; i++) {
-        const struct side_counter *base = &cell->sides[BASE]->counters[i];
-        const struct side_counter *new_counter = side_counter(cell->sides[NEW], base->name, i);
-        double value;
-        bool exact, changed;
-
-        if (base->read == 0 || !new_counter || new_counter->read == 0)
-            continue;
-        exact = base->kind == COUNTER_EXACT && new_counter->kind == COUNTER_EXACT;
-        value = new_counter->value;
-        if (exact && value == base->value && new_counter->least < base->least)
-            value = new_counter->least;
-        else if (exact && value == base->value && new_counter->greatest > base->greatest)
-            value = new_counter->greatest;
-        changed = exact ? value != base->value : fabs(value - base->value) > threshold * fabs(base->value);
-        if (changed)
-            cell->changes[cell->change_count++] = (struct counter_change){base->name, base->kind, base->value, value};
-        cell->exact_differs |= changed && exact;
-    }
-    if (cell->exact_differs && cell->sass_differs)
-        note(cell, "the code differs: exact counters that differ are no regression by themselves");
-    return STATUS_OK;
-}
 
 /* A count that older cells have not, which stands for 1. */
 static bool layout_differs(struct comparison_cell *cell, const char *format, uint32_t base, uint32_t new_count)
@@ -176,7 +118,7 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     struct judged_cell *judged = &cell->judged;
     uint32_t refused = cell->gpu->differing & ~allowed;
     const char *why = NULL;
-    enum status status;
+    const size_t count = sides[BASE]->counter_count;
 
     if (sides[BASE]->status == CELL_SKIPPED && sides[NEW]->status == CELL_SKIPPED) {
         cell->verdict = VERDICT_SAME;
@@ -209,7 +151,32 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     cell->sass_differs = code_differs(sides[BASE], sides[NEW]);
     if (!cell->timed)
         return STATUS_OK;
-    status = compare_counters(cell, comparison->options.counter_threshold);
+    /* Counters that changed are kept: exact ones at all, measured ones by more than the threshold, a share of BASE. An
+     * exact one has changed where a process of NEW read what no process of BASE did, even if the median has not. */
+    cell->changes = calloc(count + 1, sizeof(*cell->changes));
+    if (!cell->changes)
+        return log_memory("a comparison");
+    for (size_t i = 0; i < count; i++) {
+        const struct side_counter *was = &sides[BASE]->counters[i], *is = side_counter(sides[NEW], was->name, i);
+        double value;
+        bool exact, changed;
+
+        if (was->read == 0 || !is || is->read == 0)
+            continue;
+        exact = was->kind == COUNTER_EXACT && is->kind == COUNTER_EXACT;
+        value = is->value;
+        if (exact && value == was->value && is->least < was->least)
+            value = is->least;
+        else if (exact && value == was->value && is->greatest > was->greatest)
+            value = is->greatest;
+        changed = exact ? value != was->value
+                        : fabs(value - was->value) > comparison->options.counter_threshold * fabs(was->value);
+        if (changed)
+            cell->changes[cell->change_count++] = (struct counter_change){was->name, was->kind, was->value, value};
+        cell->exact_differs |= changed && exact;
+    }
+    if (cell->exact_differs && cell->sass_differs)
+        note(cell, "the code differs: exact counters that differ are no regression by themselves");
     /* The calibration may be of either side. */
     for (size_t i = 0; calibration && judged->before.degrees <= 0 && i < SIDES; i++) {
         const char *missing = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[i]->identity,
@@ -228,7 +195,7 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     judged->copies = cell_copied_bytes(&cell->cell) > 0;
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);
     judged->doubtful = (sides[BASE]->flags | sides[NEW]->flags) & FLAGS_DOUBTFUL;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status judge_cells(struct comparison *out, uint32_t allowed)
@@ -308,6 +275,9 @@ static int compare_cells(const void *left, const void *right)
 enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
                           struct comparison *out)
 {
+    static const struct side none = {0};
+    const struct sides *base = &sides[BASE], *new_sides = &sides[NEW];
+    const bool one = base->count == 1 && new_sides->count == 1;
     const struct selection *chosen = options->allowed;
     uint32_t allowed = 0; /* context fields that may differ: bit i is row i */
     size_t cells = 0;
@@ -321,10 +291,23 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     for (size_t i = 0; i < SIDES; i++)
         for (size_t k = 0; k < sides[i].count; k++)
             cells += sides[i].gpus[k].cell_count;
-    out->gpus = calloc(sides[BASE].count + sides[NEW].count + 1, sizeof(*out->gpus));
+    out->gpus = calloc(base->count + new_sides->count + 1, sizeof(*out->gpus));
     out->cells = calloc(cells + 1, sizeof(*out->cells));
-    status =
-        out->gpus && out->cells ? pair(out, sides, chosen && allowed >> CONTEXT_UUID & 1) : log_memory("a comparison");
+    status = out->gpus && out->cells ? STATUS_OK : log_memory("a comparison");
+    if (!one && chosen && allowed >> CONTEXT_UUID & 1)
+        status = log_error(
+            STATUS_USAGE,
+            "--allow-diff uuid compares one GPU with another, and BASE has %zu, NEW %zu. Name results of one on "
+            "each side, or leave it out to compare each GPU with itself",
+            base->count, new_sides->count);
+    for (size_t i = 0; status == STATUS_OK && i < base->count; i++) {
+        const struct side *other = one ? new_sides->gpus : sides_find(new_sides, &base->gpus[i].identity.device);
+
+        status = add_gpu(out, &base->gpus[i], other ? other : &none);
+    }
+    for (size_t i = 0; status == STATUS_OK && !one && i < new_sides->count; i++)
+        if (!sides_find(base, &new_sides->gpus[i].identity.device))
+            status = add_gpu(out, &none, &new_sides->gpus[i]);
     if (status == STATUS_OK)
         status = judge_cells(out, allowed);
     if (status != STATUS_OK) {

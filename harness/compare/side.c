@@ -85,36 +85,6 @@ bool side_same_data(const struct side_cell *one, const struct side_cell *other)
     return same;
 }
 
-/* Adds the time of a process, unless it is there already (*repeated). A prediction is one sample, and tells no process
- * from another. Functions of this section return false out of memory. */
-static bool add_process(struct side_cell *cell, const struct cell_time *time, bool modelled, const char *process,
-                        bool *repeated)
-{
-    const struct summary *summary = &time->summary;
-    const double *samples = modelled ? &summary->value : time->samples_ns;
-    const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
-    double *scratch = malloc((count + 1) * sizeof(*scratch));
-    struct process_time added = {0};
-
-    if (!scratch || !memory_grow(&cell->processes, cell->process_count, sizeof(*cell->processes))) {
-        free(scratch);
-        return false;
-    }
-    if (count > 0) {
-        added = process_of(samples, count, time->series.placements, scratch);
-    } else if (!samples && summary->count > 0 && !isnan(summary->value)) {
-        added.count = summary->count;
-        added.value = added.least = summary->value;
-        added.error = process_error(summary->ci_low, summary->ci_high);
-    }
-    free(scratch);
-    added.process = process;
-    *repeated = !modelled && count_process(cell, &added) > 0;
-    if (!*repeated && added.count > 0)
-        cell->processes[cell->process_count++] = added;
-    return true;
-}
-
 static bool add_value(struct side_counter *counter, double value)
 {
     size_t i = counter->read;
@@ -148,29 +118,6 @@ struct side_counter *side_counter(const struct side_cell *cell, const char *name
     return NULL;
 }
 
-static bool add_counters(struct side *side, struct side_cell *to, const struct cell_result *from)
-{
-    struct side_counter *larger =
-        realloc(to->counters, (to->counter_count + from->counter_count + 1) * sizeof(*larger));
-
-    if (!larger)
-        return false;
-    to->counters = larger;
-    for (size_t i = 0; i < from->counter_count; i++) {
-        const struct counter_value *value = &from->counters[i];
-        const char *name = texts_share(&side->texts, value->name);
-        size_t at = 0;
-
-        while (name && at < to->counter_count && to->counters[at].name != name)
-            at++;
-        if (name && at == to->counter_count)
-            to->counters[to->counter_count++] = (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
-        if (!name || (value->status == COUNTER_OK && !add_value(&to->counters[at], value->value)))
-            return false;
-    }
-    return true;
-}
-
 /* Keeps text that is equal; what differs between processes is mixed. */
 static void merge_text(char *text, const char *other, size_t bytes)
 {
@@ -178,14 +125,37 @@ static void merge_text(char *text, const char *other, size_t bytes)
         snprintf(text, bytes, "%s", mixed);
 }
 
+/* Adds a cell of a result. *repeated: its process is there already, and counts once. A prediction is one sample, and tells
+ * no process from another. False out of memory. */
 static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
                      const struct cell_result *from, bool *repeated)
 {
     static const int severity[] = {[CELL_OK] = 0, [CELL_PENDING] = 1, [CELL_SKIPPED] = 2, [CELL_FAILED] = 3};
-    const double mhz = from->time.sm_clock_mhz;
+    const bool modelled = result->modelled_time;
+    const struct cell_time *time = &from->time;
+    const struct summary *summary = &time->summary;
+    const double *samples = modelled ? &summary->value : time->samples_ns;
+    const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
+    double *scratch = malloc((count + 1) * sizeof(*scratch));
+    struct process_time added = {0};
+    struct side_counter *counters;
 
-    if (!add_process(to, &from->time, result->modelled_time, side->process, repeated))
+    if (!scratch || !memory_grow(&to->processes, to->process_count, sizeof(*to->processes))) {
+        free(scratch);
         return false;
+    }
+    if (count > 0) {
+        added = process_of(samples, count, time->series.placements, scratch);
+    } else if (!samples && summary->count > 0 && !isnan(summary->value)) {
+        added.count = summary->count;
+        added.value = added.least = summary->value;
+        added.error = process_error(summary->ci_low, summary->ci_high);
+    }
+    free(scratch);
+    added.process = side->process;
+    *repeated = !modelled && count_process(to, &added) > 0;
+    if (!*repeated && added.count > 0)
+        to->processes[to->process_count++] = added;
     to->flags |= from->flags;
     /* A process that does not know the hash takes none away. */
     if (!to->sha256[0])
@@ -201,11 +171,26 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
     }
     if (*repeated)
         return true;
-    if ((!isnan(mhz) && !add_value(&to->clock, mhz)) || !add_counters(side, to, from))
+    counters = realloc(to->counters, (to->counter_count + from->counter_count + 1) * sizeof(*counters));
+    if (!counters)
         return false;
-    to->modelled = to->modelled || result->modelled_time;
-    to->sites = from->time.sites > to->sites ? from->time.sites : to->sites;
-    to->code_copies = from->time.code_copies > to->code_copies ? from->time.code_copies : to->code_copies;
+    to->counters = counters;
+    if (!isnan(time->sm_clock_mhz) && !add_value(&to->clock, time->sm_clock_mhz))
+        return false;
+    for (const struct counter_value *value = from->counters; value < from->counters + from->counter_count; value++) {
+        const char *name = texts_share(&side->texts, value->name);
+        size_t at = 0;
+
+        while (name && at < to->counter_count && counters[at].name != name)
+            at++;
+        if (name && at == to->counter_count)
+            counters[to->counter_count++] = (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
+        if (!name || (value->status == COUNTER_OK && !add_value(&counters[at], value->value)))
+            return false;
+    }
+    to->modelled = to->modelled || modelled;
+    to->sites = time->sites > to->sites ? time->sites : to->sites;
+    to->code_copies = time->code_copies > to->code_copies ? time->code_copies : to->code_copies;
     if (from->kernel.code && !to->code)
         to->code = strdup(from->kernel.code);
     return to->code || !from->kernel.code;

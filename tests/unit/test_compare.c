@@ -11,32 +11,34 @@ static const struct context_field *field_named(const char *name)
     return row_named((struct table)TABLE("context field", context_fields, context_field_count), name);
 }
 
-/* Two sides of one process each, whose results a function changes. */
-struct pair {
+/* Two sides of one process each, whose results a test changes. */
+static struct pair {
     struct result results[SIDES];
     struct sides sides[SIDES];
-};
+} pair;
 
-static void open_pair(struct pair *pair, size_t count)
+static struct comparison comparison;
+
+static void open_pair(size_t count)
 {
-    *pair = (struct pair){.sides = {{.count = 0}}};
+    pair = (struct pair){.sides = {{.count = 0}}};
     for (unsigned i = 0; i < SIDES; i++)
-        result_fill(&pair->results[i], count, i);
+        result_fill(&pair.results[i], count, i);
     /* Sides of the same data would be the same. */
     for (size_t i = 0; i < count; i++)
-        result_time(&pair->results[NEW].cells[i], 1000.01);
+        result_time(&pair.results[NEW].cells[i], 1000.01);
 }
 
-static struct comparison compare_pair(struct pair *pair, const struct compare_options *options)
+static void compare_pair(const struct compare_options *options)
 {
     for (size_t i = 0; i < SIDES; i++)
-        sides_put(&pair->sides[i], &pair->results[i]);
-    return compared(pair->sides, options);
+        sides_put(&pair.sides[i], &pair.results[i]);
+    comparison = compared(pair.sides, options);
 }
 
-static void expect(const struct comparison *comparison, size_t index, enum cell_verdict verdict, const char *note)
+static void expect(size_t index, enum cell_verdict verdict, const char *note)
 {
-    const struct comparison_cell *cell = compared_cell(comparison, index);
+    const struct comparison_cell *cell = compared_cell(&comparison, index);
 
     assert_string_equal(verdict_rows[cell->verdict].name, verdict_rows[verdict].name);
     if (!strstr(cell->note, note) || (!*note && *cell->note))
@@ -49,16 +51,14 @@ TEST(test_cells_are_worst_first)
 {
     static const enum cell_verdict expected[] = {VERDICT_REGRESSED, VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_INVALID,
                                                  VERDICT_IMPROVED,  VERDICT_NEW,       VERDICT_SAME};
-    struct pair pair;
-    struct comparison comparison;
 
-    open_pair(&pair, 6);
+    open_pair(6);
     result_time(&pair.results[NEW].cells[1], 900);
     result_time(&pair.results[NEW].cells[2], 1100);
     result_time(&pair.results[NEW].cells[3], 1200);
     pair.results[NEW].cells[4].cell.elements = 1030;
     pair.results[NEW].cells[5].status = CELL_FAILED;
-    comparison = compare_pair(&pair, &defaults);
+    compare_pair(&defaults);
     assert_int_equal(comparison.cell_count, 7);
     for (size_t i = 0; i < 7; i++)
         assert_int_equal(comparison.cells[i].verdict, expected[i]);
@@ -84,21 +84,19 @@ TEST(test_cells_without_a_valid_time_are_invalid)
 
     for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
         const size_t side = i % 2;
-        struct pair pair;
-        struct comparison comparison;
         struct cell_result *cell;
 
-        open_pair(&pair, 2);
+        open_pair(2);
         cell = pair.results[side].cells;
         cell->status = rows[i / 2].status;
         strcpy(cell->reason, "because");
         result_time(cell, rows[i / 2].ns);
         if (isnan(rows[i / 2].ns))
             cell->time.summary.count = 0;
-        comparison = compare_pair(&pair, &defaults);
-        expect(&comparison, 0, VERDICT_INVALID, rows[i / 2].note);
+        compare_pair(&defaults);
+        expect(0, VERDICT_INVALID, rows[i / 2].note);
         assert_memory_equal(compared_cell(&comparison, 0)->note, side_names[side], strlen(side_names[side]));
-        expect(&comparison, 1, VERDICT_SAME, "");
+        expect(1, VERDICT_SAME, "");
         assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
         compared_close(&comparison, pair.sides);
     }
@@ -106,25 +104,20 @@ TEST(test_cells_without_a_valid_time_are_invalid)
 
 TEST(test_cells_that_both_sides_skip_are_the_same)
 {
-    struct pair pair;
-    struct comparison comparison;
-
-    open_pair(&pair, 2);
+    open_pair(2);
     pair.results[BASE].cells[0].status = pair.results[NEW].cells[0].status = CELL_SKIPPED;
-    comparison = compare_pair(&pair, &defaults);
-    expect(&comparison, 0, VERDICT_SAME, "skipped on both sides");
+    compare_pair(&defaults);
+    expect(0, VERDICT_SAME, "skipped on both sides");
     compared_close(&comparison, pair.sides);
 }
 
 TEST(test_sides_without_a_common_cell_cannot_be_compared)
 {
     struct sides none[SIDES] = {{.count = 0}, {.count = 0}};
-    struct pair pair;
-    struct comparison comparison;
 
-    open_pair(&pair, 1);
+    open_pair(1);
     pair.results[NEW].cells[0].cell.block_size = 512;
-    comparison = compare_pair(&pair, &defaults);
+    compare_pair(&defaults);
     assert_int_equal(comparison.counts[VERDICT_MISSING] + comparison.counts[VERDICT_NEW], 2);
     assert_int_equal(comparison_status(&comparison), STATUS_ENVIRONMENT);
     compared_close(&comparison, pair.sides);
@@ -136,13 +129,10 @@ TEST(test_sides_without_a_common_cell_cannot_be_compared)
 /* Both sides of the same process; one sample more is other data. */
 TEST(test_the_same_data_are_the_same)
 {
-    struct pair pair;
-    struct comparison comparison;
-
-    open_pair(&pair, 2);
+    open_pair(2);
     memcpy(pair.results[NEW].started_utc, pair.results[BASE].started_utc, sizeof(pair.results[NEW].started_utc));
     result_time(&pair.results[NEW].cells[0], 1000);
-    comparison = compare_pair(&pair, &defaults);
+    compare_pair(&defaults);
     assert_true(compared_cell(&comparison, 0)->judged.same_data && compared_cell(&comparison, 0)->judged.ratio.p == 1);
     assert_false(compared_cell(&comparison, 1)->judged.same_data);
     compared_close(&comparison, pair.sides);
@@ -150,34 +140,28 @@ TEST(test_the_same_data_are_the_same)
 
 TEST(test_flags_are_noted_and_make_times_doubtful)
 {
-    struct pair pair;
-    struct comparison comparison;
-
-    open_pair(&pair, 2);
+    open_pair(2);
     for (size_t i = 0; i < 2; i++)
         result_time(&pair.results[NEW].cells[i], 1100);
     pair.results[NEW].cells[0].flags = FLAG_THROTTLED | FLAG_UNSTABLE;
     pair.results[BASE].cells[1].flags = FLAG_CLOCK_VARIED;
-    comparison = compare_pair(&pair, &defaults);
-    expect(&comparison, 0, VERDICT_INCONCLUSIVE, "new is throttled; new is unstable");
-    expect(&comparison, 1, VERDICT_REGRESSED, "base is clock_varied");
+    compare_pair(&defaults);
+    expect(0, VERDICT_INCONCLUSIVE, "new is throttled; new is unstable");
+    expect(1, VERDICT_REGRESSED, "base is clock_varied");
     compared_close(&comparison, pair.sides);
 }
 
 /* One site of a table, and one copy of code, is what there is where it is not known. */
 TEST(test_another_layout_is_another_plan)
 {
-    struct pair pair;
-    struct comparison comparison;
-
-    open_pair(&pair, 3);
+    open_pair(3);
     pair.results[NEW].cells[0].time.sites = 1;
     pair.results[NEW].cells[1].time.sites = 30;
     pair.results[BASE].cells[2].time.code_copies = 4;
-    comparison = compare_pair(&pair, &defaults);
-    expect(&comparison, 0, VERDICT_SAME, "");
-    expect(&comparison, 1, VERDICT_SAME, "the table had 1 and 30 sites");
-    expect(&comparison, 2, VERDICT_SAME, "the code was loaded 4 and 1 times");
+    compare_pair(&defaults);
+    expect(0, VERDICT_SAME, "");
+    expect(1, VERDICT_SAME, "the table had 1 and 30 sites");
+    expect(2, VERDICT_SAME, "the code was loaded 4 and 1 times");
     assert_true(compared_cell(&comparison, 1)->judged.error.value > compared_cell(&comparison, 0)->judged.error.value);
     compared_close(&comparison, pair.sides);
 }
@@ -198,20 +182,18 @@ TEST(test_counters)
         {COUNTER_EXACT, 1, NAN, false, VERDICT_SAME},
     };
     enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
-    struct pair pair;
-    struct comparison comparison;
 
-    open_pair(&pair, ROWS);
+    open_pair(ROWS);
     for (size_t i = 0; i < ROWS; i++) {
         result_counter(&pair.results[BASE].cells[i], "base_alone", COUNTER_EXACT, 1);
         result_counter(&pair.results[BASE].cells[i], "idc_requests", rows[i].kind, rows[i].base);
         result_counter(&pair.results[NEW].cells[i], "idc_requests", rows[i].kind, rows[i].new_value);
     }
-    comparison = compare_pair(&pair, &defaults);
+    compare_pair(&defaults);
     for (size_t i = 0; i < ROWS; i++) {
         const struct comparison_cell *cell = compared_cell(&comparison, i);
 
-        expect(&comparison, i, rows[i].verdict, "");
+        expect(i, rows[i].verdict, "");
         assert_int_equal(cell->change_count, rows[i].shown);
         if (rows[i].shown)
             assert_true(strcmp(cell->changes->name, "idc_requests") == 0 && cell->changes->kind == rows[i].kind &&
@@ -226,7 +208,6 @@ TEST(test_an_exact_counter_of_one_process_is_a_change)
     static const double values[SIDES][2][3] = {{{4000, 4000, 4000}, {4000, 4000, 5000}},
                                                {{4000, 3000, 4000}, {4000, 4000, 4000}}};
     struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
-    struct comparison comparison;
 
     for (unsigned i = 0; i < SIDES * 3; i++) {
         struct result result;
@@ -237,9 +218,9 @@ TEST(test_an_exact_counter_of_one_process_is_a_change)
         sides_put(&sides[i % 2], &result);
     }
     comparison = compared(sides, &defaults);
-    expect(&comparison, 0, VERDICT_REGRESSED, "");
+    expect(0, VERDICT_REGRESSED, "");
     assert_true(compared_cell(&comparison, 0)->changes->new_value == 3000);
-    expect(&comparison, 1, VERDICT_SAME, "");
+    expect(1, VERDICT_SAME, "");
     compared_close(&comparison, sides);
 }
 
@@ -250,19 +231,16 @@ TEST(test_other_code_is_compared_only_where_it_may_differ)
     struct compare_options options = defaults;
 
     for (size_t i = 0; i < 2; i++) {
-        struct pair pair;
-        struct comparison comparison;
-
-        open_pair(&pair, 2);
+        open_pair(2);
         strcpy(pair.results[NEW].cells[0].kernel.sha256, "bb");
         strcpy(pair.results[NEW].cells[1].kernel.sha256, "");
         result_counter(&pair.results[BASE].cells[0], "instructions", COUNTER_EXACT, 10);
         result_counter(&pair.results[NEW].cells[0], "instructions", COUNTER_EXACT, 11);
         options.allowed = i ? &allowed : NULL;
-        comparison = compare_pair(&pair, &options);
+        compare_pair(&options);
         assert_int_equal(comparison_status(&comparison), i ? STATUS_OK : STATUS_ENVIRONMENT);
-        expect(&comparison, 0, i ? VERDICT_SAME : VERDICT_INVALID, i ? "the code differs" : "sass differs");
-        expect(&comparison, 1, VERDICT_SAME, "");
+        expect(0, i ? VERDICT_SAME : VERDICT_INVALID, i ? "the code differs" : "sass differs");
+        expect(1, VERDICT_SAME, "");
         assert_true(compared_cell(&comparison, 0)->sass_differs && !compared_cell(&comparison, 1)->sass_differs);
         compared_close(&comparison, pair.sides);
     }
@@ -281,11 +259,9 @@ TEST(test_what_differs_between_sides)
         if (field->offset == SIZE_MAX)
             continue;
         for (size_t k = 0; k < 4; k++) {
-            struct pair pair;
-            struct comparison comparison;
             bool good;
 
-            open_pair(&pair, 2);
+            open_pair(2);
             for (size_t side = 0; side < SIDES; side++)
                 sides_put(&pair.sides[side], &pair.results[side]);
             /* Text that is not known is no difference, and what is mixed on both sides is one. */
@@ -298,7 +274,7 @@ TEST(test_what_differs_between_sides)
             assert_int_equal(comparison.differing, k != 2 ? 1u << i : 0);
             assert_int_equal(comparison.refused, good ? 0 : 1u << i);
             assert_int_equal(comparison.comparable, good);
-            expect(&comparison, 0, good ? VERDICT_SAME : VERDICT_INVALID, good ? "" : "not comparable");
+            expect(0, good ? VERDICT_SAME : VERDICT_INVALID, good ? "" : "not comparable");
             compared_close(&comparison, pair.sides);
         }
     }
@@ -313,17 +289,14 @@ TEST(test_clocks_far_apart_make_a_cell_incomparable)
     struct compare_options options = {.threshold = 0.03};
 
     for (size_t k = 0; k < 2; k++) {
-        struct pair pair;
-        struct comparison comparison;
-
-        open_pair(&pair, 3);
+        open_pair(3);
         for (size_t i = 0; i < 3; i++)
             pair.results[NEW].cells[i].time.sm_clock_mhz = mhz[i];
         options.allowed = k ? &allowed : NULL;
-        comparison = compare_pair(&pair, &options);
-        expect(&comparison, 0, k ? VERDICT_SAME : VERDICT_INVALID, k ? "" : "clocks differs");
-        expect(&comparison, 1, VERDICT_SAME, "");
-        expect(&comparison, 2, VERDICT_SAME, "");
+        compare_pair(&options);
+        expect(0, k ? VERDICT_SAME : VERDICT_INVALID, k ? "" : "clocks differs");
+        expect(1, VERDICT_SAME, "");
+        expect(2, VERDICT_SAME, "");
         assert_int_equal(comparison_status(&comparison), k ? STATUS_OK : STATUS_ENVIRONMENT);
         assert_int_equal(compared_cell(&comparison, 1)->judged.clock_ratio != 1, !k);
         compared_close(&comparison, pair.sides);
@@ -339,7 +312,6 @@ TEST(test_each_gpu_is_compared_with_itself)
     const struct selection uuid = {row, 1};
     struct compare_options options = defaults;
     struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
-    struct comparison comparison;
 
     for (unsigned i = 0; i < 6; i++) {
         struct result result;
@@ -394,21 +366,19 @@ TEST(test_a_calibration_stands_in_for_the_default)
                                           .cells = &cell,
                                           .cell_count = 1};
         struct compare_options options = defaults;
-        struct pair pair;
-        struct comparison comparison;
 
         strcpy(calibration.device.uuid, rows[i].uuid);
         strcpy(calibration.device.driver, rows[i].driver);
         cell.cell.elements = 1000;
         options.calibration = &calibration;
-        open_pair(&pair, 2);
+        open_pair(2);
         for (size_t k = 0; k < 2; k++)
             result_time(&pair.results[NEW].cells[k], 1030);
         strcpy(pair.results[NEW].device.driver, "580"); /* BASE's counts */
-        comparison = compare_pair(&pair, &options);
-        expect(&comparison, 0, rows[i].verdict, rows[i].note);
+        compare_pair(&options);
+        expect(0, rows[i].verdict, rows[i].note);
         assert_int_equal(compared_cell(&comparison, 0)->judged.deviation.origin, rows[i].origin);
-        expect(&comparison, 1, VERDICT_REGRESSED, i < 3 ? "no such cell" : "another driver");
+        expect(1, VERDICT_REGRESSED, i < 3 ? "no such cell" : "another driver");
         assert_int_equal(compared_cell(&comparison, 1)->judged.deviation.origin, DEVIATION_DEFAULT);
         compared_close(&comparison, pair.sides);
     }
