@@ -10,6 +10,7 @@
 #include "log.h"
 #include "source.h"
 #include "table.h"
+#include "text_print.h"
 #include "user_code.h"
 
 struct advise_options {

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "memory.h"
 #include "text.h"
+#include "text_print.h"
 #include "user_code.h"
 #include "version.h"
 #include "version_json.h"

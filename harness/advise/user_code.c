@@ -23,6 +23,7 @@ static const struct load_row {
 } load_rows[] = {
 #define LOAD(kind, before, behind, of, means) {kind, before, behind, OF_##of, means},
 #include "loads.def"
+#include "text_print.h"
 };
 
 enum { LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };

@@ -4,6 +4,7 @@
 
 #include "advise.h"
 #include "field.h"
+#include "text_print.h"
 #include "user_code.h"
 
 /* -- text ---------------------------------------------------------------------------------------------- */

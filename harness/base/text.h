@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Pieces of text for reports and exports: text from outside made safe for a format, fields of CSV, numbers for people.
- * The caller that opened a stream checks its error flag. */
+ * Text from outside made safe to show, and text put together. */
 #ifndef CBANK_TEXT_H
 #define CBANK_TEXT_H
 
@@ -11,6 +10,9 @@
 /* Bytes of the UTF-8 character at text, with `left` bytes left in the text. 0 if there is none: a stray or missing
  * continuation, an overlong form, a surrogate, beyond U+10FFFF. */
 size_t text_utf8(const char *text, size_t left);
+
+/* Like text_utf8, but also 0 for characters that are not printable. */
+size_t text_printable(const char *text, size_t left);
 
 /* Whether all characters are printable ASCII. */
 bool text_is_plain(const char *text);
@@ -27,84 +29,5 @@ const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES]);
 /* Appends to a text, after a separator if it is not empty, as far as there is room. */
 __attribute__((format(printf, 4, 5))) void text_join(char *out, size_t bytes, const char *separator, const char *format,
                                                      ...);
-
-/* Columns of the text on a terminal: one for each character. */
-size_t text_columns(const char *text);
-
-/* A character that a format writes differently. */
-struct escape {
-    char from; /* '\0' ends the array */
-    const char *to;
-};
-
-extern const struct escape escapes_none[];
-extern const struct escape escapes_xml[]; /* text and attributes */
-extern const struct escape escapes_markdown[]; /* also within a table */
-
-/* Writes text with its escapes. Control characters, and bytes that are not a character of UTF-8 or XML, become '?'. */
-void text_put(FILE *stream, const struct escape *escapes, const char *text);
-
-/* Writes the start and the attributes of an XML tag without its end. Attributes are pairs of name and text, with NULL
- * after the last. */
-void text_put_tag(FILE *stream, const char *start, const char *const *attributes);
-
-/* Writes a blank and a word for a shell, in quotes if it contains special characters. */
-void text_put_word(FILE *stream, const char *word);
-
-/* Writes a field of a CSV row (RFC 4180), quoted if needed. Unless raw, a ' precedes text that a spreadsheet would take
- * for a formula: it begins with =, +, - or @ and is not a number. */
-void text_csv(FILE *stream, const char *text, bool raw);
-
-enum { TEXT_NUMBER_BYTES = 32 };
-
-/* A duration with four digits, "25.31 us"; "-" when not finite. */
-void text_time(double ns, char out[TEXT_NUMBER_BYTES]);
-
-/* A count with all its digits: "12800000"; with one decimal if it is not a whole number; "-" if not finite. */
-void text_count(double count, char out[TEXT_NUMBER_BYTES]);
-
-/* A relative change with three digits and its sign, "+10.0%"; "-" when not finite. */
-void text_change(double relative, char out[TEXT_NUMBER_BYTES]);
-
-/* A number with one decimal, or with two; "-" when not finite. */
-void text_tenths(double value, char out[TEXT_NUMBER_BYTES]);
-void text_hundredths(double value, char out[TEXT_NUMBER_BYTES]);
-
-/* A ratio, "1.06x"; "-" if not finite. */
-void text_ratio(double ratio, char out[TEXT_NUMBER_BYTES]);
-
-/* A part of a whole, "52%"; "-" when not finite. */
-void text_share(double share, char out[TEXT_NUMBER_BYTES]);
-
-/* Half the width of an interval relative to its middle, "±0.12%"; "±?" if not finite. */
-void text_half_width(double relative, char out[TEXT_NUMBER_BYTES]);
-
-/* A number as one of these functions writes it, as an argument of printf: text_of(text_time, ns).text. */
-struct text_number {
-    char text[TEXT_NUMBER_BYTES];
-};
-
-struct text_number text_of(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value);
-
-enum { TEXT_WIDTH = 80 };
-
-/* Columns available on this stream: from COLUMNS, else from the terminal, else TEXT_WIDTH. */
-int text_width(FILE *stream);
-
-/* Text that is broken at blanks at the given width. */
-struct text_wrap {
-    FILE *stream;
-    int width; /* see text_width */
-    int column; /* of the next character */
-    int indent; /* of the lines after the first */
-    int blanks; /* not yet printed */
-};
-
-/* Writes text, like text_put without escapes. A word longer than a line is divided. */
-void text_wrap(struct text_wrap *wrap, const char *text);
-
-/* Writes blanks up to wrap's column, then text (at most TEXT_PARAGRAPH_BYTES), and ends the line. */
-enum { TEXT_PARAGRAPH_BYTES = 1024 };
-__attribute__((format(printf, 2, 3))) void text_paragraph(struct text_wrap wrap, const char *format, ...);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "table.h"
+#include "text_print.h"
 
 /* -- documents ----------------------------------------------------------------------------------------- */
 

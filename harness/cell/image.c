@@ -7,13 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cubin.h"
-#include "sha256.h"
-
 /* images.S puts the archive between these. */
 extern const char cbank_images_start[], cbank_images_end[];
-
-/* -- the archive -------------------------------------------------------------------------------------- */
 
 /* Resolves a member's name: "name/", or "/offset" into the table of long names, where "/\n" ends each. */
 static void member_name(const struct ar_hdr *header, const struct image *long_names, struct image *out)
@@ -100,41 +95,4 @@ bool image_for_chip(const char *module, uint32_t major, uint32_t minor, struct i
 bool image_ptx(const char *module, uint32_t major, uint32_t minor, struct image *out)
 {
     return find_image(module, "compute", "ptx", 1, 10 * major + minor, out);
-}
-
-/* -- what is in an image ------------------------------------------------------------------------------ */
-
-bool image_function(const void *cubin, size_t bytes, const char *prefix, struct kernel_sass *out)
-{
-    struct cubin_function function;
-
-    if (!cubin_find(cubin, bytes, prefix, &function))
-        return false;
-    out->symbol = function.symbol;
-    out->code = function.code;
-    out->bytes = function.bytes;
-    sha256_hex(function.code, function.bytes, out->sha256);
-    sass_read(function.code, function.bytes, function.architecture, out);
-    return true;
-}
-
-bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out)
-{
-    const bool loaded = cell->workload->index == INDEX_LOADED;
-    const char *pattern = loaded ? "source" : cell->pattern->name;
-    char prefix[256], path[64], sized[96] = "";
-
-    /* Itanium C++ ABI name of kernel<workload_W<variant>, path_P, pattern_T>, or sized<path_P, width> in place of path_P. */
-    snprintf(path, sizeof(path), "%zupath_%s", strlen("path_") + strlen(cell->path->name), cell->path->name);
-    if (loaded || !table_is_whole(cell->parameters))
-        snprintf(sized, sizeof(sized), "5sizedI%sLj%" PRIu32 "EE", path, table_width(cell->parameters));
-    snprintf(prefix, sizeof(prefix), "_Z6kernelI%zuworkload_%sILj%" PRIu32 "EE%s%zupattern_%sE",
-             strlen("workload_") + strlen(cell->workload->name), cell->workload->name,
-             workload_variant(cell->parameters), sized[0] ? sized : path, strlen("pattern_") + strlen(pattern),
-             pattern);
-    if (!image_function(cubin, bytes, prefix, out))
-        return false;
-    /* The number of rounds is known only for loops of a grid-stride kernel. */
-    out->counted = out->counted && (out->loops > 0) == loaded;
-    return true;
 }

@@ -6,6 +6,7 @@
 
 #include "characterization.h"
 #include "grid.h"
+#include "text_print.h"
 
 enum { INDENT = 2 };
 

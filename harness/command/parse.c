@@ -11,6 +11,7 @@
 
 #include "log.h"
 #include "text.h"
+#include "text_print.h"
 
 enum { KEY_BASE = 0x1000, OPTIONS_MAX = 64 };
 

@@ -12,6 +12,7 @@
 #include "plan_options.h"
 #include "processes.h"
 #include "text.h"
+#include "text_print.h"
 
 struct calibrate_options {
     struct plan_options plan;

@@ -10,6 +10,7 @@
 #include "code_change.h"
 #include "log.h"
 #include "text.h"
+#include "text_print.h"
 
 #define COUNT(array)   (sizeof(array) / sizeof((array)[0]))
 #define add(line, ...) text_join(line, LINE_BYTES, "", __VA_ARGS__)

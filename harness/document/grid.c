@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "grid_value.h"
+#include "text_print.h"
 
 const void *grid_row(const struct grid *grid, size_t row)
 {

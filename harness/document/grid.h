@@ -12,6 +12,7 @@
 #include "json.h"
 #include "status.h"
 #include "text.h"
+#include "text_print.h"
 
 enum { GRID_TEXT_BYTES = 512 };
 

@@ -7,6 +7,7 @@
 
 #include "grid_value.h"
 #include "log.h"
+#include "text_print.h"
 #include "texts.h"
 
 enum { GAP = 2, NOTE_INDENT = 4 };

@@ -12,6 +12,7 @@
 #include "child.h"
 #include "log.h"
 #include "text.h"
+#include "text_print.h"
 
 /* A device, and the process that measures it. */
 struct one {

@@ -12,6 +12,7 @@
 #include "field.h"
 #include "grid.h"
 #include "log.h"
+#include "text_print.h"
 #include "version_json.h"
 
 /* -- findings ------------------------------------------------------------------------------------------ */

@@ -16,6 +16,7 @@
 #include "plan_options.h"
 #include "source.h"
 #include "text.h"
+#include "text_print.h"
 
 /* Largest number of keys in a list. */
 enum { COLUMNS_MAX = 16 };

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "result_indices.h"
 #include "text.h"
+#include "text_print.h"
 #include "version.h"
 #include "version_json.h"
 

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "result.h"
 #include "text.h"
+#include "text_print.h"
 #include "verdict.h"
 
 struct check_options {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "text_print.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "show_matrix.h"
+#include "text_print.h"
 #include "verdict.h"
 
 enum { INDENT = 2, DIFFERENCES_MAX = 20 };

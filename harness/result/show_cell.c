@@ -6,6 +6,7 @@
 
 #include "cell_row.h"
 #include "show.h"
+#include "text_print.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "log.h"
 #include "show.h"
+#include "text_print.h"
 
 struct show_options {
     struct format_options format;

@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 
+#include "text_print.h"
+
 enum { SAID_BYTES = 1536, HANGING = 2 };
 
 void page_begin(struct page *page, int indent)
