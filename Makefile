@@ -2,10 +2,11 @@
 #
 # cbank's one makefile. `make help` lists the targets.
 #
-# Variables: CC, BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1,
-# ARCHS ("75 90", or all), CCBIN (host compiler of nvcc), SANITIZE=1, STATIC=1 (cJSON in the program),
-# WERROR=-Werror, FAST=-O0, FAST_TESTS=-O0, PYTHON, ARGS (for `make run`, `bench-gpu`, `plots`), FILES (for `make plots`),
-# FUZZ_SECONDS (for `make fuzz`), PREFIX, DESTDIR, V=1 (show the commands).
+# Variables:
+# - BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90", or all)
+# - CC, CCBIN (host compiler of nvcc), SANITIZE=1, WERROR=-Werror, FAST=-O0, FAST_TESTS=-O0, PYTHON
+# - STATIC=1 (cJSON in the program), PREFIX, DESTDIR, V=1 (show the commands)
+# - ARGS (for `make run`, `bench-gpu`, `plots`), FILES (for `make plots`), FUZZ_SECONDS (for `make fuzz`)
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
@@ -71,8 +72,8 @@ CCBIN := $(notdir $(firstword $(foreach version,11 10 9,$(shell command -v g++-$
 endif
 NVCCFLAGS := $(if $(CCBIN),-ccbin $(CCBIN)) -rdc=true -std=c++17 -Wno-deprecated-gpu-targets
 KNOWN_ARCHS := $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code))
-# Of the machine's GPUs those that this toolkit knows. Where there are none, one: 90, the newest whose results are
-# committed. Every toolkit since 11.8 knows it, and its PTX runs on every newer GPU. An older toolkit: its newest.
+# The machine's GPUs that this toolkit knows. Where there are none, one: 90, the newest whose results are committed.
+# Every toolkit since 11.8 knows it, and its PTX runs on every newer GPU. An older toolkit: its newest.
 ifeq ($(origin ARCHS),undefined)
 ARCHS := $(filter $(KNOWN_ARCHS),$(subst .,,$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null)))
 ifeq ($(ARCHS),)
@@ -88,7 +89,7 @@ $(error ARCHS: $(NVCC) does not know $(filter-out $(KNOWN_ARCHS),$(ARCHS)); it k
 endif
 endif
 
-# ---- What is compiled, and how
+# ---- Sources and flags
 
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
 # list that it names, and no other. An include that points up does not compile.
@@ -197,14 +198,14 @@ $(filter $(OBJ)/harness/counts/card%,$(OBJECTS)): $(CARDS)
 
 $(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
 
-# What of the house an object sees, by its folder.
+# The folders that an object may include, by its own folder.
 $(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room)) $(if $(filter $(room),$(FUZZED)),$(GUIDED))))
 $(OBJ)/harness/main.o $(OBJ)/harness/cbank.o $(OBJ)/harness/commands.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
 $(OBJ)/patterns/%.o: HOUSE = -Ipatterns
 $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 
-# FAST=-O0: what does not compute much is compiled in half of the time; FAST_TESTS=-O0: of unit tests alone. What was
-# compiled otherwise stays.
+# FAST=-O0: what does not compute much is compiled in half of the time; FAST_TESTS=-O0: of unit tests alone. Files
+# compiled with other flags stay.
 FAST ?=
 FAST_TESTS ?=
 BUSY := $(addsuffix /%,patterns kernels harness/base harness/cell harness/counts harness/characterize) \
@@ -232,7 +233,7 @@ $(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) $(LIBS)
 
-# What others may call, with harness/cbank.h: one object, in which all other names are its own.
+# The library behind harness/cbank.h: one object, in which all other names are local.
 $(BUILD)/libcbank.a: $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
 	$(call say,AR,$@)
 	@rm -f $@
@@ -270,9 +271,9 @@ $(FUZZER): $(FUZZ_OBJECTS) $(filter-out $(OBJ)/harness/main.o $(OBJ)/harness/bas
 	@mkdir -p $(@D)
 	$(Q)$(CC)$(if $(STATIC),++ -static-libstdc++ -static-libgcc) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
 
-# ---- The simulated GPU of the tests: a library in place of the vendor's, and the program's objects linked to it. Names
-# by which the program opens libraries are links to it in a folder that the program looks in. Its own copy of what it
-# needs of the program is not counted by coverage.
+# ---- The simulated GPU of the tests: a library in place of the vendor's, and the program's objects linked to it. It has links with the
+# library names that the program opens, in a folder that it searches. Its own copy of what it needs of
+# the program is not counted by coverage.
 
 SIMULATED := $(BUILD)/tests/simulated
 SIMULATED_LINKS := $(addprefix $(SIMULATED)/,libcuda.so.1 libnvidia-ml.so.1 libcupti.so.13 libnvperf_host.so)
@@ -364,7 +365,7 @@ ifneq ($(CUDA),)
 -include $(PTX:%=%.d)
 endif
 
-# ---- What people run
+# ---- Commands for users
 
 # The Python that the distribution's packages are for, else the first on PATH. setup.sh sees to it that this one has
 # what scripts and tests import.
@@ -426,7 +427,7 @@ bench-gpu: ## measure, on a GPU, how far times repeat, into results/local/repeat
 	@$(PYTHON) scripts/studies/process_trial.py --program $(PROGRAM) --json results/local/repeatability/trial.json --run 4 \
 	  --folder results/local/repeatability/processes $(ARGS)
 
-# Of committed results, if FILES names no others; and of two of them the one against the other.
+# Uses committed results if FILES names no others; with two, it compares one with the other.
 FILES ?= $(wildcard results/h200/*.json results/characterizations/h200.json) $(BUILD)/two-processes.json
 
 plots: ## draw the figures of FILES (default: the committed H200) into results/local/figures/ (options: ARGS=, --all draws the rest)
@@ -477,14 +478,14 @@ FUZZ_SECONDS ?= 60
 
 fuzzers: $(FUZZER) ## build the fuzz targets (by clang, with SANITIZE=1; STATIC=1: to run on another machine)
 
-# What reaches new code goes into build/fuzz/corpus; tests/corpus stays as it is.
+# Inputs that reach new code go into build/fuzz/corpus; tests/corpus stays as it is.
 fuzz: ## feed documents and command lines that are wrong to what reads them (FUZZ_SECONDS=60 a target)
 	@scripts/setup.sh all
 	@$(MAKE) $(SANITIZED) fuzzers
 	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
 
 SHARE := $(DESTDIR)$(PREFIX)/share
-# What pip installs from scripts/, too: the Python package, with its templates and styles.
+# The Python package, with its templates and styles, which pip also installs from scripts/.
 PACKAGE := $(shell cd scripts && find cbank -type f -not -name '*.pyc')
 
 install: $(PROGRAM) $(BUILD)/libcbank.a ## install into $(DESTDIR)$(PREFIX)

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Makes libcjson.a for `make STATIC=1` where the distribution's package holds none: of the source package, patches and
-# all, which apt fetches from the mirror that this machine is set up for, and whose signature it checks. It works beside
-# the library, with lists of packages of its own; nothing is installed.
+# Makes libcjson.a for `make STATIC=1` where the distribution's package holds none. It builds the source package with
+# all patches. apt fetches that from this machine's mirror and checks its signature. It works beside the library, with
+# lists of packages of its own; nothing is installed.
 
 set -e
 library=$(realpath -m "$1")
@@ -19,7 +19,7 @@ command -v apt-get >/dev/null || give_up "no libcjson.a here, and no apt-get to 
 mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
 cd "$folder"
 
-# What packages come from, sources come from, too.
+# Sources come from the mirror of the packages.
 rm -rf ./*.sources ./*.list cjson-*
 for file in /etc/apt/sources.list.d/*.sources; do
     [ -f "$file" ] && sed 's/^Types:.*/Types: deb-src/' "$file" > "$(basename "$file")"

@@ -4,9 +4,9 @@
 
 usage: check_ncu.py [--program build/cbank] [--json FILE] [RUN OPTION...]
 
-cbank counts a plan in process, then ncu counts the verification launches of the same plan: one launch of
-every cell in each of its modules, in the order of the result; skipped cells have none. Exact counters must be equal; of the measured ones both values are
-printed. Exits 0 when all exact counters agree, 1 when one differs, 3 without ncu or a GPU.
+cbank counts a plan in process. ncu then counts the verification launches of the same plan: one launch of every cell in
+each of its modules, in the order of the result, without skipped cells. Exact counters must be equal; of the measured
+ones both values are printed. Exits 0 when all exact counters agree, 1 when one differs, 3 without ncu or a GPU.
 """
 
 import argparse

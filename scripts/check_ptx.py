@@ -41,7 +41,7 @@ def width(modifiers):
 
 
 class Function:
-    """What is found in one kernel, line by line."""
+    """The findings in one kernel, line by line."""
 
     def __init__(self, symbol, kernel):
         self.symbol, self.kernel = symbol, kernel

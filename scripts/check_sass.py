@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Disassembles every kernel of every architecture in the program and checks its loads.
 
-A path names the instruction that its payload load must be. This check takes the kernel images out of the
-very program that measures, and fails where a kernel is missing, or where a payload load is another
-instruction, or there more or less often than the workload says. Exit status: 0 all kernels are right, 1 some
-are not, 2 usage, 3 no disassembler on this machine.
+A path names the instruction that its payload load must be. This check takes the kernel images out of the program that
+measures. It fails if a kernel is missing, if a payload load is another instruction, or if the number of loads differs
+from the workload's. Exit status: 0 all kernels are right, 1 some are not, 2 usage, 3 no disassembler on this machine.
 """
 
 import argparse

@@ -5,11 +5,11 @@
 #
 #   make CUDA="$(scripts/cuda_11_8.sh)" BUILD=build/cuda-11.8 IMAGES=build/cuda-11.8/images
 #
-# It is in the packages of Debian 12, section non-free. apt-get downloads them from the mirror that this machine is
-# configured for, with lists of its own and signatures checked, and they are unpacked below build/: nothing is installed,
-# and neither the machine's lists nor another toolkit are touched. Where it is already there, nothing is fetched; with
-# --offline, never. Exit status: 0 the toolkit is there, 1 what came is not what was expected, 2 usage, 3 it cannot be
-# had on this machine; the last line says why.
+# It is in the packages of Debian 12, section non-free. apt-get downloads them from this machine's mirror, with separate
+# lists and with signatures checked. They are unpacked below build/: nothing is installed, and the machine's lists and
+# other toolkits stay untouched. Where it is already there, nothing is fetched; with --offline, never. Exit status: 0
+# the toolkit is there, 1 what came is not what was expected, 2 usage, 3 it cannot be had on this machine; the last line
+# says why.
 
 cd "$(dirname "$0")/.." || exit 3
 toolkit=$PWD/build/toolkits/cuda-11.8
@@ -60,7 +60,7 @@ esac
 
 echo 'cuda_11_8: fetching 860 MB of packages' >&2
 (cd "$apt/files" && own_apt apt-get download nvidia-cuda-toolkit nvidia-cuda-dev) >&2 || fail 'cannot fetch the packages of CUDA 11.8' 3
-# Of the second, 2.9 GB of libraries, headers and the one that is linked.
+# The second package has 2.9 GB of libraries; its headers and one library are needed.
 unpack() {
     dpkg-deb -x "$apt"/files/nvidia-cuda-toolkit_*.deb "$apt/files" &&
         dpkg-deb --fsys-tarfile "$apt"/files/nvidia-cuda-dev_*.deb |

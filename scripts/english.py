@@ -10,7 +10,7 @@ import tokenize
 WORDS_MAX = 30  # of a sentence
 START = re.compile(r"(Of|What|That|Such)\b")
 LINK = re.compile(r"\b(by|of) which\b", re.IGNORECASE)
-KINDS = ("starts with Of, What, That, Such", "by which, of which", f"more than {WORDS_MAX} words")
+KINDS = ("starts with Of, What, That, Such", "by/of which", f"more than {WORDS_MAX} words")
 
 C_TOKEN = re.compile(r'//[^\n]*(?:\n[ \t]*//[^\n]*)*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"(?:\s*(?:PRI\w+\s*)?"(?:\\.|[^"\\\n])*")*'
                      r"|'(?:\\.|[^'\\\n])+'", re.DOTALL)
@@ -96,8 +96,8 @@ READERS = {**dict.fromkeys((".c", ".h", ".cu", ".cuh", ".def", ".S"), texts_of_c
 
 
 def sentences(text):
-    """Text between ends of sentences, paragraphs and items. A line of code, SQL or a table of columns is no sentence of others."""
-    if re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|WITH|PRAGMA)\b", text):
+    """Text between ends of sentences, paragraphs and items. Code (C, SQL, Python) and rows of tables are not sentences."""
+    if re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|WITH|PRAGMA|import)\b", text):
         return
     text = re.sub(r"^.*\S {2,}\S.*$", r"\n\g<0>\n", text, flags=re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?= {4})", text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What check_sass.py and check_ptx.py share: which kernels there must be, and what each must load."""
+"""Shared by check_sass.py and check_ptx.py: the kernels that must exist, and the loads of each."""
 
 import collections
 import functools
@@ -50,8 +50,8 @@ def steps(workload, radius):
     return workload["steps"] or (2 * radius + 1) ** workload["dimensions"]
 
 
-# By the shape of a workload and its payload loads: a thread's loads of the input, its loads from the tile of the
-# input in shared memory, and the stores that make the tile.
+# For each shape of workload and its payload loads: a thread's loads of the input, its loads from the tile in shared
+# memory, and the stores that make the tile.
 SHAPES = {
     "map": lambda payload: (1, 0, 0),
     "stencil": lambda payload: (3, 2 * payload, 3),
@@ -59,10 +59,11 @@ SHAPES = {
     "lookup": lambda payload: (payload, 0, 0),
 }
 
-# What a kernel with too few registers does beside its loads; the compiler's matter.
+# Spills of a kernel with too few registers, besides its loads; the compiler decides them.
 SPILLS = ("LDL", "STL")
 
-# By which compilers pass values of a warp on, and choose between values, too: {class: the unit whose paths load by it}.
+# Compilers also use these to pass values on within a warp, and to choose between values: {class: the unit whose paths
+# load by it}.
 OF_COMPILERS = {"SHFL": "registers", "SEL": "select", "selp": "select"}
 
 SCOPES = ["thread", "block", "immediate"]
@@ -103,7 +104,7 @@ def can_be(workload, radius, path, pattern, width, architecture):
 
 
 class Language:
-    """What SASS and PTX call things: the column of the paths, and the classes of loads and stores beside the payload."""
+    """Names in SASS and PTX: the column of the paths, and the classes of loads and stores other than the payload."""
 
     def __init__(self, column, load, store, shared_load, shared_store, constant_loads, payload, widths_of):
         self.column, self.load, self.store = column, load, store
@@ -120,7 +121,8 @@ def sass_name(family, width):
 
 
 def selections(count):
-    """Of `count` words, a power of two, one: SASS has two for a choice of four, the second under a predicate."""
+    """Selections that choose one of `count` words, a power of two: SASS has two for a choice of four, the second under
+    a predicate."""
     return count // 2 if count < 4 else count // 4 * 2 + selections(count // 4)
 
 
@@ -273,7 +275,7 @@ def report(table):
     return 0 if all(expected == found == good for _, expected, found, good in table) else 1
 
 
-# What compilers chose, by (toolkit, architecture, path): how many of so many kernels have the path's instruction.
+# The choices of compilers, by (toolkit, architecture, path): how many of how many kernels have the path's instruction.
 CHOSEN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests/golden/chosen.txt")
 
 

@@ -41,7 +41,7 @@ trial() {
     mkdir -p "$(dirname "$file")" && "$python" "$script" --program "$program" --json "$file" "$@"
 }
 
-# What a plan says: run FILE OPTION... Cells that did not settle are marked in the file.
+# A line of a plan: run FILE OPTION... Cells that did not settle are marked in the file.
 run() {
     file=$folder/$1
     shift

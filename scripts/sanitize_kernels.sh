@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Runs the kernels under NVIDIA's compute-sanitizer on the first GPU: memcheck, initcheck and synccheck, each over every
-# workload, every path, lookups in tables of every width, and several tables beside other data; and racecheck, which looks at
-# shared memory and takes a hundred times as long, over grids of two blocks that have something there.
+# Runs the kernels under NVIDIA's compute-sanitizer on the first GPU. memcheck, initcheck and synccheck cover every
+# workload, every path, lookups in tables of every width, and several tables next to other data. racecheck looks at
+# shared memory and takes a hundred times as long: it runs over grids of two blocks that use shared memory.
 #
 # usage: scripts/sanitize_kernels.sh [TOOL...]
 #

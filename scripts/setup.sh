@@ -15,7 +15,7 @@
 # A thing is there when it does what it is for: a command runs, a library links, a module is imported by PYTHON, which
 # is the Makefile's.
 
-# What cbank needs, in one place. try NAME is how it is tried (see try_NAME), "-" is "nothing to add".
+# All packages that cbank needs, in one place. try NAME is how it is tried (see try_NAME), "-" is "nothing to add".
 #   needed for, try, argument,          Debian and Ubuntu,  Fedora,             Arch
 needs='
     build command gcc                   gcc                 gcc                 gcc

@@ -7,9 +7,9 @@
 #
 # usage: scripts/test_distributions.sh [RELEASE...]       default: bookworm trixie, which are Debian 12 and 13
 #
-# What is tried is HEAD. Packages come from the mirror that this machine is configured for, or from MIRROR. Everything is
-# below build/distributions/: a release is fetched once; its logs stay. Exit status: 0 both commands pass on all releases,
-# 1 one fails, 3 it cannot be tried on this machine.
+# This tests HEAD. Packages come from the mirror that this machine is configured for, or from MIRROR. Everything is
+# below build/distributions/: a release is fetched once; its logs stay. Exit status: 0 both commands pass on all
+# releases, 1 one fails, 3 it cannot be tried on this machine.
 
 cd "$(dirname "$0")/.." || exit 3
 place=$PWD/build/distributions

@@ -4,8 +4,8 @@
 
 usage: tests/coverage.py BUILD [--measured]
 
-BUILD is what `make coverage` built. --measured: the tests have run. Of the program's end-to-end tests those run that call
-it; those of the CUDA engine run on the simulated GPU.
+BUILD is what `make coverage` built. --measured: the tests have run. Only end-to-end tests that call the program run;
+those of the CUDA engine run on the simulated GPU.
 """
 
 import collections
@@ -56,7 +56,7 @@ def run_all(build):
 
 
 def reports(build):
-    """What gcov says of each source, of one object after the other."""
+    """The output of gcov for each source, one object after the other."""
     objects = [name for folder in ("harness", "patterns", "kernels")
                for name in sorted(glob.glob(f"{build}/obj/{folder}/**/*.gcno", recursive=True))]
     said = subprocess.run(["gcov", "--json-format", "--stdout", *objects], capture_output=True, text=True, check=True,

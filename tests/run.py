@@ -64,8 +64,7 @@ WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm
 
 ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have beside those of all
 
-# Of tests/end_to_end, those of the program for the simulated GPU; and those of them whose subject are calls that fail,
-# the ones that sanitizers are for.
+# The files of tests/end_to_end for the simulated GPU. Sanitizers run those of them whose subject is failing calls.
 SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
 FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
@@ -114,7 +113,8 @@ def leak_sanitizer_broke(lines):
 
 
 def said_of_failures(lines):
-    """Of unittest from the first failure on, of cmocka no test that passed, of others the end."""
+    """For unittest, the output from the first failure on; for cmocka, without tests that passed; for others, the
+    end."""
     start = next((number for number, line in enumerate(lines) if line.startswith("=====")), None)
     if start is not None:
         return lines[start + 1:start + LINES_SHOWN_MAX] + ["..."] * (len(lines) - start > LINES_SHOWN_MAX)
@@ -185,7 +185,7 @@ def kill(process):
         pass
 
 
-# ---- What there is to run
+# ---- The parts
 
 
 def make(*arguments, jobs=1):
@@ -255,7 +255,7 @@ def sanitized(suffix, build, *variables):
 
 
 def kernel_checks(toolkit):
-    """Of the program's kernels, which are of one architecture where the machine has no GPU."""
+    """The kernels of the program, which has one architecture if the machine has no GPU."""
     disassembler = shutil.which("nvdisasm", path=os.pathsep.join([os.path.join(toolkit, "bin"), os.environ["PATH"]]))
     none = None if toolkit else "no CUDA toolkit, so no kernels"
     return [Part("check-ptx", make("check-ptx"), after=["build"], skip=none),
@@ -287,7 +287,7 @@ def test(toolkit):
 
 
 def merge(toolkit):
-    """What `all` runs beside `test`."""
+    """The parts that `all` runs in addition to `test`."""
     parts = [kernel_checks(toolkit)[0], Part("check-headers", make("check-headers")),
              *tests_of("end_to_end", of=[file for file in ALL if file not in SIMULATED]),
              *simulated(toolkit, [file for file in SIMULATED if file in ALL])[1:],
@@ -386,7 +386,7 @@ class Runner:
             print("\n".join(f"    {line}" for line in part.shown) + f"\n    all of it: {part.log}", flush=True)
 
     def left(self):
-        """Of the parts that have not ended, guessed with how the others kept to SECONDS."""
+        """The parts that have not ended; the guess uses how well the others kept to SECONDS."""
         ended = [part for part in self.parts if part.took]
         pace = sum(part.took for part in ended) / sum(part.seconds for part in ended) if ended else 1
         waiting = sum(part.seconds * part.slots for part in self.waiting)

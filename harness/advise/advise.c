@@ -11,7 +11,7 @@
 #include "table.h"
 
 const char *const advise_standing_names[ADVISE_STANDING_COUNT] = {
-    [ADVISE_FIRST] = "best",    [ADVISE_ALIKE_FIRST] = "as good",  [ADVISE_TOO_CLOSE] = "too close to call",
+    [ADVISE_FIRST] = "best",    [ADVISE_ALIKE_FIRST] = "as good", [ADVISE_TOO_CLOSE] = "too close to call",
     [ADVISE_SLOWER] = "slower", [ADVISE_UNKNOWN] = "not known",
 };
 
@@ -30,12 +30,14 @@ const struct place_code *place_code_of(const struct path *path)
 
 /* -- ranking ------------------------------------------------------------------------------------------ */
 
-/* Of equal times the one that paths.def has first. A bound from below ranks nothing: behind all times. */
+/* Places by their times; equal times stay in the order of paths.def. A lower bound does not rank: those places come
+ * after all times. */
 static int compare_places(const void *left, const void *right)
 {
     const struct advised_place *a = left, *b = right;
     const bool a_known = !isnan(a->estimate.time_ns.value), b_known = !isnan(b->estimate.time_ns.value);
-    const double a_ns = a_known ? a->estimate.time_ns.value : a->estimate.time_ns.low, b_ns = b_known ? b->estimate.time_ns.value : b->estimate.time_ns.low;
+    const double a_ns = a_known ? a->estimate.time_ns.value : a->estimate.time_ns.low,
+                 b_ns = b_known ? b->estimate.time_ns.value : b->estimate.time_ns.low;
 
     if (a_known != b_known)
         return b_known - a_known;
@@ -49,11 +51,11 @@ void advise_rank(struct advice *advice)
     qsort(advice->places, advice->count, sizeof(*advice->places), compare_places);
     for (struct advised_place *place = advice->places; place < advice->places + advice->count; place++) {
         place->relative = place->estimate.time_ns.value / first->estimate.time_ns.value;
-        place->standing = isnan(place->relative)                          ? ADVISE_UNKNOWN
-                          : place == first                                ? ADVISE_FIRST
-                          : place->relative <= 1 + ADVISE_TOLD            ? ADVISE_ALIKE_FIRST
-                          : place->estimate.time_ns.low > first->estimate.time_ns.high      ? ADVISE_SLOWER
-                                                                          : ADVISE_TOO_CLOSE;
+        place->standing = isnan(place->relative)                                       ? ADVISE_UNKNOWN
+                          : place == first                                             ? ADVISE_FIRST
+                          : place->relative <= 1 + ADVISE_TOLD                         ? ADVISE_ALIKE_FIRST
+                          : place->estimate.time_ns.low > first->estimate.time_ns.high ? ADVISE_SLOWER
+                                                                                       : ADVISE_TOO_CLOSE;
     }
 }
 

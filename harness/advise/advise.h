@@ -47,12 +47,12 @@ struct advised_facts {
 
 struct advice {
     struct card card;
-    struct cell cell;             /* the configuration: without a path */
-    const char *indices_path;     /* NULL: made */
+    struct cell cell; /* the configuration: without a path */
+    const char *indices_path; /* NULL: made */
     struct advised_place *places; /* owned: ranked, `count` of them, then those that cannot hold the table */
     size_t count, excluded;
-    const char *choice;           /* the path that is best; NULL: no time is known */
-    char *measure;                /* owned: the command line of cbank run that measures those that are not slower */
+    const char *choice; /* the path that is best; NULL: no time is known */
+    char *measure; /* owned: the command line of cbank run that measures those that are not slower */
     struct advised_facts facts;
     const struct user_code *code; /* of --kernel; NULL: none was given; not owned */
 };

@@ -78,7 +78,11 @@ static void path_value(const struct grid_column *column, const void *row, struct
 }
 
 #define NUMBER(key_, heading_, format_, member) \
-    {.key = key_, .heading = heading_, .format = format_, .value = grid_number, .of = GRID_MEMBER(struct advised_place, member)}
+    {.key = key_,                               \
+     .heading = heading_,                       \
+     .format = format_,                         \
+     .value = grid_number,                      \
+     .of = GRID_MEMBER(struct advised_place, member)}
 
 /* The last ones are for JSON. */
 enum { TEXT_COLUMNS = 7 };
@@ -90,7 +94,11 @@ static const struct grid_column columns[] = {
     {.key = "interval", .heading = "interval", .value = interval_value, .rank = 1},
     NUMBER("relative", "to the best", text_ratio, relative),
     {.key = "standing", .heading = "", .value = standing_value},
-    {.key = "bound", .heading = "longest", .value = grid_text, .of = GRID_MEMBER(struct advised_place, bound), .rank = 2},
+    {.key = "bound",
+     .heading = "longest",
+     .value = grid_text,
+     .of = GRID_MEMBER(struct advised_place, bound),
+     .rank = 2},
     NUMBER("low", "", text_time, estimate.time_ns.low),
     NUMBER("high", "", text_time, estimate.time_ns.high),
 };
@@ -118,15 +126,16 @@ static void print_asked(FILE *stream, const struct advice *advice, const struct 
     advise_put(stream, look, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
     advise_put(stream, look, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 ", indices: %s",
                cell->elements, workload_steps(cell->workload, cell->parameters), cell->block_size, indices);
-    advise_put(stream, look,
-               "a warp's load asks for %.4g distinct addresses, %.4g lines of %d bytes, %.4g sectors of %d; shared memory "
-               "takes %.4g wavefronts for it. All loads read %" PRIu64 " bytes of the table. These counts are exact.",
-               facts.addresses, facts.lines, ACCESS_LINE_BYTES, facts.sectors, ACCESS_SECTOR_BYTES, facts.wavefronts,
-               facts.footprint_bytes);
+    advise_put(
+        stream, look,
+        "a warp's load asks for %.4g distinct addresses, %.4g lines of %d bytes, %.4g sectors of %d; shared memory "
+        "takes %.4g wavefronts for it. All loads read %" PRIu64 " bytes of the table. These counts are exact.",
+        facts.addresses, facts.lines, ACCESS_LINE_BYTES, facts.sectors, ACCESS_SECTOR_BYTES, facts.wavefronts,
+        facts.footprint_bytes);
     advise_put(stream, look, "times are modelled by the card of %s: nothing was measured", advice->card.name);
 }
 
-/* What to write, and what to run; of a ranking without times what is missing. */
+/* The code to write and the command to run. For a ranking without times, the missing numbers. */
 static void print_choice(FILE *stream, const struct advice *advice, const struct grid_look *look)
 {
     const struct advised_place *first = &advice->places[0];
@@ -228,5 +237,7 @@ static const struct field root_rows[] = {
     {FIELD(field_pointer, struct advice, "code", code, NULLABLE), .of = &user_code_fields},
 };
 
-const struct document advise_document = {
-    .schema = "cbank-advice", .what = "advice", .major = 1, .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};
+const struct document advise_document = {.schema = "cbank-advice",
+                                         .what = "advice",
+                                         .major = 1,
+                                         .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};

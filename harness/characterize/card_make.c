@@ -73,8 +73,8 @@ static double rounded(double value)
     return value == floor(value) && fabs(value) < 9e15 ? value : strtod(text, NULL);
 }
 
-/* Adds all numbers, each with its origin: measured, said by the driver, or taken from the base card (NULL: there is none)
- * with the files that this names by their hash. `id` is that of the characterization; "" without one. */
+/* Adds all numbers, each with its origin: measured, from the driver, or from the base card (NULL: none). It also adds
+ * the files that the base card names by their hash. `id` is that of the characterization; "" without one. */
 static void add_numbers(const struct characterization *found, const cJSON *base, const char *id, cJSON *model,
                         cJSON *evidence, struct card_tally *tally)
 {

@@ -179,7 +179,7 @@ __attribute__((format(printf, 3, 4))) static void say(const struct report *to, c
     }
 }
 
-/* What concerns all cells: the sides, what differs between them, what intervals rest on, and the remedy. */
+/* The part for all cells: the sides, the differences between them, the basis of the intervals, and the remedy. */
 static void say_context(const struct report *to, const struct comparison *comparison)
 {
     size_t assumed = 0, same = 0, moved = 0, code_changes = 0;

@@ -41,7 +41,7 @@ file_writer compare_markdown, compare_junit, compare_json;
 /* The same document. The caller's. */
 cJSON *comparison_to_json(const struct comparison *comparison);
 
-/* What a document says of a judged cell, but for its verdict. */
+/* The facts of a judged cell in a document, except its verdict. */
 extern const struct fields judged_fields;
 
 /* How it ended, and how many cells have each verdict. */

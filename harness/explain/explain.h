@@ -9,7 +9,7 @@
 /* A unit that is busy for this share of the time or more bounds the cell. Where none is, waiting does: latency. */
 #define EXPLAIN_THRESHOLD 0.6
 
-/* What a unit is busy with, and what a card says that it takes. */
+/* A unit's work, and the number of a card for its cost. */
 struct explain_unit {
     const char *name, *counter, *more; /* names of counters, whose values add; more may be NULL */
     enum card_key key;

@@ -108,8 +108,10 @@ static const struct field root_rows[] = {
     {FIELD(field_list, struct explanation, "results", files, REQUIRED), .of = &file_list},
 };
 
-static const struct document explain_document = {
-    .schema = "cbank-explanation", .major = 1, .minor = 0, .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};
+static const struct document explain_document = {.schema = "cbank-explanation",
+                                                 .major = 1,
+                                                 .minor = 0,
+                                                 .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};
 
 /* -- text ---------------------------------------------------------------------------------------------- */
 
@@ -138,7 +140,7 @@ static void share_value(const struct grid_column *column, const void *row, struc
     out->text = out->room;
 }
 
-/* The units of which a counter or a number of the card is not known. */
+/* The units for which a counter or a number of the card is missing. */
 static void unknown_value(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct explained_cell *cell = row;
@@ -193,13 +195,14 @@ static enum status find_card(const char *path, const struct explained *file, str
     }
     if (status != STATUS_OK || found)
         return status;
-    return log_error(STATUS_ENVIRONMENT,
-                     "%s is of %s (compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32
-                     " SMs), and no card is of that chip; name one with --card, which cbank characterize --new-card makes",
-                     file->file, device->name, device->cc_major, device->cc_minor, device->sm_count);
+    return log_error(
+        STATUS_ENVIRONMENT,
+        "%s is of %s (compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32
+        " SMs), and no card is of that chip; name one with --card, which cbank characterize --new-card makes",
+        file->file, device->name, device->cc_major, device->cc_minor, device->sm_count);
 }
 
-/* Explains the cells that `name` names; NULL: all. What was opened is the caller's to close, also after an error. */
+/* Explains the cells that `name` names; NULL: all. The caller closes what was opened, also after an error. */
 static enum status explain_file(const char *path, const struct explain_options *options, struct explained *out)
 {
     struct access_counts *counts = NULL;
@@ -279,10 +282,10 @@ const struct command explain_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct explain_options),
     .details =
-        "A unit is busy for its counter times what the card says that one takes: instructions to issue, addresses and fills of\n"
-        "the constant cache, loads of L1 and texture, wavefronts of shared memory, bytes of L2 and DRAM. The share of the time is\n"
-        "that of the mean SM. The unit with the largest share bounds the cell from 60 % on; below that, latency does: warps wait.\n"
-        "A unit whose counter was not read, or whose number the card lacks, is named as not known.\n"
+        "A unit's busy time is its counter times the card's cost of one. The counters are instructions to issue, addresses and\n"
+        "fills of the constant cache, loads of L1 and texture, wavefronts of shared memory, and bytes of L2 and DRAM. The share of\n"
+        "the time is that of the mean SM. The unit with the largest share bounds the cell from 60 % on; below that, latency does:\n"
+        "warps wait. A unit without a counter, or without its number on the card, is listed as not known.\n"
         "\n"
         "Exit code 3: no card is of the chip of a file.",
     .run = explain,

@@ -32,7 +32,7 @@ class Measured:
         return self.cells[identity]["time_ns"]["value"]
 
     def counter(self, identity, name):
-        """What a counter read, a number; KeyError where it was not read."""
+        """The reading of a counter; KeyError if it was not read."""
         value = self.cells[identity]["counters"][name]["value"]
         if value is None:
             raise KeyError(name)

@@ -6,8 +6,9 @@ usage: two_builds.py --json FILE [--processes N] OLD NEW [-- RUN_OPTION...]
 
 OLD and NEW are programs. Their processes alternate, in an order that swaps each round, and run the same plan. The i-th
 cell of one is compared with the i-th cell of the other, so that names of keys may differ between the builds. A time is
-the median over processes of time_ns.median. Exit status: 0; 1 where a cell differs by more than 0.3 % and more than the
-processes of one build do, is not verified, or has an exact counter that differs between the builds.
+the median over processes of time_ns.median. Exit status: 0, or 1 if a cell fails. A cell fails if it differs by more
+than 0.3 % and by more than the processes of one build. It also fails if it is not verified, or if an exact counter
+differs between the builds.
 """
 
 import argparse

@@ -190,7 +190,7 @@ class Advise(Scratch):
 
 
 class Kernel(Scratch):
-    """What advice says of cubins: those of the corpus, and some that are damaged."""
+    """Advice about cubins: those of the corpus, and some that are damaged."""
 
     ADVISE = ("advise", "--table-bytes", "64", *SMALL)
     CORPUS = os.path.join(ROOT, "tests/corpus/cubin")

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Every command with every allocation failing once, and with all from there on: tests/faults/allocation_faults.c.
 
-Out of memory is exit 3, one message that says so, no file but the old or the whole new one, and on stdout nothing or
-how the whole output begins: no table lacks a row. An allocation whose failure does no harm, such as of a buffer of the C
-library, leaves everything as it is without faults.
+Out of memory is exit 3 with one message. The only file is the old one or the whole new one, and stdout has nothing or
+the start of the whole output: no table lacks a row. An allocation whose failure does no harm, such as of a buffer of
+the C library, leaves everything as it is without faults.
 
-Allocations are chosen by the place in the program that asks for them. In `make test` it is the call, and one of each is
-tried in up to three commands; in `make test-all` it is that call with the nine around it, and of each the first, a middle
-and the last are tried in every command.
-CBANK names the program (default build/cbank).
+Allocations are chosen by the place in the program that asks for them. In `make test` only that call fails, and one of
+each kind is tried in up to three commands. In `make test-all` the nine calls around it fail, too: of each kind the
+first, a middle one and the last are tried in every command. CBANK names the program (default build/cbank).
 """
 
 import array
@@ -67,7 +66,7 @@ COMMANDS = {
                               "out-card.json"],
 }
 
-# What differs from one time to the next: clocks, and what depends on them.
+# Fields that differ from run to run: clocks, and values that depend on them.
 CHANGING = [(re.compile(pattern), "") for pattern in (
     rb"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", rb"time spent:[^\n]*\n(in\n?\s*all[^\n]*\n|all [^\n]*\n)?",
     rb'"(name|seconds)":\s*("[a-z ]+"|[-+.e0-9]+),?\s*', rb"[-+.e0-9]+ s;", rb"\n[^\n]*in all[^\n]*")]
@@ -80,13 +79,14 @@ def settled(data):
 
 
 def given(source, target):
-    """What a command may write into is its own, of what it reads there is one: files are written anew, not written over."""
+    """Each command writes into its own folder and shares the folder that it reads: files are replaced, not changed in
+    place."""
     name = os.path.basename(source)
     (shutil.copy2 if name.startswith("out") else os.link)(source, target)
 
 
 class Outcome:
-    """What a command left behind in a folder of its own."""
+    """The files that a command left in its own folder."""
 
     def __init__(self, inputs, arguments, fault=None):
         with tempfile.TemporaryDirectory() as folder:
@@ -109,7 +109,7 @@ class Outcome:
                     self.places.frombytes(file.read())
 
     def wrong(self, whole, old):
-        """What is wrong with this outcome of a command that leaves `whole` without faults; None where all is well."""
+        """The fault of this outcome of a command that leaves `whole` without faults; None if all is well."""
         if self.status == whole.status and (self.stdout, self.files) == (whole.stdout, whole.files):
             return None
         if re.search(b"out.of.memory", self.stdout, re.IGNORECASE):

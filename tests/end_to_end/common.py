@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of this folder share.
+"""Shared by the tests of this folder.
 
 usage: tests/end_to_end/common.py BUILD COMMAND...
 
@@ -24,8 +24,8 @@ import warnings
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
-# What many repetitions or many files show is tried with few in `make test`, and with all in `make test-all`.
-# tests/unit/size.h reads the same variable.
+# Tests that need many repetitions or files use few in `make test`, and all in `make test-all`. tests/unit/size.h reads
+# the same variable.
 FULL = os.environ.get("CBANK_TEST") == "full"
 QUICK = os.environ.get("CBANK_TEST") == "quick"  # `make test` itself: what takes long for what it finds waits for test-all
 NOT_QUICK = "takes long: make test-all"
@@ -103,14 +103,14 @@ def as_started(script, arguments, folder, environment, seconds):
     return 0
 
 
-# What scripts that draw load.
+# Modules that drawing scripts import.
 DRAWING = ("matplotlib.style", "matplotlib.figure", "matplotlib.dates", "matplotlib.backends.backend_agg",
            "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf")
 
 
 def run_script(name, *arguments, folder=None, environment=None, loads=(), seconds=300):
     """Runs one of scripts/ in a fork of this process, where the modules of others that it loads are, once for all: that
-    takes longer than most scripts do. What subprocess.run returns."""
+    takes longer than most scripts do. The value that subprocess.run returns."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process forks best with one thread
     for module in loads:
         with contextlib.suppress(ImportError):

@@ -106,7 +106,7 @@ class Case(Scratch):
 
 
 class Smoke(Case):
-    """What must work in every build, with no toolkit too."""
+    """Everything that must work in every build, even without a toolkit."""
 
     def test_the_default_plan_is_modelled_in_seconds(self):
         started = time.monotonic()
@@ -355,7 +355,7 @@ class Run(Case):
             self.assertEqual("\033" in text, colored)
 
     def on_terminal(self, *arguments, **environment):
-        """What the program prints where stdout is a terminal."""
+        """The output of the program if stdout is a terminal."""
         master, slave = os.openpty()
         clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
         with subprocess.Popen([CBANK, *arguments], stdout=slave, stderr=subprocess.DEVNULL,
@@ -656,7 +656,7 @@ class CommittedResults(Case):
     NEVER_FILLED = {"host.job", "cells.process_deviation", "cells.indices.file", "temperature"} | {
         f"health.{when}.{what}" for when in ("before", "after")
         for what in ("retired_pages_single_bit", "retired_pages_double_bit", "retirement_pending")}
-    # What is null where all is well.
+    # Keys that are null if all is well.
     TROUBLE = {"cells.counts", "counters_reason", "cells.counters.reason", "cells.reason", "ended", "health.grew",
                "health.xids"}
 

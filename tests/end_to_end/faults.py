@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a run does when the GPU, the disk or the user ends it: on the simulated GPU (tests/simulated), with planted faults.
-CBANK names the program that is linked to it (default build/tests/simulated/cbank, of `make simulated`)."""
+"""The behaviour of a run that the GPU, the disk or the user ends: on the simulated GPU (tests/simulated), with planted
+faults. CBANK names the program that is linked to it (default build/tests/simulated/cbank, of `make simulated`)."""
 
 import json
 import os

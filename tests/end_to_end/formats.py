@@ -50,7 +50,7 @@ def identity(cell):
 
 
 class Reports(unittest.TestCase):
-    """Of a comparison with every verdict."""
+    """A comparison with every verdict."""
 
     COMPARISON = load(golden("compare.json"))
 

@@ -101,9 +101,9 @@ class DefaultPlan(Case):
 
 
 class Fields(Case):
-    """What a run on a GPU measures is in its file: a field that nothing ever fills is a defect."""
+    """Every field of a run on a GPU is filled in some file: a field that nothing ever fills is a defect."""
 
-    # What the driver of a virtual machine may keep to itself.
+    # Fields that the driver of a virtual machine may hide.
     MAY_LACK = {"vbios", "ecc", "mig"}
 
     def test_every_field_of_device_and_cell(self):
@@ -171,7 +171,7 @@ class Runs(Case):
         self.assertGreater(counts[1], counts[0])
 
     def test_the_trial_of_processes(self):
-        """That it measures and reports. What it says of times is not judged."""
+        """It measures and reports. Its times are not judged."""
         report = os.path.join(self.folder, "report.json")
         done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/studies/process_trial.py"), "--program", CBANK,
                                "--json", report, "--run", "2", "--folder", os.path.join(self.folder, "runs"), *SMALL],

@@ -30,7 +30,7 @@ class Health(unittest.TestCase):
         return done
 
     def run_plan(self, settings, status=0):
-        """What was printed, and the result."""
+        """The printed text, and the result."""
         done = self.simulated(settings, "run", *PLAN, "--json", self.file, status=status)
         result = read_json(self.file)
         jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/schema.json"))).validate(result)

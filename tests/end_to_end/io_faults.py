@@ -32,7 +32,7 @@ CALLS = ["open", "close", "write", "fsync", "rename", "flock", "read"]
 ERRORS = [errno.ENOSPC, errno.EIO, errno.EINTR]
 PLAN = ["--engine", "model", "--path", "constant,global", "--pattern", "per_warp", "--elements", "4096", "--seed", "1"]
 
-# Name: command line, in a folder that setUpClass fills. What begins with "out" is written.
+# Name: command line, in a folder that setUpClass fills. Files whose name begins with "out" are written.
 COMMANDS = {
     "run": ["run", *PLAN, "--json", "out.json"],
     "run into a folder": ["run", *PLAN, "--json", "out/"],
@@ -51,7 +51,7 @@ COMMANDS = {
     "export jsonl": ["export", "--format", "jsonl", "measured.json"],
     "list": ["list", "--json"],
 }
-# What is printed differs from time to time: it has seconds.
+# The output differs from run to run: it contains seconds.
 TIMED = ["gate", "run", "run into a folder", "run to stdout", "run --resume", "characterize"]
 
 
@@ -68,7 +68,7 @@ def files_below(folder):
 
 
 class Outcome:
-    """What a command left behind in a folder of its own."""
+    """The files that a command left in its own folder."""
 
     def __init__(self, inputs, arguments, fault=None, slow_ms=0):
         with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +128,7 @@ class Faults(unittest.TestCase):
                     yield call, number, error
 
     def wrong(self, name, outcome, whole, error):
-        """What is wrong with an outcome; None where all is well."""
+        """The fault of an outcome; None if all is well."""
         if outcome.status not in (whole.status, 2):
             return f"exit {outcome.status}, not 2"
         for file, (data, mode) in outcome.files.items():
@@ -149,7 +149,7 @@ class Faults(unittest.TestCase):
             return None if len(outcome.files) == len(whole.files) else "a file is missing"
         if len(errors) != 1:
             return "not one message"
-        # What the C library wrote of a table, early, failed for a reason that it does not keep.
+        # An early write by the C library failed, and it does not keep the reason.
         if outcome.stderr.count(os.strerror(error)) != 1 and not errors[0].endswith(" to standard output"):
             return "not the error, once"
         if "standard output" not in errors[0] and ".json" not in errors[0] and "out." not in errors[0]:
@@ -163,7 +163,7 @@ class Faults(unittest.TestCase):
                 whole = Outcome(self.inputs, arguments)
                 self.assertEqual(whole.status, 0, whole.stderr)
                 self.assertEqual([file for file in whole.files if file.endswith(".tmp")], [])
-                # What was written, and the folder of its new name.
+                # The new file, and the folder of its name.
                 self.assertEqual(whole.times["fsync"], 2 * whole.times["rename"])
                 tried["calls"] += sum(whole.times[call] for call in CALLS)
                 faults = list(self.faults(whole.times))

@@ -114,7 +114,7 @@ class Model(Case):
         self.refused("index 600 at [1][50] is beyond a table of 500 entries", "--indices", self.trace, "--table-bytes", "2000")
 
     def test_tables_beyond_those_of_patterns(self):
-        """What loads ask for follows, what they take does not; the file is read again as it was written."""
+        """The requests of loads follow, their times do not; the file is read back as it was written."""
         values = [random.Random(2).randrange(300000) for _ in range(2 * 320)]
         npy(self.trace, "I", (2, 320), [*values[:-1], 299999])
         cells = self.run_lookup("--indices", self.trace, "--path", "all", "--table-bytes", "1200000")["cells"]

@@ -154,7 +154,8 @@ class Children(Case):
         return wait_for(lambda: processes_of(f"{self.folder}/{folder}/process"))[0]
 
     def start_and_stop(self):
-        """A calibration of which one process has finished and the next is stopped: both, as soon as that can be caught."""
+        """A calibration whose first process has finished and whose second one is stopped, as early as that can be
+        caught."""
         for sizes in (12, 60, 300):
             self.command = ["calibrate", *long_plan(sizes), "--processes", "4", "--json", "noise.json", "--keep",
                             self.path("kept")]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of what is handed on: the tarball of `make dist`, what `make install` puts where, the package of `make deb`,
-and a program with cJSON in it (STATIC=1; CBANK_FETCH=1 lets it fetch the source where there is no libcjson.a).
-Everything is made of a repository that holds the tree as it is, without CUDA."""
+"""Tests of packages: the tarball of `make dist`, the files of `make install`, the package of `make deb`, and a program
+with cJSON in it. The last needs STATIC=1; without libcjson.a, CBANK_FETCH=1 lets it fetch the source. Everything is
+made of a repository that holds the tree as it is, without CUDA."""
 
 import glob
 import hashlib
@@ -19,7 +19,7 @@ LEFT_OUT = shutil.ignore_patterns(".git", "build", "local", "__pycache__")
 OURS = ("MAKE", "MFLAGS", "GIT_", "SOURCE_DATE_EPOCH")
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
 
-# What there is of every kind that is installed, by its place below the prefix.
+# The installed files of every kind, by their folder below the prefix.
 PROGRAMS = ("bin/cbank", "share/cbank/scripts/fleet_run.sh", "share/cbank/scripts/fleet.sbatch")
 INSTALLED = {"bin/cbank": "build/cbank", "lib/libcbank.a": "build/libcbank.a", "include/cbank.h": "harness/cbank.h",
              "share/cbank/scripts/fleet_run.sh": "scripts/fleet_run.sh",
@@ -159,7 +159,7 @@ class Packaging(unittest.TestCase):
         self.assertEqual(run(place, "gzip", "-dc", "usr/share/man/man1/cbank.1.gz"), read(self.source, "docs/cbank.1"))
         self.check_version(os.path.join(place, "usr/bin/cbank"))
 
-    @unittest.skipUnless(fetchable(), "no libcjson.a, and CBANK_FETCH=1, by which its source is fetched, is not set")
+    @unittest.skipUnless(fetchable(), "no libcjson.a, and CBANK_FETCH=1, which lets its source be fetched, is not set")
     def test_with_cjson_inside(self):
         program = os.path.join(self.source, "build/static/cbank")
         shutil.copytree(os.path.join(self.source, "build/obj"), os.path.join(self.source, "build/static/obj"))

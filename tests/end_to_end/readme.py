@@ -4,7 +4,7 @@
 options are all there.
 
 CBANK names the program (default build/cbank). The commands of a page run one after the other in a scratch copy of the
-tree, and see no GPU: how a command ends does not depend on the machine.
+tree. They see no GPU, so that their outcome does not depend on the machine.
 """
 
 import concurrent.futures
@@ -262,7 +262,7 @@ def command_names():
 
 class Completion(unittest.TestCase):
     def complete(self, *words):
-        """What bash offers for the last of these words, as bash splits them."""
+        """The completions of bash for the last of these words, as bash splits them."""
         script = (f". {shlex.quote(os.path.join(ROOT, 'docs/cbank.bash'))}; program=$1; shift; "
                   'COMP_WORDS=("$program" "$@"); COMP_CWORD=$#; _cbank; printf "%s\\n" "${COMPREPLY[@]}"')
         done = subprocess.run(["bash", "-c", script, "bash", CBANK, *words], capture_output=True, text=True,

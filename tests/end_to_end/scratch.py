@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests that change a scratch copy of the tree, build it and look at the outcome: that a row or a file is all that an
-addition needs, that what a room may not see does not compile, and what make installs.
+"""Tests that change a scratch copy of the tree, build it and check the outcome. An addition needs only a row or a file;
+a forbidden include does not compile; make installs the right files.
 
 CBANK_CUDA names the CUDA toolkit; without one, what needs it is skipped.
 """
@@ -147,7 +147,7 @@ def key_of_a_card(scratch):
 checked_ptx = functools.lru_cache(maxsize=None)(Scratch.check_ptx)
 checked_sass = functools.lru_cache(maxsize=None)(Scratch.check_sass)
 
-# What each adds is in one place, but for a command's name and a card's value.
+# Each addition is in one place, except a command's name and a card's value.
 EVERY = (pattern, path, workload, counter, axis, command, export_format, experiment, key_of_a_card)
 
 
@@ -217,7 +217,7 @@ class Row(Changes):
 
 
 class Addition(Changes):
-    """What is added is one file, or one row and its function; listing, help, completion and checks follow."""
+    """An addition is one file, or one row and its function; listing, help, completion and checks follow."""
 
     EVERY = EVERY
 

@@ -153,8 +153,8 @@ class Tables(Case):
     WIDTHS = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
 
     def instruction(self, path, sass, width):
-        """As a path's class names it; texture loads and operands give words, and LDC and ULDC two at most. What is staged
-        and not loaded is words."""
+        """As a path's class names it; texture loads and operands give words, and LDC and ULDC two at most. A table that is
+        copied and not loaded is words."""
         base, point, rest = sass.partition(".")
         least, most = {"texture": (4, 16), "constant_operand": (4, 4), "staging": (4, 4)}.get(path, (1, 16))
         most = 8 if base in ("LDC", "ULDC") else most
@@ -249,8 +249,8 @@ class Time(Case):
             self.assertTrue(any({"unstable", "shared"} & set(cell["flags"]) for cell in result["cells"]), settings)
 
     def test_placements_are_told_from_modes(self):
-        """What times differ by where the buffers lie is in the mean of the places, and not in its interval; those that jump
-        are flagged."""
+        """The effect of the buffers' addresses is in the mean of the places, but not in its interval; those that
+        jump are flagged."""
         placed, _ = self.measure(*SMALL, placement=0.004)
         for cell in placed["cells"]:
             time = cell["time_ns"]
@@ -299,7 +299,7 @@ class Time(Case):
             self.assertGreater(cell["placement_deviation"], 0.005)
 
     def test_samples_of_one_copy_are_not_gone_on_with(self):
-        """Of an earlier program: the same places, but code that lies elsewhere."""
+        """From an earlier program: the same places, but code at other addresses."""
         for copies in (4, None):
             result, _ = self.measure("--path", "constant", "--pattern", "per_warp", "--elements", "12800", "--counters", "none")
             cell, = result["cells"]
@@ -366,7 +366,8 @@ class Time(Case):
         large = ["--path", "constant,global,readonly", "--elements", "262144,300000,360000,400000,450000,524288", "--block-size", "256",
                  "--counters", "none"]
 
-        # Of noise alone one cell of thousands seems to have modes, and a group may be spared by the neighbour: not by this seed.
+        # By noise alone, one cell of thousands seems to have modes, and a group may be spared by the neighbour: this
+        # seed avoids both.
         def said(sample_us, **settings):
             cells = self.measure(*large, "--sample-us", sample_us, "--seed", "1", **settings)[0]["cells"]
             self.assertEqual(len(cells), 72)
@@ -411,7 +412,7 @@ class Time(Case):
                 self.assertEqual((cell["neighbour"], "shared" in cell["flags"]), (neighbour > 0, neighbour > 0))
 
     def test_cold_cells_are_compared_with_an_empty_kernel_in_turn(self):
-        """What a pair of stamps adds is constant here: cold times are those of the model."""
+        """The cost of a pair of stamps is constant here: cold times are those of the model."""
         plan = (*SMALL, "--regime", "cold")
         modelled = self.modelled(*plan)
         cold, _ = self.measure(*plan, noise=0)
@@ -553,7 +554,7 @@ class Trials(Case):
         return os.path.join(self.folder, name)
 
     def tried(self, name, *arguments, status=0):
-        """What a trial prints, and again from its report."""
+        """The output of a trial, and again from its report."""
         script = [sys.executable, os.path.join(ROOT, "scripts/studies", name)]
         report = os.path.join(self.folder, "report.json")
         done = subprocess.run([*script, "--json", report, *arguments], capture_output=True, text=True, check=False,

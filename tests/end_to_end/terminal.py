@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a file can send to a terminal or to a spreadsheet: no control characters, and no formulas.
+"""Text from a file must not send control characters to a terminal, or formulas to a spreadsheet.
 
-Into every string and key of a result, a card, a calibration, a characterization and a comparison goes, one after the
-other, text with control characters (C0, DEL, C1), ends of lines and characters that turn the order of text. Every command
-that reads such a file prints it as text, CSV and Markdown or says why not: none of them reaches stdout or stderr.
+Every string and key of a result, a card, a calibration, a characterization and a comparison gets hostile text, one
+after the other. The text has control characters (C0, DEL, C1), ends of lines and characters that change the direction
+of text. Every command that reads such a file prints it as text, CSV and Markdown or says why not: none of them reaches
+stdout or stderr.
 
 CBANK names the program (default build/cbank).
 """
@@ -88,7 +89,7 @@ class Terminal(unittest.TestCase):
                          "card": cls.read("results/cards/h200.json"), "calibration": cls.read("tests/corpus/calibration/calibration.json")}
         cls.write("measured.json", cls.documents["measured"])
         record = cls.read("results/characterizations/h200.json")
-        # What makes a replay fast: the first experiment alone.
+        # A fast replay: the first experiment alone.
         record["experiments"] = record["experiments"][:1]
         cls.documents["characterization"] = record
         cbank(cls.folder.name, "compare", "--quiet", "--json", "comparison.json", "measured.json", "measured.json")
@@ -105,7 +106,7 @@ class Terminal(unittest.TestCase):
             json.dump(document, file, ensure_ascii=False)
 
     def controls(self, case):
-        """What control characters a command sends of a file with text planted at a place."""
+        """The control characters in the output of a command for a file with text planted at a place."""
         number, (kind, (way, is_key), command) = case
         name = f"{number}.json"
         self.write(name, planted(self.documents[kind], way, is_key))

@@ -5,7 +5,7 @@ usage: tests/end_to_end/tree.py FOLDER
 
 makes the copy that all tests copy, in the FOLDER, which CBANK_SCRATCH then names. Without it, each file of tests makes
 one of its own. CBANK_CUDA names the CUDA toolkit. Kernels are built for one architecture, and for one workload of each
-shape. What was built once is copied: only what a change touches is built again.
+shape. The build is copied: only files that a change touches are built again.
 """
 
 import atexit
@@ -34,10 +34,10 @@ PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random", "lockstep"]
 
 
 def kernels(paths=0, patterns=0, workloads=0):
-    """How many there are on an architecture that has every path, with so many more rows. Of add, 9 paths that take every
+    """How many there are on an architecture that has every path, with so many more rows. For add: 9 paths that take every
     one of PATTERNS, constant_uniform with 2 and constant_operand with 1, for the path's whole table and for tables of 5
-    widths; of lookup, those 9 paths and 2 for small tables, for tables of 5 widths, one in flight, and select_4 and
-    select_16, for 4 and 5; of the others lockstep on those 9 and the two that are left to the compiler, radius 1."""
+    widths. For lookup: those 9 paths and 2 for small tables, for tables of 5 widths, one in flight, and select_4 and
+    select_16, for 4 and 5. For the others: lockstep on those 9 and the two that are left to the compiler, radius 1."""
     return 6 * ((9 + paths) * (len(PATTERNS) + patterns) + 2 + 1) + 5 * (11 + paths) + 9 + (11 + paths) * (2 + workloads)
 
 

@@ -21,7 +21,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-/* What glibc calls its own. */
+/* glibc's names for its own functions. */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *old, size_t bytes);
@@ -58,7 +58,7 @@ static int counted_main(int argc, char **argv, char **environment)
     return program(argc, argv, environment);
 }
 
-/* Of the first object, which is the program, where its code lies. */
+/* The code of the first object, which is the program. */
 static int find_code(struct dl_phdr_info *object, size_t bytes, void *unused)
 {
     (void)bytes;
@@ -75,7 +75,7 @@ static int find_code(struct dl_phdr_info *object, size_t bytes, void *unused)
 typedef int start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
                        void (*fini)(void), void (*loader_fini)(void), void *stack_end);
 
-/* What every program begins with. */
+/* Calls at the start of every program. */
 start_main __libc_start_main;
 
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),

@@ -5,7 +5,7 @@
  * CBANK_IO_SLOW=MS            every fsync takes so long
  * CBANK_IO_LOG=FILE           a line "CALL TIMES" for each call goes there when the process ends
  *
- * What the program prints goes through these calls, too. A process that it starts has no faults. */
+ * The program's output goes through these calls, too. A process that it starts has no faults. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of the build with CUDA 11.8, the last toolkit for Kepler, which is fetched first: it builds, every kernel of
-every architecture that it knows loads what its path names, and kernels that were broken on purpose are found in each
+"""Tests of the build with CUDA 11.8, the last toolkit for Kepler, which is fetched first. The tree builds with it, and
+every kernel of every architecture loads as its path names. Kernels that were broken on purpose are found in each
 family's disassembly.
 """
 
@@ -53,7 +53,7 @@ class Tree(toolkits.Toolkit):
 class Planted(unittest.TestCase):
     """A scratch copy of the tree with one workload and three patterns. Beside the paths, it has some of them again, broken on purpose."""
 
-    # What only the other workloads use is unused there.
+    # Functions that only other workloads use are unused there.
     VARIABLES = ("ARCHS=" + " ".join(FAMILIES), "WERROR=", "CFLAGS=-O0", "check-sass")
     FAULTS = (BrokenPath("reads_global", "constant", "cbank_values[index]", "table[index]"),
               BrokenPath("loads_twice", "constant", "cbank_values[index]",

@@ -14,7 +14,7 @@ from tree import ARCHITECTURE, DISASSEMBLER, KERNELS, PATTERNS, TOOLKIT, Case  #
 
 # Where a map kernel loads.
 MAP_LOAD = "sum += Path::load(place, map_index<Workload, Path, Pattern>(args, step));"
-# What keeps the compiler from seeing that an index is the same in all threads of a warp.
+# The code that hides from the compiler that an index is the same in all threads of a warp.
 HIDDEN = "Path::scope == INDEX_THREAD ? threadIdx.x & args.divergence"
 INSTANCES = "template struct variant_instances<WORKLOAD_TYPE(CBANK_WORKLOAD), WORKLOAD_TYPE(CBANK_WORKLOAD)<0>::variants>;"
 # Mangled names of kernels of the path, and of no path whose name begins alike.
@@ -55,7 +55,7 @@ class PtxCheck(Case):
 
 @unittest.skipUnless(TOOLKIT, "no CUDA toolkit")
 class HarnessCheck(Case):
-    """What the harness reads from the images, with no disassembler."""
+    """The harness's reading of the images, without a disassembler."""
 
     def test_divergence_mask(self):
         """Without it, a warp-uniform index goes through the uniform datapath on recent architectures."""

@@ -71,7 +71,7 @@ FAULTS = {
     "a coefficient loaded once for two steps":
         Fault("conv_1d", "3 LDC, 3 LDG, 1 STG; found 2 LDC, 3 LDG, 1 STG",
               change=("Path::load(place, zero + index)", "Path::load(place, zero + (index & ~1u))")),
-    "an element of which a half is loaded":
+    "only half of an element is loaded":
         Fault("lookup", "1 LDG, 1 LDG.128, 1 STG; found 1 LDG, 1 LDG.64, 1 STG", path="global", ptx=False,
               file=ENTRY, change=("ELEMENT(16, uint4, element.x + element.y + element.z + element.w)",
                                  "ELEMENT(16, uint4, element.x + element.y)")),
@@ -82,7 +82,8 @@ FAULTS = {
 
 
 class Found:
-    """What the three readers say of a tree with some of the faults, which are in different workloads or paths."""
+    """The findings of the three readers for a tree with some of the faults, which are in different workloads or
+    paths."""
 
     def __init__(self, faults):
         with contextlib.closing(Scratch()) as scratch:
@@ -101,7 +102,7 @@ class Found:
 
 @functools.lru_cache(maxsize=None)
 def found(name):
-    """Of a tree that has the fault: one has all paths that are wrong, others a fault of each workload."""
+    """A tree that has the fault: with one fault all paths are wrong, others have a fault for each workload."""
     if FAULTS[name].row:
         return found_together(tuple(other for other in FAULTS if FAULTS[other].row))
     changes = [other for other in FAULTS if FAULTS[other].change]
@@ -127,7 +128,7 @@ class Faults(unittest.TestCase):
             self.look(readers.ptx, rf"FAIL compute_\d+ \S*{kernel}: ")
         if readers.sass:
             self.look(readers.sass, rf"FAIL sm_\d+ \S*{kernel}: .*{re.escape(fault.found)}")
-        # What the harness sees: loads that are other ones, not where they are.
+        # The harness sees other loads, but not their position.
         if "; found" in fault.found:
             self.look(readers.harness, rf"{fault.workload}\.sm_\d+\.cubin {fault.workload}/{fault.path}/\S+.*; the kernel has \d")
 
@@ -141,7 +142,7 @@ for NAME in FAULTS:
 
 
 class Choices(unittest.TestCase):
-    """What the compiler chose beside what is known."""
+    """The compiler's choice next to the known one."""
 
     KNOWN = {("11.8", "sm_90", "constant_uniform"): (24, 27), ("13.0", "sm_90", "constant_uniform"): (20, 27)}
 

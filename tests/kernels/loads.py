@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the kernels of loads.cu load: as their names say, and as a disassembler does."""
+"""The loads of the kernels of loads.cu: they agree with the kernels' names and with a disassembler."""
 
 import collections
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is tested with every toolkit: the tree builds with it, and every kernel of every architecture that it knows loads
-what its path names. With CBANK_ARCHS=ends, only of one architecture: a subclass says which.
+"""Tests for every toolkit: the tree builds with it, and every kernel of every architecture that it knows loads as its
+path names. With CBANK_ARCHS=ends, only of one architecture: a subclass says which.
 """
 
 import json

@@ -7,7 +7,7 @@
 
 #include "counter.h"
 
-/* What the counters that are not exact are made of. */
+/* The inputs of the counters that are not exact. */
 struct counted {
     const struct expectation *expectation;
     double idc_requests, idc_misses, cycles;
@@ -118,7 +118,7 @@ static void add_cell(const struct launch *launch, double cycles, double *values)
     values[counter_count] += cycles * chip.sm_count;
 }
 
-/* Of its loads, and the lines of its parameters. */
+/* For its loads, and for the lines of its parameters. */
 static void add_probe(const struct launch *launch, double *values)
 {
     const struct probe_counts *const counts = &launch->counts;

@@ -5,7 +5,7 @@
 
 #include "kernel.h"
 
-/* What is counted: the rows of the counter table, and metrics that they lack. */
+/* The counted quantities: the rows of the counter table, and metrics that they lack. */
 size_t counting_count(void);
 
 /* Adds what a launch counts to values[counting_count()]. */

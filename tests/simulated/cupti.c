@@ -15,7 +15,7 @@
 
 enum { CONFIG_BYTES = 256, AVAILABILITY_BYTES = 128, CONFIG_MARK = 0x5C, BASES_MAX = 64, BASE_BYTES = 128 };
 
-/* What a struct of parameters has to begin with. */
+/* The start of every struct of parameters. */
 #define CHECK(type, parameters)                         \
     if ((parameters)->structSize != type##_STRUCT_SIZE) \
     return CUPTI_ERROR_INVALID_PARAMETER

@@ -140,7 +140,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     return CUDA_SUCCESS;
 }
 
-/* What the parameters hold is copied at once. */
+/* The values of the parameters are copied at once. */
 static bool copy_parameters(struct launch *launch, void **parameters)
 {
     const struct CUfunc_st *const function = launch->function;

@@ -130,7 +130,7 @@ static bool is_planted(const struct planted *planted, enum entry entry)
     return strcmp(planted->name, rows[entry].name) == 0 && calls[entry] == planted->nth;
 }
 
-/* What the script says of this call. */
+/* The script's outcome for this call. */
 static int scripted(enum entry entry)
 {
     const enum api api = rows[entry].api;
@@ -161,7 +161,7 @@ static int scripted(enum entry entry)
     return code;
 }
 
-/* What the state of context and thread says of it. */
+/* The outcome by the state of context and thread. */
 static int refused(const struct entry_row *row)
 {
     const int sticky = device_current()->sticky;

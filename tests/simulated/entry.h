@@ -5,7 +5,7 @@
 
 enum api { API_RUNTIME, API_DRIVER, API_CUPTI, API_NVML, API_COUNT };
 
-/* What is special about a function. */
+/* Special properties of a function. */
 enum entry_flags {
     TEXT = 1,    /* it returns no error */
     CONTEXT = 2, /* it answers with the error that ended the context */
@@ -21,7 +21,7 @@ enum entry {
 /* Counts, logs, takes the lock. The error to answer with, or 0. */
 int entry_enter(enum entry entry);
 
-/* What the function answers with this error: the runtime keeps it as the thread's last one. */
+/* The answer of the function with this error: the runtime keeps it as the thread's last one. */
 int entry_fails(enum entry entry, int code);
 
 /* Gives the lock back; `entered` is there for the cleanup attribute. */
@@ -51,7 +51,7 @@ void entry_leave(const int *entered);
 /* The same of a function that returns no error. */
 #define ENTER_TEXT(name) const int entered __attribute__((cleanup(entry_leave), unused)) = entry_enter(ENTRY_##name)
 
-/* The same of a function that gives something back: it does so also where it is to fail, so that what is left at exit
+/* The same for a function that returns something. It returns it even if it should fail, so that anything left at exit
  * was left by the program; not while the thread captures. It ends with `return entered`. */
 #define ENTER_RELEASE(name)                                                              \
     const int entered __attribute__((cleanup(entry_leave))) = entry_enter(ENTRY_##name); \

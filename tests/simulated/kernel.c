@@ -32,7 +32,7 @@ static int run_flush(struct device *device, struct launch *launch, double *work_
     return 0;
 }
 
-/* What it writes is read by the clock's launch alone. */
+/* Only the clock's launch reads its output. */
 static int run_stamp(struct device *device, struct launch *launch, double *work_ns)
 {
     uint64_t *const stamp_ns = memory_at(launch->args.stamp.stamp_ns, sizeof(*stamp_ns));
@@ -158,8 +158,8 @@ bool kernel_name(struct CUfunc_st *function)
 
 /* -- what a launch of a cell costs --------------------------------------------------------------------- */
 
-/* The cell that would be launched so. What the host does before a launch is an operation of its own. Indices are those of
- * the memory that they are in, whatever made them. */
+/* The cell that would be launched so. The host's work before a launch is a separate operation. Indices are those of the
+ * memory that they are in, whatever made them. */
 static struct cell cell_of(const struct launch *launch)
 {
     const struct CUfunc_st *const function = launch->function;
@@ -238,7 +238,7 @@ static const struct regime *regime_of(bool flushed)
     return &regimes[0];
 }
 
-/* What the time of a launch is multiplied by: where its input, its table and its code lie. */
+/* The factor on the time of a launch: it depends on the addresses of its input, its table and its code. */
 static double place_factor(const struct launch *launch)
 {
     const struct CUfunc_st *const function = launch->function;

@@ -12,7 +12,7 @@
 #include "simulated.h"
 #include "tool_args.h"
 
-/* What a launch of a cell's kernel costs and counts, once it is known. */
+/* The time and the counts of a launch of a cell's kernel, once they are known. */
 struct behaviour {
     struct cell cell;
     struct indices indices; /* that the cell reads, in the memory of the device */
@@ -31,7 +31,7 @@ struct CUmod_st {
 
 struct CUfunc_st {
     struct CUmod_st *module;
-    const struct kernel_row *row; /* of which kernels it is */
+    const struct kernel_row *row; /* the kernels in it */
     char symbol[256];
     const struct workload *workload; /* of a cell; those that it lacks are NULL */
     const struct path *path;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Memory of devices and of the host. What kernels write is computed when it is read. */
+ * Memory of devices and of the host. The output of kernels is computed when it is read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

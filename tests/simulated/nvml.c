@@ -26,7 +26,7 @@ enum {
 
 typedef struct device *nvml_device;
 
-/* Of one device, whose Xid comes out once. */
+/* For one device, whose Xid comes out once. */
 typedef struct event_set {
     nvml_device device;
     bool taken;
@@ -68,7 +68,7 @@ STUB(int, nvmlDeviceGetClockInfo, (nvml_device device, int clock, unsigned *mhz)
 STUB(int, nvmlDeviceGetCurrentClocksThrottleReasons, (nvml_device device, unsigned long long *reasons), 0,
      *reasons = device_throttled(device) ? SOFTWARE_THERMAL : 0)
 
-/* Of the GPU: a degree for each ms of simulated time, as far as it goes. */
+/* The GPU's temperature: a degree for each ms of simulated time, within limits. */
 STUB(int, nvmlDeviceGetTemperature, (nvml_device device, int sensor, unsigned *celsius),
      sensor != TEMPERATURE_GPU ? NVML_INVALID : 0,
      *celsius = COLD_CELSIUS + (unsigned)fmin(device->now_ns / 1e6, HOTTEST_CELSIUS - COLD_CELSIUS))

@@ -20,7 +20,7 @@ uint32_t probe_caches_load(enum load_unit unit, uint32_t sm, uint64_t address, s
 /* The same of an instruction, which shares the second level. */
 void probe_caches_fetch(uint32_t sm, uint64_t address);
 
-/* What each further turn of a load takes; cycles that a unit is busy with a load of so many turns. Turns: distinct
+/* Cycles of each further turn of a load; cycles that a unit is busy with a load of that many turns. Turns: distinct
  * addresses, or what banks of 4 bytes make of them. */
 uint32_t probe_turns(enum load_unit unit, uint32_t distinct, uint32_t stride);
 double probe_turn_latency(enum load_unit unit);

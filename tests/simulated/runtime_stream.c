@@ -13,7 +13,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
     return cudaSuccess;
 }
 
-/* What it has still to do is done all the same; here it is forgotten. */
+/* Its remaining work is still done; here it is forgotten. */
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     ENTER_RELEASE(cudaStreamDestroy);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * A simulated GPU: one library that takes the place of the CUDA runtime, the driver, CUPTI and NVML, with the entry
- * points that the CUDA engine uses (entries.def), so that the engine as it is runs where there is no GPU, and meets
- * every fault.
+ * A simulated GPU: one library that stands in for the CUDA runtime, the driver, CUPTI and NVML, with the entry points
+ * that the CUDA engine uses (entries.def). The unchanged engine runs on it without a GPU, and meets every fault.
  *
- * A kernel of the program "runs" on the CPU, from the arguments of its launch and what is in the simulated memory. What
- * it writes is computed when somebody reads it. Time is the card's model of the kernel, on a clock of the device's own.
+ * A kernel of the program "runs" on the CPU, from the arguments of its launch and what is in the simulated memory. Its
+ * output is computed when somebody reads it. Time is the card's model of the kernel, on a clock of the device's own.
  * Streams are queues: what is enqueued happens when somebody waits or asks. Memory of the device cannot be read by the
  * host: its addresses are not mapped.
  *
@@ -16,8 +15,8 @@
  *   capability=90         compute capability, as 10 x major + minor
  *   memory=BYTES          of each device (140e9); allocations beyond fail, or beyond free=BYTES of it
  *   mig=1 ecc=0           what NVML says; with MIG, units that are shared count nothing (0, 1)
- *   ptx=FOLDER            with capability of which the program has no machine code: what the driver makes of
- *                         NAME.compute_CC.ptx is FOLDER/NAME.sm_90.cubin
+ *   ptx=FOLDER            with a capability for which the program has no machine code: the driver makes of
+ *                         NAME.compute_CC.ptx the code FOLDER/NAME.sm_90.cubin
  *
  *   seed=N noise=SD       relative deviation of the time of a graph or launch (1, 0.0005)
  *   placement=SD          relative deviation of the time of a cell by where its input lies (0)
@@ -94,9 +93,10 @@ struct grown {
 /* The settings of each kind of value. */
 #define NUMBERS(EACH)                                                                                                 \
     EACH(devices)                                                                                                     \
-    EACH(host) EACH(swapped) EACH(capability) EACH(memory) EACH(free) EACH(mig) EACH(ecc) EACH(seed) EACH(noise)      \
-        EACH(placement) EACH(table_placement) EACH(odd_table) EACH(code_placement) EACH(making_ms) EACH(drift)        \
-            EACH(mode) EACH(mode_share) EACH(neighbour_ms) EACH(neighbour_burst_ms) EACH(clock) EACH(throttle_ms)     \
+    EACH(host)                                                                                                        \
+    EACH(swapped) EACH(capability) EACH(memory) EACH(free) EACH(mig) EACH(ecc) EACH(seed) EACH(noise) EACH(placement) \
+        EACH(table_placement) EACH(odd_table) EACH(code_placement) EACH(making_ms) EACH(drift) EACH(mode)             \
+            EACH(mode_share) EACH(neighbour_ms) EACH(neighbour_burst_ms) EACH(clock) EACH(throttle_ms)                \
                 EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) \
                     EACH(keep_second) EACH(passes) EACH(wrong) EACH(lost) EACH(xid)
 #define GROWING(EACH)   \
@@ -109,7 +109,8 @@ struct settings {
 #define GROWN(name)   struct grown name;
 #define TEXT_OF(name) char name[SETTING_BYTES];
     NUMBERS(NUMBER)
-    GROWING(GROWN) TEXTS(TEXT_OF)
+    GROWING(GROWN)
+    TEXTS(TEXT_OF)
 #undef NUMBER
 #undef GROWN
 #undef TEXT_OF
@@ -117,7 +118,7 @@ struct settings {
         hang, kernel_fault, hang_kernel;
 };
 
-/* What CBANK_SIMULATED says; a word that it does not know ends the process with exit code 99. */
+/* The settings of CBANK_SIMULATED; a word that it does not know ends the process with exit code 99. */
 extern struct settings settings;
 
 /* The card that times come from: the program's own. */
@@ -196,7 +197,7 @@ enum block_kind { BLOCK_DEVICE, BLOCK_HOST };
 
 struct launch;
 
-/* What a launch has yet to write: elements 0 .. of a block. */
+/* The pending output of a launch: elements 0 .. of a block. */
 struct pending {
     struct launch *launch;
     uint64_t first, bytes;
@@ -258,7 +259,7 @@ enum object_kind {
 /* Zeroed; NULL when there is no room. All are in a list, so that nobody takes them for lost. */
 void *object_open(enum object_kind kind, size_t bytes);
 
-/* The program gave it back. What others may still point to stays: the memory is freed where `now`. */
+/* The program gave it back. Data that others may still point to stays: the memory is freed if `now`. */
 void object_close(void *object, bool now);
 
 #endif

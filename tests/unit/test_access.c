@@ -208,8 +208,8 @@ static uint32_t brute_largest(const struct path *path)
                                                 : 16;
 }
 
-/* Instructions of one payload load: as many as an entry has pieces; or, of a table in registers, those of every word of an
- * entry, which is one of as many as there are entries. */
+/* Instructions of one payload load: one for each piece of an entry. For a table in registers, each word of an entry
+ * takes the instructions that select it among the entries. */
 static uint32_t brute_instructions(const struct cell *cell)
 {
     static const uint32_t of_entries[] = {[2] = 1, [4] = 2, [8] = 5, [16] = 10};
@@ -379,7 +379,7 @@ static bool brute_holds(const struct cell *cell)
            cell->parameters[PARAMETER_distinct] * cell->parameters[PARAMETER_stride_bytes] <= bytes;
 }
 
-/* Elements of every width, in tables of every size, on paths of which two load the widest in pieces. */
+/* Elements of every width, in tables of every size, on paths with and without a widest load. */
 TEST(tables_of_every_width_match_brute_force)
 {
     static const char *const some_paths[] = {"constant",      "param",   "global",   "shared",   "staging",
@@ -516,7 +516,7 @@ TEST(large_grid_by_hand)
     }
 }
 
-/* Cells of the list below, of which some were not wanted. */
+/* Cells of the list below; some were not wanted. */
 struct list {
     const struct cell *cells;
 };
@@ -526,7 +526,7 @@ static const struct cell *list_at(const void *context, size_t i)
     return &((const struct list *)context)->cells[i];
 }
 
-/* What is taken over from an earlier cell is what counting would have given. */
+/* Counts copied from an earlier cell equal those of counting. */
 TEST(cells_share_counts_where_they_are_the_same)
 {
     static const char *const names[] = {"constant", "global", "shared", "staging", "param"};

@@ -15,8 +15,8 @@ static struct advised_place place_of(const char *path, double value, double low,
 TEST(a_space_is_slower_where_the_intervals_lie_apart)
 {
     struct advised_place places[] = {
-        place_of("shared", 100, 90, 110),    place_of("global", 104, 95, 115),  place_of("texture", 50, 40, 60),
-        place_of("constant", NAN, 5, INFINITY), place_of("param", 58, 48, 70),  place_of("readonly", 50.4, 40, 61),
+        place_of("shared", 100, 90, 110),       place_of("global", 104, 95, 115), place_of("texture", 50, 40, 60),
+        place_of("constant", NAN, 5, INFINITY), place_of("param", 58, 48, 70),    place_of("readonly", 50.4, 40, 61),
     };
     static const struct {
         const char *path;
@@ -63,19 +63,25 @@ static double number_of(const cJSON *card, const char *key, const char *member, 
 /* Two cycles an address, half a load a cycle, a device of 80 SMs; no base card is of that chip. */
 TEST(a_card_says_what_was_found_and_no_more)
 {
-    static struct number slope[] = {{.name = "cycles_per_load_per_extra_address", .value = 9, .low = 9, .high = 9, .stride = 64},
-                                    {.name = "cycles_per_load_per_extra_address", .value = 2, .low = 1.9, .high = 2.1, .stride = 4}};
-    static struct number shared[] = {{.name = "cycles_per_load_per_extra_address", .value = 0.5, .low = 0.4, .high = 0.8, .stride = 128}};
+    static struct number slope[] = {
+        {.name = "cycles_per_load_per_extra_address", .value = 9, .low = 9, .high = 9, .stride = 64},
+        {.name = "cycles_per_load_per_extra_address", .value = 2, .low = 1.9, .high = 2.1, .stride = 4}};
+    static struct number shared[] = {
+        {.name = "cycles_per_load_per_extra_address", .value = 0.5, .low = 0.4, .high = 0.8, .stride = 128}};
     static struct number rates[] = {{.name = "loads_per_cycle", .value = 0.25, .low = 0.25, .high = 0.25},
                                     {.name = "loads_per_cycle", .value = 0.5, .low = 0.5, .high = 0.5}};
     struct outcome outcomes[] = {
-        {.experiment = {.name = "serialization_constant"}, .numbers = slope, .number_count = 2,
-         .verdicts = {{.name = "throughput_falls_per", .value = "address"}}, .verdict_count = 1},
+        {.experiment = {.name = "serialization_constant"},
+         .numbers = slope,
+         .number_count = 2,
+         .verdicts = {{.name = "throughput_falls_per", .value = "address"}},
+         .verdict_count = 1},
         {.experiment = {.name = "serialization_shared"}, .numbers = shared, .number_count = 1},
         {.experiment = {.name = "throughput_global"}, .numbers = rates, .number_count = 2},
     };
     const struct characterization found = {
-        .outcomes = outcomes, .count = 3,
+        .outcomes = outcomes,
+        .count = 3,
         .device = {.name = "NVIDIA Other", .cc_major = 8, .sm_count = 80, .warps_per_sm = 48, .sm_clock_max_mhz = NAN}};
     const struct card_request request = {.found = &found};
     struct card_tally tally;

@@ -74,7 +74,8 @@ static const struct change changes[] = {
     {"launch_ns", NULL, NULL},
     {"launch_ns", ALL("600"), NULL},
     {"launch_ns", "600", "model.launch_ns: expected an object"},
-    {"launch_ns", "{\"value\": 600, \"low\": 700, \"high\": 800}", "model.launch_ns.value: expected a number from low to high"},
+    {"launch_ns", "{\"value\": 600, \"low\": 700, \"high\": 800}",
+     "model.launch_ns.value: expected a number from low to high"},
     {"launch_ns", "{\"value\": 600, \"low\": 500}", "model.launch_ns.high: expected a number"},
     {"launch_ns", ALL("-1"), "model.launch_ns.value: expected a number from 0"},
     {"issue_per_cycle", ALL("0"), "model.issue_per_cycle.value: expected a number from 0.001"},
@@ -92,7 +93,8 @@ TEST(what_is_wrong_with_a_card_is_said)
         enum status status;
 
         assert_int_equal(card_read_json("h200", &card, &json), STATUS_OK);
-        object = cJSON_GetObjectItemCaseSensitive(json, change->key) ? json : cJSON_GetObjectItemCaseSensitive(json, "model");
+        object = cJSON_GetObjectItemCaseSensitive(json, change->key) ? json
+                                                                     : cJSON_GetObjectItemCaseSensitive(json, "model");
         cJSON_DeleteItemFromObjectCaseSensitive(object, change->key);
         if (change->json)
             cJSON_AddItemToObject(object, change->key, cJSON_Parse(change->json));
@@ -108,16 +110,17 @@ TEST(what_is_wrong_with_a_card_is_said)
 
 /* -- blocks -------------------------------------------------------------------------------------------- */
 
-/* An H200: 64 warps, 32 blocks, 233,472 bytes of shared memory of which each block takes 1,024 more, 65,536 registers. */
+/* An H200: 64 warps, 32 blocks, 65,536 registers, and 233,472 bytes of shared memory; each block takes 1,024 bytes
+ * more. */
 TEST(an_sm_holds_the_blocks_that_it_has_room_for)
 {
     static const struct {
         const char *path;
         uint32_t block_size, registers, room;
     } rows[] = {
-        {"constant", 1024, 0, 2},  {"constant", 256, 0, 8},    {"constant", 32, 0, 32},  {"constant", 96, 0, 21},
-        {"shared", 256, 0, 3},     {"constant", 1024, 33, 1},  {"constant", 1024, 32, 2}, {"constant", 256, 255, 1},
-        {"constant", 1024, 80, 1},
+        {"constant", 1024, 0, 2},  {"constant", 256, 0, 8},   {"constant", 32, 0, 32},
+        {"constant", 96, 0, 21},   {"shared", 256, 0, 3},     {"constant", 1024, 33, 1},
+        {"constant", 1024, 32, 2}, {"constant", 256, 255, 1}, {"constant", 1024, 80, 1},
     };
     struct card card;
 

@@ -50,7 +50,7 @@ static void check_chip(void *context, const struct chip_counters *chip)
         census->unknown++;
         return;
     }
-    /* What says whether loads are divided by address or by line. */
+    /* The verdict whether loads are divided by address or by line. */
     assert_true(has_metric(chip, "sm__idc_divergent_instructions"));
     assert_true(has_metric(chip, "idc__requests"));
     assert_false(has_metric(chip, "idc__request"));

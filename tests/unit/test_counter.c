@@ -162,7 +162,8 @@ TEST(requests_of_the_constant_caches)
     assert_true(isnan(expected("imc_requests", &cell, &sm_90)));
 }
 
-/* A block of 32 warps, one of which has an element: the others execute the prologue alone. imc_requests is known of Hopper alone. */
+/* A block of 32 warps; only one has an element, and the others execute only the prologue. imc_requests is known of
+ * Hopper alone. */
 TEST(idle_warps_execute_the_prologue_alone)
 {
     const struct cell cell = make_cell("add", "constant", "per_thread", 1, 1024);

@@ -52,7 +52,7 @@ TEST(clock_that_varies_is_marked)
 
 /* -- neighbours ---------------------------------------------------------------------------------------- */
 
-/* Two places, of which the second takes longer; a slice is a millisecond more than the least of the sample's place. */
+/* Two places, the second one slower; a slice is a millisecond more than the least of the sample's place. */
 TEST(slices_are_told_from_places)
 {
     double totals_ns[] = {1e6, 2.2e6, 1.01e6, 2.3e6, 1.02e6, 2.25e6};
@@ -96,7 +96,7 @@ struct series_case {
     double each; /* seconds that a sample takes */
     double share; /* that samples differ by, up and down */
     uint32_t places;
-    double other_ns; /* by which every third place is slower */
+    double other_ns; /* every third place is slower by this */
     bool uneven;
 };
 
@@ -126,8 +126,8 @@ static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
     return time.summary.count;
 }
 
-/* A tenth of four seconds is its part. With a quarter of that an eighth of what was asked for is narrow enough, with less it is
- * not; with all of it more samples would cost more than they tell. */
+/* A tenth of four seconds is its part. With a quarter of that, an eighth of the required width is narrow enough; with
+ * less it is not. With all of it, more samples would cost more than they tell. */
 TEST(cheap_cells_are_narrowed_further)
 {
     const struct series_case usual = {0.1 / 60, 0.01, 1, 0, false}, cheap = {0.1 / 600, 0.01, 1, 0, false},

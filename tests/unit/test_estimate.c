@@ -14,7 +14,11 @@ static struct card round_card(void)
 
     for (int i = 0; i < CARD_NUMBERS; i++)
         card.number[i] = (struct card_number){1, 1, 1};
-#define SET(key, number_) card.number[CARD_##key] = (struct card_number){number_, number_, number_}
+#define SET(key, number_)                          \
+    card.number[CARD_##key] = (struct card_number) \
+    {                                              \
+        number_, number_, number_                  \
+    }
     SET(warps_per_sm, 64);
     SET(blocks_per_sm, 32);
     SET(shared_bytes_per_sm, 65536);
@@ -41,7 +45,11 @@ static struct card round_card(void)
     return card;
 }
 
-#define NUMBER(card, key, number_) (card).number[CARD_##key] = (struct card_number){number_, number_, number_}
+#define NUMBER(card, key, number_)                   \
+    (card).number[CARD_##key] = (struct card_number) \
+    {                                                \
+        number_, number_, number_                    \
+    }
 
 /* 2048 elements in two blocks of 1024, which an SM holds at a time: 64 warps, one load each. */
 static struct cell two_blocks(const char *path, const char *pattern)
@@ -55,7 +63,8 @@ static struct cell two_blocks(const char *path, const char *pattern)
     return cell;
 }
 
-static struct cell_estimate estimate_of(const struct cell *cell, const struct card *card, const struct time_kernel *kernel)
+static struct cell_estimate estimate_of(const struct cell *cell, const struct card *card,
+                                        const struct time_kernel *kernel)
 {
     struct access_counts access;
     struct cell_estimate estimate;
@@ -87,8 +96,8 @@ TEST(a_unit_is_busy_for_what_it_is_asked_for)
         /* 64 warp loads of 32 distinct addresses, 10 cycles each. */
         {"constant", "per_thread", CARD_constant_address_cycles, 10, TIME_CONSTANT, 64 * 32 * 10},
         {"constant", "per_warp", CARD_constant_address_cycles, 10, TIME_CONSTANT, 64 * 10},
-        /* Elements 1357 apart: 924 lines of 64 bytes in each block (test_access.c), 59,136 bytes, of which 2,048 fit.
-         * A block needs 28.875 times the cache: its warps ask again, but for no more than 1,024 lines. */
+        /* Elements 1357 apart: 924 lines of 64 bytes in each block (test_access.c), 59,136 bytes; 2,048 of them fit. A
+         * block needs 28.875 times the cache: its warps ask again, but for no more than 1,024 lines. */
         {"constant", "pseudo_random", CARD_constant_fill_cycles, 10, TIME_FILL, 2 * 1024 * (1 - 2048 / 59136.0) * 10},
         /* 64 loads of the input, 64 of the table; half a load a cycle. */
         {"global", "per_thread", CARD_l1_requests_per_cycle, 0.5, TIME_L1, 128 / 0.5},
@@ -128,7 +137,8 @@ TEST(instructions_are_those_of_the_code)
     expect_busy(&estimate, TIME_ISSUE, 32);
 }
 
-/* Of four blocks an SM holds two: each of two waves lives 700 ns, and an SM's own work is not hidden for one block of two. */
+/* An SM holds two of its four blocks: each of two waves lives 700 ns, and an SM's own work is not hidden for one block
+ * of two. */
 TEST(waves_wait_one_after_the_other)
 {
     struct cell cell = two_blocks("constant", "per_thread");
@@ -228,8 +238,8 @@ TEST(every_built_in_card_bounds_every_cell)
                 continue;
             estimate = estimate_of(&cell, &card, NULL);
             assert_true(estimate.time_ns.low > 0 || !isfinite(card.number[CARD_sm_clock_mhz].value));
-            assert_true(isnan(estimate.time_ns.value) ||
-                        (estimate.time_ns.low < estimate.time_ns.value && estimate.time_ns.value < estimate.time_ns.high));
+            assert_true(isnan(estimate.time_ns.value) || (estimate.time_ns.low < estimate.time_ns.value &&
+                                                          estimate.time_ns.value < estimate.time_ns.high));
         }
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The loads of every kernel of every architecture in this program, as the harness itself reads them from the
- * images: what `make check-sass` checks with NVIDIA's disassembler, here on any machine. */
+ * The loads of every kernel of every architecture in this program, as the harness reads them from the images. `make
+ * check-sass` checks the same with NVIDIA's disassembler; this runs on any machine. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static struct cell smallest_cell(size_t workload_index, size_t path_index, size_
 
 /* -- every kernel -------------------------------------------------------------------------------------- */
 
-/* Of one image: how many kernels were looked at, read, counted as straight-line code, and have other loads. */
+/* For one image: how many kernels were examined, read, counted as straight-line code, and have other loads. */
 struct tally {
     size_t kernels, known, counted, wrong;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lookups, whose indices are data: what they ask for by brute force, what they write with planted faults, what they are
- * called, what cannot be, and where their indices come from. */
+ * Lookups, whose indices are data: their requests by brute force, their output with planted faults, their identities,
+ * forbidden cells, and the origin of their indices. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,7 +299,7 @@ TEST(a_cell_says_how_many_warps_an_sm_runs)
     assert_string_equal(reason, "7 warps are no whole number of blocks of 64 threads");
 }
 
-/* What a block takes for nothing leaves room for fewer: of 227 KB, two of 100 KB. */
+/* Unused shared memory of a block leaves room for fewer: in 227 KB, two of 100 KB. */
 TEST(shared_memory_that_is_taken_leaves_less_room)
 {
     struct cell cell = make_cell("constant", 100000, 4);
@@ -315,7 +315,7 @@ TEST(shared_memory_that_is_taken_leaves_less_room)
     assert_int_equal(card_blocks_resident(&card, &cell, 0), 2);
 }
 
-/* Beside 8 loads of which 2 are in flight come 4 of other data: of 20 warps, 19 whole and one of 6 threads. */
+/* Two of the 8 loads are in flight, with 4 loads of other data; of the 20 warps, 19 are whole and one has 6 threads. */
 TEST(other_data_is_counted)
 {
     struct cell cell = make_cell("constant", 614, 8);
@@ -345,7 +345,7 @@ static const struct cell *cell_at(const void *list, size_t i)
     return &((const struct cell *)list)[i];
 }
 
-/* What is taken over from an earlier cell is what counting would have given: of lookups, what issues them does not matter. */
+/* Counts copied from an earlier cell equal those of counting; for lookups, the instruction does not matter. */
 TEST(cells_share_counts_of_the_same_lookups)
 {
     static const char *const names[] = {"constant", "shared", "staging"};
@@ -474,7 +474,7 @@ static size_t count_arrays(const struct index_list *list, bool made)
     return count;
 }
 
-/* Of each source, for tables of two lengths: param has the shorter one. */
+/* Each source, for tables of two lengths: param has the shorter one. */
 TEST(what_is_wanted_is_made_as_if_alone)
 {
     enum { CELLS = 3 * SOURCE_file, ARRAYS = 2 * SOURCE_file };

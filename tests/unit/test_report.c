@@ -61,7 +61,7 @@ static const struct compare_options *options(void)
     return &out;
 }
 
-/* A report as text: of a writer, or without one as `look` has it, no line of which is wider. */
+/* A report as text, from a writer, or without one as `look` has it; no line is wider than the look. */
 static char *report(file_writer *write, const struct comparison *comparison, bool all, const struct grid_look *look)
 {
     char *text = NULL;

@@ -143,7 +143,7 @@ TEST(sorted_goes_up_over_all_of_the_table)
     free(index);
 }
 
-/* Of 30021 threads with a run of 8 each 3753 begin one, give or take 57; one in 1000 reads what was read before. */
+/* With runs of 8, 3753 of 30021 threads begin one, give or take 57; one in 1000 reads the same entry as before. */
 TEST(runs_are_as_long_as_they_say)
 {
     uint32_t *index = make(SOURCE_runs, 1000, 1), changes = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tables: patterns against hand-computed indices, parameters, cells that cannot be, the plan, finding and choosing
- * rows, expected counters, and the small sources of truth that they stand on (SHA-256, random numbers, ranges of work). */
+ * The tables: patterns against hand-computed indices, parameters, forbidden cells, the plan, finding and choosing rows,
+ * expected counters. It also tests small base functions (SHA-256, random numbers, ranges of work). */
 #include <stdio.h>
 
 #include "cell.h"
@@ -119,7 +119,7 @@ TEST(a_masked_index_is_that_of_a_smaller_table)
                 }
 }
 
-/* What a row says of its formula holds: a compiler sees as much as scope, and walks alone depends on the step. */
+/* A row's claims about its formula hold: the compiler sees as much as scope, and only walks depends on the step. */
 TEST(patterns_are_what_their_columns_say)
 {
     const struct pattern_numbers numbers = {.distinct = 4, .stride = 16}, others = {.distinct = 32, .stride = 2};
@@ -179,7 +179,7 @@ static const struct obstacle_case obstacle_cases[] = {
     {"stencil_1d", "global", "broadcast", PARAMETER_radius, 0, 0, 90,
      "stencil_1d reads another element at every step, which the pattern does not"},
     {"add", "global", "lockstep", PARAMETER_radius, 0, 0, 90, NULL},
-    /* What chooses at run time has the core matrix alone. */
+    /* Kernels that choose at run time have only the core matrix. */
     {"add_switch", "constant", "half_warp", PARAMETER_radius, 0, 0, 90,
      "add_switch chooses between the patterns of the core matrix alone"},
     {"add_runtime", "constant", "lockstep", PARAMETER_radius, 0, 0, 90,
@@ -271,7 +271,7 @@ TEST(staging_asks_for_shared_memory)
 
 enum { ARGUMENTS_MAX = 16, IDENTITIES_BYTES = 16384 };
 
-/* What the command of these tests does with the plan that its options choose. */
+/* The command of these tests: it stores the plan that its options choose. */
 static void (*look_at_plan)(const struct plan *plan);
 
 static enum status open_plan(const void *options, const struct invocation *invocation)
@@ -372,7 +372,7 @@ static void check_sweep(const struct plan *plan)
     cells_planned = plan->count;
 }
 
-/* A sweep is 1,000 cells or fewer, most of which can be; what is given beside it stands. */
+/* A sweep is 1,000 cells or fewer, most of them possible; other options stay as given. */
 TEST(sweeps_are_plans)
 {
     char text[IDENTITIES_BYTES];

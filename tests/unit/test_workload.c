@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The reference of the workloads on the CPU, against sums written here element by element from what the rows say:
- * right outputs pass, planted faults are found, and operations are those that the loops below count. */
+ * The CPU reference of the workloads, against sums written here element by element. Right outputs pass, planted faults
+ * are found, and operations are those that the loops below count. */
 #include <math.h>
 
 #include "random.h"
@@ -277,7 +277,7 @@ TEST(map_adds_one_value_of_the_table)
         }
 }
 
-/* What a kernel makes of an element of each width, written out byte by byte. */
+/* The value that a kernel makes of an element of each width, written out byte by byte. */
 TEST(map_adds_elements_of_every_width)
 {
     const unsigned char *const bytes = (const unsigned char *)values;
