@@ -146,7 +146,7 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
     for (size_t i = 0; status == STATUS_OK && !base_json && i < (path ? 1 : card_text_count); i++) {
         status = card_read_json(path ? path : card_texts[i].name, &base, &base_json);
         if (status == STATUS_OK && (strcmp(base.name, name) != 0 || !card_is_of(&base, device))) {
-            cJSON_Delete(base_json);
+            json_free(base_json);
             base_json = NULL;
         }
     }
@@ -179,7 +179,7 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
         status = card_check(made, *out);
 out:
     free(text);
-    cJSON_Delete(base_json);
+    json_free(base_json);
     cJSON_Delete(card);
     return status;
 }

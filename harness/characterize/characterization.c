@@ -372,7 +372,7 @@ void characterization_close(struct characterization *characterization)
     free(characterization->outcomes);
     free(characterization->probes.kernels);
     free(characterization->exchanges);
-    cJSON_Delete(characterization->tree);
+    json_free(characterization->tree);
     *characterization = (struct characterization){0};
 }
 

@@ -88,7 +88,7 @@ static enum status ask_and_write(const struct characterize_options *options, str
         printf(
             "card %s: %zu numbers characterized, %zu of the device, %zu of another card of the chip, %zu not known\n",
             options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
-    cJSON_Delete(card);
+    json_free(card);
     return status;
 }
 

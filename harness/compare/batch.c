@@ -193,7 +193,7 @@ enum status batch_compare(FILE *in, const char *name, const struct compare_optio
         if (status == STATUS_OK)
             status = judge_line(&line);
         cJSON_Delete(line.out);
-        cJSON_Delete(json);
+        json_free(json);
     }
     if (status == STATUS_OK && ferror(in))
         status = log_error(STATUS_USAGE, "%s: cannot be read: %s", name, strerror(errno));

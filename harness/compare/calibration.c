@@ -238,6 +238,6 @@ enum status calibration_read(const char *path, struct calibration *out)
     *out = (struct calibration){0};
     if (status == STATUS_OK)
         status = calibration_take(path, tree, out);
-    cJSON_Delete(tree);
+    json_free(tree);
     return status;
 }

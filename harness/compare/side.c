@@ -320,7 +320,6 @@ enum { FILES_AT_ONCE = 8 }; /* in memory */
 struct reading {
     char *const *paths;
     struct result results[FILES_AT_ONCE];
-    struct json_arena arenas[FILES_AT_ONCE];
     enum status statuses[FILES_AT_ONCE];
 };
 
@@ -328,11 +327,8 @@ static void read_some(void *context, uint64_t first, uint64_t count)
 {
     struct reading *reading = context;
 
-    for (uint64_t i = first; i < first + count; i++) {
-        json_arena_use(&reading->arenas[i]);
+    for (uint64_t i = first; i < first + count; i++)
         reading->statuses[i] = result_read(reading->paths[i], &reading->results[i]);
-    }
-    json_arena_use(NULL);
 }
 
 /* Files behind the first error are dropped. */
@@ -342,7 +338,6 @@ enum status sides_add(struct sides *sides, const char *path)
     enum status status = files_add(&list, path);
 
     parallel_keep_memory();
-    json_arenas_allow();
     for (size_t first = 0; status == STATUS_OK && first < list.count; first += FILES_AT_ONCE) {
         const size_t left = list.count - first, count = left < FILES_AT_ONCE ? left : FILES_AT_ONCE;
         struct reading reading = {.paths = list.paths + first};
@@ -353,10 +348,7 @@ enum status sides_add(struct sides *sides, const char *path)
                 status = reading.statuses[i];
             if (status == STATUS_OK)
                 status = sides_take(sides, reading.paths[i], &reading.results[i]);
-            json_arena_use(&reading.arenas[i]);
             result_close(&reading.results[i]);
-            json_arena_use(NULL);
-            json_arena_close(&reading.arenas[i]);
         }
     }
     files_close(&list);

@@ -107,7 +107,7 @@ enum status card_read_json(const char *path, struct card *out, cJSON **json)
     if (status == STATUS_OK)
         status = document_take(&card_document, name, tree, &card);
     if (status != STATUS_OK) {
-        cJSON_Delete(tree);
+        json_free(tree);
         return status;
     }
     *out = card;
@@ -120,7 +120,7 @@ enum status card_read(const char *path, struct card *out)
     cJSON *json = NULL;
     const enum status status = card_read_json(path, out, &json);
 
-    cJSON_Delete(json);
+    json_free(json);
     return status;
 }
 
@@ -130,7 +130,7 @@ enum status card_parse(const char *name, const char *text, size_t bytes, struct 
     cJSON *tree = NULL;
     const enum status status = document_parse(&card_document, name, text, bytes, &card, &tree);
 
-    cJSON_Delete(tree);
+    json_free(tree);
     if (status == STATUS_OK)
         *out = card;
     return status;

@@ -54,7 +54,7 @@ extern const size_t card_text_count;
  * with the wrong key, on failure; *out is then unchanged. */
 enum status card_read(const char *path, struct card *out);
 
-/* Like card_read; also gives the JSON of the file. The caller deletes *json with cJSON_Delete. */
+/* Like card_read; also gives the JSON of the file. The caller frees *json with json_free. */
 enum status card_read_json(const char *path, struct card *out, cJSON **json);
 
 /* Like card_read, for text in memory. Messages use `name`. */

@@ -27,7 +27,7 @@ enum status document_write(const struct document *document, const void *base, co
 
 /* Reads a file, or text in memory called `name`, into the struct at base. STATUS_USAGE, logged with file, place and
  * expectation, if it is not such a document or has another version. *tree must be NULL before; strings of the struct
- * may lie in it. The caller deletes it and releases the struct's memory, even on failure. */
+ * may lie in it. The caller frees it by json_free and releases the struct's memory, even on failure. */
 enum status document_read(const struct document *document, const char *path, void *base, cJSON **tree);
 enum status document_parse(const struct document *document, const char *name, const char *text, size_t bytes,
                            void *base, cJSON **tree);

@@ -17,7 +17,7 @@
 #include "status.h"
 
 /* The deepest nesting, the largest file and the largest number of values that are read. The tree of a text within these
- * limits takes less than 384 MiB. */
+ * limits takes less than 256 MiB. */
 #define JSON_DEPTH_MAX      64
 #define JSON_FILE_BYTES_MAX ((size_t)64 << 20)
 #define JSON_VALUES_MAX     2000000
@@ -26,28 +26,16 @@
  * JSON_FILE_BYTES_MAX, and for text that is not JSON (RFC 8259, UTF-8). The message has the line and column, or the
  * key. Other JSON within the limits is accepted, except numbers beyond the range of a double and objects with duplicate
  * keys. STATUS_ENVIRONMENT when out of memory. Control characters in keys and strings become '?' in the tree, so that
- * no command sends them to a terminal. The caller deletes *out, which is NULL on an error. */
+ * no command sends them to a terminal. *out is only for reading; the caller frees it by json_free. It is NULL on an
+ * error. */
 enum status json_read_file(const char *path, cJSON **out);
 
 /* Like json_read_file, for text in memory. Messages call it `name`. The text needs no NUL at its end. */
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out);
 
-/* Memory in which values of cJSON lie one after the other: this is faster than malloc for each. Zeroed: empty. */
-struct json_arena {
-    struct json_block *blocks; /* owned */
-    char *at; /* the free part of the first block */
-    size_t left;
-};
-
-/* Makes cJSON use arenas. Call this before there are threads; existing values stay as they are. */
-void json_arenas_allow(void);
-
-/* From now on, the allocations of cJSON on this thread come from the arena, and memory that it frees stays there. NULL:
- * back to malloc and free. A tree in an arena may be deleted only while its arena is in use. */
-void json_arena_use(struct json_arena *arena);
-
-/* Releases all values in the arena, which must not be in use; accepts an empty one. */
-void json_arena_close(struct json_arena *arena);
+/* Frees a tree that was read; accepts NULL. Such a tree is one block of memory: never give it or a part of it to
+ * cJSON_Delete. */
+void json_free(cJSON *tree);
 
 /* The place of a value in a file: the path from the outermost value, whose parent is NULL. */
 struct json_place {

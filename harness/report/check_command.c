@@ -125,7 +125,7 @@ static enum status check_document(const char *file, struct checked *out)
         snprintf(out->what, sizeof(out->what), "is not a valid %s", out->kind ? out->kind : "JSON file");
     else if (!out->kind)
         snprintf(out->what, sizeof(out->what), "is no result, characterization, calibration or card");
-    cJSON_Delete(json);
+    json_free(json);
     return status == STATUS_USAGE ? STATUS_OK : status;
 }
 

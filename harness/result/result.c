@@ -109,6 +109,6 @@ void result_close(struct result *result)
         free(result->cells[i].kernel.made);
     }
     free(result->cells);
-    cJSON_Delete(result->storage);
+    json_free(result->storage);
     *result = (struct result){0};
 }

@@ -131,7 +131,7 @@ static enum status parse_calibration(const char *text, size_t bytes, union any *
     out->calibration = (struct calibration){0};
     if (status == STATUS_OK)
         status = calibration_take(FUZZ_FILE, tree, &out->calibration);
-    cJSON_Delete(tree);
+    json_free(tree);
     return status;
 }
 
@@ -260,7 +260,7 @@ static void make_card(const struct characterization *found)
 
     if (card_make(&request, &card, &tally) == STATUS_OK)
         require(card_check(FUZZ_FILE, card) == STATUS_OK, "the card that was made is refused", "");
-    cJSON_Delete(card);
+    json_free(card);
 }
 
 static void use_characterization(union any *document)

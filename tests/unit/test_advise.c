@@ -99,12 +99,12 @@ TEST(a_card_says_what_was_found_and_no_more)
     assert_true(number_of(card, "warps_per_sm", "value", &from) == 48);
     assert_string_equal(from, "device");
     assert_true(isnan(number_of(card, "launch_ns", "value", &from))); /* that of the H200 says nothing of this chip */
-    cJSON_Delete(card);
+    json_free(card);
 
     outcomes[0].verdicts[0].value = "line"; /* the key is of addresses */
     assert_int_equal(card_make(&request, &card, &tally), STATUS_OK);
     assert_true(isnan(number_of(card, "constant_address_cycles", "value", &from)));
-    cJSON_Delete(card);
+    json_free(card);
 }
 
 TEST(a_base_card_of_the_same_chip_fills_what_was_not_found)
@@ -121,5 +121,5 @@ TEST(a_base_card_of_the_same_chip_fills_what_was_not_found)
     assert_true(number_of(card, "launch_ns", "value", &from) > 500);
     assert_string_equal(from, "results");
     assert_true(number_of(card, "sm_clock_mhz", "value", &from) == 1755);
-    cJSON_Delete(card);
+    json_free(card);
 }

@@ -88,11 +88,12 @@ TEST(what_is_wrong_with_a_card_is_said)
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         static struct capture capture;
         const struct change *change = &changes[i];
-        cJSON *json = NULL, *object;
+        cJSON *read = NULL, *json, *object;
         struct card card;
         enum status status;
 
-        assert_int_equal(card_read_json("h200", &card, &json), STATUS_OK);
+        assert_int_equal(card_read_json("h200", &card, &read), STATUS_OK);
+        json = cJSON_Duplicate(read, true);
         object = cJSON_GetObjectItemCaseSensitive(json, change->key) ? json
                                                                      : cJSON_GetObjectItemCaseSensitive(json, "model");
         cJSON_DeleteItemFromObjectCaseSensitive(object, change->key);
@@ -104,6 +105,7 @@ TEST(what_is_wrong_with_a_card_is_said)
         assert_int_equal(status, change->said ? STATUS_USAGE : STATUS_OK);
         if (change->said && !strstr(capture.text, change->said))
             fail_msg("%s: '%s' is not in %s", change->key, change->said, capture.text);
+        json_free(read);
         cJSON_Delete(json);
     }
 }

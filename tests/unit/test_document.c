@@ -119,7 +119,7 @@ static void close_basket(struct basket *basket, cJSON *tree)
     free(basket->samples.values);
     free(basket->seeds);
     free(basket->named);
-    cJSON_Delete(tree);
+    json_free(tree);
 }
 
 static const char whole[] =

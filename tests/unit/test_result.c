@@ -155,7 +155,7 @@ static void expect_keys(const char *const (*rows)[2], size_t count)
             fail_msg("%s is %s, not %s", rows[i][0], found, rows[i][1]);
         free(found);
     }
-    cJSON_Delete(root);
+    json_free(root);
 }
 
 /* Says, in a line, what is wrong with the file at path. */
@@ -239,7 +239,7 @@ TEST(keys_say_what_was_measured_and_what_follows)
         assert_true(strcmp(item->string, "host") == 0 || strcmp(item->string, "health") == 0 ||
                     cJSON_IsNull(json_get(json_get(root, "cells")->child->next, item->string)));
     assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 13);
-    cJSON_Delete(root);
+    json_free(root);
 }
 
 /* Replaces the first `from` in the file at path by `to`. */
@@ -415,8 +415,8 @@ TEST(committed_results_are_written_as_they_are)
         assert_int_equal(json_read_file(files[i], &old), STATUS_OK);
         assert_int_equal(json_read_file(path, &new), STATUS_OK);
         require_within(old, new, &root);
-        cJSON_Delete(old);
-        cJSON_Delete(new);
+        json_free(old);
+        json_free(new);
     }
 }
 
@@ -482,7 +482,7 @@ TEST(architectures_are_those_of_the_images)
         images++;
     }
     assert_int_equal(images > 0, cJSON_GetArraySize(architectures) > 0);
-    cJSON_Delete(root);
+    json_free(root);
     result_close(&result);
 }
 
