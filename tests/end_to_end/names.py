@@ -145,13 +145,13 @@ class Children(Case):
     COMMAND = ["calibrate", *PLAN, "--processes", "4", "--json", "noise.json"]
 
     def results(self, folder):
-        return sorted(glob.glob(os.path.join(self.folder, folder, "process-*.json")))
+        return sorted(glob.glob(os.path.join(self.folder, folder, "calibration-*.json")))
 
     def finished(self, folder):
         return [path for path in self.results(folder) if read_json(path)["complete"]]
 
     def child(self, folder):
-        return wait_for(lambda: processes_of(f"{self.folder}/{folder}/process"))[0]
+        return wait_for(lambda: processes_of(f"{self.folder}/{folder}/calibration"))[0]
 
     def start_and_stop(self):
         """A calibration whose first process has finished and whose second one is stopped, as early as that can be
@@ -160,8 +160,8 @@ class Children(Case):
             self.command = ["calibrate", *long_plan(sizes), "--processes", "4", "--json", "noise.json", "--keep",
                             self.path("kept")]
             process = self.start(*self.command)
-            wait_for(lambda started=process: processes_of(f"{self.folder}/kept/process-002") or started.poll() is not None)
-            child = processes_of(f"{self.folder}/kept/process-002")
+            wait_for(lambda started=process: processes_of(f"{self.folder}/kept/calibration-002") or started.poll() is not None)
+            child = processes_of(f"{self.folder}/kept/calibration-002")
             if child and process.poll() is None:
                 os.kill(child[0], signal.SIGSTOP)
                 self.addCleanup(self.end)
@@ -179,7 +179,7 @@ class Children(Case):
         before = {path: read_bytes(path) for path in self.finished("kept")}
         self.assertGreater(len(before), 0)
         done = self.cbank(*self.command)
-        self.assertIn(f"has {len(before)} of 4 processes already", done.stderr)
+        self.assertIn(f"has {len(before)} of 4 calibration processes already", done.stderr)
         self.assertEqual(read_json(self.path("noise.json"))["processes"], 4)
         self.assertEqual({path: read_bytes(path) for path in before}, before)
         self.assertEqual(self.left_over(), [])
@@ -209,19 +209,19 @@ class Children(Case):
         messages = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 3, messages)
         self.assertRegex(messages, "process 2 of 4 was killed by signal 9")
-        self.assertRegex(messages, "1 of 4 processes are in .*kept; the same command with --keep .*kept goes on")
+        self.assertRegex(messages, "kept has 1 of 4 calibration processes; the same command with --keep .*kept goes on")
         self.goes_on()
 
     def test_files_of_others_do_not_count(self):
         self.cbank("run", *ONE_CELL, "--json", "kept/", "--quiet")
-        self.cbank("run", *ONE_CELL, "--json", "kept/process-003.json", "--quiet")
+        self.cbank("run", *ONE_CELL, "--json", "kept/calibration-003.json", "--quiet")
         calibrate = ["calibrate", *ONE_CELL, "--json", "noise.json", "--keep", "kept", "--processes"]
         self.cbank(*calibrate, "2")
         self.assertEqual(read_json(self.path("noise.json"))["processes"], 2)
         kept = {path: read_bytes(path) for path in self.results("kept")}
         for command in ([*calibrate, "3"], [*calibrate, "2", "--max-samples", "7"]):
             done = self.cbank(*command, status=2)
-            self.assertIn("is no process of this calibration", done.stderr)
+            self.assertIn("is of another program or other options", done.stderr)
             self.assertEqual({path: read_bytes(path) for path in self.results("kept")}, kept)
 
     def test_what_a_process_would_refuse_is_refused_before(self):

@@ -112,27 +112,6 @@ TEST(test_a_verdict_follows_from_the_ratio_its_interval_and_the_threshold)
     }
 }
 
-/* One process a side: the default deviation, or the error of the times where that is greater. */
-TEST(test_the_interval_of_one_process_is_that_by_hand)
-{
-    static const double withins[] = {0.00001, 0.002};
-
-    for (size_t i = 0; i < 2; i++) {
-        const struct deviation before = deviation_default(CAUSE_process, false, false, 1000);
-        const double error = fmax(before.value, withins[i]) * sqrt(2), t = student_quantile(0.05, before.degrees);
-        struct judged_cell cells[3];
-
-        simulate(cells, 3, 1, 1.02, (struct noise){0, withins[i]}, 1, &defaults);
-        assert_true(fabs(cells[0].ratio.ci_high / cells[0].ratio.value - exp(t * error)) < 1e-6);
-        assert_true(fabs(cells[0].ratio.value / cells[0].ratio.ci_low - exp(t * error)) < 1e-6);
-        assert_true(fabs(cells[0].ratio.p - student_p(log(cells[0].ratio.value) / error, before.degrees)) < 1e-6);
-        assert_true(fabs(cells[0].adjusted_p - fmin(1, 3 * cells[0].ratio.p)) < 1e-12);
-        assert_true(fabs(cells[0].noise - (exp(t * error) - 1)) < 1e-6);
-        assert_true(cells[0].has_deviation && cells[0].deviation.origin == DEVIATION_DEFAULT);
-        assert_true(cells[0].side_degrees == 0 && cells[0].settle == 0);
-    }
-}
-
 /* One sample has no spread, which must not pass for certainty. */
 TEST(test_where_nothing_is_known_there_is_no_interval_and_no_p)
 {
