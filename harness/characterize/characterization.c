@@ -382,12 +382,3 @@ const struct outcome *characterization_outcome(const struct characterization *ch
 
     return table_find(&table, name);
 }
-
-uint32_t outcome_group_size(const struct outcome *outcome, uint32_t group)
-{
-    uint32_t size = 0;
-
-    for (uint32_t sm = 0; sm < outcome->sm_count; sm++)
-        size += outcome->group[sm] == group;
-    return size;
-}

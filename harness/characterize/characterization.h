@@ -88,9 +88,6 @@ void characterization_close(struct characterization *characterization);
 /* The outcome of the experiment of that name; NULL where there is none. */
 const struct outcome *characterization_outcome(const struct characterization *characterization, const char *name);
 
-/* SMs of a group. */
-uint32_t outcome_group_size(const struct outcome *outcome, uint32_t group);
-
 /* Writes what a verdict means, in a sentence. Returns out. */
 const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BYTES]);
 

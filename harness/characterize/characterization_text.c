@@ -145,32 +145,35 @@ static enum status print_levels(int width, const struct characterization *all, c
 
 /* -- all ----------------------------------------------------------------------------------------------- */
 
-static enum status print_outcome(int width, const struct characterization *all, const struct outcome *outcome)
-{
-    char sentence[SENTENCE_BYTES], sizes[TEXT_PARAGRAPH_BYTES / 2] = "";
-
-    print_line(width, 0, "%s: %s", outcome->experiment.name, outcome->experiment.what);
-    if (outcome->status == OUTCOME_SKIPPED)
-        print_line(width, INDENT, "skipped: %s", outcome->reason);
-    for (const struct verdict *one = outcome->verdicts; one < outcome->verdicts + outcome->verdict_count; one++) {
-        print_line(width, INDENT, "%s", verdict_sentence(one, sentence));
-        if (isnan(one->share))
-            print_line(width, 2 * INDENT, "%s", one->reason);
-    }
-    print_numbers(width, outcome);
-    for (uint32_t g = 0; g < outcome->group_count && strlen(sizes) + 8 < sizeof(sizes); g++)
-        text_join(sizes, sizeof(sizes), " ", "%u", outcome_group_size(outcome, g));
-    if (outcome->group)
-        print_line(width, INDENT, "SMs of each group: %s", sizes[0] ? sizes : "none");
-    return outcome->geometry ? print_levels(width, all, outcome) : STATUS_OK;
-}
-
 enum status characterization_print(const struct characterization *characterization)
 {
+    const struct outcome *const end = characterization->outcomes + characterization->count;
     const int width = text_width(stdout);
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; i < characterization->count && status == STATUS_OK; i++)
-        status = print_outcome(width, characterization, &characterization->outcomes[i]);
+    for (const struct outcome *outcome = characterization->outcomes; status == STATUS_OK && outcome != end; outcome++) {
+        char sentence[SENTENCE_BYTES], sizes[TEXT_PARAGRAPH_BYTES / 2] = "";
+
+        print_line(width, 0, "%s: %s", outcome->experiment.name, outcome->experiment.what);
+        if (outcome->status == OUTCOME_SKIPPED)
+            print_line(width, INDENT, "skipped: %s", outcome->reason);
+        for (const struct verdict *one = outcome->verdicts; one < outcome->verdicts + outcome->verdict_count; one++) {
+            print_line(width, INDENT, "%s", verdict_sentence(one, sentence));
+            if (isnan(one->share))
+                print_line(width, 2 * INDENT, "%s", one->reason);
+        }
+        print_numbers(width, outcome);
+        for (uint32_t g = 0; g < outcome->group_count && strlen(sizes) + 8 < sizeof(sizes); g++) {
+            uint32_t size = 0;
+
+            for (uint32_t sm = 0; sm < outcome->sm_count; sm++)
+                size += outcome->group[sm] == g;
+            text_join(sizes, sizeof(sizes), " ", "%u", size);
+        }
+        if (outcome->group)
+            print_line(width, INDENT, "SMs of each group: %s", sizes[0] ? sizes : "none");
+        if (outcome->geometry)
+            status = print_levels(width, characterization, outcome);
+    }
     return status;
 }

@@ -12,11 +12,13 @@ enum {
     FEW_ITERATIONS = 5,
     MANY_ITERATIONS = 69, /* 64 x 16 loads more */
     LOADED_WARPS = 16,    /* of throughput against distinct addresses: enough to keep the unit busy */
+    WARPS_OF_BLOCK = 32,
+    COUNTS_OF_WARPS = 7, /* 1, 2, 4 ... 32, and as many as an SM holds */
+    WORD = 4,            /* bytes */
 };
 
 static const uint32_t distinct_counts[] = {1, 2, 4, 8, 16, 32};
 static const uint32_t strides[] = {4, 64, 128};
-static const uint32_t warp_counts[] = {1, 2, 4, 8, 16, 32}; /* of one block */
 
 static const char slope_method[] =
     "cycles of 69 iterations of 16 loads less those of 5, over the 1024 loads between: median of 21 launches of each, "
@@ -34,38 +36,36 @@ static bool ask_twice(struct experiment_run *run, struct probe_request *request,
 }
 
 /* Measures the cycles of a load, for one of these warps. The difference of two trip counts has nothing fixed in it. */
-static struct number slope(struct experiment_run *run, const char *name, struct probe_request load)
+static struct number slope(struct experiment_run *run, const char *name, enum probe_kind kind, uint32_t distinct,
+                           uint32_t stride, uint32_t warps)
 {
-    struct number number = {.name = name, .unit = "cycles", .method = slope_method};
+    struct probe_request load = {
+        .kind = kind, .distinct = distinct, .stride = stride, .warps = warps, .repeats = REPEATS};
+    struct number number = {.name = name,
+                            .unit = "cycles",
+                            .method = slope_method,
+                            .distinct = distinct,
+                            .stride = distinct > 1 ? stride : 0,
+                            .warps = warps};
     uint32_t few[REPEATS] = {0}, many[REPEATS] = {0};
     double samples[REPEATS];
 
-    load.repeats = REPEATS;
     ask_twice(run, &load, few, many);
-    number.distinct = load.distinct;
-    number.stride = load.distinct > 1 ? load.stride : 0;
-    number.warps = load.warps;
     for (size_t i = 0; i < REPEATS; i++) {
         if (few[i] == PROBE_NOT_AT_ONCE || many[i] == PROBE_NOT_AT_ONCE) {
             number.value = number.low = number.high = NAN;
-            snprintf(number.reason, sizeof(number.reason), "no SM loaded by %u warps at once", load.warps);
+            snprintf(number.reason, sizeof(number.reason), "no SM loaded by %u warps at once", warps);
             return number;
         }
-        samples[i] = ((double)many[i] - few[i]) / (PROBE_LOADS * (MANY_ITERATIONS - FEW_ITERATIONS)) / load.warps;
+        samples[i] = ((double)many[i] - few[i]) / (PROBE_LOADS * (MANY_ITERATIONS - FEW_ITERATIONS)) / warps;
     }
     experiment_median(&number, samples, REPEATS);
     return number;
 }
 
-/* A load of one word by all lanes. */
-static struct probe_request one_word(enum probe_kind kind, uint32_t warps)
-{
-    return (struct probe_request){.kind = kind, .distinct = 1, .stride = sizeof(uint32_t), .warps = warps};
-}
-
 void experiment_latency(struct experiment_run *run)
 {
-    experiment_number(run, slope(run, "latency", one_word(PROBE_CHAIN, 1)));
+    experiment_number(run, slope(run, "latency", PROBE_CHAIN, 1, WORD, 1));
 }
 
 /* -- serialization ------------------------------------------------------------------------------------- */
@@ -169,11 +169,7 @@ static void add_curve(struct experiment_run *run, const struct curve *curve, uin
             const uint32_t bytes = distinct_counts[d] * strides[s];
             struct number *point = &points[s][d];
 
-            *point = slope(run, curve->name,
-                           (struct probe_request){.kind = curve->kind,
-                                                  .warps = curve->warps,
-                                                  .distinct = distinct_counts[d],
-                                                  .stride = strides[s]});
+            *point = slope(run, curve->name, curve->kind, distinct_counts[d], strides[s], curve->warps);
             if (fits && bytes > fits)
                 snprintf(point->reason, sizeof(point->reason),
                          "%u bytes are more than the %u that hit in the first level: left out of the fit", bytes, fits);
@@ -262,24 +258,22 @@ void experiment_crossover(struct experiment_run *run)
 /* As many warps as an SM of the device holds. */
 static uint32_t most_warps(const struct experiment_run *run)
 {
-    const uint32_t held = run->out->device.warps_per_sm & ~1u, block = warp_counts[COUNT(warp_counts) - 1];
+    const uint32_t held = run->out->device.warps_per_sm & ~1u;
 
-    return held > block ? held : block;
+    return held > WARPS_OF_BLOCK ? held : WARPS_OF_BLOCK;
 }
 
 /* Adds cycles of a load, the rates that follow, and the highest rate in bytes. */
 void experiment_throughput(struct experiment_run *run)
 {
-    struct number cycles[COUNT(warp_counts) + 1],
-        most = {.value = NAN, .low = NAN, .high = NAN, .reason = "no rate is known"};
+    struct number cycles[COUNTS_OF_WARPS], most = {.value = NAN, .low = NAN, .high = NAN, .reason = "no rate is known"};
     size_t count = 0;
 
-    for (; count < COUNT(warp_counts); count++)
-        cycles[count] = slope(run, "cycles_per_load", one_word(PROBE_STREAM, warp_counts[count]));
-    if (most_warps(run) > warp_counts[count - 1])
-        cycles[count++] = slope(run, "cycles_per_load", one_word(PROBE_STREAM, most_warps(run)));
-    for (size_t i = 0; i < count; i++)
-        experiment_number(run, cycles[i]);
+    for (uint32_t warps = 1; count < COUNT(cycles) && warps <= most_warps(run);
+         warps = warps < WARPS_OF_BLOCK    ? 2 * warps
+                 : warps < most_warps(run) ? most_warps(run)
+                                           : UINT32_MAX)
+        experiment_number(run, cycles[count++] = slope(run, "cycles_per_load", PROBE_STREAM, 1, WORD, warps));
     for (const struct number *of = cycles; of < cycles + count; of++) {
         struct number rate = *of;
 
@@ -311,7 +305,12 @@ void experiment_throughput(struct experiment_run *run)
 /* Adds the share of the cycles in which the indexed constant caches are active while every SM is full. */
 void experiment_activity(struct experiment_run *run)
 {
-    struct probe_request request = one_word(PROBE_COUNT, most_warps(run));
+    struct probe_request request = {.kind = PROBE_COUNT,
+                                    .counted = PROBE_STREAM,
+                                    .distinct = 1,
+                                    .stride = WORD,
+                                    .warps = most_warps(run),
+                                    .repeats = 1};
     struct number number = {.name = "unit_active_share",
                             .unit = "of the cycles",
                             .method =
@@ -320,8 +319,6 @@ void experiment_activity(struct experiment_run *run)
                             .warps = request.warps};
     double shares[ACTIVITY_REPEATS];
 
-    request.counted = PROBE_STREAM;
-    request.repeats = 1;
     for (size_t r = 0; r < ACTIVITY_REPEATS; r++) {
         uint32_t few[PROBE_COUNTED_COUNT], many[PROBE_COUNTED_COUNT];
 

@@ -51,18 +51,23 @@ double geometry_behind(const struct geometry *geometry, size_t level)
     return (geometry->level[level].latency.value + geometry->level[level + 1].latency.value) / 2;
 }
 
+static struct geometry_number *number_at(struct geometry_level *level, size_t finding)
+{
+    return (struct geometry_number *)((char *)level + geometry_findings[finding].offset);
+}
+
 /* Gives one reason to all numbers that follow from lines, ways and sets. */
 static void no_shape(struct geometry_level *level, const char *reason)
 {
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
         if (geometry_findings[i].of_shape)
-            search_not_found((struct geometry_number *)((char *)level + geometry_findings[i].offset), "%s", reason);
+            search_not_found(number_at(level, i), "%s", reason);
 }
 
 /* -- levels: bands of cycles --------------------------------------------------------------------------- */
 
 struct pool {
-    uint32_t count[CYCLES_MAX];  /* samples of so many cycles */
+    uint32_t count[CYCLES_MAX + 1]; /* samples of so many cycles; the last: of more */
     uint32_t near[CYCLES_MAX];   /* samples up to reach_at away */
     uint32_t sorted[CYCLES_MAX]; /* room */
     uint32_t reach;
@@ -74,12 +79,6 @@ static uint32_t reach_at(const struct pool *pool, uint32_t cycles)
     return cycles / SPREAD > pool->reach ? cycles / SPREAD : pool->reach;
 }
 
-static void pool_add(struct pool *pool, uint32_t cycles)
-{
-    if (cycles < CYCLES_MAX)
-        pool->count[cycles]++;
-}
-
 /* Walks all words, from `first` around to the one before it. Sets cycles[word]. */
 static void walk_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles, struct pool *pool)
 {
@@ -88,7 +87,7 @@ static void walk_all(struct search *search, uint32_t first, uint32_t warm_up, ui
     search_walk(search, search->words, warm_up, 1);
     for (uint32_t i = 0; i < search->words; i++) {
         cycles[(first + i) % search->words] = search->cycles[i];
-        pool_add(pool, search->cycles[i]);
+        pool->count[search->cycles[i] < CYCLES_MAX ? search->cycles[i] : CYCLES_MAX] += 1;
     }
 }
 
@@ -104,11 +103,12 @@ static void sweep(struct search *search, struct pool *pool)
             search->address[i] = i * SWEEP_STEP;
         search_walk(search, count, 2, SWEEP_PASSES);
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t *const values = search->swept + SWEEP_PASSES * search->swept_count++;
+            uint32_t *const values = search->swept + SWEEP_PASSES * search->swept_count++, middle;
 
             for (uint32_t p = 0; p < SWEEP_PASSES; p++)
                 values[p] = search->cycles[p * count + i];
-            pool_add(pool, stats_lower_median(values, SWEEP_PASSES));
+            middle = stats_lower_median(values, SWEEP_PASSES);
+            pool->count[middle < CYCLES_MAX ? middle : CYCLES_MAX] += 1;
         }
     }
     if (!search->swept_count)
@@ -311,51 +311,23 @@ static uint32_t divisor(uint32_t a, uint32_t b)
     return b ? divisor(b, a % b) : a;
 }
 
-/* Runs of missed units. */
-struct runs {
-    uint32_t count, units; /* runs, and units in all of them */
-    uint32_t length; /* of the first; 0: others differ (but for the last, which may be cut) */
-    uint32_t apart; /* greatest common divisor of the distances of their starts */
-    bool even; /* those are all equal */
-};
-
-static struct runs runs_of(const uint8_t *missed, uint32_t units)
-{
-    struct runs runs = {0, 0, 0, 0, true};
-
-    for (uint32_t i = 0, end, before = 0; i < units; before = i, i = end) {
-        while (i < units && !missed[i])
-            i++;
-        for (end = i; end < units && missed[end];)
-            end++;
-        if (i == end)
-            break;
-        runs.units += end - i;
-        if (runs.count++) {
-            runs.even = runs.even && (!runs.apart || runs.apart == i - before);
-            runs.apart = divisor(runs.apart, i - before);
-        }
-        if (runs.count == 1)
-            runs.length = end - i;
-        else if (end - i != runs.length && (end < units || end - i > runs.length))
-            runs.length = 0;
-    }
-    return runs;
-}
-
 /* The smallest region that does not fit misses the units of one set: they tell the line, and how far sets repeat. */
 static void find_sets(struct search *search)
 {
     struct geometry_level *out = search->level;
     const uint32_t unit = out->fetch_bytes.value, units = out->fits_bytes.value / unit + 1;
     const size_t count = list_region(search, units, unit);
-    struct runs runs = {0};
-    bool steady = false;
+    /* Of runs of missed units: how many there are, and their units; the length of the first, 0 where others differ (but for
+     * the last, which may be cut); the greatest common divisor of the distances of their starts, and whether those are all
+     * equal. */
+    uint32_t runs = 0, missed = 0, length = 0, apart = 0;
+    bool steady = false, even = true;
 
-    for (uint32_t round = 0; round < 2 && !(steady && runs.count && runs.even); round++) {
+    for (uint32_t round = 0; round < 2 && !(steady && runs && even); round++) {
         const uint32_t passes = round == 0 ? 8 : count < MANY_ACCESSES / 96 ? 96 : MANY_ACCESSES / count + 24;
 
-        steady = true;
+        steady = even = true;
+        runs = missed = length = apart = 0;
         search_count_misses(search, count, 1, round ? 16 : 4, passes);
         memset(search->judged, 0, units);
         for (size_t i = 0; i < count; i++) {
@@ -363,17 +335,33 @@ static void find_sets(struct search *search)
             if (search->missed[i] >= (round ? 4 : passes - 1))
                 search->judged[search->address[i] / unit] = 1;
         }
-        runs = runs_of(search->judged, units);
+        for (uint32_t i = 0, end, before = 0; i < units; before = i, i = end) {
+            while (i < units && !search->judged[i])
+                i++;
+            for (end = i; end < units && search->judged[end];)
+                end++;
+            if (i == end)
+                break;
+            missed += end - i;
+            if (runs++) {
+                even = even && (!apart || apart == i - before);
+                apart = divisor(apart, i - before);
+            }
+            if (runs == 1)
+                length = end - i;
+            else if (end - i != length && (end < units || end - i > length))
+                length = 0;
+        }
     }
     out->sets.samples = count * search->passes;
-    if (runs.units * 20 >= units * 19) {
-        runs.length = runs.apart = 1;
-    } else if (runs.count < 2 || runs.length == 0 || runs.apart % runs.length || runs.apart == 0) {
+    if (missed * 20 >= units * 19) {
+        length = apart = 1;
+    } else if (runs < 2 || length == 0 || apart % length || apart == 0) {
         no_shape(out, "the lines that miss when one more than fits is walked are not evenly spaced");
         return;
     }
-    search->shape->line_bytes = runs.length * unit;
-    search->shape->sets = runs.apart / runs.length;
+    search->shape->line_bytes = length * unit;
+    search->shape->sets = apart / length;
 }
 
 /* -- ways ---------------------------------------------------------------------------------------------- */
@@ -528,30 +516,6 @@ static size_t draw_list(struct search *search, uint32_t list)
     return count;
 }
 
-/* Expects nothing of a set whose overflow a level before may hide. */
-static void expect_what_passes(struct search *search, size_t count)
-{
-    for (const struct shape *shape = search->shapes; shape < search->shape; shape++) {
-        uint32_t *const load = search->load, last = UINT32_MAX;
-
-        memset(load, 0, shape->sets * sizeof(*load));
-        for (size_t i = 0; shape->known && i < count; i++) {
-            const uint32_t line = search->address[i] / shape->line_bytes;
-
-            load[search_set_of(search, shape, line)] += line != last;
-            last = line;
-        }
-        for (size_t i = 0; i < count; i++) {
-            uint32_t *const expected = &search->expected[search->group[i]];
-
-            if (*expected == OVERFLOWS &&
-                (!shape->known ||
-                 load[search_set_of(search, shape, search->address[i] / shape->line_bytes)] <= shape->ways))
-                *expected = UNCLEAR;
-        }
-    }
-}
-
 /* Compares random lists with what was found. */
 static void check_shape(struct search *search)
 {
@@ -562,7 +526,23 @@ static void check_shape(struct search *search)
     for (uint32_t list = 0; list < LISTS_DRAWN && search->status == STATUS_OK; list++) {
         const size_t count = draw_list(search, list);
 
-        expect_what_passes(search, count);
+        /* Nothing is expected of a set whose overflow a level before may hide. */
+        for (const struct shape *before = search->shapes; before < shape; before++) {
+            uint32_t *const load = search->load, last = UINT32_MAX;
+
+            memset(load, 0, before->sets * sizeof(*load));
+            for (size_t i = 0; before->known && i < count; i++) {
+                const uint32_t line = search->address[i] / before->line_bytes;
+
+                load[search_set_of(search, before, line)] += line != last;
+                last = line;
+            }
+            for (size_t i = 0; i < count; i++)
+                if (search->expected[search->group[i]] == OVERFLOWS &&
+                    (!before->known ||
+                     load[search_set_of(search, before, search->address[i] / before->line_bytes)] <= before->ways))
+                    search->expected[search->group[i]] = UNCLEAR;
+        }
         search_judge(search, count, shape->sets);
         for (uint32_t set = 0; set < shape->sets; set++) {
             if (search->expected[set] == UNCLEAR || search->judged[set] == UNCLEAR)
@@ -586,12 +566,30 @@ static void check_shape(struct search *search)
 
 /* -- all ----------------------------------------------------------------------------------------------- */
 
-/* Finds lines, sets, ways and replacement. */
-static void find_shape(struct search *search)
+static void find_level(struct search *search, size_t level)
 {
-    struct geometry_level *out = search->level;
-    struct shape *shape = search->shape;
+    struct geometry_level *out = &search->out->level[level];
+    struct shape *shape = &search->shapes[level];
 
+    search->index = (int)level;
+    search->level = out;
+    search->shape = shape;
+    out->number = (uint32_t)level + 1;
+    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
+        number_at(out, i)->method = geometry_findings[i].method;
+    find_fetch(search);
+    if (level == 0)
+        search->step = out->fetch_bytes.value;
+    if (!out->fetch_bytes.known)
+        search_not_found(&out->fits_bytes, "%s", out->fetch_bytes.reason);
+    else if (level && (!out[-1].fits_bytes.known || out->fetch_bytes.value % search->step))
+        search_not_found(&out->fits_bytes, "the level before it is not known well enough to pass it");
+    else
+        find_fits(search);
+    if (!out->fits_bytes.known) {
+        no_shape(out, out->fits_bytes.reason);
+        return;
+    }
     find_sets(search);
     if (shape->sets == 0)
         return;
@@ -613,76 +611,40 @@ static void find_shape(struct search *search)
                  out->capacity_bytes.value);
 }
 
-static void find_level(struct search *search, size_t level)
-{
-    struct geometry_level *out = &search->out->level[level];
-
-    search->index = (int)level;
-    search->level = out;
-    search->shape = &search->shapes[level];
-    out->number = (uint32_t)level + 1;
-    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
-        ((struct geometry_number *)((char *)out + geometry_findings[i].offset))->method = geometry_findings[i].method;
-    find_fetch(search);
-    if (level == 0)
-        search->step = out->fetch_bytes.value;
-    if (!out->fetch_bytes.known)
-        search_not_found(&out->fits_bytes, "%s", out->fetch_bytes.reason);
-    else if (level && (!out[-1].fits_bytes.known || out->fetch_bytes.value % search->step))
-        search_not_found(&out->fits_bytes, "the level before it is not known well enough to pass it");
-    else
-        find_fits(search);
-    if (out->fits_bytes.known)
-        find_shape(search);
-    else
-        no_shape(out, out->fits_bytes.reason);
-}
-
-static void search_open(struct search *search)
-{
-    uint32_t **const lists[LISTS] = {&search->address, &search->group, &search->missed,   &search->clean,
-                                     &search->cold,    &search->warm,  &search->expected, &search->load};
-    const struct prober *prober = search->prober;
-    const size_t swept_words = prober->samples_max / SWEEP_PASSES * SWEEP_STEP / WORD_BYTES;
-    size_t words = prober->bytes / WORD_BYTES, swept, cycles;
-    uint32_t *next;
-
-    words = words < swept_words ? words : swept_words;
-    words = words < prober->samples_max ? words : prober->samples_max;
-    search->words = (uint32_t)words;
-    /* The sweep's sizes grow by a factor q: their sum is below the largest / (1 - 1/q), 6.3 times it. */
-    swept = SWEEP_PASSES * (words * 7 / (SWEEP_STEP / WORD_BYTES) + 1);
-    cycles = swept > prober->samples_max ? swept : prober->samples_max;
-    search->memory = calloc(2 * (swept + words) + (LISTS + 2) * words + swept + cycles, sizeof(double));
-    if (!search->memory) {
-        search->status = log_memory("walks of %zu accesses", words);
-        return;
-    }
-    search->samples = search->memory;
-    search->lines = (size_t *)(search->samples + 2 * (swept + words));
-    next = (uint32_t *)(search->lines + words);
-    for (size_t i = 0; i < LISTS; i++, next += words)
-        *lists[i] = next;
-    search->swept = next;
-    search->cycles = search->swept + swept;
-    search->judged = (uint8_t *)(search->cycles + cycles);
-}
-
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out)
 {
     struct search search = {.prober = prober, .out = out, .random = 1};
+    uint32_t **const lists[LISTS] = {&search.address, &search.group, &search.missed,   &search.clean,
+                                     &search.cold,    &search.warm,  &search.expected, &search.load};
+    const size_t swept_words = prober->samples_max / SWEEP_PASSES * SWEEP_STEP / WORD_BYTES;
+    size_t words = prober->bytes / WORD_BYTES, swept, cycles;
     struct pool pool = {0};
+    uint32_t *next;
 
     *out = (struct geometry){.searched_bytes = prober->bytes};
-    search_open(&search);
-    if (search.status == STATUS_OK) {
-        /* The first of all walks finds nothing in the caches. The second begins elsewhere: what comes with the time, and
-         * not with the address, is then elsewhere, too. */
-        walk_all(&search, 0, 0, search.cold, &pool);
-        walk_all(&search, 2743 % search.words, 1, search.warm, &pool);
-        sweep(&search, &pool);
-        find_bands(&search, &pool);
-    }
+    words = words < swept_words ? words : swept_words;
+    words = words < prober->samples_max ? words : prober->samples_max;
+    search.words = (uint32_t)words;
+    /* The sweep's sizes grow by a factor q: their sum is below the largest / (1 - 1/q), 6.3 times it. */
+    swept = SWEEP_PASSES * (words * 7 / (SWEEP_STEP / WORD_BYTES) + 1);
+    cycles = swept > prober->samples_max ? swept : prober->samples_max;
+    search.memory = calloc(2 * (swept + words) + (LISTS + 2) * words + swept + cycles, sizeof(double));
+    if (!search.memory)
+        return log_memory("walks of %zu accesses", words);
+    search.samples = search.memory;
+    search.lines = (size_t *)(search.samples + 2 * (swept + words));
+    next = (uint32_t *)(search.lines + words);
+    for (size_t i = 0; i < LISTS; i++, next += words)
+        *lists[i] = next;
+    search.swept = next;
+    search.cycles = search.swept + swept;
+    search.judged = (uint8_t *)(search.cycles + cycles);
+    /* The first of all walks finds nothing in the caches. The second begins elsewhere: what comes with the time, and not
+     * with the address, is then elsewhere, too. */
+    walk_all(&search, 0, 0, search.cold, &pool);
+    walk_all(&search, 2743 % search.words, 1, search.warm, &pool);
+    sweep(&search, &pool);
+    find_bands(&search, &pool);
     if (search.status == STATUS_OK)
         out->level_count = search.band_count < levels_max ? search.band_count : levels_max;
     find_latencies(&search);
