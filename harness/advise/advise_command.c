@@ -99,29 +99,6 @@ static enum status check_options(const struct advise_options *options)
     return STATUS_OK;
 }
 
-/* The first of a row's comma-separated numbers. */
-static uint64_t first_number(const char *list)
-{
-    return strtoull(list, NULL, 10);
-}
-
-static void set_parameters(const struct advise_options *options, struct cell *cell)
-{
-    const uint32_t takes = cell_takes(cell->workload, cell->pattern);
-
-    for (size_t i = 0; i < parameter_count; i++)
-        if (takes >> i & 1)
-            cell->parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i]);
-    /* A table beyond all paths stays beyond them in 32 bits. */
-    cell->parameters[PARAMETER_table_bytes] = options->table_bytes < UINT32_MAX
-                                                  ? (uint32_t)options->table_bytes
-                                                  : UINT32_MAX / 16 * 16 - (uint32_t)options->width + 1;
-    cell->parameters[PARAMETER_width_bytes] =
-        parameter_kept(&parameters[PARAMETER_width_bytes], (uint32_t)options->width);
-    if (takes >> PARAMETER_stride_bytes & 1 && !options->parameters[PARAMETER_stride_bytes])
-        cell->parameters[PARAMETER_stride_bytes] = options->width < 4 ? 4 : (uint32_t)options->width;
-}
-
 /* An option that does not go with these indices would be without effect. */
 static enum status check_given(const struct advise_options *options, const struct cell *cell)
 {
@@ -178,10 +155,24 @@ static enum status make_cell(const struct advise_options *options, struct index_
         .regime = &regimes[0],
     };
     enum status status = check_given(options, &cell);
+    uint32_t takes;
 
-    cell.elements = options->elements ? options->elements : first_number(cell.workload->elements);
-    cell.block_size = (uint32_t)(options->block_size ? options->block_size : first_number(cell.workload->block_sizes));
-    set_parameters(options, &cell);
+    /* The workload's own: the first of its numbers. */
+    cell.elements = options->elements ? options->elements : strtoull(cell.workload->elements, NULL, 10);
+    cell.block_size =
+        (uint32_t)(options->block_size ? options->block_size : strtoull(cell.workload->block_sizes, NULL, 10));
+    takes = cell_takes(cell.workload, cell.pattern);
+    for (size_t i = 0; i < parameter_count; i++)
+        if (takes >> i & 1)
+            cell.parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i]);
+    /* A table beyond all paths stays beyond them in 32 bits. */
+    cell.parameters[PARAMETER_table_bytes] = options->table_bytes < UINT32_MAX
+                                                 ? (uint32_t)options->table_bytes
+                                                 : UINT32_MAX / 16 * 16 - (uint32_t)options->width + 1;
+    cell.parameters[PARAMETER_width_bytes] =
+        parameter_kept(&parameters[PARAMETER_width_bytes], (uint32_t)options->width);
+    if (takes >> PARAMETER_stride_bytes & 1 && !options->parameters[PARAMETER_stride_bytes])
+        cell.parameters[PARAMETER_stride_bytes] = options->width < 4 ? 4 : (uint32_t)options->width;
     if (status == STATUS_OK && options->indices_path)
         status = set_file(options, indices, &cell);
     *out = cell;
@@ -190,21 +181,10 @@ static enum status make_cell(const struct advise_options *options, struct index_
 
 /* -- the command --------------------------------------------------------------------------------------- */
 
-static enum status print(const struct advise_options *options, const struct advice *advice)
-{
-    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
-    enum status status = STATUS_OK;
-
-    if (options->json_path)
-        status = document_write(&advise_document, advice, options->json_path);
-    if (status == STATUS_OK && (!options->json_path || strcmp(options->json_path, "-") != 0))
-        status = advise_print(stdout, advice, &look);
-    return status;
-}
-
 static enum status advise(const void *parsed, const struct invocation *invocation)
 {
     const struct advise_options *options = parsed;
+    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
     struct index_list indices = {.unhashed = true};
     struct advice advice = {0};
     struct user_code code = {0};
@@ -226,7 +206,9 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         advice.code = &code;
     }
     if (status == STATUS_OK)
-        status = print(options, &advice);
+        status = options->json_path ? document_write(&advise_document, &advice, options->json_path) : STATUS_OK;
+    if (status == STATUS_OK && (!options->json_path || strcmp(options->json_path, "-") != 0))
+        status = advise_print(stdout, &advice, &look);
     advise_close(&advice);
     user_code_close(&code);
     index_list_close(&indices);

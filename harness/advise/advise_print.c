@@ -112,6 +112,7 @@ static struct grid grid_of(const struct advice *advice, size_t column_count)
                          .row_bytes = sizeof(*advice->places)};
 }
 
+/* The lookups, and what a load of a warp asks for. */
 static void print_asked(FILE *stream, const struct advice *advice, const struct grid_look *look)
 {
     const struct cell *cell = &advice->cell;
@@ -135,31 +136,12 @@ static void print_asked(FILE *stream, const struct advice *advice, const struct 
     advise_put(stream, look, "times are modelled by the card of %s: nothing was measured", advice->card.name);
 }
 
-/* The code to write and the command to run. For a ranking without times, the missing numbers. */
-static void print_choice(FILE *stream, const struct advice *advice, const struct grid_look *look)
-{
-    const struct advised_place *first = &advice->places[0];
-    const struct place_code *code = place_code_of(first->path);
-    char text[CARD_TEXT_BYTES];
-
-    fputc('\n', stream);
-    if (!advice->choice) {
-        estimate_missing_text(&first->estimate, text);
-        advise_put(stream, look, "no memory space is best by this card, which does not know %s", text);
-    } else {
-        advise_put(stream, look, "best: %s", advice->choice);
-        if (code)
-            advise_put(stream, look, "write: %s", code->declaration);
-        if (code)
-            advise_put(stream, look, "       %s", code->load);
-        advise_put(stream, look, "look for in the SASS: %s", image_instruction(&first->cell));
-    }
-    advise_put(stream, look, "measure: %s", advice->measure);
-}
-
 enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look)
 {
     const struct grid grid = grid_of(advice, TEXT_COLUMNS);
+    const struct advised_place *first = &advice->places[0];
+    const struct place_code *code = place_code_of(first->path);
+    char missing[CARD_TEXT_BYTES];
     enum status status;
 
     print_asked(stream, advice, look);
@@ -170,7 +152,19 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     fputs(advice->excluded ? "\n" : "", stream);
     for (size_t i = advice->count; i < advice->count + advice->excluded; i++)
         advise_put(stream, look, "not %s: %s", advice->places[i].path->name, advice->places[i].reason);
-    print_choice(stream, advice, look);
+    fputc('\n', stream);
+    if (!advice->choice) {
+        estimate_missing_text(&first->estimate, missing);
+        advise_put(stream, look, "no memory space is best by this card, which does not know %s", missing);
+    } else {
+        advise_put(stream, look, "best: %s", advice->choice);
+        if (code) {
+            advise_put(stream, look, "write: %s", code->declaration);
+            advise_put(stream, look, "       %s", code->load);
+        }
+        advise_put(stream, look, "look for in the SASS: %s", image_instruction(&first->cell));
+    }
+    advise_put(stream, look, "measure: %s", advice->measure);
     return advise_print_code(stream, advice, look);
 }
 

@@ -39,25 +39,9 @@ static const struct load_row *row_of(const struct user_load *load)
 
 /* -- reading ------------------------------------------------------------------------------------------- */
 
-static void add_load(struct user_kernel *kernel, const struct load_row *row, const struct kernel_loads *loads,
-                     uint32_t width)
-{
-    static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
-    struct user_load *load = &kernel->loads[kernel->load_count++];
-
-    *load = (struct user_load){.means = row->means,
-                               .said = kernel->load_count > 1 && load[-1].means == row->means,
-                               .relative = NAN,
-                               .kind = row->kind,
-                               .bytes = 1u << width,
-                               .count = loads->all[row->kind][width],
-                               .in_loops = loads->in_loops[row->kind][width],
-                               .loops_known = loads->loops_known};
-    snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
-}
-
 static enum status read_kernel(const struct cubin_function *function, struct user_kernel *out)
 {
+    static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
     struct kernel_loads loads;
     enum status status = kernel_loads_read(function->code, function->bytes, function->architecture, &loads);
 
@@ -67,10 +51,22 @@ static enum status read_kernel(const struct cubin_function *function, struct use
     if (!out->name || !out->loads)
         return log_memory("the loads of %s", function->symbol);
     text_clean(out->name);
-    for (size_t i = 0; status == STATUS_OK && i < LOAD_ROWS; i++)
-        for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++)
-            if (loads.all[load_rows[i].kind][width])
-                add_load(out, &load_rows[i], &loads, width);
+    for (const struct load_row *row = load_rows; status == STATUS_OK && row < load_rows + LOAD_ROWS; row++)
+        for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++) {
+            struct user_load *load = &out->loads[out->load_count];
+
+            if (!loads.all[row->kind][width])
+                continue;
+            *load = (struct user_load){.means = row->means,
+                                       .said = out->load_count++ && load[-1].means == row->means,
+                                       .relative = NAN,
+                                       .kind = row->kind,
+                                       .bytes = 1u << width,
+                                       .count = loads.all[row->kind][width],
+                                       .in_loops = loads.in_loops[row->kind][width],
+                                       .loops_known = loads.loops_known};
+            snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
+        }
     return status;
 }
 
@@ -168,11 +164,6 @@ enum status user_code_open(const char *path, const char *function, struct user_c
     return status;
 }
 
-bool user_code_runs(const struct user_code *code, const struct card *card)
-{
-    return code->architecture / 10 == card->cc_major && code->architecture % 10 <= card->cc_minor;
-}
-
 void user_code_close(struct user_code *code)
 {
     for (size_t i = 0; i < code->count; i++) {
@@ -194,53 +185,12 @@ static const struct advised_place *find_place(const struct user_load *load, cons
     return NULL;
 }
 
-static void judge_load(struct user_load *load, const struct advice *advice)
-{
-    const struct advised_place *place = find_place(load, advice);
-
-    if (!place)
-        return;
-    load->place = place->path->name;
-    load->standing = advise_standing_names[place->standing];
-    load->relative = place->relative;
-}
-
 static const struct user_load *find_load(const struct user_kernel *kernel, enum load_of of)
 {
     for (size_t i = 0; i < kernel->load_count; i++)
         if (row_of(&kernel->loads[i])->of == of)
             return &kernel->loads[i];
     return NULL;
-}
-
-/* The slowest of the places that its tables are in. Where no load is of a table for sure, the fastest of those that may
- * be. NULL: none is in a place of the ranking. */
-static const struct user_load *decisive_load(const struct user_kernel *kernel)
-{
-    const enum load_of of = find_load(kernel, OF_TABLE) ? OF_TABLE : OF_ANY;
-    const struct user_load *found = NULL;
-
-    for (size_t i = 0; i < kernel->load_count; i++) {
-        const struct user_load *load = &kernel->loads[i];
-
-        if (load->place && row_of(load)->of == of &&
-            (!found || (of == OF_TABLE ? load->relative > found->relative : load->relative < found->relative)))
-            found = load;
-    }
-    return found;
-}
-
-/* No load is of a place of the ranking. */
-static void say_outside(struct user_kernel *kernel)
-{
-    const char *const verdict =
-        find_load(kernel, OF_TABLE)
-            ? "its tables are read at an index that the compiler knows, or that all threads of a "
-              "warp share: nothing is serialized, and the places above are of other indices"
-        : find_load(kernel, OF_ANY) ? "none of its loads is of a place above"
-                                    : "it loads from no table by a place above";
-
-    snprintf(kernel->verdict, sizeof(kernel->verdict), "%s", verdict);
 }
 
 static const char *const verdicts[ADVISE_STANDING_COUNT] = {
@@ -251,45 +201,55 @@ static const char *const verdicts[ADVISE_STANDING_COUNT] = {
     [ADVISE_UNKNOWN] = "not known by this card",
 };
 
-static void say_place(struct user_kernel *kernel, const struct advice *advice)
-{
-    const struct advised_place *best = &advice->places[0];
-    const struct place_code *code = place_code_of(best->path);
-    const struct user_load *load = decisive_load(kernel);
-    const struct advised_place *place = load ? find_place(load, advice) : NULL;
-    char *text = kernel->verdict;
-
-    if (!place) {
-        say_outside(kernel);
-        return;
-    }
-    kernel->standing = load->standing;
-    text[0] = '\0';
-    text_join(text, USER_VERDICT_BYTES, "", "%s%s: %s%s is of %s",
-              row_of(load)->of == OF_ANY ? "if that is the table: " : "", verdicts[place->standing],
-              row_of(load)->before, row_of(load)->behind, load->place);
-    if (place != best && isfinite(load->relative))
-        text_join(text, USER_VERDICT_BYTES, "", ", which takes %s the time of %s",
-                  text_of(text_ratio, load->relative).text, best->path->name);
-    if (place->standing == ADVISE_SLOWER && code)
-        text_join(text, USER_VERDICT_BYTES, "; ", "write: %s %s", code->declaration, code->load);
-}
-
+/* Says whether the kernel is as advised. Of the places of its tables the slowest decides. Where no load is of a table for
+ * sure, the fastest of those that may be does. */
 static void judge_kernel(struct user_kernel *kernel, const struct advice *advice)
 {
-    const struct user_load *doubt = find_load(kernel, OF_DOUBT);
+    const struct user_load *table = find_load(kernel, OF_TABLE), *doubt = find_load(kernel, OF_DOUBT), *found = NULL;
+    const enum load_of of = table ? OF_TABLE : OF_ANY;
+    char *text = kernel->verdict;
 
-    say_place(kernel, advice);
+    for (const struct user_load *load = kernel->loads; load < kernel->loads + kernel->load_count; load++)
+        if (load->place && row_of(load)->of == of &&
+            (!found || (table ? load->relative > found->relative : load->relative < found->relative)))
+            found = load;
+    text[0] = '\0';
+    if (!found) {
+        text_join(text, USER_VERDICT_BYTES, "", "%s",
+                  table ? "its tables are read at an index that the compiler knows, or that all threads of a "
+                          "warp share: nothing is serialized, and the places above are of other indices"
+                  : find_load(kernel, OF_ANY) ? "none of its loads is of a place above"
+                                              : "it loads from no table by a place above");
+    } else {
+        const struct advised_place *best = &advice->places[0], *place = find_place(found, advice);
+        const struct place_code *code = place_code_of(best->path);
+
+        kernel->standing = found->standing;
+        text_join(text, USER_VERDICT_BYTES, "", "%s%s: %s%s is of %s",
+                  table ? "" : "if that is the table: ", verdicts[place->standing], row_of(found)->before,
+                  row_of(found)->behind, found->place);
+        if (place != best && isfinite(found->relative))
+            text_join(text, USER_VERDICT_BYTES, "", ", which takes %s the time of %s",
+                      text_of(text_ratio, found->relative).text, best->path->name);
+        if (place->standing == ADVISE_SLOWER && code)
+            text_join(text, USER_VERDICT_BYTES, "; ", "write: %s %s", code->declaration, code->load);
+    }
     if (doubt)
-        text_join(kernel->verdict, USER_VERDICT_BYTES, "; ", "%s may be of a table, too: see there",
-                  row_of(doubt)->before);
+        text_join(text, USER_VERDICT_BYTES, "; ", "%s may be of a table, too: see there", row_of(doubt)->before);
 }
 
 void user_code_judge(struct user_code *code, const struct advice *advice)
 {
-    for (size_t i = 0; i < code->count; i++) {
-        for (size_t k = 0; k < code->kernels[i].load_count; k++)
-            judge_load(&code->kernels[i].loads[k], advice);
-        judge_kernel(&code->kernels[i], advice);
+    for (struct user_kernel *kernel = code->kernels; kernel < code->kernels + code->count; kernel++) {
+        for (struct user_load *load = kernel->loads; load < kernel->loads + kernel->load_count; load++) {
+            const struct advised_place *place = find_place(load, advice);
+
+            if (!place)
+                continue;
+            load->place = place->path->name;
+            load->standing = advise_standing_names[place->standing];
+            load->relative = place->relative;
+        }
+        judge_kernel(kernel, advice);
     }
 }

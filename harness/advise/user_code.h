@@ -50,9 +50,6 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, co
 /* Says of each load and kernel what it is in the light of the advice, whose places have to live as long. */
 void user_code_judge(struct user_code *code, const struct advice *advice);
 
-/* Whether a chip runs the code. */
-bool user_code_runs(const struct user_code *code, const struct card *card);
-
 /* Releases; accepts a zeroed struct. */
 void user_code_close(struct user_code *code);
 

@@ -53,20 +53,6 @@ static struct grid grid_of(const struct user_kernel *kernel, size_t column_count
                          .note = means_note};
 }
 
-static enum status print_kernel(FILE *stream, const struct grid_look *look, const struct user_kernel *kernel)
-{
-    const struct grid grid = grid_of(kernel, TEXT_COLUMNS);
-    enum status status;
-
-    fputc('\n', stream);
-    advise_put(stream, look, "kernel %s", kernel->name);
-    status = grid_print(stream, &grid, look);
-    if (kernel->calls_out)
-        advise_put(stream, look, "it calls functions whose code is not in its own: what those load is not counted");
-    advise_put(stream, look, "verdict: %s", kernel->verdict);
-    return status;
-}
-
 enum status advise_print_code(FILE *stream, const struct advice *advice, const struct grid_look *look)
 {
     const struct user_code *code = advice->code;
@@ -77,13 +63,22 @@ enum status advise_print_code(FILE *stream, const struct advice *advice, const s
         return status;
     fputc('\n', stream);
     advise_put(stream, look, "code: %s, sm_%" PRIu32, code->path, code->architecture);
-    if (!user_code_runs(code, card))
+    if (code->architecture / 10 != card->cc_major || code->architecture % 10 > card->cc_minor)
         advise_put(stream, look,
                    "%s does not run it: loads are counted as they are, places compared by times of %s; compile with "
                    "-arch=sm_%" PRIu32 "%" PRIu32 ", or name the card of its chip with --card",
                    card->name, card->name, card->cc_major, card->cc_minor);
-    for (size_t i = 0; status == STATUS_OK && i < code->count; i++)
-        status = print_kernel(stream, look, &code->kernels[i]);
+    for (size_t i = 0; status == STATUS_OK && i < code->count; i++) {
+        const struct user_kernel *kernel = &code->kernels[i];
+        const struct grid grid = grid_of(kernel, TEXT_COLUMNS);
+
+        fputc('\n', stream);
+        advise_put(stream, look, "kernel %s", kernel->name);
+        status = grid_print(stream, &grid, look);
+        if (kernel->calls_out)
+            advise_put(stream, look, "it calls functions whose code is not in its own: what those load is not counted");
+        advise_put(stream, look, "verdict: %s", kernel->verdict);
+    }
     return status;
 }
 
