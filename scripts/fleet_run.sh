@@ -19,6 +19,11 @@
 cbank=${CBANK:-cbank}
 LINES_SHOWN=5
 
+# Keeps the worst exit status so far in `worst`.
+note() { # STATUS
+    [ "$1" -le "$worst" ] || worst=$1
+}
+
 usage() {
     sed -n 's/^# usage: /usage: /p; s/^#        fleet_run/       fleet_run/p' "$0" >&2
     exit 2
@@ -43,9 +48,7 @@ measure() {
     find "$folder" -name 'cbank-*.json' -size 0 -delete
     # On a fresh night nobody asks first which GPUs there are. Where there is none, the program says why.
     devices=all
-    if ls "$folder"/cbank-*.json >/dev/null 2>&1; then
-        devices=$(unmeasured "$folder")
-    fi
+    ls "$folder"/cbank-*.json >/dev/null 2>&1 && devices=$(unmeasured "$folder")
     for file in "$folder"/cbank-*.json; do
         [ -e "$file" ] || continue
         "$cbank" run --resume "$file" &
@@ -53,13 +56,11 @@ measure() {
     done
     for process in $resumed; do
         wait "$process"
-        status=$?
-        [ "$status" -le "$worst" ] || worst=$status
+        note $?
     done
     [ -n "$devices" ] || return "$worst"
     "$cbank" run --engine cuda --device "${devices%,}" "$@" --json "$folder/"
-    status=$?
-    [ "$status" -le "$worst" ] || worst=$status
+    note $?
     return "$worst"
 }
 
@@ -119,12 +120,11 @@ end() {
     status=$?
     # A file that is refused keeps nobody from the verdict on the others; without any there is none on this night.
     [ "$status" -le 2 ] && [ -n "$(find "$night" -name 'cbank-*.json' | head -n 1)" ] || exit "$status"
-    [ "$status" -gt "$worst" ] && worst=$status
+    note "$status"
     # Words are meant to be split here.
     # shellcheck disable=SC2086
     "$cbank" fleet $CBANK_FLEET "$store"
-    status=$?
-    [ "$status" -gt "$worst" ] && worst=$status
+    note $?
     exit "$worst"
 }
 

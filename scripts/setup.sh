@@ -75,15 +75,12 @@ trap 'rm -rf "$scratch"' EXIT
 
 # ---- How a thing is tried; all quiet.
 
-try_command() { # runs; any of those with | between
-    for command in $(echo "$1" | tr '|' ' '); do
-        case $command in
-        pdffonts) "$command" -v && return 0 ;;
-        slurmctld | slurmd) "$command" -V && return 0 ;;
-        *) "$command" --version && return 0 ;;
-        esac
-    done
-    return 1
+try_command() { # runs
+    case $1 in
+    pdffonts) "$1" -v ;;
+    slurmctld | slurmd) "$1" -V ;;
+    *) "$1" --version ;;
+    esac
 }
 
 try_file() { [ -r "$1" ]; }
@@ -132,6 +129,11 @@ list() {
     done
 }
 
+fail() { # MESSAGE
+    echo "setup: $1" >&2
+    exit 3
+}
+
 missing=$(list)
 [ -z "$missing" ] && exit 0
 
@@ -139,36 +141,22 @@ things=$(echo "$missing" | cut -d' ' -f1 | tr '\n' ' ')
 packages=$(echo "$missing" | cut -d' ' -f2 | grep -v '^-$' | sort -u | tr '\n' ' ')
 echo "setup: missing: $things" >&2
 
-if [ -z "$install" ]; then
-    echo "setup: no package manager known here; the Debian names are: $packages" >&2
-    exit 3
-fi
-if [ -z "$packages" ]; then
-    echo "setup: no package of this distribution is known for them; install them by hand, or reinstall gcc" >&2
-    exit 3
-fi
+[ -n "$install" ] || fail "no package manager known here; the Debian names are: $packages"
+[ -n "$packages" ] || fail "no package of this distribution is known for them; install them by hand, or reinstall gcc"
 if [ "$(id -u)" = 0 ]; then
     root=
-elif sudo -n true 2>/dev/null; then
-    root='sudo -n'
 else
-    echo "setup: as root, run: $install $packages" >&2
-    exit 3
+    sudo -n true 2>/dev/null || fail "as root, run: $install $packages"
+    root='sudo -n'
 fi
 
 echo "setup: $root $install $packages" >&2
 # Words are meant to be split here.
 # shellcheck disable=SC2086
-if ! { $root env DEBIAN_FRONTEND=noninteractive $refresh && \
-       $root env DEBIAN_FRONTEND=noninteractive $install $packages; } >&2; then
-    echo "setup: the installation failed; run it by hand: $install $packages" >&2
-    exit 3
-fi
+{ $root env DEBIAN_FRONTEND=noninteractive $refresh && $root env DEBIAN_FRONTEND=noninteractive $install $packages; } >&2 ||
+    fail "the installation failed; run it by hand: $install $packages"
 
 missing=$(list)
-if [ -n "$missing" ]; then
-    echo "setup: still missing after the installation: $(echo "$missing" | cut -d' ' -f1 | tr '\n' ' ')(modules: of $python)" >&2
-    exit 3
-fi
+[ -z "$missing" ] || fail "still missing after the installation: $(echo "$missing" | cut -d' ' -f1 | tr '\n' ' ')(modules: of $python)"
 command -v nvcc >/dev/null 2>&1 || [ -x "${CUDA:-/usr/local/cuda}/bin/nvcc" ] ||
     echo "setup: no CUDA toolkit found: cbank is built with the model engine only" >&2

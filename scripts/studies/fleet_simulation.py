@@ -15,15 +15,12 @@ committed calibration of 20 processes. Cells of a process share half of the vari
 driver makes every cell of all GPUs 1 % slower. --small: a few verdicts, as a test.
 """
 
-import argparse
-import json
 import math
-import os
-import sys
 
 import numpy as np
 
 import make_fleet
+import trials
 from cbank.fleet_statistics import LEVELS, Limits, find, judge
 
 ROOT = make_fleet.ROOT
@@ -99,44 +96,35 @@ def trial(rng, plant, gpus, nights, resampled):
     return {**counts, "verdicts": 1, "planted": len(planted) or 1}
 
 
-def simulate(gpus, small):
+def options(parser):
+    parser.add_argument("--gpus", type=int, default=800)
+    parser.add_argument("--small", action="store_true")
+
+
+def make(args, _rest):
     rows = []
     for plant, nights, times, small_nights, small_times in PLAN:
         for name, resampled in (("resampled", tails()), ("heavy", None)):
-            row = {"plant": plant, "tails": name, "gpus": gpus, "nights": small_nights if small else nights, "trials": small_times if small else times}
+            row = {"plant": plant, "tails": name, "gpus": args.gpus, "nights": small_nights if args.small else nights,
+                   "trials": small_times if args.small else times}
             rng = np.random.default_rng(len(rows) + 1)
-            counts = [trial(rng, plant, gpus, row["nights"], resampled) for _ in range(row["trials"])]
+            counts = [trial(rng, plant, args.gpus, row["nights"], resampled) for _ in range(row["trials"])]
             rows.append({**row, **{key: sum(of[key] for of in counts) for key in counts[0]}})
-            print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-    return rows
+    return {"rows": rows}
 
 
-def show(rows):
+def show(report):
     """A table in Markdown, of both kinds of noise together."""
     print("| planted | nights before | found | date right | other findings |\n|---|--:|--:|--:|--:|")
     names = {"none": "nothing", "step": "+1.5 %, a GPU", "drift": "+3 %, slowly", "driver": "+1 %, all"}
-    for plant, nights, *_ in PLAN:
-        planted, found, dated, others, verdicts = (sum(row[key] for row in rows if (row["plant"], row["nights"]) == (plant, nights))
+    for plant, nights in dict.fromkeys((row["plant"], row["nights"]) for row in report["rows"]):
+        planted, found, dated, others, verdicts = (sum(row[key] for row in report["rows"] if (row["plant"], row["nights"]) == (plant, nights))
                                                    for key in ("planted", "found", "dated", "others", "verdicts"))
         past = "1 to 60" if plant == "none" else nights - (30 if plant == "drift" else 2)
         print(f"| {names[plant]} | {past} | {f'{found} of {planted}' if planted else '-'} |"
               f" {f'{dated} of {planted}' if planted and plant != 'drift' else '-'} | {others} in {verdicts} |")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--show", metavar="FILE")
-    parser.add_argument("--gpus", type=int, default=800)
-    parser.add_argument("--small", action="store_true")
-    args = parser.parse_args()
-    rows = make_fleet.read(os.path.abspath(args.show))["rows"] if args.show else simulate(args.gpus, args.small)
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            file.write('{"rows": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]}\n")
-    if not args.small:
-        show(rows)
+    return True
 
 
 if __name__ == "__main__":
-    main()
+    trials.main(__doc__, options, make, show)

@@ -21,7 +21,6 @@ it keeps, as many as it comes to. It ends when more would decide nothing, or at 
 Each scenario has its own seed, so that the first N of them (--first) can be tried again by themselves.
 """
 
-import argparse
 import concurrent.futures
 import functools
 import glob
@@ -31,7 +30,6 @@ import math
 import os
 import random
 import statistics
-import sys
 import tempfile
 import typing
 
@@ -173,6 +171,8 @@ def show(report):
     """Prints the table: of a regime, noise and tails a row, in it alarms and power (of a gate processes, too) by column."""
     gate, count = bool(report.get("gate")), report["trials"]
     rows = {tuple(row[key] for key in ("regime", "noise", "tails", *KEYS[gate])): row for row in report["rows"]}
+    if len(rows) < len(scenarios(gate)):
+        return True  # --first: no table
     print(f"In each place: {'gates' if gate else 'comparisons'} of {count} with a false alarm; slower cells found, of 100"
           f"{'; processes a side, on average' if gate else ''}.\n")
     heads = [f"{column[0]} %" if gate else f"{column[0]} a side{', calibrated' * column[2]}, {column[1]} %" for column in COLUMNS[gate]]
@@ -181,31 +181,22 @@ def show(report):
         of = [rows[(*cells, *column)] for column in COLUMNS[gate]]
         places = [f"{row['alarms']}; {50 * row['found'] / count:.0f}" + (f"; {row['processes'] / count:.1f}" if gate else "") for row in of]
         print("| " + " | ".join(map(str, (*cells, *places))) + " |")
+    return True
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default=os.path.join(ROOT, "build/cbank"))
+def options(parser):
     parser.add_argument("--processes", metavar="FOLDER", default=os.path.join(ROOT, "results/h200/processes"))
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--first", type=int, help="scenarios that are tried (default all)")
     parser.add_argument("--gate", action="store_true", help="of cbank gate")
-    parser.add_argument("--json")
-    parser.add_argument("--show", metavar="FILE", help="print the table of an earlier simulation")
-    arguments = parser.parse_args()
-    if arguments.show:
-        show(trials.load(arguments.show))
-        return
-    if not arguments.json:
-        parser.error("--json FILE is needed")
+
+
+def make(arguments, _rest):
+    tried, gate = Tried(os.path.abspath(arguments.program), os.path.abspath(arguments.processes)), arguments.gate
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        tried = Tried(os.path.abspath(arguments.program), os.path.abspath(arguments.processes))
-        rows = [simulate(tried, arguments.gate, arguments.trials, pool, index, of)
-                for index, of in enumerate(scenarios(arguments.gate)[:arguments.first])]
-    with open(arguments.json, "w", encoding="utf-8") as file:
-        file.write(json.dumps({"gate": arguments.gate, "trials": arguments.trials, "rows": rows}).replace("}, {", "},\n{") + "\n")
-    print(f"gate_simulation: {len(rows)} scenarios of {arguments.trials} trials: {arguments.json}", file=sys.stderr)
+        rows = [simulate(tried, gate, arguments.trials, pool, index, of) for index, of in enumerate(scenarios(gate)[:arguments.first])]
+    return {"gate": gate, "trials": arguments.trials, "rows": rows}
 
 
 if __name__ == "__main__":
-    main()
+    trials.main(__doc__, options, make, show)

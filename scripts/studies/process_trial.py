@@ -7,7 +7,6 @@ Proves that intervals cover and that compare is silent where nothing changed, on
 usage: process_trial.py [--program build/cbank] --json FILE RESULT...
        process_trial.py [--program build/cbank] --json FILE --run COUNT --folder FOLDER [RUN OPTION...]
        process_trial.py --show FILE
-       process_trial.py --table FILE...
 
 Results are of one plan, each of a process of its own, nothing changed between them. For each cell it
 prints the range of its times as a share of their median, and the widest half of an interval. Coverage says in how many
@@ -19,7 +18,6 @@ results of one plan and GPU.
 import itertools
 import os
 import statistics
-import sys
 
 import trials
 
@@ -84,22 +82,5 @@ def show(report):
     return all(met.values())
 
 
-def table(paths):
-    """Prints a Markdown table of the figures of trials, whether they are met or not."""
-    print("| trial | GPU | board | processes | cells | hot, range | coverage, mean | worst | pairs that fail | cells called changed |")
-    print("|---|---|---|--:|--:|--:|--:|--:|--:|--:|")
-    for path in paths:
-        report = trials.load(path)
-        found, pairs = figures(report), report["pairs"]
-        model = report["device"]["name"].removeprefix("NVIDIA ").split()[0]
-        print(f"| {os.path.splitext(os.path.basename(path))[0]} | {model} | {report['device']['uuid'][:12]} | {report['processes']} | "
-              f"{len(report['cells'])} | {found['hot_range']:.2%} | {found['coverage_mean']:.1%} | "
-              f"{found['coverage_worst']:.0%} | {sum(pair['failed'] for pair in pairs)} of {len(pairs)} | "
-              f"{sum(len(pair['changed']) for pair in pairs)} of {sum(pair['cells'] for pair in pairs)} |")
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--table"]:
-        table(sys.argv[2:])
-        sys.exit()
     trials.main(__doc__, options, make, show)

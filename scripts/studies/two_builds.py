@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Proves that two builds of cbank measure the same on this GPU: code that was moved must not move a time.
 
-usage: two_builds.py --json FILE [--processes N] OLD NEW [-- RUN_OPTION...]
+usage: two_builds.py --json FILE [--processes N] OLD NEW [RUN_OPTION...]
 
 OLD and NEW are programs. Their processes alternate, in an order that swaps each round, and run the same plan. The i-th
 cell of one is compared with the i-th cell of the other, so that names of keys may differ between the builds. A time is
@@ -14,17 +14,15 @@ differs between the builds.
 import argparse
 import json
 import statistics
-import subprocess
 import sys
+
+import trials
 
 TOLERANCE = 0.003  # twice the largest spread of processes that was measured on an H100
 
 
 def run(program, options):
-    done = subprocess.run([program, "run", "--engine", "cuda", "--quiet", "--json", "-", *options], capture_output=True,
-                          text=True, check=False)
-    if done.returncode not in (0, 4):
-        sys.exit(f"two_builds: {program}: exit {done.returncode}: {done.stderr.strip()}")
+    done = trials.call(program, "run", "--engine", "cuda", "--quiet", "--json", "-", *options, statuses=(0, 4))
     return [cell for cell in json.loads(done.stdout)["cells"] if cell["status"] == "ok"]
 
 
@@ -33,15 +31,12 @@ def exact(cell):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0], allow_abbrev=False)
     parser.add_argument("--json", required=True, help="file to write")
     parser.add_argument("--processes", type=int, default=6, help="of each build")
     parser.add_argument("old")
     parser.add_argument("new")
-    own, options = (sys.argv[1:] + ["--"])[:(sys.argv[1:] + ["--"]).index("--")], []
-    if "--" in sys.argv:
-        options = sys.argv[sys.argv.index("--") + 1:]
-    arguments = parser.parse_args(own)
+    arguments, options = parser.parse_known_args()
     builds = {"old": arguments.old, "new": arguments.new}
     runs = {"old": [], "new": []}
     for i in range(arguments.processes):
