@@ -302,18 +302,12 @@ def words(taken, of):
 
 def report_choices(toolkit, choices):
     """Prints what the compiler chose, choices[architecture][path]; returns 1 where it is not what the file says."""
-    known = known_choices()
-    paths = sorted({path for found in choices.values() for path in found})
-    status = 0
-    if paths:
+    known, status = known_choices(), 0
+    if any(choices.values()):
         print(f"\nkernels with the instruction that their path leaves to the compiler, CUDA {toolkit}")
-        print(f"{'architecture':12}  " + "  ".join(f"{path:16}" for path in paths).rstrip())
-    for architecture, found in choices.items():
-        row = [words(*found[path]) if path in found else "-" for path in paths]
-        if row:
-            print(f"{architecture:12}  " + "  ".join(f"{word:16}" for word in row).rstrip())
     for architecture, found in choices.items():
         for path, (taken, of) in found.items():
+            print(f"{architecture:12}  {words(taken, of):12}  {path}")
             base = reference(toolkit, architecture, path, known)
             was = known.get((base, architecture, path))
             if was and was != (taken, of):
