@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "result.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +108,7 @@ void result_close(struct result *result)
         free(result->cells[i].kernel.made);
     }
     free(result->cells);
-    json_free(result->storage);
+    if (result->storage)
+        result->free_storage(result->storage);
     *result = (struct result){0};
 }

@@ -170,7 +170,8 @@ struct result {
     size_t phase_count;
     struct cell_result *cells; /* owned */
     size_t cell_count;
-    struct cJSON *storage; /* what strings of a result that was read live in; owned; NULL: none */
+    struct cJSON *storage; /* owns the strings of a result that was read; NULL: none */
+    void (*free_storage)(struct cJSON *storage);
 };
 
 /* Opens a result of this program with one pending cell for each of `count` cells. STATUS_ENVIRONMENT when out of

@@ -165,7 +165,7 @@ static enum status take(const char *name, enum status parsed, cJSON *tree, struc
 {
     enum status status;
 
-    *out = (struct result){.storage = tree};
+    *out = (struct result){.storage = tree, .free_storage = json_free};
     if (parsed != STATUS_OK)
         return parsed;
     status = document_take(&result_document, name, tree, out);
