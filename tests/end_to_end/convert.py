@@ -201,7 +201,7 @@ class Conversions(Case):
         made = strict(self.converted("kernel_tuner", "one.json"))
         jsonschema.Draft202012Validator(T4).validate(made)
         self.assertEqual(len(made["results"]), len(self.results["one.json"]["cells"]))
-        for result, cell in zip(made["results"], self.results["one.json"]["cells"]):
+        for result, cell in zip(made["results"], self.results["one.json"]["cells"], strict=True):
             measured = {one["name"]: one["value"] for one in result["measurements"]}
             self.assertEqual(result["times"]["runtimes"], [sample / 1e6 for sample in cell["time_ns"]["samples"]])
             self.assertEqual(measured.get("time"), cell["time_ns"]["value"] and cell["time_ns"]["value"] / 1e6)

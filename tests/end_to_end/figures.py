@@ -315,7 +315,7 @@ class Chosen(Case):
             device = read_json(RESULTS[name])["device"]["name"].removeprefix("NVIDIA ")
             times = sorted(cell["time_ns"]["value"] for cell in read_json(RESULTS[name])["cells"])
             self.assertEqual(len(times), count)
-            self.assertTrue(all(abs(x * 1e3 / time - 1) < 1e-12 for x, time in zip(sorted(rows.loc[rows["series"].str.contains(device), "x"]), times)))
+            self.assertTrue(all(abs(x * 1e3 / time - 1) < 1e-12 for x, time in zip(sorted(rows.loc[rows["series"].str.contains(device), "x"]), times, strict=True)))
         self.assertEqual(self.rows("serialization-together")["series"].nunique(), 8)
         looks = style.looks_of(rows["series"])
         self.assertEqual(len(set(looks.values())), len(looks))

@@ -232,14 +232,14 @@ class Time(Case):
         usual, half = self.times(), self.times(clock=990)
         self.assertAlmostEqual(read_json(self.file)["cells"][0]["sm_clock_mhz"], 990, delta=1)
         slow = self.times(slow="global", slow_factor=1.5)
-        for cell, time, twice, slower in zip(read_json(self.file)["cells"], usual, half, slow):
+        for cell, time, twice, slower in zip(read_json(self.file)["cells"], usual, half, slow, strict=True):
             self.assertAlmostEqual(twice / time, 2, delta=0.01)
             self.assertAlmostEqual(slower / time, 1.5 if cell["path"] == "global" else 1, delta=0.01)
 
     def test_work_that_is_added_to_a_path(self):
         plan = *SMALL, "--regime", "hot,cold"
         usual, slow = (self.measure(*plan, *more)[0]["cells"] for more in ((), ("--slow", "global:50")))
-        for one, other in zip(usual, slow):
+        for one, other in zip(usual, slow, strict=True):
             self.assertAlmostEqual(other["time_ns"]["value"] / one["time_ns"]["value"],
                                    1.5 if one["path"] == "global" else 1, delta=0.03)
 
@@ -289,7 +289,7 @@ class Time(Case):
     def test_code_lies_in_several_places(self):
         """Where the code's place moves the time, a time is the mean over its copies, and the deviation of the places has it."""
         plan = ["--path", "constant,global", "--pattern", "per_block", "--elements", "12800", "--counters", "none", "--seed", "1"]
-        for cell, still in zip(self.measure(*plan, code_placement=0.04)[0]["cells"], self.measure(*plan)[0]["cells"]):
+        for cell, still in zip(self.measure(*plan, code_placement=0.04)[0]["cells"], self.measure(*plan)[0]["cells"], strict=True):
             places = [statistics.mean(cell["time_ns"]["samples"][place::24]) for place in range(24)]
             copies = [statistics.mean(places[copy::4]) for copy in range(4)]
             self.assertEqual(cell["code_copies"], 4)
@@ -316,7 +316,7 @@ class Time(Case):
         """They take longer for a while, in a plan of one cell, too."""
         for plan in (["--path", "constant"], ["--path", "constant,global,readonly"]):
             plan += ["--pattern", "per_warp", "--elements", "12800", "--counters", "none"]
-            for cell, still in zip(self.measure(*plan, making_ms=22)[0]["cells"], self.measure(*plan)[0]["cells"]):
+            for cell, still in zip(self.measure(*plan, making_ms=22)[0]["cells"], self.measure(*plan)[0]["cells"], strict=True):
                 self.assertLess(max(cell["time_ns"]["samples"]), 1.01 * still["time_ns"]["value"])
 
     def test_a_long_launch_that_fills_l2_has_none_before_it(self):

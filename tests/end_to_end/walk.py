@@ -95,7 +95,7 @@ class Run:
         after = self.result()
         if code != 0 or not after["complete"]:
             return f"resuming: exit {code}: {said}"
-        for old, new in zip(result["cells"], after["cells"]):
+        for old, new in zip(result["cells"], after["cells"], strict=True):
             samples = old["time_ns"]["samples"]
             if new["identity"] != old["identity"] or new["status"] != "ok" or new["time_ns"]["samples"][:len(samples)] != samples:
                 return f"resuming: {new['identity']} is {new['status']}, its samples are not kept"
