@@ -124,6 +124,8 @@ class Smoke(Case):
             self.assertGreater(cell["time_ns"]["value"], 0)
         for name in paths + patterns + ["model"]:
             self.assertIn(name, done.stdout)
+        found = {part for row in rows("images") for part in row["name"].split(".") if part.startswith(("sm_", "compute_"))}
+        self.assertEqual(sorted(result["tool"]["architectures"]), sorted(found))
         if not SANITIZED:
             self.assertLess(seconds, 10, "the default plan on the model engine takes too long")
 

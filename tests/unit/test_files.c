@@ -54,12 +54,6 @@ static enum status write_text(FILE *stream, const void *context)
     return STATUS_OK;
 }
 
-static enum status write_half(FILE *stream, const void *context)
-{
-    fputs(context, stream);
-    return log_error(STATUS_ENVIRONMENT, "out of memory, says the test");
-}
-
 static void expect_text(const char *path, const char *expected)
 {
     char *text = file_text(path);
@@ -80,34 +74,6 @@ TEST_WITH(a_new_file_has_the_mode_of_the_umask, open_folder, close_folder)
     expect_text(folder->file, "one");
     assert_int_equal(stat(folder->file, &about), 0);
     assert_int_equal(about.st_mode & 0777, 0640);
-}
-
-TEST_WITH(a_file_that_is_replaced_keeps_its_mode, open_folder, close_folder)
-{
-    const struct folder *folder = *state;
-    struct stat about;
-
-    file_put(folder->file, "old", 3);
-    assert_int_equal(chmod(folder->file, 0600), 0);
-    assert_int_equal(file_write(folder->file, write_text, "new"), STATUS_OK);
-    expect_text(folder->file, "new");
-    assert_int_equal(stat(folder->file, &about), 0);
-    assert_int_equal(about.st_mode & 0777, 0600);
-}
-
-TEST_WITH(what_fails_leaves_the_old_file, open_folder, close_folder)
-{
-    const struct folder *folder = *state;
-    struct capture capture;
-
-    file_put(folder->file, "old", 3);
-    capture_begin(&capture, stderr);
-    assert_int_equal(file_write(folder->file, write_half, "ne"), STATUS_ENVIRONMENT);
-    assert_int_equal(file_write(folder->path, write_text, "x"), STATUS_USAGE);
-    assert_int_equal(file_write("/nowhere/x.json", write_text, "x"), STATUS_USAGE);
-    capture_end(&capture);
-    assert_non_null(strstr(capture.text, "cannot write /nowhere/x.json: No such file or directory; give a path"));
-    expect_text(folder->file, "old");
 }
 
 TEST_WITH(a_chain_of_links_is_followed, open_folder, close_folder)
@@ -178,29 +144,4 @@ TEST_WITH(a_temporary_is_locked_while_it_is_written, open_folder, close_folder)
     unlink(name);
     assert_false(file_lock_own(descriptor)); /* who was cleaned before it could lock sees that */
     close(descriptor);
-}
-
-TEST_WITH(one_process_writes_a_file, open_folder, close_folder)
-{
-    const struct folder *folder = *state;
-    struct file_lock lock = {0}, second = {0};
-    struct capture capture;
-    char who[64];
-
-    assert_int_equal(symlink("there.json", folder->link), 0);
-    assert_int_equal(file_lock_take(folder->there, &lock), STATUS_OK);
-    /* The holder writes, and the lock stays; another way to the file is the same file. */
-    assert_int_equal(file_write(folder->there, write_text, "new"), STATUS_OK);
-    capture_begin(&capture, stderr);
-    assert_int_equal(file_lock_take(folder->link, &second), STATUS_USAGE);
-    capture_end(&capture);
-    snprintf(who, sizeof(who), "is being written by process %ld on ", (long)getpid());
-    assert_non_null(strstr(capture.text, who));
-    assert_null(second.path);
-    assert_int_equal(file_lock_take(folder->file, &second), STATUS_OK);
-    file_lock_release(&second);
-    file_lock_release(&lock);
-    assert_int_equal(file_lock_take(folder->link, &lock), STATUS_OK);
-    file_lock_release(&lock);
-    file_lock_release(&lock);
 }

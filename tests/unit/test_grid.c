@@ -315,25 +315,6 @@ TEST(times_have_four_digits)
         assert_string_equal(text_of(text_time, times[i].ns).text, times[i].text);
 }
 
-TEST(no_line_is_wider_than_the_terminal)
-{
-    for (int width = 20; width < 70; width++) {
-        char *text = printed(&grid, (struct grid_look){.width = width});
-
-        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-            assert_true((int)text_columns(line) <= width);
-        free(text);
-    }
-}
-
-TEST(styles_are_attributes_of_the_terminal)
-{
-    char *text = printed(&grid, (struct grid_look){.width = 60, .color = true});
-
-    assert_non_null(strstr(text, "| \033[1m98.50 ns\033[m  failed a"));
-    free(text);
-}
-
 TEST(csv_markdown_and_json_have_all_digits)
 {
     char *text = NULL, *json;

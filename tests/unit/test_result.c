@@ -256,32 +256,6 @@ static void edit(const char *from, const char *to)
     free(text);
 }
 
-/* Parameters that cells leave out are the default. */
-TEST(tables_of_other_sizes_are_read)
-{
-    static const char *const rows[][2] = {
-        {"cells.0.parameters", "{}"},  {"cells.0.width_bytes", "4"},    {"cells.0.table_bytes", "65536"},
-        {"cells.1.width_bytes", "16"}, {"cells.2.table_bytes", "1024"}, {"cells.1.kernel.instruction", "\"LDG.128\""},
-    };
-    struct cell cells[] = {cell_of(0, 0), cell_of(1, 0), cell_of(0, 1)};
-    struct result result, back;
-
-    cells[1].parameters[PARAMETER_width_bytes] = 16;
-    cells[2].parameters[PARAMETER_table_bytes] = 1024;
-    assert_int_equal(result_open(&result, cells, 3), STATUS_OK);
-    result.engine = "cuda";
-    strcpy(result.started_utc, "2026-01-02T03:04:05Z");
-    write_file(&result);
-    expect_keys(rows, sizeof(rows) / sizeof(rows[0]));
-    assert_int_equal(result_read(path, &back), STATUS_OK);
-    for (size_t i = 0; i < 3; i++)
-        assert_true(cell_equal(&back.cells[i].cell, &cells[i]));
-    result_close(&back);
-    result_close(&result);
-    edit("\"width_bytes\":\t16", "\"width_bytes\":\t3");
-    expect_refused("cells[1].parameters.width_bytes: expected a power of two from 1 to 16");
-}
-
 /* Files that differ from a good one in one place, and what is said of them. */
 static const struct {
     const char *from, *to, *message;
@@ -453,37 +427,6 @@ TEST(operations_per_byte_are_those_of_textbooks)
     counters[0].value = 0;
     counters[2].status = COUNTER_UNSUPPORTED;
     assert_true(isnan(cell_operations_per_byte(&cell).dram) && isnan(cell_operations_per_byte(&cell).l2));
-}
-
-/* The file names every architecture that the program has kernels of, each once. */
-TEST(architectures_are_those_of_the_images)
-{
-    struct result result;
-    struct image image;
-    cJSON *root;
-    size_t images = 0, found;
-
-    assert_int_equal(result_open(&result, NULL, 0), STATUS_OK);
-    result.engine = "model";
-    write_file(&result);
-    assert_int_equal(json_read_file(path, &root), STATUS_OK);
-
-    const cJSON *item, *architectures = json_get(json_get(root, "tool"), "architectures");
-
-    while (image_at(images, &image)) {
-        found = 0;
-        cJSON_ArrayForEach (item, architectures) {
-            char part[64];
-
-            snprintf(part, sizeof(part), ".%s.", item->valuestring);
-            found += memmem(image.name, image.name_bytes, part, strlen(part)) != NULL;
-        }
-        assert_int_equal(found, 1);
-        images++;
-    }
-    assert_int_equal(images > 0, cJSON_GetArraySize(architectures) > 0);
-    json_free(root);
-    result_close(&result);
 }
 
 TEST(a_file_that_is_cut_is_refused)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tables: patterns against hand-computed indices, parameters, forbidden cells, the plan, finding and choosing rows,
- * expected counters. It also tests small base functions (SHA-256, random numbers, ranges of work). */
+ * The tables: patterns against hand-computed indices, forbidden cells, identities, plans. It also tests small base
+ * functions (SHA-256, random numbers, ranges of work). */
 #include <stdio.h>
 
 #include "cell.h"
@@ -255,18 +255,6 @@ TEST(identities_have_the_parameters_that_a_cell_takes)
     assert_string_equal(text, "add/global/per_warp/128000/1024/hot");
 }
 
-TEST(staging_asks_for_shared_memory)
-{
-    struct cell cell = cell_named("add", "shared", "per_warp");
-
-    assert_int_equal(cell_staged_bytes(&cell), 65536);
-    cell = cell_named("add", "global", "per_warp");
-    assert_int_equal(cell_staged_bytes(&cell), 0);
-    cell = cell_named("conv_2d", "staging", "lockstep");
-    cell.parameters[PARAMETER_radius] = 7;
-    assert_int_equal(cell_staged_bytes(&cell), 4 * 15 * 15);
-}
-
 /* -- the plan ----------------------------------------------------------------------------------------- */
 
 enum { ARGUMENTS_MAX = 16, IDENTITIES_BYTES = 16384 };
@@ -389,40 +377,6 @@ TEST(sweeps_are_plans)
     assert_string_equal(text, "add/global/per_block/32/1024/hot/table_bytes=64 "
                               "add/global/per_thread/32/1024/hot/table_bytes=64 "
                               "add/global/hashed/32/1024/hot/table_bytes=64 ");
-}
-
-/* -- choosing rows ------------------------------------------------------------------------------------ */
-
-struct fruit {
-    const char *name;
-};
-
-static const struct fruit fruits[] = {{"apple"}, {"pear"}, {"quince"}};
-static const size_t fruit_count = sizeof(fruits) / sizeof(fruits[0]);
-static const struct table fruit_table = TABLE("fruit", fruits, fruit_count);
-
-TEST(the_closest_name_is_suggested)
-{
-    assert_string_equal(table_closest(&fruit_table, "aple"), "apple");
-    assert_string_equal(table_closest(&fruit_table, "quins"), "quince");
-    assert_null(table_closest(&fruit_table, "strawberry"));
-    assert_null(table_find(&fruit_table, "Apple"));
-}
-
-TEST(lists_choose_rows_once_in_their_order)
-{
-    struct selection selection;
-
-    assert_int_equal(table_select(&fruit_table, "pear,apple,pear", &selection), STATUS_OK);
-    assert_int_equal(selection.count, 2);
-    assert_ptr_equal(selection.rows[0], &fruits[1]);
-    assert_ptr_equal(selection.rows[1], &fruits[0]);
-    selection_close(&selection);
-    assert_int_equal(table_select(&fruit_table, "quince,all", &selection), STATUS_OK);
-    assert_int_equal(selection.count, 3);
-    assert_ptr_equal(selection.rows[0], &fruits[2]);
-    selection_close(&selection);
-    assert_int_equal(table_select(&fruit_table, "pear,,apple", &selection), STATUS_USAGE);
 }
 
 /* -- what they stand on ------------------------------------------------------------------------------- */
