@@ -20,7 +20,19 @@ const char *const cache_replacement_names[CACHE_REPLACEMENT_COUNT] = {
     [CACHE_RANDOM] = "random",
 };
 
-enum { SRRIP_COMES = 2, SRRIP_GOES = 3 };
+/* The mark of a place when a line comes, and when it is hit. Policies without a row mark otherwise, or nothing. */
+enum { ONE_LESS = 255, SRRIP_COMES = 2, SRRIP_GOES = 3 };
+
+static const struct {
+    uint8_t comes, hit;
+} marked[CACHE_REPLACEMENT_COUNT] = {
+    [CACHE_BITS] = {1, 1},
+    [CACHE_NRU] = {1, 1},
+    [CACHE_CLOCK] = {1, 1},
+    [CACHE_CLOCK_OF_HITS] = {0, 1},
+    [CACHE_SRRIP] = {SRRIP_COMES, 0},
+    [CACHE_SRRIP_OF_FREQUENCY] = {SRRIP_COMES, ONE_LESS},
+};
 
 struct cache_line {
     uint64_t number; /* address / line_bytes */
@@ -66,34 +78,18 @@ static uint32_t lowest(const uint8_t *marks, uint32_t ways, uint8_t mark)
 /* Marks places after an access to one. */
 static void mark(const struct cache *cache, uint8_t *marks, uint32_t place, bool hit)
 {
+    const uint8_t new = hit ? marked[cache->replacement].hit : marked[cache->replacement].comes;
     const uint32_t ways = cache->ways;
 
-    switch (cache->replacement) {
-    case CACHE_TREE:
+    if (cache->replacement == CACHE_TREE) {
         for (uint32_t node = ways + place; node > 1; node /= 2) /* each turns away from the place */
             marks[node / 2] = !(node & 1);
-        break;
-    case CACHE_BITS:
+        return;
+    }
+    marks[place] = new != ONE_LESS ? new : (uint8_t)(marks[place] - (marks[place] > 0));
+    if (cache->replacement == CACHE_BITS && lowest(marks, ways, 0) == ways) {
+        memset(marks, 0, ways);
         marks[place] = 1;
-        if (lowest(marks, ways, 0) == ways)
-            memset(marks, 0, ways);
-        marks[place] = 1;
-        break;
-    case CACHE_NRU:
-    case CACHE_CLOCK:
-        marks[place] = 1;
-        break;
-    case CACHE_CLOCK_OF_HITS:
-        marks[place] = hit;
-        break;
-    case CACHE_SRRIP:
-        marks[place] = hit ? 0 : SRRIP_COMES;
-        break;
-    case CACHE_SRRIP_OF_FREQUENCY:
-        marks[place] = hit ? (uint8_t)(marks[place] - (marks[place] > 0)) : SRRIP_COMES;
-        break;
-    default:
-        break;
     }
 }
 

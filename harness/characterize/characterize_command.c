@@ -57,41 +57,6 @@ static void end_now(void *context, const char *call, double seconds)
                     call, seconds));
 }
 
-/* Asks, writes and prints. `recorded`: the file that answers; NULL: a GPU does. */
-static enum status ask_and_write(const struct characterize_options *options, struct probe_record *record,
-                                 const struct characterization *recorded, struct characterization *made)
-{
-    const char *written = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
-    const bool prints = !options->quiet && written;
-    const double start = clock_seconds();
-    const struct card_request request = {.found = made,
-                                         .file = options->replay_path ? options->replay_path : written,
-                                         .base_path = options->card_path};
-    struct card_tally tally;
-    cJSON *card = NULL;
-    enum status status = characterize(record, recorded, options->quiet ? NULL : progress, made);
-
-    made->seconds = clock_seconds() - start;
-    clock_utc(made->finished_utc);
-    if (status == STATUS_OK)
-        status = document_write(&characterization_document, made, options->json_path);
-    if (status == STATUS_OK && prints) {
-        status = characterization_print(made);
-        printf("%.2f s; %s\n", made->seconds, written);
-    }
-    if (status != STATUS_OK || !options->new_card_path)
-        return status;
-    status = card_make(&request, &card, &tally);
-    if (status == STATUS_OK)
-        status = json_write(options->new_card_path, card);
-    if (status == STATUS_OK && prints)
-        printf(
-            "card %s: %zu numbers characterized, %zu of the device, %zu of another card of the chip, %zu not known\n",
-            options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
-    json_free(card);
-    return status;
-}
-
 static enum status characterize_gpu(const void *parsed, const struct invocation *invocation)
 {
     const struct characterize_options *options = parsed;
@@ -103,6 +68,10 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     struct cuda_probe *probe = NULL;
     struct watchdog watchdog = {0};
     struct file_lock lock = {0};
+    struct card_request request = {.found = &made, .base_path = options->card_path};
+    struct card_tally tally;
+    cJSON *new_card = NULL;
+    bool prints = false;
     struct card card; /* is read here, so that a wrong one ends the command before anything is measured */
     enum status status = options->card_path ? card_read(options->card_path, &card) : STATUS_OK;
 
@@ -125,8 +94,32 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     }
     if (status == STATUS_OK)
         status = file_lock_take(options->json_path, &lock);
+    if (status == STATUS_OK) {
+        const char *written = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
+        const double start = clock_seconds();
+
+        request.file = file ? file : written;
+        prints = !options->quiet && written;
+        status = characterize(&record, file ? &recorded : NULL, options->quiet ? NULL : progress, &made);
+        made.seconds = clock_seconds() - start;
+        clock_utc(made.finished_utc);
+    }
     if (status == STATUS_OK)
-        status = ask_and_write(options, &record, file ? &recorded : NULL, &made);
+        status = document_write(&characterization_document, &made, options->json_path);
+    if (status == STATUS_OK && prints) {
+        status = characterization_print(&made);
+        printf("%.2f s; %s\n", made.seconds, options->json_path);
+    }
+    if (status == STATUS_OK && options->new_card_path) {
+        status = card_make(&request, &new_card, &tally);
+        if (status == STATUS_OK)
+            status = json_write(options->new_card_path, new_card);
+        if (status == STATUS_OK && prints)
+            printf("card %s: %zu numbers characterized, %zu of the device, %zu of another card of the chip, %zu not "
+                   "known\n",
+                   options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
+        json_free(new_card);
+    }
     characterization_close(&made);
     probe_record_close(&record);
     characterization_close(&recorded);
