@@ -143,36 +143,6 @@ static enum status compare_files(struct line *line)
     return status == STATUS_ENVIRONMENT ? status : STATUS_OK;
 }
 
-static enum status judge_line(struct line *line)
-{
-    const cJSON *id = json_get(line->json, "id"), *cells = json_get(line->json, "cells");
-    const double looks = number_of(line->json, "looks", 1);
-    char *printed = NULL;
-    enum status status;
-
-    line->options.threshold = number_of(line->json, "threshold", 100 * line->options.threshold) / 100;
-    line->options.looks = looks >= 1 && looks < 1000 ? (unsigned)looks : 0;
-    if (!(line->options.threshold > 0) || line->options.looks == 0)
-        return log_error(STATUS_USAGE, "%s: threshold or looks: expected a number above 0", line->name);
-    if (id)
-        json_add(line->out, "id", cJSON_Duplicate(id, true));
-    if (cJSON_IsArray(cells))
-        status = judge_numbers(line, cells);
-    else if (cJSON_IsArray(json_get(line->json, side_names[BASE])))
-        status = compare_files(line);
-    else
-        status = log_error(STATUS_USAGE, "%s: expected base and new, arrays of files, or cells", line->name);
-    if (status != STATUS_OK)
-        return status;
-    if (json_whole(line->out))
-        printed = cJSON_PrintUnformatted(line->out);
-    if (!printed)
-        return log_memory("a verdict");
-    puts(printed);
-    cJSON_free(printed);
-    return STATUS_OK;
-}
-
 enum status batch_compare(FILE *in, const char *name, const struct compare_options *options)
 {
     enum status status = STATUS_OK;
@@ -182,7 +152,9 @@ enum status batch_compare(FILE *in, const char *name, const struct compare_optio
 
     while (status == STATUS_OK && (bytes = getline(&text, &room, in)) >= 0) {
         struct line line = {.options = *options};
+        char *printed = NULL;
         cJSON *json = NULL;
+        double looks;
 
         snprintf(line.name, sizeof(line.name), "%s line %zu", name, ++number);
         if (strspn(text, " \t\r\n") == (size_t)bytes)
@@ -190,10 +162,28 @@ enum status batch_compare(FILE *in, const char *name, const struct compare_optio
         status = json_parse(line.name, text, (size_t)bytes, &json);
         line.json = json;
         line.out = cJSON_CreateObject();
-        if (status == STATUS_OK)
-            status = judge_line(&line);
+        looks = number_of(json, "looks", 1);
+        line.options.threshold = number_of(json, "threshold", 100 * options->threshold) / 100;
+        line.options.looks = looks >= 1 && looks < 1000 ? (unsigned)looks : 0;
+        if (json_get(json, "id"))
+            json_add(line.out, "id", cJSON_Duplicate(json_get(json, "id"), true));
+        if (status == STATUS_OK && (!(line.options.threshold > 0) || line.options.looks == 0))
+            status = log_error(STATUS_USAGE, "%s: threshold or looks: expected a number above 0", line.name);
+        else if (status == STATUS_OK && cJSON_IsArray(json_get(json, "cells")))
+            status = judge_numbers(&line, json_get(json, "cells"));
+        else if (status == STATUS_OK && cJSON_IsArray(json_get(json, side_names[BASE])))
+            status = compare_files(&line);
+        else if (status == STATUS_OK)
+            status = log_error(STATUS_USAGE, "%s: expected base and new, arrays of files, or cells", line.name);
+        if (status == STATUS_OK && json_whole(line.out))
+            printed = cJSON_PrintUnformatted(line.out);
+        if (printed)
+            puts(printed);
+        else if (status == STATUS_OK)
+            status = log_memory("a verdict");
+        cJSON_free(printed);
         cJSON_Delete(line.out);
-        json_free(json);
+        cJSON_Delete(json);
     }
     if (status == STATUS_OK && ferror(in))
         status = log_error(STATUS_USAGE, "%s: cannot be read: %s", name, strerror(errno));

@@ -52,43 +52,13 @@ static enum status calibrate(const struct side_cell *cell, struct calibrated_cel
     return STATUS_OK;
 }
 
-/* Pools what each cell shows with the default, scaled to what all cells of its cache state show. Where it is not known how
- * sure times are, cells stay as they are, and so do predictions. */
-static enum status pool(struct calibration *calibration)
-{
-    struct deviation_evidence *evidence = calloc(calibration->cell_count + 1, sizeof(*evidence));
-    struct deviation_scale scales[2];
-
-    if (!evidence)
-        return log_memory("a calibration of %zu cells", calibration->cell_count);
-    for (size_t i = 0; i < calibration->cell_count; i++) {
-        const struct calibrated_cell *cell = &calibration->cells[i];
-        const bool cold = cell->cell.regime->flush, copies = cell_copied_bytes(&cell->cell) > 0;
-
-        evidence[i] = (struct deviation_evidence){.flush = cold, .own = cell->deviation};
-        if (!isnan(cell->within))
-            evidence[i].before =
-                deviation_at_least(deviation_default(CAUSE_process, cold, copies, cell->median_ns), cell->within);
-    }
-    deviation_find_scales(evidence, calibration->cell_count, scales);
-    for (size_t i = 0; i < calibration->cell_count; i++) {
-        struct calibrated_cell *cell = &calibration->cells[i];
-
-        cell->has_deviation = cell->deviation.degrees > 0;
-        cell->deviation = cell->has_deviation ? deviation_conclude(scales, &evidence[i])
-                                              : (struct deviation){NAN, NAN, DEVIATION_UNKNOWN};
-        if (cell->has_deviation)
-            cell->deviation.origin = DEVIATION_PROCESSES;
-    }
-    free(evidence);
-    return STATUS_OK;
-}
-
 enum status calibration_of(const struct sides *sides, struct calibration *out)
 {
     const struct side_identity *identity = &sides->total.identity;
     const struct side *side = sides->gpus;
     const char *label = sides->total.label;
+    struct deviation_evidence *evidence;
+    struct deviation_scale scales[2];
     enum status status = STATUS_OK;
 
     *out = (struct calibration){.processes = (uint32_t)sides->total.files,
@@ -102,17 +72,40 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
                          "%s: the processes are of several GPUs, drivers or engines; calibrate each by itself", label);
     memcpy(out->engine, identity->engine, sizeof(out->engine));
     out->cells = calloc(side->cell_count + 1, sizeof(*out->cells));
-    if (!out->cells)
-        return log_memory("a calibration of %zu cells", side->cell_count);
-    out->cell_count = side->cell_count;
+    evidence = calloc(side->cell_count + 1, sizeof(*evidence));
+    if (!out->cells || !evidence)
+        status = log_memory("a calibration of %zu cells", side->cell_count);
     for (size_t i = 0; i < side->cell_count && status == STATUS_OK; i++)
-        status = calibrate(&side->cells[i], &out->cells[i]);
-    sort_cells(out);
-    if (status == STATUS_OK)
-        status = pool(out);
-    if (status != STATUS_OK)
+        status = calibrate(&side->cells[i], &out->cells[out->cell_count++]);
+    if (status != STATUS_OK) {
+        free(evidence);
         calibration_close(out);
-    return status;
+        return status;
+    }
+    sort_cells(out);
+    /* What each cell shows is pooled with the default, scaled to what all cells of its cache state show. Where the error
+     * of times is not known, and for predictions, cells stay as they are. */
+    for (size_t i = 0; i < out->cell_count; i++) {
+        const struct calibrated_cell *cell = &out->cells[i];
+        const bool cold = cell->cell.regime->flush, copies = cell_copied_bytes(&cell->cell) > 0;
+
+        evidence[i] = (struct deviation_evidence){.flush = cold, .own = cell->deviation};
+        if (!isnan(cell->within))
+            evidence[i].before =
+                deviation_at_least(deviation_default(CAUSE_process, cold, copies, cell->median_ns), cell->within);
+    }
+    deviation_find_scales(evidence, out->cell_count, scales);
+    for (size_t i = 0; i < out->cell_count; i++) {
+        struct calibrated_cell *cell = &out->cells[i];
+
+        cell->has_deviation = cell->deviation.degrees > 0;
+        cell->deviation = cell->has_deviation ? deviation_conclude(scales, &evidence[i])
+                                              : (struct deviation){NAN, NAN, DEVIATION_UNKNOWN};
+        if (cell->has_deviation)
+            cell->deviation.origin = DEVIATION_PROCESSES;
+    }
+    free(evidence);
+    return STATUS_OK;
 }
 
 /* -- using -------------------------------------------------------------------------------------------- */

@@ -171,7 +171,6 @@ static const struct field judged_rows[] = {
     {JUDGED(field_object, "process_deviation", deviation, NULLABLE), .of = &deviation_object},
     {JUDGED(field_number, "degrees_of_freedom_of_sides", side_degrees, REQUIRED)},
     {JUDGED(field_uint64, "processes_to_settle", settle, NULLABLE)},
-    {JUDGED(field_bool, "underpowered", underpowered, REQUIRED)},
     {JUDGED(field_bool, "same_data", same_data, REQUIRED)},
 };
 const struct fields judged_fields = FIELDS(judged_rows);

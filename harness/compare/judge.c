@@ -223,7 +223,6 @@ static void decide(struct judged_cell *cell, const struct judge_options *options
     cell->settle = 0;
     if (isnan(ratio->value))
         return;
-    cell->underpowered = !(ratio->ci_high / ratio->ci_low <= wide * wide);
     if (judged_change(cell) > options->threshold && cell->adjusted_p < significance && !cell->doubtful)
         cell->verdict = ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
     else if (ratio->ci_low >= 1 / wide && ratio->ci_high <= wide) /* said of the cell alone: no correction */

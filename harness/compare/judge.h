@@ -98,7 +98,6 @@ struct judged_cell {
     double adjusted_p;          /* after Holm and the interim analyses */
     double noise;               /* half the interval's width, as a share */
     uint64_t settle; /* processes a side that would decide an inconclusive cell; 0: no number up to the most advised */
-    bool underpowered; /* the interval is wider than the threshold on either side of 1 */
 };
 
 /* A judged cell without any knowledge yet. */
