@@ -183,7 +183,7 @@ enum status batch_compare(FILE *in, const char *name, const struct compare_optio
             status = log_memory("a verdict");
         cJSON_free(printed);
         cJSON_Delete(line.out);
-        cJSON_Delete(json);
+        json_free(json);
     }
     if (status == STATUS_OK && ferror(in))
         status = log_error(STATUS_USAGE, "%s: cannot be read: %s", name, strerror(errno));
