@@ -10,7 +10,7 @@ import tokenize
 WORDS_MAX = 30  # of a sentence
 START = re.compile(r"(Of|What|That|Such)\b")
 LINK = re.compile(r"\b(by|of) which\b", re.IGNORECASE)
-KINDS = ("starts with Of, What, That, Such", "by/of which", f"more than {WORDS_MAX} words")
+KINDS = ("starts with Of, What, That, Such", "of + which, by + which", f"more than {WORDS_MAX} words")
 
 C_TOKEN = re.compile(r'//[^\n]*(?:\n[ \t]*//[^\n]*)*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"(?:\s*(?:PRI\w+\s*)?"(?:\\.|[^"\\\n])*")*'
                      r"|'(?:\\.|[^'\\\n])+'", re.DOTALL)

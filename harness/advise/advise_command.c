@@ -217,21 +217,21 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
 
 const struct command advise_command = {
     .name = "advise",
-    .summary = "Say where a table should live: what its lookups ask of each memory space, and how long that takes",
+    .summary = "Say where a table should live: the requests of its lookups in each memory space, and their time",
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct advise_options),
     .details =
-        "The indices say exactly what a warp's load asks for: distinct addresses, lines, sectors, wavefronts of shared memory,\n"
-        "and which memory spaces can hold the table. Times are those of the simple model by a card; no GPU is needed. Nine of\n"
-        "ten cells lie within the interval, so spaces whose intervals overlap are too close to call. Where the card lacks a\n"
-        "number, a time is at least what its other numbers say. Then follow the C++ to write, the instruction to look for in the\n"
-        "SASS, and the command that measures.\n"
+        "The indices determine the requests of a warp's load exactly: distinct addresses, lines, sectors, wavefronts of shared\n"
+        "memory, and the memory spaces that can hold the table. Times come from the simple model and a card; no GPU is needed.\n"
+        "Nine of ten cells lie within the interval, so spaces whose intervals overlap are too close to call. If the card lacks a\n"
+        "number, a time is a lower bound. Then follow the C++ to write, the instruction to look for in the SASS, and the command\n"
+        "that measures.\n"
         "\n"
-        "With --kernel: which loads the kernels of a cubin have, how many, how many in loops, and which space those are of.\n"
+        "With --kernel: the loads of the kernels of a cubin, how many there are, how many in loops, and their memory space.\n"
         "\n"
         "Exit code 3: with --kernel, code before sm_35 or after sm_121, which cannot be read.\n"
-        "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it; with --kernel, a\n"
-        "file that is no cubin or is damaged, or no such kernel.",
+        "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it. With --kernel also:\n"
+        "the file is not a cubin or is damaged, or has no such kernel.",
     .run = advise,
 };

@@ -117,9 +117,9 @@ def quickest(rows, others):
     near = rows["time_ns"] <= QUICK * groups["time_ns"].transform("min")
     counts = near.groupby(rows["path"]).sum().sort_values(ascending=False, kind="stable")
     shown = list(counts.index[:3]) + [path for path in counts.index[3:] if path == "constant"]
-    words = [f"{path} at {counts[path] or 'none'}" for path in shown[1:]]
-    return (f"of {groups.ngroups} points {shown[0]} is the quickest, or within 1 % of it, at {counts[shown[0]]}" +
-            "".join(f", {word}" for word in words))
+    words = [f"{path} at {counts[path] or 'none'}" for path in shown]
+    words[0] += f" of {groups.ngroups} points"
+    return f"The quickest path, or within 1 % of it: {', '.join(words)}"
 
 
 # -- the matrix, and sweeps ---------------------------------------------------------------------------------------
@@ -192,8 +192,8 @@ def matrix_sentence(rows, ratio, names, titles):
     said = [f"A launch through constant memory takes from {style.ratio_text(ratio.min())} times ({where[0]}) to "
             f"{style.ratio_text(ratio.max())} times ({where[1]}) as long as one through global memory"] if len(ratio) else []
     said.append(quickest(rows, others_of(rows, "path")))
-    text = "; ".join(filter(None, said)) or f"A launch takes {style.time_text(rows['time_ns'].min())} to {style.time_text(rows['time_ns'].max())}"
-    return text[0].upper() + text[1:] + "."
+    text = ". ".join(filter(None, said)) or f"A launch takes {style.time_text(rows['time_ns'].min())} to {style.time_text(rows['time_ns'].max())}"
+    return text + "."
 
 
 def sweep(sources):
@@ -228,12 +228,12 @@ def sweep_sentence(rows, axis, text):
     ends = ends[ends["count"] >= VALUES_MIN]
     ratio = (ends["last"] / ends["first"]).reset_index(drop=True)
     if len(ratio):
-        words = [f"{style.ratio_text(ratio[i])} times ({its.path}: {style.time_text(its.first_)} at {value_text(axis, its.begin)}, "
+        words = [f"{style.ratio_text(ratio[i])} ({its.path}: {style.time_text(its.first_)} at {value_text(axis, its.begin)}, "
                  f"{style.time_text(its.last_)} at {value_text(axis, its.end)})" for i in (ratio.idxmin(), ratio.idxmax())
                  for its in [ends.rename(columns={"first": "first_", "last": "last_"}).iloc[i]]]
-        said.append(f"with the {text} a launch takes from {words[0]} to {words[1]} as long")
-    text = "; ".join(filter(None, said)) or f"Time against the {text}"
-    return text[0].upper() + text[1:] + "."
+        said.append(f"With the {text}, the time of a launch changes at least by a factor of {words[0]}")
+        said.append(f"The largest factor is {words[1]}")
+    return (". ".join(filter(None, said)) or f"Time against the {text}") + "."
 
 
 def value_text(axis, value):
@@ -383,9 +383,9 @@ def chips(sources):
     rows = rows.sort_values("quantity", key=lambda its: its.map(list(CHIP_PANELS).index), kind="stable")
     ends = rows[rows["quantity"].isin(("latency", "to_best"))].sort_values("x").groupby(["series", "quantity"], sort=False).last()
     said = {"latency": "{:.4g} cycles of latency at {:.0f} distinct addresses", "to_best": "{:.3g} times the cycles of the best other path at {:.0f}"}
-    words = [f"{name} " + ", ".join(said[quantity].format(row.y, row.x) for (_, quantity), row in its.iterrows())
+    words = [f"On {name}, constant memory takes " + ", ".join(said[quantity].format(row.y, row.x) for (_, quantity), row in its.iterrows())
              for name, its in ends.groupby(level=0, sort=False)]
-    return [Drawing("chips", "chips", rows, f"Constant memory takes, on {'; on '.join(words)}.", {panel: its for panel, *its in CHIP_PANELS.values()},
+    return [Drawing("chips", "chips", rows, f"{'. '.join(words)}.", {panel: its for panel, *its in CHIP_PANELS.values()},
                     [source.document for source in sources])]
 
 
