@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Arrays in files: what NumPy writes is read, of every type and version; what else there is is refused with what was
- * found. */
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "capture.h"
+ * Arrays in files: NumPy's are read, of every type and version. lookup.py has files that are refused. */
 #include "indices.h"
 #include "npy.h"
 #include "test.h"
@@ -66,70 +61,6 @@ TEST(what_numpy_writes_is_read)
         assert_int_equal(indices_at(&indices, 1), cases[i].second);
         indices_read(&indices, 0, 2, low);
         assert_int_equal(low[1], (uint32_t)cases[i].second);
-    }
-}
-
-TEST(what_else_there_is_is_refused_with_what_was_found)
-{
-    static const struct {
-        unsigned version;
-        const char *header;
-        size_t value_bytes;
-        const char *found;
-    } cases[] = {
-        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 24, "its values are '<f4', no integers"},
-        {1, "{'descr': '|b1', 'fortran_order': False, 'shape': (24,), }", 24, "its values are '|b1', no integers"},
-        {1, "{'descr': '>i4', 'fortran_order': False, 'shape': (2, 3), }", 24, "'>i4', not little-endian"},
-        {1, "{'descr': '|i4', 'fortran_order': False, 'shape': (2, 3), }", 24, "'|i4', not little-endian"},
-        {1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }", 24, "it is in Fortran order"},
-        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (), }", 4, "it has 0 dimensions"},
-        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 2, 3), }", 24, "it has 3 dimensions"},
-        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (0, 3), }", 0, "it is empty"},
-        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 23,
-         "it is cut short: it has 23 bytes of "
-         "values, its shape takes 24"},
-        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 25, "it is too long: it has 25 bytes"},
-        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", 0, "its shape is"},
-        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (18446744073709551616,), }", 0, "its header is none"},
-        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (6), }", 24, "its header is none"},
-        {1, "{'descr': '<i4', 'fortran_order': False, }", 24, "its header is none"},
-        {1, "{'descr': '<i4', 'descr': '<i4', 'fortran_order': False, 'shape': (6,), }", 24, "its header is none"},
-        {1, "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (6,), }", 24, "its header is none"},
-        {1, "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), } x", 24, "its header is none"},
-        {4, "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }", 24, "its version is 4.0"},
-    };
-    char file[FILE_BYTES];
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const size_t bytes = make_file(file, cases[i].version, cases[i].header, cases[i].value_bytes);
-        struct capture said;
-        struct npy array;
-        enum status status;
-
-        capture_begin(&said, stderr);
-        status = npy_parse("a.npy", file, bytes, &array);
-        if (status != STATUS_USAGE || !strstr(capture_end(&said), cases[i].found) ||
-            !strstr(said.text, "cbank: error: a.npy: ") || !strstr(said.text, "wanted is a .npy file"))
-            fail_msg("case %zu: %s", i, said.text);
-    }
-}
-
-/* Every beginning of a good file. */
-TEST(what_is_cut_short_is_refused)
-{
-    char file[FILE_BYTES];
-    const size_t bytes = make_file(file, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }", 24);
-
-    for (size_t cut = 0; cut < bytes; cut++) {
-        char *copy = malloc(cut ? cut : 1); /* beyond whose end a sanitizer looks */
-        struct capture said;
-        struct npy array;
-
-        memcpy(copy, file, cut);
-        capture_begin(&said, stderr);
-        assert_int_equal(npy_parse("a.npy", copy, cut, &array), STATUS_USAGE);
-        capture_end(&said);
-        free(copy);
     }
 }
 
