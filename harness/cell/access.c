@@ -108,16 +108,6 @@ static uint32_t count_wavefronts(struct walk *walk, const uint32_t *index, uint3
     return wavefronts;
 }
 
-/* The same where neighbouring threads read neighbouring copies, which lie entry by entry. */
-static uint32_t count_copied_wavefronts(struct walk *walk, const uint32_t *index, uint32_t threads)
-{
-    uint32_t place[CBANK_WARP_THREADS], elements[CBANK_WARP_THREADS];
-
-    for (uint32_t thread = 0; thread < threads; thread++)
-        place[thread] = index[thread] * walk->copies + thread % walk->copies;
-    return count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, walk->turns, elements));
-}
-
 /* Counts in one pass what distinct_groups would count in three. */
 static void count_warp(struct walk *walk, const uint32_t *index, uint32_t threads)
 {
@@ -145,8 +135,16 @@ static void count_warp(struct walk *walk, const uint32_t *index, uint32_t thread
     walk->counts.lines += lines;
     walk->counts.block_lines += block_lines;
     walk->counts.tag_wavefronts += fullest;
-    walk->counts.wavefronts += walk->copies > 1 ? count_copied_wavefronts(walk, index, threads)
-                                                : count_wavefronts(walk, index, threads, elements, addresses);
+    if (walk->copies > 1) { /* neighbouring threads read neighbouring copies, which lie entry by entry */
+        uint32_t place[CBANK_WARP_THREADS];
+
+        for (uint32_t thread = 0; thread < threads; thread++)
+            place[thread] = index[thread] * walk->copies + thread % walk->copies;
+        walk->counts.wavefronts +=
+            count_wavefronts(walk, place, threads, elements, access_distinct(place, threads, walk->turns, elements));
+    } else {
+        walk->counts.wavefronts += count_wavefronts(walk, index, threads, elements, addresses);
+    }
 }
 
 /* Counts the loads of a block's threads into walk->counts. STATUS_USAGE, logged, if one reads beyond the table. */
@@ -207,33 +205,6 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct w
     return STATUS_OK;
 }
 
-/* False, logged, when out of memory. */
-static bool open_walk(const struct cell *cell, struct walk *out)
-{
-    const uint32_t width = table_width(cell->parameters), copies = table_copies(cell->path, cell->parameters);
-    const size_t length = cell_length(cell), turns = ACCESS_TURNS(length * copies);
-    const size_t sectors = divide_up(length * width, ACCESS_SECTOR_BYTES);
-    const size_t lines = divide_up(length * width, ACCESS_LINE_BYTES);
-    const size_t tags = divide_up(length * width, ACCESS_TAG_BYTES);
-
-    *out = (struct walk){
-        .width = width,
-        .width_log2 = (uint32_t)__builtin_ctz(width),
-        .copies = copies,
-        .length = length,
-        .turns = calloc(turns + length + sectors + lines + tags, sizeof(*out->turns)),
-    };
-    if (!out->turns) {
-        log_memory("the elements of a table of %" PRIu32 " bytes", table_bytes(cell->path, cell->parameters));
-        return false;
-    }
-    out->elements = out->turns + turns;
-    out->sectors = out->elements + length;
-    out->lines = out->sectors + sectors;
-    out->tags = out->lines + lines;
-    return true;
-}
-
 /* Counts everything except the payload. Blocks are whole warps: warp w of the grid has elements 32 w to 32 w + 31. */
 static struct access_counts count_launch(const struct cell *cell)
 {
@@ -274,9 +245,26 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     struct access_counts counts = count_launch(cell);
     const uint32_t steps = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
     const uint32_t pieces = image_pieces(cell);
-    struct walk walk;
-    enum status status = open_walk(cell, &walk) ? STATUS_OK : STATUS_ENVIRONMENT;
+    const uint32_t width = table_width(cell->parameters), copies = table_copies(cell->path, cell->parameters);
+    const size_t length = cell_length(cell), turns = ACCESS_TURNS(length * copies);
+    const size_t sectors = divide_up(length * width, ACCESS_SECTOR_BYTES);
+    const size_t lines = divide_up(length * width, ACCESS_LINE_BYTES);
+    const size_t tags = divide_up(length * width, ACCESS_TAG_BYTES);
+    struct walk walk = {
+        .width = width,
+        .width_log2 = (uint32_t)__builtin_ctz(width),
+        .copies = copies,
+        .length = length,
+        .turns = calloc(turns + length + sectors + lines + tags, sizeof(*walk.turns)),
+    };
+    enum status status = STATUS_OK;
 
+    if (!walk.turns)
+        return log_memory("the elements of a table of %" PRIu32 " bytes", table_bytes(cell->path, cell->parameters));
+    walk.elements = walk.turns + turns;
+    walk.sectors = walk.elements + length;
+    walk.lines = walk.sectors + sectors;
+    walk.tags = walk.lines + lines;
     for (uint32_t step = 0; step < steps && status == STATUS_OK; step++)
         status = count_blocks(cell, step, &walk, &counts);
     counts.payload_loads = counts.warps_active * steps * pieces;

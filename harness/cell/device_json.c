@@ -16,26 +16,19 @@ static void write_capability(cJSON *object, const struct field *field, const voi
     json_add_text(object, field->key, text);
 }
 
-/* Reads "MAJOR.MINOR", each of at most 5 digits and without a sign. */
-static bool parse_capability(const char *text, struct device_info *info)
-{
-    char *end;
-
-    if (strspn(text, "0123456789.") != strlen(text) || strlen(text) > 11 || text[0] == '.')
-        return false;
-    info->cc_major = (uint32_t)strtoul(text, &end, 10);
-    if (*end != '.' || strspn(end + 1, "0123456789") != strlen(end + 1) || end[1] == '\0')
-        return false;
-    info->cc_minor = (uint32_t)strtoul(end + 1, NULL, 10);
-    return true;
-}
-
 static void read_capability(const struct node *node, const struct field *field, void *base)
 {
     struct device_info *info = base;
     const char *text = NULL;
+    char *end = "";
 
-    if (!json_get_text(node->json, field->key, &text) || !parse_capability(text, info))
+    /* "MAJOR.MINOR", each of at most 5 digits and without a sign. */
+    if (json_get_text(node->json, field->key, &text) && strspn(text, "0123456789.") == strlen(text) &&
+        strlen(text) <= 11 && text[0] != '.')
+        info->cc_major = (uint32_t)strtoul(text, &end, 10);
+    if (*end == '.' && end[1] && strspn(end + 1, "0123456789") == strlen(end + 1))
+        info->cc_minor = (uint32_t)strtoul(end + 1, NULL, 10);
+    else
         node_refuse(node, field->key, "a string like \"9.0\"");
 }
 

@@ -41,16 +41,6 @@ static unsigned operation_at(const unsigned char *code, size_t index)
     return aliases[operation] ? aliases[operation] : operation;
 }
 
-/* 6 bits of FNV-1a. */
-static char digest(const unsigned char *bytes, size_t count)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3;
-    return letters[hash >> 58];
-}
-
 char *sass_code_text(const void *code, size_t bytes)
 {
     enum { OPCODE_TEXT_BYTES = SASS_OPCODE_BYTES + 24 };
@@ -90,8 +80,12 @@ char *sass_code_text(const void *code, size_t bytes)
     for (size_t i = 0; i < instructions; i += SASS_DIGEST_INSTRUCTIONS) {
         const size_t left = instructions - i;
 
-        *at++ = digest(data + i * INSTRUCTION_BYTES,
-                       INSTRUCTION_BYTES * (left < SASS_DIGEST_INSTRUCTIONS ? left : SASS_DIGEST_INSTRUCTIONS));
+        const size_t hashed = left < SASS_DIGEST_INSTRUCTIONS ? left : SASS_DIGEST_INSTRUCTIONS;
+        uint64_t hash = 0xcbf29ce484222325; /* 6 bits of FNV-1a */
+
+        for (size_t k = 0; k < INSTRUCTION_BYTES * hashed; k++)
+            hash = (hash ^ data[i * INSTRUCTION_BYTES + k]) * 0x100000001b3;
+        *at++ = letters[hash >> 58];
     }
     *at = '\0';
     return text;

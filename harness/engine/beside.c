@@ -25,32 +25,26 @@ struct one {
     FILE *output, *messages; /* owned */
 };
 
-/* The command line as typed, followed by the words for one device, which override earlier ones. */
-static bool make_words(struct one *one, const struct run_options *options, const struct invocation *invocation)
+static enum status start(struct one *one, const struct run_options *options, const struct invocation *invocation)
 {
+    snprintf(one->number, sizeof(one->number), "%" PRIu32, one->device);
+    result_file_name(options->json_path, one->device, one->path);
+
+    /* The command line as typed, followed by the words for one device, which override earlier ones. */
     const char *more[] = {"--device", one->number,
                           "--color",  look_color(&options->look, STDOUT_FILENO) ? "always" : "never",
                           "--json",   one->path};
     const size_t more_count = sizeof(more) / sizeof(more[0]) - (one->path[0] ? 0 : 2);
     const size_t count = (size_t)invocation->argc;
 
+    one->output = tmpfile();
+    one->messages = tmpfile();
     one->words = calloc(count + more_count + 1, sizeof(*one->words));
     if (!one->words)
-        return false;
+        return log_memory("the process of device %s", one->number);
     memcpy(one->words, invocation->argv, count * sizeof(*one->words));
     for (size_t i = 0; i < more_count; i++)
         one->words[count + i] = (char *)more[i];
-    return true;
-}
-
-static enum status start(struct one *one, const struct run_options *options, const struct invocation *invocation)
-{
-    snprintf(one->number, sizeof(one->number), "%" PRIu32, one->device);
-    result_file_name(options->json_path, one->device, one->path);
-    one->output = tmpfile();
-    one->messages = tmpfile();
-    if (!make_words(one, options, invocation))
-        return log_memory("the process of device %s", one->number);
     if (one->output && one->messages) {
         one->child =
             (struct child){.words = one->words, .output = fileno(one->output), .messages = fileno(one->messages)};

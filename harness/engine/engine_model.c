@@ -121,30 +121,15 @@ static enum status read_kernel(const struct engine_session *session, struct cell
     return cell_kernel_set(&cell->kernel, &kernel, image.name, image.name_bytes);
 }
 
-/* A prediction has no samples. Its interval is the one of the model. */
-static void set_time(struct cell_time *time, const struct time_range *ns, double sm_clock_mhz)
-{
-    free(time->samples_ns);
-    *time = (struct cell_time){
-        .summary = {.value = ns->value, .median = ns->value, .ci_low = NAN, .ci_high = NAN, .min = ns->value},
-        .series = series_unknown,
-        .stop_reason = STOP_MODELLED,
-        .cycles = ns->value * sm_clock_mhz / 1000,
-        .sm_clock_mhz = sm_clock_mhz,
-    };
-    if (isfinite(ns->value)) {
-        time->summary.ci_low = ns->low;
-        time->summary.ci_high = ns->high;
-    }
-}
-
 static enum status model_one(const struct engine_session *session, const struct access_counts *access,
                              struct cell_result *cell)
 {
     struct sass_counts sass;
     struct expectation expectation = {.cell = &cell->cell, .access = access};
     struct time_kernel kernel;
+    const double sm_clock_mhz = session->card.number[CARD_sm_clock_mhz].value;
     struct cell_estimate estimate;
+    const struct time_range *ns = &estimate.time_ns;
     char missing[CARD_TEXT_BYTES];
     bool counted;
     enum status status = read_kernel(session, cell, &sass, &counted);
@@ -158,7 +143,19 @@ static enum status model_one(const struct engine_session *session, const struct 
     kernel = estimate_kernel(&expectation);
     estimate_time(&cell->cell, access, &session->card, &kernel, &estimate);
     result_set_counts(cell, access);
-    set_time(&cell->time, &estimate.time_ns, session->card.number[CARD_sm_clock_mhz].value);
+    /* A prediction has no samples. Its interval is the one of the model. */
+    free(cell->time.samples_ns);
+    cell->time = (struct cell_time){
+        .summary = {.value = ns->value, .median = ns->value, .ci_low = NAN, .ci_high = NAN, .min = ns->value},
+        .series = series_unknown,
+        .stop_reason = STOP_MODELLED,
+        .cycles = ns->value * sm_clock_mhz / 1000,
+        .sm_clock_mhz = sm_clock_mhz,
+    };
+    if (isfinite(ns->value)) {
+        cell->time.summary.ci_low = ns->low;
+        cell->time.summary.ci_high = ns->high;
+    }
     if (estimate.missing) {
         estimate_missing_text(&estimate, missing);
         snprintf(cell->reason, sizeof(cell->reason), "at least %.4g ns: not known are %.200s", estimate.time_ns.low,

@@ -41,19 +41,6 @@ static enum status axes_open(const struct plan_options *options, const struct wo
     return status;
 }
 
-static enum status plan_add(struct plan *plan, const struct cell *cell)
-{
-    if ((plan->count & (plan->count - 1)) == 0) {
-        struct cell *cells = realloc(plan->cells, (plan->count ? 2 * plan->count : 1) * sizeof(*cells));
-
-        if (!cells)
-            return log_memory("a plan of %zu cells", plan->count);
-        plan->cells = cells;
-    }
-    plan->cells[plan->count++] = *cell;
-    return STATUS_OK;
-}
-
 /* Adds all parameters and paths for the other axes of a cell; the last parameter varies fastest. A file determines the
  * number of loads itself. */
 static enum status add_paths(const struct plan_options *options, struct cell cell, struct plan *plan)
@@ -66,12 +53,15 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
             if (takes & 1u << i)
                 cell.parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i].values[turn[i]]);
         for (size_t i = 0; i < options->paths.count; i++) {
-            enum status status;
+            if ((plan->count & (plan->count - 1)) == 0) {
+                struct cell *cells = realloc(plan->cells, (plan->count ? 2 * plan->count : 1) * sizeof(*cells));
 
+                if (!cells)
+                    return log_memory("a plan of %zu cells", plan->count);
+                plan->cells = cells;
+            }
             cell.path = options->paths.rows[i];
-            status = plan_add(plan, &cell);
-            if (status != STATUS_OK)
-                return status;
+            plan->cells[plan->count++] = cell;
         }
         for (k = parameter_count; k > 0; k--) {
             if (!(takes & 1u << (k - 1)))
@@ -103,20 +93,6 @@ static enum status add_cells(const struct axes *axes, struct cell like, struct p
         status = add_paths(axes->options, like, plan);
     }
     return status;
-}
-
-/* Adds the cells of a file, which determines elements and loads. */
-static enum status add_file(struct axes axes, const struct index_array *file, struct plan *plan)
-{
-    const void *rows[] = {&sources[SOURCE_file]};
-    const struct selection pattern = {.rows = rows, .count = 1};
-    uint64_t values[] = {file->elements};
-    const struct integers elements = {.values = values, .count = 1};
-    const struct cell like = {.parameters = {[PARAMETER_loads] = (uint32_t)file->rows}, .trace = file->trace};
-
-    axes.patterns = &pattern;
-    axes.elements = &elements;
-    return add_cells(&axes, like, plan);
 }
 
 /* Opens the file of --indices. A cell must be able to have its shape, and --elements, if given, must agree with it. */
@@ -157,8 +133,19 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
         status = axes_open(options, options->workloads.rows[i], &axes);
         if (status == STATUS_OK)
             status = add_cells(&axes, (struct cell){0}, &plan);
-        if (status == STATUS_OK && file && axes.workload->index == INDEX_LOADED)
-            status = add_file(axes, file, &plan);
+        if (status == STATUS_OK && file && axes.workload->index == INDEX_LOADED) {
+            /* The file determines elements and loads. */
+            const void *rows[] = {&sources[SOURCE_file]};
+            const struct selection pattern = {.rows = rows, .count = 1};
+            uint64_t values[] = {file->elements};
+            const struct integers elements = {.values = values, .count = 1};
+            const struct cell like = {.parameters = {[PARAMETER_loads] = (uint32_t)file->rows}, .trace = file->trace};
+            struct axes of_file = axes;
+
+            of_file.patterns = &pattern;
+            of_file.elements = &elements;
+            status = add_cells(&of_file, like, &plan);
+        }
         selection_close(&axes.own_patterns);
         integers_close(&axes.own_elements);
         integers_close(&axes.own_block_sizes);

@@ -13,30 +13,6 @@
 #include "files.h"
 #include "log.h"
 
-enum { NAME_BYTES = 216 };
-
-/* Makes up "cbank-ENGINE-NAME-HOST-DEVICE-20260131T120000.123Z", without characters that trouble a shell or a file
- * system. DEVICE is the first digits of the UUID, or the device's number if it has none. */
-static void make_up_name(const struct result *result, uint32_t ordinal, char name[NAME_BYTES])
-{
-    const char *host = result->host.name, *dash = strchr(result->device.uuid, '-');
-    char device[16], when[32];
-    struct timespec now;
-    struct tm utc;
-
-    snprintf(device, sizeof(device), "%" PRIu32, ordinal);
-    if (result->device.uuid[0])
-        snprintf(device, sizeof(device), "%.8s", dash ? dash + 1 : result->device.uuid);
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &utc);
-    snprintf(name, NAME_BYTES, "cbank-%s-%.64s-%.64s-%s-%s.%03dZ", result->engine, result->device.name,
-             host[0] ? host : "host", device, when, (int)(now.tv_nsec / 1000000));
-    for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("-_.+", *c))
-            *c = '_';
-}
-
 static bool is_folder(const char *path)
 {
     struct stat info;
@@ -51,15 +27,30 @@ static enum status cannot_write(const char *path, int error)
 }
 
 /* Makes up a name that no file has and that no other process takes, and writes an empty result there. This reserves the
- * name, and a reader of the file finds an interrupted run. */
+ * name, and a reader of the file finds an interrupted run. The name is
+ * "cbank-ENGINE-NAME-HOST-DEVICE-20260131T120000.123Z", without characters that trouble a shell or a file system. DEVICE
+ * is the first digits of the UUID, or the device's number if it has none. */
 static enum status reserve(struct result_file *file, const char *folder, const struct result *result, uint32_t ordinal,
                            char path[RESULT_PATH_BYTES])
 {
-    enum { NAMES_MAX = 1000 };
+    enum { NAMES_MAX = 1000, NAME_BYTES = 216 };
     const char *slash = folder[0] && folder[strlen(folder) - 1] != '/' ? "/" : "";
-    char name[NAME_BYTES];
+    const char *host = result->host.name, *dash = strchr(result->device.uuid, '-');
+    char name[NAME_BYTES], device[16], when[32];
+    struct timespec now;
+    struct tm utc;
 
-    make_up_name(result, ordinal, name);
+    snprintf(device, sizeof(device), "%" PRIu32, ordinal);
+    if (result->device.uuid[0])
+        snprintf(device, sizeof(device), "%.8s", dash ? dash + 1 : result->device.uuid);
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &utc);
+    snprintf(name, NAME_BYTES, "cbank-%s-%.64s-%.64s-%s-%s.%03dZ", result->engine, result->device.name,
+             host[0] ? host : "host", device, when, (int)(now.tv_nsec / 1000000));
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("-_.+", *c))
+            *c = '_';
     for (unsigned i = 1; i <= NAMES_MAX; i++) {
         char number[16] = "";
         int error;

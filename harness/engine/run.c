@@ -65,24 +65,6 @@ static const char *resumed_file(const struct run *run)
     return strcmp(run->path, "-") == 0 ? "FILE" : run->path;
 }
 
-/* Logs the failed cells, and how to repeat them. False if none failed. */
-static bool report_failed(const struct run *run)
-{
-    const struct cell_result *first = NULL;
-    char identity[CELL_IDENTITY_BYTES];
-    size_t failed = 0;
-
-    for (size_t i = 0; i < run->result.cell_count; i++)
-        if (run->result.cells[i].status == CELL_FAILED && failed++ == 0)
-            first = &run->result.cells[i];
-    if (failed == 0)
-        return false;
-    cell_identity(&first->cell, identity);
-    log_warning("%zu cell%s failed; %s%s: %s; cbank run --resume %s --retry-failed tries again", failed,
-                failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity, first->reason, resumed_file(run));
-    return true;
-}
-
 /* Prints the table of a run that has ended, as far as there is one. Logs why counters were not read, where the result
  * is, which cells failed, and how to resume. `written` is the outcome of writing the result. Returns `written`, or
  * worse if the table could not be printed. */
@@ -93,8 +75,13 @@ static enum status report(const struct run *run, enum status written, enum statu
     const bool to_file = strcmp(run->path, "-") != 0;
     /* Without memory for the file there is none for a table. */
     const bool table = to_file && !run->options->quiet && written != STATUS_ENVIRONMENT;
+    const struct cell_result *first = NULL; /* that failed */
     enum status status = STATUS_OK;
+    size_t failed = 0;
 
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (result->cells[i].status == CELL_FAILED && failed++ == 0)
+            first = &result->cells[i];
     if (result->counters_reason[0])
         log_warning("counters were not read: %s", result->counters_reason);
     if (table)
@@ -116,12 +103,19 @@ static enum status report(const struct run *run, enum status written, enum statu
             end->cell[0] ? " at " : "", end->cell, end->reason, resumed_file(run));
     else if (!result->complete)
         log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", resumed_file(run));
-    else if (!report_failed(run) && !table && verdict == STATUS_FINDING)
+    else if (first) {
+        char identity[CELL_IDENTITY_BYTES];
+
+        cell_identity(&first->cell, identity);
+        log_warning("%zu cell%s failed; %s%s: %s; cbank run --resume %s --retry-failed tries again", failed,
+                    failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity, first->reason,
+                    resumed_file(run));
+    } else if (!table && verdict == STATUS_FINDING)
         log_warning("an exact counter differs or errors of the device grew; cbank show tells which");
     return status_worse(status, written);
 }
 
-/* Writes and prints the available part of a run whose session is or was open. Returns the exit code. */
+/* Cells that went through every phase are done. */
 static void settle_cells(struct result *result, bool counters_asked)
 {
     result->complete = !result->end.given;
@@ -141,7 +135,7 @@ static void clear_line(const struct run *run)
         fputs("\r\033[K", stderr);
 }
 
-/* Writes and prints what there is of a run whose session is open or was. Returns the exit code. */
+/* Writes and prints the available part of a run whose session is or was open. Returns the exit code. */
 static enum status run_end(struct run *run)
 {
     struct result *result = &run->result;
@@ -269,41 +263,11 @@ static enum status run_phases(struct run *run)
     return status;
 }
 
-/* Opens the engine, goes through its phases and closes it. */
-static enum status run_engine(struct run *run)
-{
-    const struct measure_options *measure = &run->options->measure;
-    const struct engine_options engine_options = {
-        .device = run->device,
-        .card = measure->card_path,
-        .counters = run->counters,
-        .seed = run->result.seed,
-        .max_noise = run->result.max_noise,
-        .sample_ns = 1e3 * run->result.sample_us,
-        .samples_max = run->result.samples_max,
-        .seconds_max = run->result.seconds_max,
-        .watchdog = &run->watch->watchdog,
-        .patience = run->watch->patience,
-        .fault = measure->fault,
-        .slow_path = measure->slow.path,
-        .slow_share = measure->slow.percent / 100,
-    };
-    double start = clock_seconds();
-    enum status status = run->engine->open(&engine_options, &run->result, &run->session);
-
-    phase_add(&run->result, "open", start);
-    if (status == STATUS_OK)
-        status = run_phases(run);
-    start = clock_seconds();
-    run->engine->close(run->session);
-    phase_add(&run->result, "close", start);
-    return status;
-}
-
 /* Measures. */
 static enum status run_cells(struct run *run)
 {
     struct result *result = &run->result;
+    const struct measure_options *measure = &run->options->measure;
     const uint32_t architecture = 10 * result->device.cc_major + result->device.cc_minor;
     enum status status;
 
@@ -319,8 +283,31 @@ static enum status run_cells(struct run *run)
     status = result_give_indices(result, run->indices, run->options->plan.indices_path);
     if (status != STATUS_OK)
         return status;
+    const struct engine_options engine_options = {
+        .device = run->device,
+        .card = measure->card_path,
+        .counters = run->counters,
+        .seed = result->seed,
+        .max_noise = result->max_noise,
+        .sample_ns = 1e3 * result->sample_us,
+        .samples_max = result->samples_max,
+        .seconds_max = result->seconds_max,
+        .watchdog = &run->watch->watchdog,
+        .patience = run->watch->patience,
+        .fault = measure->fault,
+        .slow_path = measure->slow.path,
+        .slow_share = measure->slow.percent / 100,
+    };
+    double start = clock_seconds();
+
     run->watch->run = run;
-    status = run_engine(run);
+    status = run->engine->open(&engine_options, result, &run->session);
+    phase_add(result, "open", start);
+    if (status == STATUS_OK)
+        status = run_phases(run);
+    start = clock_seconds();
+    run->engine->close(run->session);
+    phase_add(result, "close", start);
     run->watch->run = NULL;
     return status;
 }

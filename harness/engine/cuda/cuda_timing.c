@@ -109,17 +109,6 @@ static double estimate_from(struct cuda_chain *chain, uint32_t launches, uint32_
     return cuda_sample_median(chain, samples);
 }
 
-/* Estimates the time of a launch of the cell from samples taken now; for a long one, from a launch that nothing
- * interrupted. NaN if it cannot be launched. */
-static double estimate_ns(struct cuda_chain *chain)
-{
-    double ns = estimate_from(chain, 1, 0, 1);
-
-    if (ns >= long_ns)
-        ns = fmin(ns, estimate_from(chain, 1, 0, 1));
-    return ns < long_ns ? estimate_from(chain, ESTIMATE_LAUNCHES, 1, ESTIMATE_SAMPLES) : ns;
-}
-
 /* Whether a launch of the cell reads and writes less than a share of L2. */
 static bool stays_in_l2(const struct cuda_chain *chain, double share)
 {
@@ -166,8 +155,13 @@ static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time, 
 {
     const size_t before = time->summary.count;
     const uint32_t launches = before ? time->launches_per_sample : 0;
-    const double launch_ns = before ? time->samples_ns[before - 1] : estimate_ns(chain);
+    double launch_ns = before ? time->samples_ns[before - 1] : estimate_from(chain, 1, 0, 1);
 
+    /* The first estimate of a long launch is of one that nothing interrupted. */
+    if (!before && launch_ns >= long_ns)
+        launch_ns = fmin(launch_ns, estimate_from(chain, 1, 0, 1));
+    if (!before && launch_ns < long_ns)
+        launch_ns = estimate_from(chain, ESTIMATE_LAUNCHES, 1, ESTIMATE_SAMPLES);
     if (isnan(launch_ns))
         return false;
     if (chain->cold) {

@@ -275,42 +275,6 @@ static CUptiResult watched_end(struct cupti_session *session, CUptiResult code)
     (watched_begin((session), #function),     \
      watched_end((session), CUPTI_CALL((session)->cupti->f.function, type, __VA_ARGS__)))
 
-static CUptiResult collect_begin(struct cupti_session *session)
-{
-    const CUptiResult code =
-        WATCHED(session, cuptiRangeProfilerCounterDataImageInitialize, CUpti_RangeProfiler_CounterDataImage_Initialize,
-                .pRangeProfilerObject = session->profiler, .counterDataSize = session->counts.bytes,
-                .pCounterData = session->counts.data);
-
-    if (code != CUPTI_SUCCESS)
-        return code;
-    return WATCHED(session, cuptiRangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig,
-                   .pRangeProfilerObject = session->profiler, .configSize = session->config.bytes,
-                   .pConfig = session->config.data, .counterDataImageSize = session->counts.bytes,
-                   .pCounterDataImage = session->counts.data, .range = CUPTI_UserRange, .replayMode = CUPTI_UserReplay,
-                   .maxRangesPerPass = session->request.ranges_max, .numNestingLevels = 1, .minNestingLevel = 1,
-                   .passIndex = 0, .targetNestingLevel = 1);
-}
-
-/* One range of one pass. */
-static CUptiResult collect_range(struct cupti_session *session, const struct cupti_ranges *ranges, size_t i)
-{
-    char name[32];
-    CUptiResult code;
-
-    snprintf(name, sizeof(name), "%zu", i);
-    if (!ranges->prepare(ranges->context, i))
-        return CUPTI_ERROR_INVALID_OPERATION;
-    code = WATCHED(session, cuptiRangeProfilerPushRange, CUpti_RangeProfiler_PushRange,
-                   .pRangeProfilerObject = session->profiler, .pRangeName = name);
-    if (code == CUPTI_SUCCESS && !ranges->launch(ranges->context, i))
-        code = CUPTI_ERROR_INVALID_OPERATION;
-    if (code != CUPTI_SUCCESS)
-        return code;
-    return WATCHED(session, cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange,
-                   .pRangeProfilerObject = session->profiler);
-}
-
 /* One pass over all ranges. Sets *submitted after the last pass. */
 static CUptiResult collect_pass(struct cupti_session *session, const struct cupti_ranges *ranges, bool *submitted)
 {
@@ -319,8 +283,20 @@ static CUptiResult collect_pass(struct cupti_session *session, const struct cupt
     CUptiResult code =
         WATCHED(session, cuptiRangeProfilerStart, CUpti_RangeProfiler_Start, .pRangeProfilerObject = session->profiler);
 
-    for (size_t i = 0; code == CUPTI_SUCCESS && i < ranges->count; i++)
-        code = collect_range(session, ranges, i);
+    for (size_t i = 0; code == CUPTI_SUCCESS && i < ranges->count; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "%zu", i);
+        if (!ranges->prepare(ranges->context, i))
+            return CUPTI_ERROR_INVALID_OPERATION;
+        code = WATCHED(session, cuptiRangeProfilerPushRange, CUpti_RangeProfiler_PushRange,
+                       .pRangeProfilerObject = session->profiler, .pRangeName = name);
+        if (code == CUPTI_SUCCESS && !ranges->launch(ranges->context, i))
+            return CUPTI_ERROR_INVALID_OPERATION;
+        if (code == CUPTI_SUCCESS)
+            code = WATCHED(session, cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange,
+                           .pRangeProfilerObject = session->profiler);
+    }
     if (code == CUPTI_SUCCESS) {
         watched_begin(session, "cuptiRangeProfilerStop");
         code = watched_end(session, session->cupti->f.cuptiRangeProfilerStop(&stop));
@@ -339,7 +315,16 @@ enum counter_status cupti_session_collect(struct cupti_session *session, const s
 
     if (session->metric_count == 0)
         return COUNTER_OK;
-    code = collect_begin(session);
+    code = WATCHED(session, cuptiRangeProfilerCounterDataImageInitialize,
+                   CUpti_RangeProfiler_CounterDataImage_Initialize, .pRangeProfilerObject = session->profiler,
+                   .counterDataSize = session->counts.bytes, .pCounterData = session->counts.data);
+    if (code == CUPTI_SUCCESS)
+        code = WATCHED(session, cuptiRangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig,
+                       .pRangeProfilerObject = session->profiler, .configSize = session->config.bytes,
+                       .pConfig = session->config.data, .counterDataImageSize = session->counts.bytes,
+                       .pCounterDataImage = session->counts.data, .range = CUPTI_UserRange,
+                       .replayMode = CUPTI_UserReplay, .maxRangesPerPass = session->request.ranges_max,
+                       .numNestingLevels = 1, .minNestingLevel = 1, .passIndex = 0, .targetNestingLevel = 1);
     while (code == CUPTI_SUCCESS && !submitted)
         code = collect_pass(session, ranges, &submitted);
     if (code == CUPTI_SUCCESS) {

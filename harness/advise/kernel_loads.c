@@ -155,23 +155,6 @@ static void mark_called(struct flow *flow, size_t at)
         mark(flow, (size_t)(branch_target(flow->code, at * INSTRUCTION_BYTES, flow->architecture) / INSTRUCTION_BYTES));
 }
 
-/* Marks everything that calls in loops lead to, and what that calls. */
-static void follow_calls(struct flow *flow)
-{
-    for (size_t i = 0; i < flow->count; i++) {
-        mark_called(flow, i);
-        while (flow->depth > 0) {
-            const size_t at = flow->nodes[--flow->depth].path;
-            size_t successors[SUCCESSORS_MAX];
-            const size_t count = find_successors(flow, at, successors);
-
-            for (size_t k = 0; k < count; k++)
-                mark(flow, successors[k]);
-            mark_called(flow, at);
-        }
-    }
-}
-
 /* -- before Volta -------------------------------------------------------------------------------------- */
 
 /* Instructions of sm_35 to sm_62 are 64 bits, little-endian. Every fourth word, on Kepler every eighth, is not an
@@ -275,39 +258,34 @@ static unsigned bank_kind(uint64_t bank, bool indexed)
     return bank == PARAMETER_BANK ? (indexed ? SASS_LDC_PARAMETER : LOAD_ARGUMENT) : LOAD_COMPILER;
 }
 
-static unsigned form_kind(const struct old_family *family, const struct old_form *form, uint64_t word)
-{
-    static const unsigned of_cache[CACHE_BITS + 1] = {SASS_LDG, SASS_LDG_STRONG, SASS_LDG_CONSTANT, SASS_LDG_STRONG};
-    const uint64_t operand_bank = word >> family->operand_bank & BANK_BITS;
-
-    switch (form->way) {
-    case WAY_GLOBAL:
-        return of_cache[word >> form->cache & CACHE_BITS];
-    case WAY_INDEXED:
-        return bank_kind(word >> family->indexed_bank & BANK_BITS, (word >> family->index & INDEX_NONE) != INDEX_NONE);
-    case WAY_OPERAND:
-        return operand_bank == USER_BANK ? SASS_OPERAND : bank_kind(operand_bank, false);
-    default:
-        return form->kind;
-    }
-}
-
 static void read_old(const unsigned char *code, size_t bytes, const struct old_family *family, struct kernel_loads *out)
 {
     static const unsigned widths[SIZE_BITS + 1] = {0, 0, 1, 1, 2, 3, 4, 4};
+    static const unsigned of_cache[CACHE_BITS + 1] = {SASS_LDG, SASS_LDG_STRONG, SASS_LDG_CONSTANT, SASS_LDG_STRONG};
 
     for (size_t at = 0; at + OLD_INSTRUCTION_BYTES <= bytes; at += OLD_INSTRUCTION_BYTES) {
         const struct old_form *form = family->forms, *const end = form + family->count;
-        uint64_t word;
+        uint64_t word, bank;
+        unsigned kind;
 
         memcpy(&word, code + at, sizeof(word));
+        bank = word >> family->operand_bank & BANK_BITS;
         if (at / OLD_INSTRUCTION_BYTES % family->bundle == 0 ||
             (word >> family->predicate & PREDICATE_NEVER) == PREDICATE_NEVER)
             continue;
         while (form < end && (word & form->mask) != form->value)
             form++;
-        if (form < end)
-            out->all[form_kind(family, form, word)][form->size ? widths[word >> form->size & SIZE_BITS] : SASS_WORD]++;
+        if (form == end)
+            continue;
+        kind = form->kind;
+        if (form->way == WAY_GLOBAL)
+            kind = of_cache[word >> form->cache & CACHE_BITS];
+        else if (form->way == WAY_INDEXED)
+            kind =
+                bank_kind(word >> family->indexed_bank & BANK_BITS, (word >> family->index & INDEX_NONE) != INDEX_NONE);
+        else if (form->way == WAY_OPERAND)
+            kind = bank == USER_BANK ? SASS_OPERAND : bank_kind(bank, false);
+        out->all[kind][form->size ? widths[word >> form->size & SIZE_BITS] : SASS_WORD]++;
     }
 }
 
@@ -318,30 +296,9 @@ bool kernel_loads_known(uint32_t architecture)
     return instruction_known(architecture) || family_of(architecture);
 }
 
-/* Notes jumps to an address in a register or a table. Calls to one leave the code. */
-static void note_jump(const struct instruction *instruction, struct kernel_loads *out)
-{
-    enum { CALL_ABSOLUTE = 0x143, BRX = 0x149, JMP = 0x14a, JMX = 0x14c, BRXU = 0x158, JMXU = 0x159 };
-
-    switch (instruction->operation) {
-    case BRX:
-    case JMP:
-    case JMX:
-    case BRXU:
-    case JMXU:
-        out->loops_known = false;
-        break;
-    case OPERATION_CALL:
-    case CALL_ABSOLUTE:
-        out->calls_out |= instruction->operation == CALL_ABSOLUTE || instruction->operands == OPERANDS_REGISTER;
-        break;
-    default:
-        break;
-    }
-}
-
 enum status kernel_loads_read(const void *code, size_t bytes, uint32_t architecture, struct kernel_loads *out)
 {
+    enum { CALL_ABSOLUTE = 0x143, BRX = 0x149, JMP = 0x14a, JMX = 0x14c, BRXU = 0x158, JMXU = 0x159 };
     struct flow flow = {.code = code, .count = bytes / INSTRUCTION_BYTES, .architecture = architecture};
     const struct old_family *old = family_of(architecture);
 
@@ -356,12 +313,41 @@ enum status kernel_loads_read(const void *code, size_t bytes, uint32_t architect
     for (size_t at = 0; at < flow.count; at++)
         if (flow.nodes[at].number == UNVISITED)
             find_loops_from(&flow, at);
-    follow_calls(&flow);
+    /* Everything that calls in loops lead to, and what that calls, is in loops. */
+    for (size_t i = 0; i < flow.count; i++) {
+        mark_called(&flow, i);
+        while (flow.depth > 0) {
+            const size_t at = flow.nodes[--flow.depth].path;
+            size_t successors[SUCCESSORS_MAX];
+            const size_t count = find_successors(&flow, at, successors);
+
+            for (size_t k = 0; k < count; k++)
+                mark(&flow, successors[k]);
+            mark_called(&flow, at);
+        }
+    }
     for (size_t i = 0; i < flow.count; i++) {
         const struct instruction instruction = instruction_at(flow.code, i * INSTRUCTION_BYTES);
         const unsigned kind = load_kind(&instruction, flow.architecture);
 
-        note_jump(&instruction, out);
+        /* A jump to an address in a register or a table leads anywhere; a call to one leaves the code. */
+        switch (instruction.operation) {
+        case BRX:
+        case JMP:
+        case JMX:
+        case BRXU:
+        case JMXU:
+            out->loops_known = false;
+            break;
+        case OPERATION_CALL:
+            out->calls_out |= instruction.operands == OPERANDS_REGISTER;
+            break;
+        case CALL_ABSOLUTE:
+            out->calls_out = true;
+            break;
+        default:
+            break;
+        }
         if (kind == LOAD_KIND_COUNT)
             continue;
         out->all[kind][load_width(&instruction, kind)]++;
