@@ -66,7 +66,8 @@ static const struct cell *place_cell(const void *rows, size_t index)
     return &((const struct advised_place *)rows)[index].cell;
 }
 
-/* No path can be. Each says why; the largest table is the remedy where this one is larger. */
+/* Fails because no path can hold the table. Each path gives its reason; if the table is too large, the largest possible
+ * one is the remedy. */
 static enum status refuse(const struct advice *advice)
 {
     const bool loaded = advice->cell.workload->index == INDEX_LOADED;
@@ -89,7 +90,7 @@ static enum status refuse(const struct advice *advice)
                      advice->places[0].reason, most);
 }
 
-/* The time by the card, and by the code of a kernel for its chip where the program has it. */
+/* Estimates the time with the card, and with the kernel's code for its chip if the program has it. */
 static void estimate(struct advised_place *place, const struct card *card)
 {
     struct kernel_sass sass;
@@ -106,7 +107,7 @@ static void estimate(struct advised_place *place, const struct card *card)
     place->bound = time_units[place->estimate.longest].name;
 }
 
-/* The paths that hold the table, counted and estimated; behind them the others, with the reason. */
+/* Counts and estimates the paths that hold the table. The others follow, with the reason. */
 static enum status fill_places(struct advice *advice, struct index_list *indices)
 {
     const uint32_t architecture = 10 * advice->card.cc_major + advice->card.cc_minor;

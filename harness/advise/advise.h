@@ -11,10 +11,10 @@
 struct document;
 struct user_code;
 
-/* Times that differ by this share or less are as good. */
+/* Times that differ by at most this share count as equal. */
 #define ADVISE_TOLD 0.01
 
-/* How a memory space stands to the first of the ranking. */
+/* The comparison of a memory space with the best one. */
 enum advise_standing {
     ADVISE_FIRST,
     ADVISE_ALIKE_FIRST, /* its time is within ADVISE_TOLD */
@@ -24,22 +24,23 @@ enum advise_standing {
     ADVISE_STANDING_COUNT
 };
 
-extern const char *const advise_standing_names[ADVISE_STANDING_COUNT]; /* as the document has them */
+extern const char *const advise_standing_names[ADVISE_STANDING_COUNT]; /* names in the document */
 
-/* A path and the configuration. */
+/* A path with the configuration. */
 struct advised_place {
     const struct path *path;
     struct cell cell;
     struct access_counts access;
     struct cell_estimate estimate;
-    double relative;           /* time over that of the first; NaN where one is not known */
-    double requests_per_load;  /* as access_requests_per_load */
+    double relative;           /* time relative to the best one; NaN if one of them is not known */
+    double requests_per_load;  /* see access_requests_per_load */
     enum advise_standing standing;
     const char *bound;              /* the unit that is busy longest */
-    char reason[CELL_REASON_BYTES]; /* why it cannot hold the table; "" where it can */
+    char reason[CELL_REASON_BYTES]; /* why it cannot hold the table; "" if it can */
 };
 
-/* Exact averages over the loads of a warp, which follow from the indices on every path whose load is one instruction. */
+/* Exact averages over the loads of a warp. They follow from the indices, for every path whose load is one
+ * instruction. */
 struct advised_facts {
     double addresses, lines, sectors, wavefronts;
     uint64_t footprint_bytes;
@@ -48,51 +49,51 @@ struct advised_facts {
 struct advice {
     struct card card;
     struct cell cell; /* the configuration: without a path */
-    const char *indices_path; /* NULL: made */
-    struct advised_place *places; /* owned: ranked, `count` of them, then those that cannot hold the table */
+    const char *indices_path; /* NULL: the indices were made */
+    struct advised_place *places; /* owned: `count` ranked ones, then those that cannot hold the table */
     size_t count, excluded;
-    const char *choice; /* the path that is best; NULL: no time is known */
-    char *measure; /* owned: the command line of cbank run that measures those that are not slower */
+    const char *choice; /* the best path; NULL: no time is known */
+    char *measure; /* owned: the command line of cbank run that measures all paths that may be the best */
     struct advised_facts facts;
-    const struct user_code *code; /* of --kernel; NULL: none was given; not owned */
+    const struct user_code *code; /* of --kernel; NULL: not given; not owned */
 };
 
-/* Counts and estimates the configuration `cell`, whose path is not looked at, in every memory space of the card's chip, and
- * ranks them. The list keeps its indices. `indices_path`: of their file, NULL where they were made. STATUS_USAGE, logged, where no path can hold the table, or an index is beyond it;
- * STATUS_ENVIRONMENT out of memory. On success the caller closes. */
+/* Counts and estimates the configuration `cell` in every memory space of the card's chip, and ranks them. The path of
+ * `cell` is ignored. The list keeps the indices; `indices_path` is their file, NULL if they were made. STATUS_USAGE,
+ * logged, if no path can hold the table or an index is beyond it; STATUS_ENVIRONMENT when out of memory. On success the
+ * caller closes *out. */
 enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices,
                         const char *indices_path, struct advice *out);
 
-/* Sorts the first advice->count places by their times, those without one behind the others, and sets relative and
- * standing. */
+/* Sorts the first advice->count places by their times, those without one last, and sets relative and standing. */
 void advise_rank(struct advice *advice);
 
 /* Releases; accepts a zeroed struct. */
 void advise_close(struct advice *advice);
 
-/* The C++ that makes a path: a row of places.def. */
+/* The C++ for a path: a row of places.def. */
 struct place_code {
     const char *name; /* of the path */
     const char *declaration, *load;
 };
 
-/* NULL where there is no row. */
+/* NULL if there is no row. */
 const struct place_code *place_code_of(const struct path *path);
 
 /* Prints advice as text. STATUS_ENVIRONMENT when out of memory. */
 enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look);
 
-/* Prints what the user's code loads, where there is any. STATUS_ENVIRONMENT when out of memory. */
+/* Prints the loads of the user's code, if there is any. STATUS_ENVIRONMENT when out of memory. */
 enum status advise_print_code(FILE *stream, const struct advice *advice, const struct grid_look *look);
 
-/* A paragraph whose first line begins as the text does, and whose others are indented. */
+/* Prints a paragraph; lines after the first are indented. */
 #define advise_put(stream_, look_, ...) \
     text_paragraph((struct text_wrap){.stream = (stream_), .width = (look_)->width, .indent = 4}, __VA_ARGS__)
 
-/* The command line advice->measure. The caller frees it; NULL when out of memory. */
+/* Makes the command line advice->measure. The caller frees it; NULL when out of memory. */
 char *advise_run_command(const struct advice *advice);
 
-/* The document of struct advice: written as results/advice.schema.json says, and not read. */
+/* The document of struct advice, as in results/advice.schema.json; it is not read. */
 extern const struct document advise_document;
 
 #endif

@@ -18,8 +18,8 @@ struct advise_options {
     const struct pattern *source, *pattern;
     const char *indices_path;
     uint64_t elements, block_size; /* 0: the workload's own */
-    uint64_t parameters[PARAMETER_COUNT]; /* those that have a row here, ... */
-    bool given[PARAMETER_COUNT];          /* ... and whether it stands on the line */
+    uint64_t parameters[PARAMETER_COUNT]; /* those with a row here, ... */
+    bool given[PARAMETER_COUNT];          /* ... and whether they were given */
     const char *card_path, *json_path;
     const char *kernel_path, *function; /* NULL: not given */
     struct look_options look;
@@ -99,7 +99,7 @@ static enum status check_options(const struct advise_options *options)
     return STATUS_OK;
 }
 
-/* An option that does not go with these indices would be without effect. */
+/* Refuses an option that has no effect with these indices. */
 static enum status check_given(const struct advise_options *options, const struct cell *cell)
 {
     const uint32_t takes = cell_takes(cell->workload, cell->pattern);
@@ -114,7 +114,7 @@ static enum status check_given(const struct advise_options *options, const struc
     return STATUS_OK;
 }
 
-/* A file says itself how many elements and loads there are. */
+/* A file determines the numbers of elements and loads. */
 static enum status set_file(const struct advise_options *options, struct index_list *indices, struct cell *cell)
 {
     const char *path = options->indices_path;
@@ -165,7 +165,7 @@ static enum status make_cell(const struct advise_options *options, struct index_
     for (size_t i = 0; i < parameter_count; i++)
         if (takes >> i & 1)
             cell.parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i]);
-    /* A table beyond all paths stays beyond them in 32 bits. */
+    /* A table too large for all paths stays too large when cut to 32 bits. */
     cell.parameters[PARAMETER_table_bytes] = options->table_bytes < UINT32_MAX
                                                  ? (uint32_t)options->table_bytes
                                                  : UINT32_MAX / 16 * 16 - (uint32_t)options->width + 1;

@@ -47,7 +47,7 @@ char *advise_run_command(const struct advice *advice)
 
 /* -- text ---------------------------------------------------------------------------------------------- */
 
-/* "2 us to 3 us", or what the time is at least. */
+/* "2 us to 3 us", or a lower bound. */
 static void interval_value(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct time_range *time = &((const struct advised_place *)row)->estimate.time_ns;

@@ -70,7 +70,7 @@ static enum status read_kernel(const struct cubin_function *function, struct use
     return status;
 }
 
-/* Whether the kernel is called so: its symbol, or the function's name, which stands behind its length there. */
+/* Whether the kernel has this name: the symbol, or the function's name, which follows its length in the symbol. */
 static bool is_called(const struct cubin_function *function, const char *name)
 {
     char mangled[32];
@@ -83,7 +83,7 @@ static bool is_called(const struct cubin_function *function, const char *name)
            strncmp(function->symbol + prefix, name, strlen(name)) == 0;
 }
 
-/* There are none, or none of that name. */
+/* Reports that there are no kernels, or none of that name. */
 static enum status refuse(const struct cubin *cubin, const char *path, const char *name)
 {
     enum { NAMES_BYTES = 600, NAMES_MAX = 20 };
@@ -112,7 +112,7 @@ static enum status read_kernels(const struct cubin *cubin, const char *name, str
 
     for (uint64_t at = 0; cubin_next(cubin, &at, &function); bytes += function.kernel ? function.bytes : 0)
         count += function.kernel && is_called(&function, name);
-    /* Each has a section of its own. */
+    /* Each kernel has its own section. */
     if (bytes > cubin->bytes)
         return log_error(STATUS_USAGE,
                          "%s: a cubin that is damaged: its kernels are larger than the file; copy it again", out->path);
@@ -201,8 +201,8 @@ static const char *const verdicts[ADVISE_STANDING_COUNT] = {
     [ADVISE_UNKNOWN] = "not known by this card",
 };
 
-/* Says whether the kernel is as advised. Of the places of its tables the slowest decides. Where no load is of a table for
- * sure, the fastest of those that may be does. */
+/* Says whether the kernel is as advised. The slowest of the places with its tables decides. Where no load is of a table
+ * for sure, the fastest of those that may be does. */
 static void judge_kernel(struct user_kernel *kernel, const struct advice *advice)
 {
     const struct user_load *table = find_load(kernel, OF_TABLE), *doubt = find_load(kernel, OF_DOUBT), *found = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the user's kernels load, as text and as a part of the document. */
+ * The loads of the user's kernels, as text and as a part of the document. */
 #include <inttypes.h>
 
 #include "advise.h"

@@ -36,7 +36,7 @@ static const struct {
 
 struct cache_line {
     uint64_t number; /* address / line_bytes */
-    uint64_t used; /* cache->clock of the last lookup, of CACHE_FIFO of the first, of others 1; 0: an empty place */
+    uint64_t used; /* cache->clock of the last lookup (CACHE_FIFO: of the first; others: 1); 0: an empty place */
 };
 
 enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t line_bytes, uint32_t ways,
@@ -67,7 +67,7 @@ enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t li
     return STATUS_OK;
 }
 
-/* The lowest place with this mark; `ways` where there is none. */
+/* The lowest place with this mark; `ways` if there is none. */
 static uint32_t lowest(const uint8_t *marks, uint32_t ways, uint8_t mark)
 {
     const uint8_t *found = memchr(marks, mark, ways);
@@ -75,14 +75,14 @@ static uint32_t lowest(const uint8_t *marks, uint32_t ways, uint8_t mark)
     return found ? (uint32_t)(found - marks) : ways;
 }
 
-/* Marks places after an access to one. */
+/* Updates the marks after an access to a place. */
 static void mark(const struct cache *cache, uint8_t *marks, uint32_t place, bool hit)
 {
     const uint8_t new = hit ? marked[cache->replacement].hit : marked[cache->replacement].comes;
     const uint32_t ways = cache->ways;
 
     if (cache->replacement == CACHE_TREE) {
-        for (uint32_t node = ways + place; node > 1; node /= 2) /* each turns away from the place */
+        for (uint32_t node = ways + place; node > 1; node /= 2) /* each node turns away from the place */
             marks[node / 2] = !(node & 1);
         return;
     }
@@ -93,7 +93,7 @@ static void mark(const struct cache *cache, uint8_t *marks, uint32_t place, bool
     }
 }
 
-/* The place of a full set whose line goes, by its marks. */
+/* The place of a full set whose line is replaced, according to its marks. */
 static uint32_t goes_from(struct cache *cache, size_t set)
 {
     const uint32_t ways = cache->ways;
@@ -124,7 +124,7 @@ static uint32_t goes_from(struct cache *cache, size_t set)
         return lowest(marks, ways, SRRIP_GOES);
     case CACHE_RANDOM:
         return (uint32_t)(random_next(&cache->random) % ways);
-    default: /* CACHE_BITS; of one way the one is marked */
+    default: /* CACHE_BITS; with one way, that one is marked */
         return lowest(marks, ways, 0) % ways;
     }
 }

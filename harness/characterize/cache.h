@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A set-associative cache, by simulation. */
+ * A simulated set-associative cache. */
 #ifndef CBANK_CACHE_H
 #define CBANK_CACHE_H
 
@@ -8,27 +8,27 @@
 
 #include "status.h"
 
-/* Which line of a set goes when another comes. A place that is empty is filled first, the lowest before the others. */
+/* The line of a set that a new one replaces. Empty places are filled first, the lowest one before others. */
 enum cache_replacement {
     CACHE_LRU,
     CACHE_FIFO,
-    CACHE_TREE, /* tree pseudo-LRU: a binary tree over the ways, a power of two; each access turns the nodes on its way
-                   away from it, and the line that they lead to goes */
-    CACHE_BITS, /* bit pseudo-LRU: each access marks its line, and when all are marked the others lose theirs; the
-                   lowest that has none goes */
-    CACHE_NRU, /* not recently used: each access marks its line; the lowest that has no mark goes, and where all have
-                  one, all lose it then */
-    CACHE_CLOCK, /* second chance: each access marks its line; a hand goes round, takes marks away, and the first line
-                    without one goes */
-    CACHE_CLOCK_OF_HITS, /* the same, but the access that brings a line does not mark it */
-    CACHE_SRRIP, /* re-reference interval prediction of two bits: a line comes with 2, a hit makes it 0; the lowest with
-                    3 goes, and all grow until there is one */
-    CACHE_SRRIP_OF_FREQUENCY, /* the same, but a hit takes 1 away */
+    CACHE_TREE, /* tree pseudo-LRU: a binary tree over the ways, a power of two. Each access turns the nodes on its way
+                   away from it, and the tree leads to the replaced line */
+    CACHE_BITS, /* bit pseudo-LRU: each access marks its line; when all are marked, the others lose their marks; the
+                   lowest unmarked line is replaced */
+    CACHE_NRU, /* not recently used: each access marks its line; the lowest unmarked line is replaced; if all are
+                  marked, all lose their marks then */
+    CACHE_CLOCK, /* second chance: each access marks its line; a hand goes round and removes marks; the first unmarked
+                    line is replaced */
+    CACHE_CLOCK_OF_HITS, /* the same, but the access that fills a line does not mark it */
+    CACHE_SRRIP, /* re-reference interval prediction with two bits: a new line has 2, a hit sets 0; the lowest line with
+                    3 is replaced; all values grow until there is one */
+    CACHE_SRRIP_OF_FREQUENCY, /* the same, but a hit subtracts 1 */
     CACHE_RANDOM,
     CACHE_REPLACEMENT_COUNT
 };
 
-extern const char *const cache_replacement_names[CACHE_REPLACEMENT_COUNT]; /* as cards have them */
+extern const char *const cache_replacement_names[CACHE_REPLACEMENT_COUNT]; /* names on cards */
 
 struct cache {
     enum cache_replacement replacement;
@@ -37,22 +37,22 @@ struct cache {
     uint32_t ways;
     uint64_t clock; /* lookups so far: the age of lines */
     struct cache_line *lines; /* sets x ways, owned */
-    /* sets x ways, owned: marks of places; of CACHE_TREE, at node n of a set, from 1, whether it leads right. */
+    /* sets x ways, owned: marks of places; for CACHE_TREE, whether node n of a set (from 1) leads right. */
     uint8_t *marks;
     uint32_t *hands; /* sets, owned: the place at the hand of a clock */
-    uint64_t random; /* CACHE_RANDOM: state, of the caller to set to another; the same from each opening on */
+    uint64_t random; /* CACHE_RANDOM: state, which the caller may set; the same at each opening */
 };
 
-/* Opens an empty cache: sets x ways x line_bytes = capacity_bytes. Set of a line: its number modulo sets.
- * STATUS_USAGE when that leaves a rest, or ways are no power of two for CACHE_TREE; STATUS_ENVIRONMENT out of memory;
- * *cache is then zeroed. */
+/* Opens an empty cache with sets x ways x line_bytes = capacity_bytes. A line is in the set of its number modulo sets.
+ * STATUS_USAGE if the division leaves a rest, or ways is not a power of two for CACHE_TREE; STATUS_ENVIRONMENT when out
+ * of memory. On failure *cache is zeroed. */
 enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t line_bytes, uint32_t ways,
                        enum cache_replacement replacement);
 
-/* Looks up the line of byte `address`, fills it on a miss. Returns true on a hit. */
+/* Looks up the line of byte `address`, and fills it on a miss. Returns true on a hit. */
 bool cache_lookup(struct cache *cache, uint64_t address);
 
-/* Forgets all lines; what is random goes on. */
+/* Empties the cache; the random state continues. */
 void cache_clear(struct cache *cache);
 
 /* Releases; accepts a zeroed struct. */

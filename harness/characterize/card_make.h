@@ -10,10 +10,10 @@
 struct card_request {
     const struct characterization *found;
     const char *file;      /* the characterization, which the card names as evidence; NULL: none */
-    const char *base_path; /* card of the same chip, for the other numbers; NULL: one in the program, if there is one */
+    const char *base_path; /* card of the same chip, for the other numbers; NULL: a built-in one, if there is one */
 };
 
-/* How many numbers of a card come from where. */
+/* How many numbers of a card come from each origin. */
 struct card_tally {
     size_t characterized, device, base, unknown;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What experiments found out about one chip, with every answer of the probes that it rests on. */
+ * The findings of experiments about one chip, with every answer of the probes that they rest on. */
 #ifndef CBANK_CHARACTERIZATION_H
 #define CBANK_CHARACTERIZATION_H
 
@@ -15,48 +15,48 @@ struct experiment_run; /* experiment.h */
 struct experiment {
     const char *name, *what, *path;
     void (*run)(struct experiment_run *run); /* finds numbers and verdicts */
-    uint32_t probes;     /* bits of enum probe_kind: without a kernel of each the experiment is skipped */
-    uint32_t bytes;      /* experiment_geometry: of the memory that is walked */
-    const char *other;   /* experiment_crossover: the path that `path` is compared with */
-    uint32_t levels;     /* of the path's geometry that have to be known before; 0: none */
-    const char *unknown; /* the reason to skip where they are not */
+    uint32_t probes;     /* bits of enum probe_kind: the experiment is skipped if one of them has no kernel */
+    uint32_t bytes;      /* experiment_geometry: memory for the pointer chases */
+    const char *other;   /* experiment_crossover: the path to compare `path` with */
+    uint32_t levels;     /* levels of the path's geometry that must be known; 0: none */
+    const char *unknown; /* the reason to skip if they are not known */
 };
 
 enum { NUMBER_REASON_BYTES = 256, VERDICTS_MAX = 24, SENTENCE_BYTES = 256, CHARACTERIZATION_ARGV_BYTES = 1024 };
 
-/* A number with its interval and its method. NaN where there is none. */
+/* A number with its interval and its method. NaN if it was not found. */
 struct number {
     const char *name, *unit, *method;
     double value, low, high; /* 95 % */
     uint64_t samples;
-    uint32_t distinct, stride, warps, level; /* what it is of; 0 where that does not apply; levels from 1 */
-    uint32_t region_bytes, code_bytes;       /* what is walked, and straight code that runs; 0 likewise */
-    const char *before;                      /* what came before; NULL likewise */
-    char reason[NUMBER_REASON_BYTES];        /* why there is none, or why later steps leave it out; "" */
+    uint32_t distinct, stride, warps, level; /* its conditions; 0 if one does not apply; levels from 1 */
+    uint32_t region_bytes, code_bytes;       /* region of the chase, and straight code; 0 if one does not apply */
+    const char *before;                      /* the step before; NULL if it does not apply */
+    char reason[NUMBER_REASON_BYTES];        /* why there is no number, or why later steps ignore it; "" */
 };
 
-/* An answer in words. */
+/* A finding in words. */
 struct verdict {
-    const char *name, *value, *before; /* value NULL: unclear; before and level as of a number */
+    const char *name, *value, *before; /* value NULL: unclear; before and level as in a number */
     uint32_t level;
-    double share; /* of the accesses that hit, for the sentence; NaN where that does not apply */
+    double share; /* share of accesses that hit, for the sentence; NaN if it does not apply */
     char reason[NUMBER_REASON_BYTES];
 };
 
 enum outcome_status { OUTCOME_OK, OUTCOME_SKIPPED };
 
-/* The findings of an experiment, or why it was skipped. */
+/* The findings of an experiment, or the reason for skipping it. */
 struct outcome {
-    struct experiment experiment; /* first: its row; of a file that was read, the texts alone */
+    struct experiment experiment; /* first: its row; for a file that was read, only the texts */
     enum outcome_status status;
     char reason[PROBE_TEXT_BYTES];
     struct number *numbers; /* owned */
     struct verdict verdicts[VERDICTS_MAX];
     size_t number_count, verdict_count, evidence_count;
-    struct geometry *geometry; /* owned; NULL unless an experiment of that kind */
-    uint32_t *group; /* owned: the group of each SM; UINT32_MAX where none; NULL unless an experiment of that kind */
+    struct geometry *geometry; /* owned; NULL unless the experiment finds one */
+    uint32_t *group; /* owned: the group of each SM, UINT32_MAX for none; NULL unless the experiment finds them */
     uint32_t group_count, sm_count;
-    struct probe_exchange *evidence; /* within the exchanges of a record; owned where it was read from a file */
+    struct probe_exchange *evidence; /* part of a record's exchanges; owned if it was read from a file */
     double seconds;
 };
 
@@ -64,12 +64,12 @@ struct outcome {
 struct characterization {
     char argv[CHARACTERIZATION_ARGV_BYTES];
     char started_utc[CLOCK_UTC_BYTES], finished_utc[CLOCK_UTC_BYTES];
-    const char *replayed; /* file that the answers are from; NULL: a GPU answered */
+    const char *replayed; /* the file with the answers; NULL: a GPU answered */
     double seconds;
     struct device_info device;
     struct probes probes;
     struct outcome *outcomes;             /* owned */
-    cJSON *tree;                          /* owned: of a file that was read; NULL */
+    cJSON *tree;                          /* owned: for a file that was read; else NULL */
     struct probe_exchange *exchanges;     /* owned: all evidence of that file, in its order */
     size_t count, exchange_count;         /* of outcomes; of exchanges */
 };
@@ -77,29 +77,29 @@ struct characterization {
 /* results/characterization.schema.json. Geometry and groups follow from the answers, and are not read. */
 extern const struct document characterization_document;
 
-/* Reads a file, or text in memory that messages call `name`. STATUS_USAGE, logged, where it is not a characterization.
- * The caller closes *out in either case. */
+/* Reads a file, or text in memory that messages call `name`. STATUS_USAGE, logged, if it is not a characterization. The
+ * caller closes *out in either case. */
 enum status characterization_read(const char *path, struct characterization *out);
 enum status characterization_parse(const char *name, const char *text, size_t bytes, struct characterization *out);
 
 /* Releases; accepts a zeroed struct. */
 void characterization_close(struct characterization *characterization);
 
-/* The outcome of the experiment of that name; NULL where there is none. */
+/* The outcome of the experiment with that name; NULL if there is none. */
 const struct outcome *characterization_outcome(const struct characterization *characterization, const char *name);
 
-/* Writes what a verdict means, in a sentence. Returns out. */
+/* Writes the meaning of a verdict as a sentence. Returns out. */
 const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BYTES]);
 
-/* Fields of struct number: its name, what it is of, the value with its interval, unit, samples, method and reason. */
+/* Fields of struct number: its name, its conditions, the value with its interval, unit, samples, method and reason. */
 enum { NUMBER_ROWS = 15, VALUE_ROWS = 7 };
 extern const struct field number_rows[NUMBER_ROWS];
 extern const struct field found_verdict_rows[7];
 
-/* A level's finding as a number. An integer that was found has no interval. */
+/* A level's finding as a number. A found integer has no interval. */
 struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding);
 
-/* Prints what was found on stdout, in short, for its width: verdicts, single numbers, ranges of the others, levels. See
+/* Prints a summary on stdout, as wide as it allows: verdicts, single numbers, ranges of the others, levels. See
  * characterization_text.c. */
 enum status characterization_print(const struct characterization *characterization);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What was found, in short. */
+ * A short text of the findings. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum { INDENT = 2 };
         (struct text_wrap){.stream = stdout, .width = (columns), .column = (first), .indent = (first) + INDENT}, \
         __VA_ARGS__)
 
-/* Prints a number; of several with one name, which the file has, their range. */
+/* Prints a number; for several with one name, their range: the file has each of them. */
 static void print_numbers(int width, const struct outcome *outcome)
 {
     const struct number *const end = outcome->number_count ? outcome->numbers + outcome->number_count : NULL;
@@ -110,8 +110,8 @@ static bool missing_note(const void *row, size_t index, char *out, size_t bytes)
     return said || (index == notes && level->contradiction[0]);
 }
 
-/* Prints levels, with latencies as loads without a clock have them. A chain has no clock in it: the first level's access
- * takes so much longer in a walk. */
+/* Prints levels, with latencies like those of loads without a clock. A chain does not read the clock: the access of the
+ * first level takes longer in a walk by that time. */
 static enum status print_levels(int width, const struct characterization *all, const struct outcome *outcome)
 {
     struct geometry_level level[GEOMETRY_LEVELS_MAX];

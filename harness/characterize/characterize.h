@@ -11,10 +11,10 @@ extern const size_t experiment_count;
 /* Called before each experiment. */
 typedef void characterize_progress(const struct experiment *experiment, size_t done);
 
-/* Runs all experiments on the device that out->device describes; `progress` may be NULL. An experiment that cannot run is
- * skipped, with the reason. So is one that `recorded`, the file that answers, does not have (NULL: a GPU answers). Sets
- * the outcomes, whose evidence lies in the record, and out->probes. STATUS_OK, or the status of the source. The caller
- * closes *out in either case. */
+/* Runs all experiments on the device of out->device; `progress` may be NULL. An experiment that cannot run is skipped,
+ * with the reason. If `recorded` is not NULL, it is the file that answers, and experiments that it lacks are skipped.
+ * Sets out->probes and the outcomes, whose evidence lies in the record. STATUS_OK, or the status of the source. The
+ * caller closes *out in either case. */
 enum status characterize(struct probe_record *record, const struct characterization *recorded,
                          characterize_progress *progress, struct characterization *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Characterizes a GPU, or analyses the answers of one again. */
+ * Characterizes a GPU, or analyses recorded answers again. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,9 +13,9 @@
 
 struct characterize_options {
     uint64_t ordinal; /* of the GPU */
-    const char *replay_path; /* file whose answers are analysed again; NULL: a GPU is asked */
+    const char *replay_path; /* file whose answers are analysed; NULL: a GPU is asked */
     const char *json_path, *card_path;
-    const char *new_card_path; /* where the card of what was found goes; NULL: none */
+    const char *new_card_path; /* file for the new card; NULL: none */
     double patience_seconds; /* 0: not given */
     bool quiet;
 };
@@ -47,7 +47,7 @@ static void progress(const struct experiment *experiment, size_t done)
     fprintf(stderr, "%zu of %zu: %s\n", done + 1, experiment_count, experiment->name);
 }
 
-/* The GPU does not answer. Its answers so far are of no use without the rest. */
+/* Ends the command because the GPU does not answer. Its answers so far are useless without the rest. */
 static void end_now(void *context, const char *call, double seconds)
 {
     (void)context;
@@ -72,7 +72,7 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     struct card_tally tally;
     cJSON *new_card = NULL;
     bool prints = false;
-    struct card card; /* is read here, so that a wrong one ends the command before anything is measured */
+    struct card card; /* read first, so that a bad one ends the command before anything is measured */
     enum status status = options->card_path ? card_read(options->card_path, &card) : STATUS_OK;
 
     if (options->card_path && !options->new_card_path)

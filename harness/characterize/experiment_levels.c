@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Caches behind a path, by single accesses and by counters. */
+ * Caches of a path, by single accesses and by counters. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static void median_share(const struct region_walk *walk, struct number *number, 
 
 /* -- what launches and copies leave -------------------------------------------------------------------- */
 
-/* Adds the shares of a walk that each level answers. Returns the share of `level` and those before it. */
+/* Adds the share of a chase that each level answers. Returns the share of `level` and those before it. */
 static double walk_after(struct experiment_run *run, struct region_walk *walk, uint32_t level, enum probe_before before)
 {
     static const char *const names[] = {"share_answered_by_level_1", "share_answered_by_level_2",
@@ -151,7 +151,7 @@ static double walk_after(struct experiment_run *run, struct region_walk *walk, u
     return kept;
 }
 
-/* Adds the share of a walk that `level` and those before it answer in the launch that brought the region. */
+/* Adds the share of a chase that `level` and those before it answer, in the launch that brought in the region. */
 static double walk_in_launch(struct experiment_run *run, struct region_walk *walk, uint32_t level, const char *name)
 {
     struct number number = {.name = name,
@@ -170,8 +170,8 @@ static double walk_in_launch(struct experiment_run *run, struct region_walk *wal
     return number.value;
 }
 
-/* Walks the region and, between two walks of it, twice what the level holds. Takes several banks where one is too small
- * for both. False where neither is possible. */
+/* Chases the region, with a chase of twice the level's size between. Takes several banks if one is too small for both.
+ * False if neither is possible. */
 static bool walk_evicted(struct experiment_run *run, const struct region_walk *walk, uint32_t level, double *share)
 {
     const struct outcome *modules = experiment_outcome(run, "geometry", "constant_modules");
@@ -197,9 +197,9 @@ static bool walk_evicted(struct experiment_run *run, const struct region_walk *w
     return true;
 }
 
-/* Fills each level with a region that the levels before it do not hold, and walks it after a launch, a copy, a launch of
- * another module, and a flush. One miss may bring what several accesses ask for, so an empty level answers some of them,
- * too. A level has lost the region if it answers as many as when it is empty, and more when it holds it. */
+/* Fills each level with a region that the levels before it cannot hold. Then chases it after a launch, a copy, a launch
+ * of another module, and a flush. A miss may bring in data for several accesses, so even an empty level answers some of
+ * them. A level has lost the region if it answers as many as an empty level, and more when it holds the region. */
 void experiment_invalidation(struct experiment_run *run)
 {
     const struct geometry_level *levels = run->geometry->level;
@@ -222,7 +222,7 @@ void experiment_invalidation(struct experiment_run *run)
         again = walk;
         held = walk_in_launch(run, &again, level, "share_answered_when_held");
         walked = walk_evicted(run, &walk, level, &empty);
-        empty = walked ? empty : shares[PROBE_BEFORE_FLUSH]; /* which then cannot be judged itself */
+        empty = walked ? empty : shares[PROBE_BEFORE_FLUSH]; /* which then cannot be judged */
         differ = held - empty >= 0.5;
         for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_FLUSH + (size_t)walked; after++) {
             const double share = shares[after];
@@ -245,7 +245,8 @@ void experiment_invalidation(struct experiment_run *run)
 
 /* -- the cold state ------------------------------------------------------------------------------------ */
 
-/* Walks the whole table after a walk of it and a launch or a flush. The table is cold where every line comes again. */
+/* Chases the whole table after a chase of it and a launch or a flush. The table is cold if every line is filled
+ * again. */
 void experiment_cold(struct experiment_run *run)
 {
     const struct geometry_number *fetch = &run->geometry->level[1].fetch_bytes;
@@ -278,7 +279,7 @@ void experiment_cold(struct experiment_run *run)
 
 /* -- code ---------------------------------------------------------------------------------------------- */
 
-/* Measures how much of a walk is lost after so much straight code. Code that pushes constants out of a level is in it. */
+/* Measures how much of a chase is lost after straight code. Code that evicts constants from a level is cached there. */
 void experiment_code(struct experiment_run *run)
 {
     const struct geometry_level *level = &run->geometry->level[1];
@@ -325,11 +326,11 @@ struct walked {
     uint32_t bytes;
     size_t accesses;
     double slower[2]; /* accesses that level 1, and level 2, did not answer */
-    uint32_t counted[PROBE_COUNTED_COUNT]; /* of another launch of it */
+    uint32_t counted[PROBE_COUNTED_COUNT]; /* for another launch of it */
 };
 
-/* Compares the misses of level 1 or 2 by time and by counter. A launch counts more than its walk: kernel parameters above
- * all. Its own share is the median difference, the lower one of an even count. */
+/* Compares the misses of level 1 or 2 by time and by counter. A launch counts more than its chase, mostly kernel
+ * parameters. This constant part is the median difference; for an even count, the lower one. */
 static void compare_counts(struct experiment_run *run, const struct walked *walked, size_t count, uint32_t level)
 {
     static const uint32_t counters[] = {PROBE_COUNTED_LINES, PROBE_COUNTED_GCC_MISSES};
@@ -359,11 +360,11 @@ static void compare_counts(struct experiment_run *run, const struct walked *walk
         probe_counters[counters[level]], count, walked[0].bytes, walked[count - 1].bytes, most, beside);
 }
 
-/* Fits the unit's active cycles = a x requests + b x lines, least squares over the walks, with 95 % intervals. */
+/* Fits active cycles of the unit = a x requests + b x lines, by least squares over the chases, with 95 % intervals. */
 static void add_unit_costs(struct experiment_run *run, const struct walked *walked, size_t count)
 {
     static const char *const names[] = {"active_cycles_per_request", "active_cycles_per_line"};
-    const double t = 2.086; /* Student's, 97.5 %, for 20 degrees of freedom: no larger for more */
+    const double t = 2.086; /* Student's t, 97.5 %, for 20 degrees of freedom: smaller for more */
     double rr = 0, rl = 0, ll = 0, ry = 0, ly = 0, rest = 0, cost[2], half[2], determinant;
     size_t samples = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which SMs share a level. */
+ * The SMs that share a level. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static void add(struct experiment_run *run, const char *name, const char *unit, 
     experiment_number(run, number);
 }
 
-/* Groups SMs that hit what each other brought, and all that such pairs connect. A group is known by its least SM, and
- * numbered in that order. Returns the pairs that do not agree with the groups. */
+/* Groups SMs that hit data of each other, and everything connected by such pairs. A group is named by its lowest SM,
+ * and numbered in that order. Returns the number of pairs that disagree with the groups. */
 static size_t group_sms(const uint32_t *cycles, double threshold, struct outcome *outcome)
 {
     const uint32_t sms = outcome->sm_count;
@@ -134,7 +134,7 @@ void experiment_sharing(struct experiment_run *run)
     request.grain = request.bytes / sms / 4 * 4;
     if (levels[0].fetch_bytes.known)
         request.step = levels[0].fetch_bytes.value;
-    cycles = calloc(2 * pairs + 2 * sms, sizeof(*cycles)); /* [of][to], 0 where not known; room; an answer */
+    cycles = calloc(2 * pairs + 2 * sms, sizeof(*cycles)); /* [of][to], 0 if not known; scratch; an answer */
     answer = cycles + 2 * pairs;
     run->outcome->group = calloc(sms, sizeof(*run->outcome->group));
     run->outcome->sm_count = sms;

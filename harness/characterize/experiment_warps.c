@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Loads of warps that do nothing else: latency, distinct addresses, throughput. */
+ * Warps that only load: latency, distinct addresses, throughput. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum {
     ACTIVITY_REPEATS = 9,
     FEW_ITERATIONS = 5,
     MANY_ITERATIONS = 69, /* 64 x 16 loads more */
-    LOADED_WARPS = 16,    /* of throughput against distinct addresses: enough to keep the unit busy */
+    LOADED_WARPS = 16,    /* for throughput against distinct addresses: enough to keep the unit busy */
     WARPS_OF_BLOCK = 32,
     COUNTS_OF_WARPS = 7, /* 1, 2, 4 ... 32, and as many as an SM holds */
     WORD = 4,            /* bytes */
@@ -35,7 +35,8 @@ static bool ask_twice(struct experiment_run *run, struct probe_request *request,
     return experiment_ask(run, request, many);
 }
 
-/* Measures the cycles of a load, for one of these warps. The difference of two trip counts has nothing fixed in it. */
+/* Measures the cycles of a load, for one of these numbers of warps. The difference of two trip counts removes fixed
+ * costs. */
 static struct number slope(struct experiment_run *run, const char *name, enum probe_kind kind, uint32_t distinct,
                            uint32_t stride, uint32_t warps)
 {
@@ -70,7 +71,7 @@ void experiment_latency(struct experiment_run *run)
 
 /* -- serialization ------------------------------------------------------------------------------------- */
 
-/* The fitted line: cycles = base + cost x further addresses, and the largest deviation from that line. */
+/* The fitted line: cycles = base + cost x additional addresses, and the largest deviation from that line. */
 enum { BASE, COST, LARGEST, FITTED };
 
 /* A measure of distinct addresses, and the names of its results. */
@@ -98,10 +99,10 @@ struct line {
     size_t samples;
 };
 
-/* Fits a line through the points that have no reason against them. */
+/* Fits a line through the points without an objection. */
 static struct line fit(const struct number points[COUNT(distinct_counts)])
 {
-    /* Student's t, 97.5 %, for so many degrees of freedom. */
+    /* Student's t, 97.5 %, by degrees of freedom. */
     static const double t[] = {NAN, 12.706, 4.303, 3.182, 2.776};
     struct line line = {.value = {NAN, NAN, NAN}, .half = {NAN, NAN}};
     double x[COUNT(distinct_counts)], y[COUNT(distinct_counts)], mean_x = 0, mean_y = 0, xx = 0, xy = 0, rest = 0;
@@ -139,9 +140,9 @@ static struct line fit(const struct number points[COUNT(distinct_counts)])
     return line;
 }
 
-/* Addresses cost if they cost as much 4 bytes apart, where 16 share a line, as 64 bytes apart. Costs within 5 % are
- * taken to be equal: an interval of points on a line can be narrower than any difference. An interval wider than a
- * quarter of the larger cost says nothing. */
+/* Addresses are the cost if they cost the same 4 bytes apart, where 16 share a line, as 64 bytes apart. Costs within 5
+ * % count as equal: the interval of points on a line can be narrower than any difference. An interval wider than a
+ * quarter of the larger cost decides nothing. */
 static const char *costs_by(const struct line *near, const struct line *far)
 {
     const double share = near->value[COST] / far->value[COST], larger = fmax(near->value[COST], far->value[COST]);
@@ -158,7 +159,7 @@ static const char *costs_by(const struct line *near, const struct line *far)
     return share < 0.5 ? "line" : NULL;
 }
 
-/* `fits`: bytes that a walk of the path's first level hits throughout; 0: not known. */
+/* `fits`: bytes that the path's first level holds without a miss; 0: not known. */
 static void add_curve(struct experiment_run *run, const struct curve *curve, uint32_t fits)
 {
     struct number points[COUNT(strides)][COUNT(distinct_counts)];
@@ -255,7 +256,7 @@ void experiment_crossover(struct experiment_run *run)
 
 /* -- throughput ---------------------------------------------------------------------------------------- */
 
-/* As many warps as an SM of the device holds. */
+/* The largest number of warps on an SM of the device. */
 static uint32_t most_warps(const struct experiment_run *run)
 {
     const uint32_t held = run->out->device.warps_per_sm & ~1u;
@@ -263,7 +264,7 @@ static uint32_t most_warps(const struct experiment_run *run)
     return held > WARPS_OF_BLOCK ? held : WARPS_OF_BLOCK;
 }
 
-/* Adds cycles of a load, the rates that follow, and the highest rate in bytes. */
+/* Adds the cycles of a load, the resulting rates, and the highest rate in bytes. */
 void experiment_throughput(struct experiment_run *run)
 {
     struct number cycles[COUNTS_OF_WARPS], most = {.value = NAN, .low = NAN, .high = NAN, .reason = "no rate is known"};
@@ -277,7 +278,7 @@ void experiment_throughput(struct experiment_run *run)
     for (const struct number *of = cycles; of < cycles + count; of++) {
         struct number rate = *of;
 
-        /* The rate of cycles that may be 0 would have no upper limit. */
+        /* If the cycles may be 0, the rate has no upper limit. */
         rate.name = "loads_per_cycle";
         rate.unit = "warp loads per cycle and SM";
         rate.distinct = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The search, in its order. A sweep shows the levels by their times. For each level follow the bytes that a miss brings, the
- * largest region that fits, sets and ways, banks, and a check by random lists. */
+ * The search, in its order. A sweep shows the levels by their times. For each level, these follow: the bytes that a
+ * miss brings in, the largest region that fits, sets and ways, banks, and a check by random lists. */
 #include "geometry.h"
 
 #include <math.h>
@@ -14,15 +14,15 @@
 
 enum {
     CYCLES_MAX = 8192, /* slower accesses are outliers */
-    SWEEP_STEP = 16,   /* bytes from access to access of the sweep, whose sizes are a quarter of an octave apart */
-    NOISE_MAX = 32,    /* cycles; levels are not told apart where noise is larger */
+    SWEEP_STEP = 16,   /* bytes between accesses of the sweep, whose sizes are a quarter of an octave apart */
+    NOISE_MAX = 32,    /* cycles; with larger noise, levels cannot be distinguished */
     SPREAD = 32,       /* see reach_at */
     LATENCIES_MIN = 32,
-    SPACINGS_MIN = 8,       /* misses that a spacing is read from */
-    MANY_ACCESSES = 100000, /* to see every line of a set missed where few are in a pass */
-    MAP_ROUNDS = 3,         /* ever larger regions, until every set overflows */
-    LISTS_DRAWN = 6,        /* at random, to check what was found */
-    LISTS = 8,              /* of words, that a search has */
+    SPACINGS_MIN = 8,       /* misses needed to determine a spacing */
+    MANY_ACCESSES = 100000, /* enough to see every line of a set missed, even with few in a pass */
+    MAP_ROUNDS = 3,         /* growing regions, until every set overflows */
+    LISTS_DRAWN = 6,        /* at random, to check the findings */
+    LISTS = 8,              /* lists of words in a search */
 };
 
 #define AT(member) #member, offsetof(struct geometry_level, member)
@@ -73,13 +73,13 @@ struct pool {
     uint32_t reach;
 };
 
-/* How far samples of one level scatter. Slow levels scatter more: their distance differs by address. */
+/* The scatter of samples of one level. Slow levels scatter more: their distance differs by address. */
 static uint32_t reach_at(const struct pool *pool, uint32_t cycles)
 {
     return cycles / SPREAD > pool->reach ? cycles / SPREAD : pool->reach;
 }
 
-/* Walks all words, from `first` around to the one before it. Sets cycles[word]. */
+/* Chases all words, from `first` around to the one before it. Sets cycles[word]. */
 static void walk_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles, struct pool *pool)
 {
     for (uint32_t i = 0; i < search->words; i++)
@@ -91,7 +91,7 @@ static void walk_all(struct search *search, uint32_t first, uint32_t warm_up, ui
     }
 }
 
-/* Walks regions of growing size again and again. Finds the noise of an access. */
+/* Chases regions of growing size, several times each. Determines the noise of an access. */
 static void sweep(struct search *search, struct pool *pool)
 {
     uint32_t *const ranges = search->cycles, noise;
@@ -113,15 +113,15 @@ static void sweep(struct search *search, struct pool *pool)
     }
     if (!search->swept_count)
         return;
-    /* The deviation of one access from pass to pass: the median range of three values is 1.588 times it. */
+    /* The deviation of one access between passes: the median range of three values is 1.588 times the deviation. */
     for (size_t i = 0; i < search->swept_count; i++)
         ranges[i] = search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];
     noise = (uint32_t)lround(stats_lower_median(ranges, search->swept_count) / 1.588);
     pool->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
 }
 
-/* Finds humps of the histogram, each until it has fallen to a twentieth of its top. A hump rises well above the floor of
- * outliers, which is what the median window holds. */
+/* Finds humps of the histogram; a hump ends where it has fallen to a twentieth of its top. It must rise well above the
+ * floor of outliers, which is the content of the median window. */
 static void find_bands(struct search *search, struct pool *pool)
 {
     uint32_t *const near = pool->near;
@@ -170,8 +170,8 @@ static void find_bands(struct search *search, struct pool *pool)
     }
 }
 
-/* Takes a level's latency from the accesses of the sweep whose median it answered; from the cold walk where those are
- * few. Single cycles outside the level's band are outliers, or another level's answer. */
+/* Takes a level's latency from the accesses of the sweep whose median it answered; if those are few, from the cold
+ * chase. Single cycles outside the level's band are outliers, or answers of another level. */
 static void find_latencies(struct search *search)
 {
     const size_t swept = SWEEP_PASSES * search->swept_count;
@@ -195,7 +195,7 @@ static void find_latencies(struct search *search)
 
 /* -- what one miss brings ------------------------------------------------------------------------------ */
 
-/* The sum of the spacings (sorted) that are `spacing` or, unless `strict`, a multiple of it. */
+/* The sum of the (sorted) spacings that equal `spacing` or, unless `strict`, a multiple of it. */
 static uint64_t covered(const uint32_t *spacings, uint32_t count, uint32_t spacing, bool strict)
 {
     uint64_t sum = 0;
@@ -206,9 +206,9 @@ static uint64_t covered(const uint32_t *spacings, uint32_t count, uint32_t spaci
     return sum;
 }
 
-/* The spacing of the level's misses in a walk over all words; 0: none. It is the largest one that occurs itself and that
- * (or, unless `strict`, whose multiples) covers most of the memory between misses. The most frequent one may be wrong:
- * where other lines are, every word may miss. */
+/* The spacing of the level's misses in a chase over all words; 0: none. It is the largest one that occurs itself and
+ * covers most of the memory between misses; unless `strict`, its multiples count, too. The most frequent one may be
+ * wrong: near other cached lines, every word may miss. */
 static uint32_t spacing_of(struct search *search, const uint32_t *cycles, bool strict)
 {
     uint32_t *const spacings = search->missed;
@@ -218,7 +218,7 @@ static uint32_t spacing_of(struct search *search, const uint32_t *cycles, bool s
     for (uint32_t i = 0; i < search->words; i++)
         if (search_answered_by(search, cycles[i]) > search->index) {
             spacings[count] = i - last;
-            count += last < i; /* the first has none before it */
+            count += last < i; /* the first one has none before it */
             last = i;
         }
     if (count < SPACINGS_MIN)
@@ -235,8 +235,8 @@ static uint32_t spacing_of(struct search *search, const uint32_t *cycles, bool s
     return best * WORD_BYTES;
 }
 
-/* A spacing has to explain the warm walk: misses at multiples of it are several times as frequent as elsewhere, if there
- * are enough of them. A spacing that only the warm walk has needs about as many misses at odd as at even multiples. */
+/* A spacing must explain the warm chase: misses at its multiples are several times as frequent as elsewhere, if there
+ * are enough. A spacing seen only in the warm chase needs about as many misses at odd as at even multiples. */
 static void find_fetch(struct search *search)
 {
     struct geometry_number *fetch = &search->level->fetch_bytes;
@@ -279,7 +279,7 @@ static void find_fits(struct search *search)
     struct geometry_number *fits = &search->level->fits_bytes;
     const uint32_t unit = search->level->fetch_bytes.value, most = search->words * WORD_BYTES / unit;
     const uint32_t first = (search_passes_before(search) + unit - 1) / unit;
-    uint32_t low = 0, high = 0, units = first ? first : 1; /* fit, do not fit, are walked next */
+    uint32_t low = 0, high = 0, units = first ? first : 1; /* fits, does not fit, is chased next */
 
     while (units <= most && low < most && high != low + 1 && (low || !high)) {
         const size_t count = list_region(search, units, unit);
@@ -311,15 +311,16 @@ static uint32_t divisor(uint32_t a, uint32_t b)
     return b ? divisor(b, a % b) : a;
 }
 
-/* The smallest region that does not fit misses the units of one set: they tell the line, and how far sets repeat. */
+/* The smallest region that does not fit misses the units of one set: these give the line, and the distance at which
+ * sets repeat. */
 static void find_sets(struct search *search)
 {
     struct geometry_level *out = search->level;
     const uint32_t unit = out->fetch_bytes.value, units = out->fits_bytes.value / unit + 1;
     const size_t count = list_region(search, units, unit);
-    /* Of runs of missed units: how many there are, and their units; the length of the first, 0 where others differ (but for
-     * the last, which may be cut); the greatest common divisor of the distances of their starts, and whether those are all
-     * equal. */
+    /* Runs of missed units: their number, and all of their units. Then the length of the first, 0 if others differ,
+     * except the last, which may be cut. Last, the greatest common divisor of the distances of their starts, and
+     * whether those are all equal. */
     uint32_t runs = 0, missed = 0, length = 0, apart = 0;
     bool steady = false, even = true;
 
@@ -371,14 +372,15 @@ static uint32_t lines_of_set(uint32_t lines, uint32_t sets, uint32_t set)
     return lines / sets + (set < lines % sets);
 }
 
-/* Walks regions with a line more in each set, until every set overflows. The ways are the lines that fit. */
+/* Chases regions with one more line in each set, until every set overflows. The ways are the lines that fit. */
 static void find_ways(struct search *search)
 {
     struct geometry_level *out = search->level;
     struct shape *shape = search->shape;
     const uint32_t most_lines = search->words * WORD_BYTES / shape->line_bytes, sets = shape->sets;
     uint32_t lines = out->fits_bytes.value / shape->line_bytes;
-    uint32_t seen = 0, held = 0, most = 0; /* sets that overflowed by one line; lines that fit, in all and in a set */
+    uint32_t seen = 0, held = 0, most = 0; /* sets that overflowed by one line; lines that fit, in all sets and in
+                                            * one */
     size_t samples = 0;
     bool open = true, consistent = true;
 
@@ -433,9 +435,9 @@ static void find_ways(struct search *search)
 
 /* -- banks --------------------------------------------------------------------------------------------- */
 
-/* Finds, for each bank, the line in the first set of the first bank: the one, of the first `sets`, that evicts from a
- * full set. Only for the first level: a level behind it is not asked for such a short list. There all banks are taken to
- * be alike, and random lists check that. */
+/* Finds, for each bank, the line in the first set of the first bank: the one among the first `sets` lines that evicts
+ * from a full set. Only for the first level: such a short list does not reach a later level. There all banks are
+ * assumed to be alike, and random lists check that. */
 static void find_banks(struct search *search)
 {
     const uint32_t bytes = search->prober->bank_bytes, banks = bytes ? search->words * WORD_BYTES / bytes : 0;
@@ -470,8 +472,8 @@ static void find_banks(struct search *search)
 
 /* -- lists drawn at random ----------------------------------------------------------------------------- */
 
-/* Draws lines of every set. Later lists take every second or fourth line, so that halves of larger lines show. Returns
- * the accesses. */
+/* Draws lines of every set. Later lists take every second or fourth line, to reveal halves of larger lines. Returns the
+ * accesses. */
 static size_t draw_list(struct search *search, uint32_t list)
 {
     const uint32_t bytes = search->shape->line_bytes, sets = search->shape->sets;
@@ -494,8 +496,8 @@ static size_t draw_list(struct search *search, uint32_t list)
         search->expected[set] = taken <= fits ? FITS : taken >= of->overflows ? OVERFLOWS : UNCLEAR;
     }
     random_shuffle(&search->random, search->lines, drawn);
-    /* In the first level a line is one word of it. Below, it is every word of one half that asks for another line of the
-     * first level. */
+    /* In the first level, one word stands for a line. In a later level, every word of one half that requests another
+     * line of the first level does. */
     for (size_t i = 0; i < drawn; i++) {
         const uint32_t line = (uint32_t)search->lines[i];
         uint32_t at = line * bytes, end = at + bytes;
@@ -516,7 +518,7 @@ static size_t draw_list(struct search *search, uint32_t list)
     return count;
 }
 
-/* Compares random lists with what was found. */
+/* Compares random lists with the findings. */
 static void check_shape(struct search *search)
 {
     struct geometry_level *out = search->level;
@@ -639,8 +641,8 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
     search.swept = next;
     search.cycles = search.swept + swept;
     search.judged = (uint8_t *)(search.cycles + cycles);
-    /* The first of all walks finds nothing in the caches. The second begins elsewhere: what comes with the time, and not
-     * with the address, is then elsewhere, too. */
+    /* The first chase of all finds nothing in the caches. The second one starts elsewhere: effects of time, unlike
+     * those of the address, are then elsewhere, too. */
     walk_all(&search, 0, 0, search.cold, &pool);
     walk_all(&search, 2743 % search.words, 1, search.warm, &pool);
     sweep(&search, &pool);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The geometry of caches, from the times of walks. Nothing about the chip is known beforehand.
+ * The geometry of caches, from the times of pointer chases. The search knows nothing about the chip.
  *
- * The search assumes three things. Line n goes into set n modulo sets; where memory is several banks, each bank may
- * exclusive-or a number of its own to the set. A level sees what the level before it misses, and keeps what it brought.
- * Each level holds more than the one before it. A shape is reported only if it predicts the hits of random lists. */
+ * The search assumes three things. Line n goes into set n modulo sets. If memory is several banks, each bank may
+ * exclusive-or its own number to the set. A level sees the misses of the level before it, and keeps the lines that it
+ * brought in. Each level holds more than the one before it. A shape is reported only if it predicts the hits of random
+ * lists. */
 #ifndef CBANK_GEOMETRY_H
 #define CBANK_GEOMETRY_H
 
@@ -14,63 +15,66 @@
 #include "stats.h"
 #include "status.h"
 
-/* One walk: a single thread loads table[address / 4] for each address in turn. Each load depends on the one before. */
+/* One pointer chase: a single thread loads table[address / 4] for each address in turn. Each load depends on the one
+ * before. */
 struct probe_walk {
-    const uint32_t *address; /* count byte offsets, multiples of 4, all different: pointers in the table chain them */
+    const uint32_t *address; /* `count` byte offsets, multiples of 4, all different: pointers in the table chain them */
     size_t count;
-    uint32_t warm_up; /* walks of the whole list before the first timed one; 0: caches are as the launch finds them */
-    uint32_t timed;   /* timed walks of the whole list in the same launch; at least 1 */
+    uint32_t warm_up; /* passes over the whole list before the first timed one; 0: the launch finds the caches as they
+                       * are */
+    uint32_t timed; /* timed passes over the whole list in the same launch; at least 1 */
 };
 
-/* Walks memory and times every access: a GPU, a simulator, or a file of recorded walks. */
+/* Chases pointers and times every access: a GPU, a simulator, or a file of recorded chases. */
 struct prober {
     void *context;
-    uint32_t bytes;      /* of the memory that can be walked: 65536 for a constant bank */
+    uint32_t bytes; /* of the memory available: 65536 for a constant bank */
     uint32_t bank_bytes; /* the memory is several banks of this size, a power of two; 0: it is one */
-    size_t samples_max;  /* most accesses that one walk can time: count x timed */
-    /* Writes count x timed cycles, pass after pass. Each includes reading the clock, which takes the same for all. */
+    size_t samples_max; /* most accesses that one chase can time: count x timed */
+    /* Writes count x timed cycles, pass after pass. Each includes reading the clock, which always takes the same
+     * time. */
     enum status (*walk)(void *context, const struct probe_walk *walk, uint32_t *cycles);
 };
 
 enum { GEOMETRY_LEVELS_MAX = 6, GEOMETRY_REASON_BYTES = 200, GEOMETRY_BANKS_MAX = 16 };
 
-/* A number, or why there is none. */
+/* A number, or the reason for its absence. */
 struct geometry_number {
     bool known;
     uint32_t value;
     size_t samples; /* timed accesses that it rests on */
-    const char *method; /* how the search looked for it, known or not */
-    char reason[GEOMETRY_REASON_BYTES]; /* where not known: why, with the range that was searched */
+    const char *method; /* the method of the search, also if it failed */
+    char reason[GEOMETRY_REASON_BYTES]; /* if not known: the reason, with the range that was searched */
 };
 
 struct geometry_level {
     uint32_t number; /* from 1 */
     struct summary latency; /* cycles of accesses that this level answered, the clock included */
-    /* fetch: what one miss brings. line: what leaves together. fits: the largest region from address 0 that can be
-     * walked without a miss. lines_taken: lines that something else keeps. replacement: the policies that explain the
-     * misses, as bits of enum cache_replacement; 0: none does. */
+    /* fetch: bytes that one miss brings in. line: bytes that are replaced together. fits: the largest region from
+     * address 0 without a miss. lines_taken: lines that hold other data. replacement: the policies that explain the
+     * misses, as bits of enum cache_replacement; 0: none. */
     struct geometry_number fetch_bytes, line_bytes, fits_bytes, capacity_bytes, ways, sets, lines_taken, replacement;
-    char replacement_name[GEOMETRY_REASON_BYTES]; /* those policies, by replacement_text(); "" where not known */
+    char replacement_name[GEOMETRY_REASON_BYTES]; /* those policies, by replacement_text(); "" if not known */
     uint32_t bank_count; /* entries of bank_swap; 0: one bank, or not known */
     uint32_t bank_swap[GEOMETRY_BANKS_MAX]; /* line i of this bank is in the set of line i ^ this of the first */
-    char contradiction[GEOMETRY_REASON_BYTES]; /* findings that disagree with each other; "" where none do */
+    char contradiction[GEOMETRY_REASON_BYTES]; /* findings that disagree; "" if none do */
 };
 
 struct geometry {
     uint32_t searched_bytes; /* of memory */
     const char
-        *shared_carve_out; /* the share of L1 that the walks left to shared memory; set by the caller, not owned */
-    size_t level_count; /* the last one answers what no cache in the walked memory holds */
+        *shared_carve_out; /* the share of L1 left to shared memory during the chases; set by the caller, not owned */
+    size_t level_count; /* the last one answers everything that no cache holds */
     struct geometry_level level[GEOMETRY_LEVELS_MAX];
-    uint64_t walks, accesses; /* that the search took, warm-up included */
+    uint64_t walks, accesses; /* of the search, warm-up included */
 };
 
-/* A number that the search looks for at every level. */
+/* A number that the search determines at every level. */
 struct geometry_finding {
     const char *key; /* the member's name */
     size_t offset; /* of its struct geometry_number in struct geometry_level */
-    bool of_shape; /* unknown wherever lines, ways and sets are */
-    const char *unit, *method; /* how it is looked for */
+    bool of_shape; /* unknown if lines, ways or sets are */
+    const char *unit, *method; /* the method of the search */
 };
 
 enum { GEOMETRY_FINDINGS = 8 };
@@ -79,11 +83,11 @@ extern const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS];
 /* The level's number of that finding. */
 const struct geometry_number *geometry_number(const struct geometry_level *level, const struct geometry_finding *of);
 
-/* The cycles above which an access was answered behind the level, which must not be the last. */
+/* Cycles above which a later level answered an access. `level` must not be the last. */
 double geometry_behind(const struct geometry *geometry, size_t level);
 
-/* Finds up to levels_max levels. STATUS_OK also when little could be found; else the status of a walk, or
- * STATUS_ENVIRONMENT out of memory. Nothing in *out needs releasing. */
+/* Finds up to levels_max levels. STATUS_OK even if little was found; else the status of a chase, or STATUS_ENVIRONMENT
+ * when out of memory. *out needs no release. */
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out);
 
 /* Writes "LRU", "one of LRU, FIFO" or "none of ...", for bits of enum cache_replacement. */

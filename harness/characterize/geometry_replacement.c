@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which line of a full set goes: random visits to more lines than fit, and the simulated caches that miss as they do. */
+ * The replacement policy: random visits to more lines than fit, compared with simulated caches. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "random.h"
 
 enum {
-    WARM_UP = 2, /* walks of random visits before they are timed, which make what a set held before not matter */
+    WARM_UP = 2, /* untimed passes of random visits, which remove the influence of earlier contents */
     PASSES = 4,
     VISITS_MAX = 16, /* to a line */
     ACCESSES_MAX = 8192,
@@ -18,10 +18,10 @@ enum {
     STARTS = 6, /* states of a simulated cache before a list */
 };
 
-/* How a visit to a line was answered in most of its passes; WAVERS: it hit in some and missed in others. */
+/* The answer to a visit in most of its passes; WAVERS: both hits and misses. */
 enum outcome { HIT, MISS, BEFORE, WAVERS };
 
-/* With two ways both kinds of pseudo-LRU are LRU. */
+/* With two ways, both kinds of pseudo-LRU equal LRU. */
 static bool is_candidate(enum cache_replacement policy, uint32_t ways)
 {
     return policy == CACHE_TREE ? ways > 2 && (ways & (ways - 1)) == 0 : policy != CACHE_BITS || ways > 2;
@@ -43,19 +43,19 @@ void replacement_text(uint32_t policies, char out[GEOMETRY_REASON_BYTES])
 
 /* -- lists --------------------------------------------------------------------------------------------- */
 
-/* A list of visits to lines of some sets. Each phase visits one line of each set, so that no level before keeps what the
- * next phases ask for. A visit is one access. Where that does not pass the level before, it is one access to every part
- * of the line that a miss of that level brings. */
+/* A list of visits to lines of some sets. Each phase visits one line of each set, so that no earlier level keeps data
+ * for the next phases. A visit is one access. If the earlier level would answer that, it is one access to every part of
+ * the line that a miss of that level brings in. */
 struct plan {
-    uint32_t bytes; /* of a line that a visit takes */
-    uint32_t sets; /* the first of the level */
-    uint32_t lines; /* of each set, visited at random */
-    uint32_t resets; /* lines of each set, visited once at the beginning; the ones above are among them */
-    uint32_t visits; /* to each line, the one at the beginning included */
-    uint32_t apart; /* least phases from one visit to a line to the next */
+    uint32_t bytes; /* of a line, for one visit */
+    uint32_t sets; /* the first ones of the level */
+    uint32_t lines; /* in each set, visited at random */
+    uint32_t resets; /* lines of each set visited once at the start, including those above */
+    uint32_t visits; /* to each line, including the first one */
+    uint32_t apart; /* least number of phases between visits to a line */
 };
 
-/* False where no such list is possible. */
+/* Plans a list; false if none is possible. */
 static bool plan_visits(const struct search *search, uint32_t lines, uint32_t bytes, struct plan *out)
 {
     const uint32_t line = search->shape->line_bytes, all = search->shape->sets, per_line = bytes / search->step;
@@ -65,7 +65,7 @@ static bool plan_visits(const struct search *search, uint32_t lines, uint32_t by
     *out = (struct plan){.bytes = bytes, .lines = lines < there / all ? lines : there / all + (there % all > 0)};
     if (out->lines <= search->shape->ways)
         return false;
-    out->sets = there - (out->lines - 1) * all; /* those that have so many */
+    out->sets = there - (out->lines - 1) * all; /* sets that have enough lines */
     sets = sets > SETS_WANTED ? sets : SETS_WANTED;
     out->sets = out->sets < sets ? out->sets : sets;
     out->sets = out->sets < all ? out->sets : all;
@@ -84,7 +84,7 @@ static bool plan_visits(const struct search *search, uint32_t lines, uint32_t by
     return out->visits >= 2 && 2 * out->apart <= search->shape->ways + 1;
 }
 
-/* Adds a visit to a line by its `word`th words. Its group is the set, if nothing else is in that. */
+/* Adds a visit to a line by its `word`th words. Its group is the set, if no other line of the group is there. */
 static size_t add_visit(struct search *search, const struct plan *plan, size_t count, uint32_t set, uint32_t tag,
                         uint32_t word)
 {
@@ -99,8 +99,8 @@ static size_t add_visit(struct search *search, const struct plan *plan, size_t c
     return count;
 }
 
-/* Writes the list. It first visits every line that there is room for, which empties the sets. Then it visits lines at
- * random: more likely one with many visits left, and none of the last phases. Returns the accesses. */
+/* Writes the list. It first visits all possible lines, which empties the sets. Then it visits lines at random:
+ * preferably with many visits left, and none of the last phases. Returns the accesses. */
 static size_t list_visits(struct search *search, const struct plan *plan, uint64_t *random)
 {
     const uint32_t lines = plan->lines, visits = lines * (plan->visits - 1);
@@ -141,12 +141,12 @@ static size_t list_visits(struct search *search, const struct plan *plan, uint64
 /* Counts over the visits of all lists. */
 struct seen {
     uint32_t visits, wavered, decided;
-    uint32_t differ[CACHE_REPLACEMENT_COUNT]; /* decided visits that the policy answers otherwise */
+    uint32_t differ[CACHE_REPLACEMENT_COUNT]; /* clear visits with another answer by the policy */
     uint64_t missed, missed_at_random;
     uint32_t wavered_at_random;
 };
 
-/* Sets search->expected: the outcome of each access. */
+/* Sets search->expected to the outcome of each access. */
 static void see_visits(struct search *search, size_t count, struct seen *seen)
 {
     for (size_t i = 0; i < count; i++) {
@@ -184,7 +184,7 @@ static bool look_up(const struct search *search, struct cache *cache, size_t i)
     return cache_lookup(cache, (uint64_t)there * shape->line_bytes);
 }
 
-/* Compares the visits with a cache of the policy. A set may have been in any state before, and some policies never forget
+/* Compares the visits with a cache of the policy. The earlier state of a set is unknown, and some policies never forget
  * it: each set is compared from several states, and the nearest counts. */
 static void compare_policy(struct search *search, size_t count, enum cache_replacement policy, struct seen *seen)
 {
@@ -237,8 +237,8 @@ static bool is_near(double one, double other)
     return fabs(one - other) <= 0.2 * fmax(one, other);
 }
 
-/* One visit in a hundred may be read wrong. A policy is out where clearly more than for the best one differ. One in fifty
- * never counts against it, since the state of a set before a list may matter to its end. */
+/* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ than for the best one.
+ * One in fifty never counts against it, since the state of a set before a list may matter to its end. */
 static void judge_visits(struct search *search, const struct seen *seen)
 {
     struct geometry_level *level = search->level;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CONVERGE_ACCESSES = 40000 }; /* warm-up for policies that take long to keep what fits */
+enum { CONVERGE_ACCESSES = 40000 }; /* warm-up for policies that take long to keep a region that fits */
 
 void search_found(struct geometry_number *finding, uint32_t value, size_t samples)
 {
@@ -72,8 +72,8 @@ void search_count_misses(struct search *search, size_t count, uint32_t groups, u
     search->passes = passes;
 }
 
-/* A single miss may be an outlier. A group overflows if one of its accesses misses again and again, or if hardly a pass
- * is without a miss. Where misses come and go, a second round walks the list more often. */
+/* A single miss may be an outlier. A group overflows if one of its accesses misses repeatedly, or if hardly a pass is
+ * without a miss. If misses come and go, a second round chases the list more often. */
 void search_judge(struct search *search, size_t count, uint32_t groups)
 {
     const uint32_t converge = (uint32_t)(CONVERGE_ACCESSES / count);

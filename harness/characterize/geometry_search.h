@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The state of a search for a geometry (geometry.h), and the walks that all its steps use. */
+ * The state of a search for a geometry (geometry.h), and the pointer chases shared by its steps. */
 #ifndef CBANK_GEOMETRY_SEARCH_H
 #define CBANK_GEOMETRY_SEARCH_H
 
@@ -11,17 +11,17 @@ enum {
     NOBODY = -1,      /* no level answers in this time */
 };
 
-/* The group of an access that is in none. */
+/* The group of an access without a group. */
 #define NO_GROUP UINT32_MAX
 
 /* Lines, sets and ways of a level. A line of set s is s ^ swap, s ^ swap + sets, ... with the swap of its bank. */
 struct shape {
     bool known;
     uint32_t line_bytes, sets, ways;
-    uint32_t swap[GEOMETRY_BANKS_MAX]; /* below sets; 0 unless memory is several banks and sets a power of two */
+    uint32_t swap[GEOMETRY_BANKS_MAX]; /* below sets; 0 unless memory is several banks and sets is a power of two */
     struct set {
-        uint32_t fits, overflows; /* most lines that hit, fewest that do not (UINT32_MAX: not seen) */
-    } *set;                       /* [sets], owned */
+        uint32_t fits, overflows; /* largest number of lines that hit, smallest that does not (UINT32_MAX: not seen) */
+    } *set; /* [sets], owned */
 };
 
 enum fit { UNCLEAR, FITS, OVERFLOWS };
@@ -29,48 +29,48 @@ enum fit { UNCLEAR, FITS, OVERFLOWS };
 struct search {
     const struct prober *prober;
     struct geometry *out;
-    enum status status; /* not OK after the first error: the search goes on without effect */
+    enum status status; /* not OK after the first error: the search continues without effect */
     uint64_t random;
-    uint32_t words; /* that a walk over all words takes; fewer than there are where samples_max is small */
-    uint32_t step;  /* bytes from one access of a region to the next: what a miss of the first level brings */
+    uint32_t words; /* words of a chase over all words; fewer than there are if samples_max is small */
+    uint32_t step; /* bytes between accesses of a region: those that a miss of the first level brings in */
     struct band {
         uint32_t low, high; /* cycles of accesses that a level answers, both included */
     } bands[GEOMETRY_LEVELS_MAX];
     uint32_t band_count;
     struct shape shapes[GEOMETRY_LEVELS_MAX];
-    int index; /* of the level that is searched now */
+    int index; /* the level of the current search */
     struct geometry_level *level; /* the same level: its findings */
-    struct shape *shape;          /* and its shape */
+    struct shape *shape; /* and its shape */
 
-    void *memory;  /* owned: the arrays below lie in it */
+    void *memory; /* owned: holds the arrays below */
     size_t *lines; /* [words]: room for numbers of lines, or a count for each set */
-    /* [words]: the next walk's list; the group of each access; passes in which it missed; for each group, passes
-     * without a miss, and the verdict (enum fit). */
+    /* [words]: the next list; the group of each access; passes in which it missed; for each group, passes without a
+     * miss, and the verdict (enum fit). */
     uint32_t *address, *group, *missed, *clean;
     uint8_t *judged;
-    uint32_t *expected, *load; /* [words]: the verdict or the outcome that is expected; room for counts */
-    uint32_t *cycles;          /* [samples_max] */
-    double *samples;           /* room for all cycles of the sweep and of the cold walk, twice */
-    uint32_t *cold, *warm;     /* [words]: cycles of the walks over all words */
-    uint32_t *swept;           /* cycles of the sweep; the SWEEP_PASSES of each access lie together */
-    size_t swept_count;        /* accesses of the sweep */
-    uint32_t passes;           /* of the last call of search_judge or search_count_misses */
+    uint32_t *expected, *load; /* [words]: the expected verdict or outcome; room for counts */
+    uint32_t *cycles; /* [samples_max] */
+    double *samples; /* room for all cycles of the sweep and of the cold chase, twice */
+    uint32_t *cold, *warm; /* [words]: cycles of the chases over all words */
+    uint32_t *swept; /* cycles of the sweep; the SWEEP_PASSES of each access are adjacent */
+    size_t swept_count; /* accesses of the sweep */
+    uint32_t passes; /* of the last call of search_judge or search_count_misses */
 };
 
-/* Notes a number that was found, or why it was not. */
+/* Records a number that was found, or the reason for its absence. */
 void search_found(struct geometry_number *finding, uint32_t value, size_t samples);
 __attribute__((format(printf, 2, 3))) void search_not_found(struct geometry_number *finding, const char *format, ...);
 
-/* Walks the first `count` of search->address; does nothing after an error. */
+/* Chases the first `count` of search->address; does nothing after an error. */
 void search_walk(struct search *search, size_t count, uint32_t warm_up, uint32_t timed);
 
-/* The index of the level that answers in this time; NOBODY. */
+/* The index of the level that answers in this time, or NOBODY. */
 int search_answered_by(const struct search *search, uint32_t cycles);
 
-/* Walks the list `passes` times after a warm-up. Counts what missed, by access and by group. */
+/* Chases the list `passes` times after a warm-up. Counts misses by access and by group. */
 void search_count_misses(struct search *search, size_t count, uint32_t groups, uint32_t warm_up, uint32_t passes);
 
-/* Judges each group of accesses: whether all of them hit in the level, or in one before it, walk after walk. */
+/* Judges each group of accesses: whether all of them hit in the level, or in an earlier one, pass after pass. */
 void search_judge(struct search *search, size_t count, uint32_t groups);
 
 /* The smallest region that overflows each set of the levels before this one, in bytes. */
@@ -80,7 +80,7 @@ uint32_t search_passes_before(const struct search *search);
 uint32_t search_set_of(const struct search *search, const struct shape *shape, uint32_t line);
 uint32_t search_line_of(const struct search *search, uint32_t tag, uint32_t set);
 
-/* Finds which line of a full set goes: geometry_replacement.c. The shape has to be known. */
+/* Finds the replacement policy: geometry_replacement.c. The shape must be known. */
 void search_replacement(struct search *search);
 
 #endif

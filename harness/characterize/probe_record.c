@@ -11,8 +11,8 @@
 
 /* -- text ---------------------------------------------------------------------------------------------- */
 
-/* The question as text, and behind its NUL the answer, or "" where that is NULL. The caller's; NULL, logged, when out of
- * memory. */
+/* The question as text, then a NUL and the answer, or "" if that is NULL. The caller frees it; NULL, logged, when out
+ * of memory. */
 static char *exchange_text(const struct probe_request *request, const uint32_t *answer)
 {
     const size_t answers = answer ? probe_answer_count(request) : 0;
@@ -58,7 +58,7 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
     return NULL;
 }
 
-/* Reads an answer; false where it is not `count` numbers. */
+/* Reads an answer; false if it is not `count` numbers. */
 static bool parse_answer(const char *text, uint32_t *answer, size_t count)
 {
     size_t have = 0;
@@ -117,7 +117,7 @@ enum status probes_describe(const struct probe_source *source, struct probes *ou
         return log_memory("the kernels of the probes");
     for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++)
         for (size_t row = 0; row < path_count && (row == 0 || !probe_is_single((enum probe_kind)kind)); row++)
-            if (paths[row].loads && !path_is_small(&paths[row])) /* those have no probes */
+            if (paths[row].loads && !path_is_small(&paths[row])) /* paths without probes */
                 out->kernels[out->kernel_count++] =
                     (struct probe_kernel_row){probe_kind_names[kind], paths[row].name,
                                               *source->kernel(source->context, (enum probe_kind)kind, &paths[row])};
@@ -139,7 +139,7 @@ static enum status answer_again(void *context, const struct probe_request *reque
 
         if (strcmp(replay->exchanges[at].asked, asked) == 0) {
             found = replay->exchanges[at].answer;
-            replay->next = at + 1; /* the next of the same question, if there is one */
+            replay->next = at + 1; /* the next question like it, if there is one */
         }
     }
     if (asked && (!found || !parse_answer(found, answer, probe_answer_count(request))))

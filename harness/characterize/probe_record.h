@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Questions to a source of probes, and its answers, as text; and a source that answers from such a record.
+ * Questions to a source of probes, and its answers, as text; and a source that answers from a record.
  *
- * A question: "walk constant warm_up 1 timed 3 before nothing list 0+16*64": of a list, runs FIRST+STEP*COUNT of byte
- * offsets, with spaces between. An answer: numbers with spaces between, N*COUNT for a number that comes several times.
+ * A question: "walk constant warm_up 1 timed 3 before nothing list 0+16*64". A list is runs FIRST+STEP*COUNT of byte
+ * offsets, with spaces between. An answer: numbers with spaces between, N*COUNT for a repeated number.
  */
 #ifndef CBANK_PROBE_RECORD_H
 #define CBANK_PROBE_RECORD_H
@@ -10,29 +10,29 @@
 #include "probe_source.h"
 
 struct probe_exchange {
-    const char *asked, *answer; /* the answer lies behind the question, or both are in the tree of a file */
+    const char *asked, *answer; /* the answer follows the question, or both are in the tree of a file */
 };
 
-/* A source, and what it was asked and answered. */
+/* A source, with the questions and answers so far. */
 struct probe_record {
     struct probe_source source;
     struct probe_exchange *exchanges; /* owned, with their texts */
     size_t count;
 };
 
-/* Asks the source and records. Passes its status on; STATUS_ENVIRONMENT, logged, when out of memory. */
+/* Asks the source and records the answer. Returns its status; STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status probe_record_ask(struct probe_record *record, const struct probe_request *request, uint32_t *answer);
 
 /* Releases; accepts a zeroed struct. */
 void probe_record_close(struct probe_record *record);
 
-/* The kernel that answers, as a file has it. */
+/* The kernel that answers, as in a file. */
 struct probe_kernel_row {
     const char *probe, *path; /* names */
     struct probe_kernel kernel;
 };
 
-/* The source, as a file describes it. */
+/* The source, as in a file. */
 struct probes {
     uint64_t samples_max;
     uint32_t chunk_bytes;
@@ -42,21 +42,20 @@ struct probes {
     size_t kernel_count;
 };
 
-/* Describes a source, with the kernels of all its probes. STATUS_ENVIRONMENT, logged, when out of memory.
- * The caller frees out->kernels. */
+/* Describes a source, with the kernels of all its probes. STATUS_ENVIRONMENT, logged, when out of memory. The caller
+ * frees out->kernels. */
 enum status probes_describe(const struct probe_source *source, struct probes *out);
 
-/* A record in a file, which answers. */
+/* A recorded file as a source. */
 struct probe_replay {
     const char *file;
     const struct probes *probes;
     const struct probe_exchange *exchanges;
     size_t count;
-    size_t next; /* where a question is looked for first */
+    size_t next; /* where the search for a question starts */
 };
 
-/* The source that it is; it refers to the replay. Asking is STATUS_USAGE, logged, for a question that the file has no
- * answer to. */
+/* The source of the replay, which it refers to. STATUS_USAGE, logged, for a question that the file does not answer. */
 struct probe_source probe_replay_source(struct probe_replay *replay);
 
 #endif

@@ -83,8 +83,8 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
         return status;
     }
     sort_cells(out);
-    /* What each cell shows is pooled with the default, scaled to what all cells of its cache state show. Where the error
-     * of times is not known, and for predictions, cells stay as they are. */
+    /* The deviation of each cell is pooled with the default, which is scaled to all cells of the same cache state.
+     * Where the error of times is not known, and for predictions, cells stay as they are. */
     for (size_t i = 0; i < out->cell_count; i++) {
         const struct calibrated_cell *cell = &out->cells[i];
         const bool cold = cell->cell.regime->flush, copies = cell_copied_bytes(&cell->cell) > 0;

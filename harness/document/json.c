@@ -288,7 +288,7 @@ static void set_hooks(void)
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = release});
 }
 
-/* What cJSON makes of the text; NULL, with errno, where it makes nothing of it. Moves scan->at to where it ended. */
+/* The tree that cJSON makes of the text; NULL, with errno, if it makes none. Moves scan->at to where it ended. */
 static cJSON *build_tree(struct scan *scan)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -33,7 +33,7 @@ enum status json_read_file(const char *path, cJSON **out);
 /* Like json_read_file, for text in memory. Messages call it `name`. The text needs no NUL at its end. */
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out);
 
-/* Frees a tree that was read; accepts NULL. Such a tree is one block of memory: never give it or a part of it to
+/* Frees a tree that was read; accepts NULL. This tree is one block of memory: never give it or a part of it to
  * cJSON_Delete. */
 void json_free(cJSON *tree);
 

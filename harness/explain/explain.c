@@ -14,7 +14,7 @@ const struct explain_unit explain_units[EXPLAIN_UNITS] = {
     {"DRAM", "dram_read_bytes", "dram_write_bytes", CARD_dram_bytes_per_ns, .scale = 1, .chip = true},
 };
 
-/* Share of the time that a unit is busy: of an SM, in the mean over those that have a block. */
+/* Share of the time in which a unit is busy: for a unit of the SMs, the mean over SMs that have a block. */
 static double share_of(const struct explain_unit *unit, const struct cell_result *cell, const struct card *card)
 {
     const double key = card->number[unit->key].value;

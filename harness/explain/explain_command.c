@@ -48,9 +48,9 @@ static const struct option_group groups[] = {
 struct explained {
     const char *file;
     struct result result; /* owned */
-    struct index_list indices; /* owned: what its lookups read */
+    struct index_list indices; /* owned: the indices of its lookups */
     struct card card;
-    struct explained_cell *cells; /* owned: those that were asked for */
+    struct explained_cell *cells; /* owned: the selected cells */
     size_t count;
 };
 
@@ -177,7 +177,7 @@ static enum status print_file(const struct explained *file, const struct grid_lo
 
 /* -- files --------------------------------------------------------------------------------------------- */
 
-/* The card that is named, else a built-in one of the chip, by preference that of the device's name. */
+/* The named card, else a built-in one of the chip; one with the device's name is preferred. */
 static enum status find_card(const char *path, const struct explained *file, struct card *out)
 {
     const struct device_info *device = &file->result.device;

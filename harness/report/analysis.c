@@ -12,14 +12,14 @@
 #include "command.h"
 #include "log.h"
 
-/* The one that the distribution's packages are for. */
+/* The Python that the distribution's packages are for. */
 static const char python[] = "/usr/bin/python3";
 
-/* Where the package lies, from the folder of the program: installed; in build/, build/NAME/, build/tests/NAME/. */
+/* The package, relative to the folder of the program: installed; in build/, build/NAME/, build/tests/NAME/. */
 static const char *const places[] = {"../share/cbank/python/cbank", "../scripts/cbank", "../../scripts/cbank",
                                      "../../../scripts/cbank"};
 
-/* Imports the package by its path, and nothing else from there. sys.argv: the path, the words of the command. */
+/* Imports the package by its path, and nothing else from there. sys.argv: the path, then the words of the command. */
 static const char start[] =
     "import sys, importlib.util as u\n"
     "p = sys.argv.pop(1)\n"
@@ -34,7 +34,7 @@ static enum status find_package(char program[PATH_MAX], char package[PATH_MAX])
 {
     const char *executed = (const char *)getauxval(AT_EXECFN), *slash;
 
-    /* The second is for machines without /proc. */
+    /* The second one is for machines without /proc. */
     if (!realpath("/proc/self/exe", program) && (!executed || !realpath(executed, program)))
         return log_error(STATUS_ENVIRONMENT, "cannot find the path of cbank: %s; mount /proc", strerror(errno));
     slash = strrchr(program, '/');
@@ -44,13 +44,14 @@ static enum status find_package(char program[PATH_MAX], char package[PATH_MAX])
         if (bytes < PATH_MAX && access(package, R_OK | X_OK) == 0)
             return STATUS_OK;
     }
-    return log_error(STATUS_ENVIRONMENT, "the Python package cbank is not beside %s (in %s); make install puts it there",
-                     program, places[0]);
+    return log_error(STATUS_ENVIRONMENT,
+                     "the Python package cbank is not beside %s (in %s); make install puts it there", program,
+                     places[0]);
 }
 
 enum status analysis_start(size_t count, char **words)
 {
-    /* -I: no current folder, PYTHONPATH or user's packages; -B: no bytecode where it is installed. */
+    /* -I: no current folder, PYTHONPATH or user's packages; -B: no bytecode in the installed folder. */
     const char *fixed[] = {python, "-I", "-B", "-c", start};
     const size_t fixed_count = sizeof(fixed) / sizeof(fixed[0]);
     char program[PATH_MAX], package[PATH_MAX];
@@ -74,7 +75,7 @@ enum status analysis_start(size_t count, char **words)
     return status;
 }
 
-/* Declares the command that module cbank.commands.NAME implements; its options are the module's. */
+/* Declares the command implemented by the module cbank.commands.NAME, which has its own options. */
 /* clang-format off */
 #define ANALYSIS(row, takes, says) \
     extern const struct command row##_command; \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Whether a document is what it says it is. Folders of chips are checked by the analysis (scripts/cbank/check.py), which
- * asks this command about each file. */
+ * Checks whether a document is valid. Folders of chips are checked by the analysis (scripts/cbank/check.py), which runs
+ * this command on each file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +35,9 @@ static const struct option_group groups[] = {OPTION_GROUP(rows, 0)};
 
 /* The facts about a document. */
 struct checked {
-    const char *file, *kind; /* kind NULL: it is no document of cbank */
+    const char *file, *kind; /* kind NULL: not a document of cbank */
     bool measured;           /* a GPU answered */
-    char what[256];          /* is wrong; "" where nothing is */
+    char what[256];          /* the error; "" if there is none */
     const char *remedy;
 };
 
@@ -94,7 +94,7 @@ static enum status check_card(struct checked *out)
 
 static const struct kind {
     const char *schema, *name;
-    enum status (*check)(struct checked *out); /* reads it; sets `measured`, and `what` where something is wrong */
+    enum status (*check)(struct checked *out); /* reads it; sets `measured`, and `what` if something is wrong */
 } kinds[] = {
     {"cbank-result", "result", check_result},
     {"cbank-characterization", "characterization", check_characterization},
@@ -102,8 +102,8 @@ static const struct kind {
     {"cbank-card", "card", check_card},
 };
 
-/* STATUS_OK also where the document is wrong; what reads it has logged the place then. STATUS_USAGE: there is no such
- * file. */
+/* STATUS_OK even if the document is invalid; its reader has then logged the place. STATUS_USAGE: the file does not
+ * exist. */
 static enum status check_document(const char *file, struct checked *out)
 {
     const char *schema = "";
