@@ -6,12 +6,21 @@
 every verdict, by `cbank.instrument`.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .errors import Failure
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas
 
 __all__ = ["Failure", "load"]
 
 
-def load(paths):
+def load(paths: str | os.PathLike | list[str | os.PathLike]) -> pandas.DataFrame:
     """The rows of documents, as one pandas DataFrame; see `cbank.frames`."""
     from . import frames  # pandas takes half a second: only who needs it pays
     return frames.load(paths)

@@ -4,6 +4,8 @@
 The instrument's own table, harness/report/analysis.c, lists the same names for its help; a test compares the two.
 """
 
+from __future__ import annotations
+
 import importlib
 import importlib.util
 import os
@@ -34,7 +36,7 @@ COMMANDS = {
 USAGE_TEXT = "usage: python3 -m cbank COMMAND [OPTION...] [ARGUMENT...]\n\n"
 
 
-def need_modules(name, needs):
+def need_modules(name: str, needs: tuple[str, ...]) -> None:
     """Raises Failure, with the packages to install, where a module that the command needs is not there."""
     missing = sorted(module for module in needs if not importlib.util.find_spec(module))
     if missing:
@@ -42,7 +44,7 @@ def need_modules(name, needs):
         raise Failure(f"cbank {name} needs Debian's {packages}; run: apt-get install {packages}", ENVIRONMENT)
 
 
-def run(words):
+def run(words: list[str]) -> int:
     """Runs the command line `words`; its exit code."""
     if not words or words[0] in ("help", "--help", "-h"):
         print(USAGE_TEXT + "\n".join(f"  {name:<12} {command.summary}" for name, command in COMMANDS.items()))
@@ -57,7 +59,7 @@ def run(words):
     return importlib.import_module(f"{__package__}.{command.module}").main(words[1:]) or 0
 
 
-def main(words):
+def main(words: list[str]) -> int:
     """Runs the command line `words`; the exit code, whatever happens: no failure of the environment ends in a traceback."""
     try:
         status = run(words)

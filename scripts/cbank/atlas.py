@@ -130,7 +130,8 @@ def table(sources):
     return tables.Table("Chips beside each other", ["fact", *chips], [[name, *texts] for name, texts in lines.items()], notes)
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="cbank atlas", description=__doc__)
     parser.add_argument("--csv", action="store_true", help="every value of every source as CSV: " + ", ".join(COLUMNS))
     parser.add_argument("--markdown", action="store_true", help="a Markdown table")

@@ -141,7 +141,8 @@ def text_of(card):
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="cbank cards", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--card", required=True, help="card that cbank characterize --new-card made")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where the card goes")

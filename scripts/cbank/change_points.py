@@ -8,10 +8,12 @@ of what neighbouring values show.
 Series are the rows of an array. Values beyond a row's count are not read.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 
-def medians(values, counts):
+def medians(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The median of the first `counts` values of each row, NaN where there are none. The other values are inf or NaN."""
     ordered = np.sort(values, axis=-1)
     rows = np.arange(len(values))
@@ -21,14 +23,14 @@ def medians(values, counts):
         return np.where(counts == 0, np.nan, np.where(counts % 2 == 1, upper, below + (upper - below) / 2))
 
 
-def compress(values):
+def compress(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(values, counts): the numbers of each row, in their order, before its NaN."""
     missing = np.isnan(values)
     order = np.argsort(missing, axis=1, kind="stable")
     return np.take_along_axis(values, order, axis=1), values.shape[1] - missing.sum(axis=1)
 
 
-def difference_scale(values, counts):
+def difference_scale(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Standard deviation by the differences of neighbours, which a step does not move: their median absolute value over
     0.6745 sqrt 2. NaN for fewer than two values."""
     if values.shape[1] < 2:
@@ -38,7 +40,7 @@ def difference_scale(values, counts):
     return medians(np.where(known, differences, np.inf), np.maximum(counts - 1, 0)) / (0.6745 * np.sqrt(2))
 
 
-def partition(values, counts, least, noise):
+def partition(values: np.ndarray, counts: np.ndarray, least: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """For each series, and each end of it, where the last level of the cheapest partition begins.
 
     values: [series, n]; counts: [series], values of each; least: [series], values of a level; noise: [series], standard
@@ -62,7 +64,7 @@ def partition(values, counts, least, noise):
     return last
 
 
-def levels(values, last, count):
+def levels(values: np.ndarray, last: np.ndarray, count: int) -> list[tuple[int, int, float]]:
     """(first value, number of values, mean) of each level of a series, by its row of partition()."""
     found, end = [], int(count)
     while end > 0:

@@ -168,7 +168,8 @@ class Check:
             print(textwrap.fill(printable(line), 80, subsequent_indent="    ", break_on_hyphens=False))
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="cbank check", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", metavar="DIR", nargs="+", help="the folder of a chip")

@@ -128,7 +128,8 @@ class Contribution:
             "device": first["device"], "files": [chips.entry_of(self.folder, name) for name in chips.files_of(self.folder)]})
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="cbank contribute", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", metavar="DIR", help="the folder, made where there is none")

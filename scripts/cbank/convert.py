@@ -267,7 +267,8 @@ FORMATS = {"gbench": (gbench, "result"), "bmf": (bmf, "result"), "otava": (otava
            "otava_config": (otava_config, "result"), "kernel_tuner": (kernel_tuner, "result"), "accelsim": (accelsim, "characterization")}
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="cbank convert", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--to", required=True, choices=FORMATS, metavar="FORMAT", help=f"one of {', '.join(FORMATS)}")
     parser.add_argument("files", metavar="FILE", nargs="+", help="results, folders of results, or one characterization")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Failures of a command, and how they are printed."""
 
+from __future__ import annotations
+
 import re
 import sys
 
@@ -18,12 +20,12 @@ class Failure(Exception):
         self.status = status
 
 
-def printable(text):
+def printable(text: object) -> str:
     """The text as one line that a terminal shows as it is: every unprintable character is a question mark."""
     return UNPRINTABLE.sub("?", str(text))
 
 
-def say(kind, text):
+def say(kind: str, text: object) -> None:
     """Prints one line on standard error, as the instrument does. kind: "error", "warning", or "" for a note."""
     line = f"cbank: {kind}{': ' if kind else ''}{printable(text)}"
     print(line.encode(errors="replace").decode(), file=sys.stderr)

@@ -7,6 +7,9 @@ alike: all GPUs of a model, of a driver, of a VBIOS, of a node, or one. The exit
 slower, or differs. In place of any file that is written, - is standard output, and the table stays away.
 """
 
+from __future__ import annotations
+
+import argparse
 import datetime
 import json
 import math
@@ -91,7 +94,7 @@ class Row:
     finding: object = None  # whose cells it is of
 
 
-def place(host, slot):
+def place(host: str, slot: str) -> str:
     """Where a board sits: n17:07:00.0."""
     slot = slot.removeprefix(DOMAIN)
     return f"{host}:{slot}" if host and slot else host + slot
@@ -229,7 +232,7 @@ class Fleet:
         return int(self.first_ms[-1]), int(self.started[-1])
 
 
-def date_of(baseline):
+def date_of(baseline: str) -> int | None:
     """The end of a day, or a time to the millisecond; None where the text is no date."""
     try:
         if len(baseline) == 10:
@@ -488,7 +491,8 @@ class Verdict:
 # ---- Output ----------------------------------------------------------------------------------------------------------
 
 
-def summary(verdict):
+def summary(verdict: Verdict) -> str:
+    """One line: who answered, and how many findings there are."""
     failing, others = len(verdict.failing()), len(verdict.rows) - len(verdict.failing())
     told = f"{failing} finding{'s' if failing > 1 else ''}" if failing else "nothing is worse"
     if others:
@@ -499,7 +503,8 @@ def summary(verdict):
     return f"{who}, {told}"
 
 
-def context(verdict):
+def context(verdict: Verdict) -> str:
+    """One line: the night and what it is held against."""
     fleet = verdict.fleet
     first, last = fleet.last_night_ms()
     return (f"night from {write_time(first)} to {write_time(last)}, {fleet.nights} night{'s' if fleet.nights > 1 else ''} in all"
@@ -510,18 +515,20 @@ def context(verdict):
 COLUMNS = (text.Column("verdict"), text.Column("GPUs"), text.Column("change", True), text.Column("spreads", True, 1), text.Column("since"))
 
 
-def columns_of(rows):
+def columns_of(rows: list[Row]) -> list[list[str]]:
     """Texts of COLUMNS."""
     return [[row.kind for row in rows], [row.who for row in rows], text.changes([row.change for row in rows]),
             text.tenths([row.multiple for row in rows]), [write_time(row.since_ms) if row.since_ms else "-" for row in rows]]
 
 
-def note_of(row):
+def note_of(row: Row) -> str:
+    """A note on a finding: whether it came slowly, and why."""
     drift = "slowly, from then on" if row.drift else ""
     return "; then: ".join((drift, row.why)) if drift and row.why else drift or row.why
 
 
-def table(verdict, color):
+def table(verdict: Verdict, color: bool) -> str:
+    """The verdict for people."""
     rows = verdict.rows
     notes = [[f"what: {row.what}", *filter(None, [note_of(row)])] for row in rows]
     lines = text.paragraph(summary(verdict)) + text.paragraph(context(verdict))
@@ -530,7 +537,8 @@ def table(verdict, color):
     return "\n".join(lines) + "\n"
 
 
-def markdown(verdict):
+def markdown(verdict: Verdict) -> str:
+    """The verdict as Markdown."""
     rows = verdict.rows
     columns = (*COLUMNS, text.Column("what"), text.Column("notes"))
     cells = [*columns_of(rows), [row.what for row in rows], list(map(note_of, rows))]
@@ -538,7 +546,7 @@ def markdown(verdict):
     return "\n".join(lines + (["", *text.markdown(columns, cells, [KINDS[row.kind] for row in rows])] if rows else [])) + "\n"
 
 
-def junit(verdict):
+def junit(verdict: Verdict) -> str:
     """A test for each GPU, and one more, census, where rows are of none. Several findings are lines of one failure."""
     def line(row):
         since = f"{'slowly since' if row.drift else 'since'} {write_time(row.since_ms)}" if row.since_ms else ""
@@ -560,7 +568,7 @@ def junit(verdict):
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n"
 
 
-def path_changes(model, paths):
+def path_changes(model: Model, paths: list[str]) -> dict[str, np.ndarray]:
     """{path: relative change of each GPU}, whether found or not. A cell's last three values are held against those before, or the
     baseline. The change of a path is the median over its cells."""
     of_path = {}
@@ -578,11 +586,12 @@ def path_changes(model, paths):
     return found
 
 
-def number(value):
+def number(value: float | None) -> float | None:
+    """A number as JSON has it; None where it is not finite."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def document(verdict):
+def document(verdict: Verdict) -> dict:
     """The verdict as results/fleet.schema.json says."""
     fleet = verdict.fleet
     kind_of = {}
@@ -621,7 +630,8 @@ def document(verdict):
             "findings": [finding(row) for row in verdict.rows], "gpus": [gpu(index, of) for index, of in enumerate(fleet.gpus)]}
 
 
-def parse(words):
+def parse(words: list[str]) -> argparse.Namespace:
+    """The options of the command line."""
     parser = command_line("fleet", __doc__)
     percent = text.in_limits(0.001, 1000, "percent")
     parser.add_argument("store", metavar="STORE", help="a file that cbank ingest made")
@@ -644,7 +654,8 @@ def parse(words):
     return parser.parse_args(words)
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     options = parse(words)
     text.check_outputs(options, ("json", "junit", "markdown"), options.store)
     if options.baseline == "":

@@ -17,6 +17,8 @@ Each of many tests has the share false_findings / tests (Bonferroni). This bound
 whatever depends on what.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
@@ -66,17 +68,17 @@ class Change:
     covered: int = 1  # those that changed alike
 
 
-def median_variance(count):
+def median_variance(count: int | np.ndarray) -> float:
     """Variance of the median of `count` normal values of variance 1, exact to 1 %."""
     return 1 / count if count < 3 else math.pi / 2 / (count + (0.48 if count % 2 else 1.3))
 
 
-def student_p(t, degrees):
+def student_p(t: float | np.ndarray, degrees: float | np.ndarray) -> float | np.ndarray:
     """Probability that Student's t is further from 0 than t, on either side."""
     return betainc(degrees / 2, 0.5, degrees / (degrees + np.square(t)))
 
 
-def tail(count, z):
+def tail(count: int | np.ndarray, z: float | np.ndarray) -> float | np.ndarray:
     """Probability that more than half of `count` values lie beyond z robust deviations on one side, for either side: binomial,
     with the tail of Student's t of three degrees of freedom. Arrays broadcast."""
     beyond = student_p(np.asarray(z) * TAIL_SCALE, TAIL_DEGREES) / 2
@@ -85,12 +87,12 @@ def tail(count, z):
     return np.minimum(1, 2 * more)
 
 
-def step_p(z, last, base):
+def step_p(z: float | np.ndarray, last: int | np.ndarray, base: int | np.ndarray) -> float | np.ndarray:
     """Probability of a difference of z between medians of `last` and `base` values: the best way to divide the difference."""
     return np.minimum(1, np.min([tail(last, share * z) + tail(base, (1 - share) * z) for share in SHARES], axis=0))
 
 
-def qn(ordered):
+def qn(ordered: np.ndarray) -> float:
     """The scale Qn of Rousseeuw and Croux (1993) of ascending values: the k-th smallest distance of two, times a factor. Half of
     the values can be anything."""
     small = {2: 0.399, 3: 0.994, 4: 0.512, 5: 0.844, 6: 0.611, 7: 0.857, 8: 0.669, 9: 0.872}
@@ -126,20 +128,20 @@ class Series:
     deviation: np.ndarray | None = None  # [series]: of one value
 
 
-def series_of(values, base):
+def series_of(values: np.ndarray, base: np.ndarray | None) -> Series:
     """values, base: [series, rounds]; base may be None."""
     order = np.argsort(np.isnan(values), axis=1, kind="stable")
     packed, counts = compress(values)
     return Series(packed, counts, order, None if base is None else np.take_along_axis(base, order, axis=1))
 
 
-def pick(ordered, counts, upper):
+def pick(ordered: np.ndarray, counts: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """The lower or the upper one of the two values in the middle of the first `counts`."""
     at = np.where(upper, counts // 2, (counts - 1) // 2)
     return ordered[np.arange(len(ordered)), np.clip(at, 0, ordered.shape[1] - 1)]
 
 
-def find_steps(series, threshold):
+def find_steps(series: Series, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(change, p, last) of each series: the step at its end that is least likely chance, of those that reach the threshold. p
     counts all lengths. change 0: there is none."""
     n_series, n = series.values.shape
@@ -171,7 +173,7 @@ def find_steps(series, threshold):
     return change, np.minimum(1, p * len(LENGTHS)), last
 
 
-def hinge(values, since):
+def hinge(values: np.ndarray, since: int) -> tuple[float, float]:
     """(squares, rise) about a line that is level up to `since` and rises from there, by least squares."""
     n = len(values)
     x, y = np.maximum(np.arange(n) - since + 1, 0).astype(float), values - values[0]
@@ -179,7 +181,7 @@ def hinge(values, since):
     return syy - sxy * sxy / sxx, sxy / sxx * (n - since)
 
 
-def date_step(values, change, last, deviation):
+def date_step(values: np.ndarray, change: float, last: int | np.ndarray, deviation: float) -> tuple[int, bool, float]:
     """(since, drift, change): when the step of a series began. Its level jumps most there in the step's direction, or a line begins
     there that fits better than a jump. Values that are far off alone are smoothed away first (Tukey, 1977)."""
     n = len(values)
@@ -329,7 +331,8 @@ class Judge:
                                          float(p * self.tests), int(counts[gpu])))
 
 
-def judge(cells, gpus, groups, limits, base=None):
+def judge(cells: list[tuple[np.ndarray, tuple[float, float]]], gpus: int, groups: dict[str, np.ndarray], limits: Limits,
+          base: np.ndarray | None = None) -> list[Change]:
     """Changes of all cells of a model. cells: (log_ns, (known deviation, degrees)) of each; see Judge."""
     tests = (1 + 2 * gpus + sum(int(numbers.max()) + 1 for numbers in groups.values())) * len(cells)
     found = []
@@ -357,7 +360,7 @@ class Finding:
     covered: int
 
 
-def members_of(change, groups, gpus):
+def members_of(change: float, groups: dict[str, np.ndarray], gpus: int) -> range | list[int]:
     """Numbers of the GPUs that a change is of."""
     name = LEVELS[change.level]
     if name == "model":
@@ -365,7 +368,7 @@ def members_of(change, groups, gpus):
     return [change.group] if name == "gpu" else np.flatnonzero(groups[name] == change.group).tolist()
 
 
-def find(changes, groups):
+def find(changes: list[Change], groups: dict[str, np.ndarray]) -> list[Finding]:
     """Findings: the slower ones first, the coarsest level first, the largest first. A difference from the others is left out where
     the GPU, or a group of it below the model, changed in that direction."""
     def key(change):

@@ -5,6 +5,9 @@ RUN is the name of its file, or the first digits of its hash. Its times and coun
 it was, when and why it went; cbank history says so, and cbank ingest does not take the file again.
 """
 
+from __future__ import annotations
+
+import sqlite3
 
 from .errors import Failure, printable
 from .store import Writer, command_line, is_store, not_a_store, open_to_write, whole, write_time
@@ -12,7 +15,7 @@ from .store import Writer, command_line, is_store, not_a_store, open_to_write, w
 DIGITS_LEAST = 6  # of a hash that names a run
 
 
-def find(store, path, name):
+def find(store: sqlite3.Connection, path: str, name: str) -> tuple[int, int, str, str]:
     """(run, start, hash, file) of the one run that is named so. Raises Failure."""
     found = store.execute(
         "SELECT run_id, started_ms, hash, file FROM runs WHERE file = ?1 OR substr(file, -length(?1) - 1) = '/' || ?1"
@@ -25,7 +28,8 @@ def find(store, path, name):
     return found[0]
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = command_line("forget", __doc__)
     parser.add_argument("store", metavar="STORE", help="a file that cbank ingest made")
     parser.add_argument("run", metavar="RUN", help="a run of it")

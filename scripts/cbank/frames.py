@@ -6,6 +6,9 @@ results/table.schema.json documents every column with its unit. Beside them ther
 left out, and a value that a document does not have is missing (NaN or None).
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 import os
 
 import pandas
@@ -16,25 +19,28 @@ COLUMNS = documents.schema_of("table.schema.json")["properties"]
 TEXTS = {name for name, column in COLUMNS.items() if "type" not in column}  # columns that are not made numbers
 
 
-def parameters_text(cell):
+def parameters_text(cell: dict) -> str:
+    """Parameters of a cell as name=value, with blanks between."""
     return " ".join(f"{name}={value}" for name, value in sorted((cell.get("parameters") or {}).items()))
 
 
-def cell_columns(cell):
+def cell_columns(cell: dict) -> dict:
     """The columns that identify a cell, with one for each parameter."""
     parameters = cell.get("parameters") or {}
     return {"identity": cell["identity"], **{key: cell[key] for key in documents.CELL_KEYS},
             "parameters": parameters_text(cell), **parameters}
 
 
-def origin_columns(content):
+def origin_columns(content: dict) -> dict:
+    """The columns that say where and when a document was measured."""
     device, host = content.get("device") or {}, content.get("host") or {}
     return {"engine": content.get("engine", "cuda"), "device": device.get("name"), "uuid": device.get("uuid"),
             "driver": device.get("driver"), "host": host.get("name"), "slot": device.get("pci_bus_id"),
             "started_utc": content.get("started_utc")}
 
 
-def result_rows(content):
+def result_rows(content: dict) -> Iterator[dict]:
+    """A row for each cell; times in ns, counters of one launch."""
     origin = origin_columns(content)
     for cell in content["cells"]:
         time, exact = cell["time_ns"] or {}, cell["exact_counters"]
@@ -49,7 +55,8 @@ def result_rows(content):
                "counters_compared": exact["compared"], "counters_equal": exact["equal"], **values}
 
 
-def comparison_rows(content):
+def comparison_rows(content: dict) -> Iterator[dict]:
+    """A row for each cell that was compared; times in ns."""
     side = content["new"]
     origin = {"engine": side["engine"], "device": side["device"]["name"], "driver": side["device"]["driver"],
               "started_utc": side["started_utc"], "threshold": content["options"]["threshold"]}
@@ -61,7 +68,8 @@ def comparison_rows(content):
                "ratio_high": documents.number(ratio.get("ci_high")), "reason": cell["note"]}
 
 
-def calibration_rows(content):
+def calibration_rows(content: dict) -> Iterator[dict]:
+    """A row for each cell; time in ns, deviation as a share."""
     for cell in content["cells"]:
         yield {**origin_columns(content), **cell_columns(cell), "time_ns": documents.number(cell["median_ns"]),
                "noise": documents.number(cell["noise"]),
@@ -71,12 +79,14 @@ def calibration_rows(content):
 NUMBER_KEYS = {"level", "distinct", "stride_bytes", "warps", "before", "width_bytes", "unit", "method", "reason"}
 
 
-def number_columns(entry):
+def number_columns(entry: dict) -> dict:
+    """Columns of a number with its interval."""
     return {"value": documents.number(entry["value"]), "low": documents.number(entry["low"]),
             "high": documents.number(entry["high"]), **{key: entry[key] for key in NUMBER_KEYS if key in entry}}
 
 
-def characterization_rows(content):
+def characterization_rows(content: dict) -> Iterator[dict]:
+    """A row for each number, answer and level of an experiment."""
     origin = origin_columns(content)
     for experiment in content["experiments"]:
         same = {**origin, "experiment": experiment["name"], "path": experiment["path"], "status": experiment["status"]}
@@ -98,7 +108,7 @@ def characterization_rows(content):
                     yield {**here, "number": name, "text": entry}
 
 
-def card_rows(content):
+def card_rows(content: dict) -> Iterator[dict]:
     """A row for each number of the model that is known, and for each number that another source gives."""
     for key, entry in content["model"].items():
         if entry:
@@ -108,7 +118,8 @@ def card_rows(content):
         yield {"device": content["name"], "experiment": entry["experiment"], "number": entry["name"], **number_columns(entry)}
 
 
-def fleet_rows(content):
+def fleet_rows(content: dict) -> Iterator[dict]:
+    """A row for each GPU and path; change as a share."""
     for gpu in content["gpus"]:
         same = {"engine": "model" if gpu["modelled"] else "cuda", "device": gpu["name"],
                 **{key: gpu[key] for key in ("uuid", "driver", "host", "slot", "answered", "verdict")}, "started_utc": gpu["last_utc"]}
@@ -116,7 +127,8 @@ def fleet_rows(content):
             yield {**same, "path": change["path"], "change": documents.number(change["change"])}
 
 
-def history_rows(content):
+def history_rows(content: dict) -> Iterator[dict]:
+    """A row for each run, or point of a series; time in ns, change as a share."""
     changes = {(change["cell"], change["uuid"], change["since_utc"]): change for change in content["changes"]}
     for row in content["rows"]:
         change = changes.get((row.get("cell"), row["uuid"], row["started_utc"]), {})
@@ -127,7 +139,7 @@ def history_rows(content):
                "with": change.get("with")}
 
 
-def cell_of(identity):
+def cell_of(identity: str) -> dict:
     """The columns of a cell that is given as text: workload/path/pattern/elements/block_size/regime/key=value..."""
     words = identity.split("/")
     keys, parameters = words[:len(documents.CELL_KEYS)], words[len(documents.CELL_KEYS):]
@@ -141,7 +153,7 @@ ROWS = {"result": result_rows, "comparison": comparison_rows, "calibration": cal
         "characterization": characterization_rows, "fleet": fleet_rows, "history": history_rows}
 
 
-def frame(document, process=0):
+def frame(document: documents.Document, process: int = 0) -> pandas.DataFrame:
     """The rows of one document. Raises Failure where it is not what its schema says."""
     same = {"document": document.kind, "source": document.name, "source_sha256": document.sha256, "process": process}
     with documents.blamed([document]):
@@ -155,7 +167,7 @@ def frame(document, process=0):
     return made[order + [column for column in made if column not in COLUMNS]]
 
 
-def load(paths):
+def load(paths: str | os.PathLike | list[str | os.PathLike]) -> pandas.DataFrame:
     """The rows of documents as one table. `paths`: a path, or several; a folder stands for the documents in it.
 
     Raises Failure, with the remedy, for a file that cannot be read or that is not a document of cbank."""

@@ -6,6 +6,11 @@ in which cell, by how much. The driver, the VBIOS or the code that changed at th
 two runs at least. Runs that cbank forget took out of a store are listed.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import argparse
 import difflib
 import fnmatch
 import json
@@ -28,7 +33,7 @@ CONFIDENCE = 0.95
 RUN_TEXTS = ("uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios")
 
 
-def natural(identity):
+def natural(identity: str) -> list:
     """A key that sorts numbers in text by their size."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", identity)]
 
@@ -165,7 +170,8 @@ class History:
         return self.names[int(self.points["cell"][point])]
 
 
-def is_a_store(path):
+def is_a_store(path: str) -> bool:
+    """Whether a path is a store, and no folder."""
     return os.path.isfile(path) and is_store(path)
 
 
@@ -188,7 +194,7 @@ class Change:
     together: str  # what changed at the same time: driver, VBIOS, code
 
 
-def find_changes(history, threshold):
+def find_changes(history: History, threshold: float) -> list[Change]:
     """Changes of all series with four points or more whose times settled; the latest first. `threshold` is relative."""
     points = history.points
     good = np.flatnonzero((points["ns"] > 0) & ~points["doubtful"])
@@ -212,7 +218,7 @@ def find_changes(history, threshold):
     return sorted(found, key=lambda change: (-change.after, order[change.cell]))
 
 
-def noise_of(history, point):
+def noise_of(history: History, point: int) -> Noise | None:
     """How far processes differ; None of predictions."""
     points = history.points
     of = history.setup(points["run"][point])
@@ -222,7 +228,9 @@ def noise_of(history, point):
     return history.known.find(history.name(point), float(points["ns"][point]), of["uuid"], of["name"], of["driver"] or "", sha)
 
 
-def changes_of(history, members, values, found, noise, threshold):
+def changes_of(history: History, members: np.ndarray, values: np.ndarray, found: list[tuple[int, int, float]],
+               noise: Noise | None, threshold: float) -> Iterator[Change]:
+    """The changes of one series. members: its points; values: their logarithms; threshold: relative."""
     from scipy.special import stdtrit  # which takes long to import, and is for changes alone
 
     known = noise.deviation if noise else 0.0
@@ -239,7 +247,7 @@ def changes_of(history, members, values, found, noise, threshold):
                          n, m, noise, together(history, before, after))
 
 
-def together(history, before, after):
+def together(history: History, before: int, after: int) -> str:
     """Names the driver, VBIOS or code that changed at the same time."""
     old, new = (history.setup(history.points["run"][at]) for at in (before, after))
     kernels = [history.points["kernel"][at] for at in (before, after)]
@@ -251,7 +259,7 @@ def together(history, before, after):
 # ---- Output ----------------------------------------------------------------------------------------------------------
 
 
-def write_times(ms):
+def write_times(ms: np.ndarray) -> list[str]:
     """As write_time, of an array."""
     whole = np.datetime_as_string((np.asarray(ms, dtype=np.int64) // 1000).astype("datetime64[s]")).tolist()
     return [f"{text_of}.{of % 1000:03}Z" if of % 1000 else text_of + "Z" for text_of, of in zip(whole, ms.tolist())]
@@ -330,7 +338,8 @@ class View:
                 for started, setup, *values in zip(self.started, self.setups, *columns.values())]
 
 
-def change_json(history, change):
+def change_json(history: History, change: Change) -> dict:
+    """A change as JSON has it; changes are relative."""
     before, after = history.setup(change.before), history.setup(change.after)
     since, until = (write_time(int(history.runs["started"][run])) for run in (change.after, change.before))
     return {"since_utc": since, "until_utc": until, "uuid": after["uuid"], "device": after["name"] or None, "host": after["host"], "slot": after["slot"],
@@ -340,12 +349,13 @@ def change_json(history, change):
             "noise_origin": change.noise.origin if change.noise else None}
 
 
-def forgotten_json(row):
+def forgotten_json(row: tuple) -> dict:
+    """A forgotten run as JSON has it."""
     started, uuid, file, forgotten, why, key = row
     return {"started_utc": write_time(started), "uuid": uuid, "file": file, "forgotten_utc": write_time(forgotten), "why": why, "hash": key}
 
 
-def below(history, changes, lines):
+def below(history: History, changes: list[Change], lines: Callable) -> list[str]:
     """Lines below the rows, for people. lines: of a table."""
     out = []
     if changes:
@@ -363,12 +373,12 @@ def below(history, changes, lines):
     return out
 
 
-def markdown(columns, cells, notes):
+def markdown(columns: tuple, cells: list[list[str]], notes: list[list[str]] | None) -> list[str]:
     """As text.table, with the notes as a column."""
     return ["", *(text.markdown((*columns, text.Column("notes")), [*cells, list(map("; ".join, notes))]) if notes else text.markdown(columns, cells))]
 
 
-def show(history, view, changes, lines):
+def show(history: History, view: View, changes: list[Change], lines: Callable) -> list[str]:
     """Lines for people: a table for each cell, or one of all runs."""
     columns, notes, out = view.columns(), None if view.series else view.notes(), []
     for cell, first, end in view.titles():
@@ -376,7 +386,8 @@ def show(history, view, changes, lines):
     return out + below(history, changes, lines)
 
 
-def parse(words):
+def parse(words: list[str]) -> argparse.Namespace:
+    """The options of the command line."""
     parser = command_line("history", __doc__)
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a folder of results or a store")
     parser.add_argument("--cell", metavar="CELL", help="the series of this cell, by its identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names")
@@ -391,7 +402,7 @@ def parse(words):
     return parser.parse_args(words)
 
 
-def say_unknown(options):
+def say_unknown(options: argparse.Namespace) -> None:
     """Raises Failure: there is no such cell; names the nearest."""
     names = History(options.paths).names
     near = difflib.get_close_matches(options.cell, names, 1, 0.3)
@@ -399,7 +410,8 @@ def say_unknown(options):
                   " them, or a glob: '*/constant/*'")
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     options = parse(words)
     history = History(options.paths, options.cell, options.calibration)
     if options.cell and not len(history.points["run"]):

@@ -6,6 +6,10 @@ of cbank are passed over. A file that is in already is known by the hash of its 
 code is 2 when a file was refused; the others are in. Several commands may write to one store at once.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+import sqlite3
 import os
 import sys
 
@@ -17,7 +21,7 @@ WORDS = ("new", "known", "refused", "forgotten", "other")  # what becomes of a f
 ALWAYS = 3  # counts that are printed though they are 0
 
 
-def files_of(path, deep=True):
+def files_of(path: str, deep: bool = True) -> list[str]:
     """The file, or the *.json files of a folder, and of its folders where deep, sorted. Hidden ones do not count. Raises Failure."""
     if not path:
         raise Failure("an empty name is no file")
@@ -38,7 +42,7 @@ def files_of(path, deep=True):
     return sorted(found)
 
 
-def read(writer, path):
+def read(writer: Writer, path: str) -> tuple:
     """(outcome, hash, name of the schema, what is kept) of a file."""
     try:
         content, key = read_file(path)
@@ -51,7 +55,7 @@ def read(writer, path):
         return "refused", None, None, None
 
 
-def add(writer, path, key, name, taken):
+def add(writer: Writer, path: str, key: str, name: str, taken: dict) -> str:
     """Adds what was read; its outcome."""
     try:
         return writer.add(path, key, name, taken)
@@ -60,7 +64,7 @@ def add(writer, path, key, name, taken):
         return "refused"
 
 
-def add_all(store, paths, told=lambda outcome, path: None):
+def add_all(store: sqlite3.Connection, paths: list[str], told: Callable[[str, str], object] = lambda outcome, path: None) -> dict[str, int]:
     """Adds files, some in each transaction. `told` gets the outcome of a file once it is in. Returns counts by outcome."""
     writer, counts = Writer(store), dict.fromkeys(WORDS, 0)
     for first in range(0, len(paths), FILES_A_TRANSACTION):
@@ -80,7 +84,8 @@ def add_all(store, paths, told=lambda outcome, path: None):
     return counts
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = command_line("ingest", __doc__)
     parser.add_argument("store", metavar="STORE", help="an SQLite file, which is made where there is none")
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a calibration or a folder")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The instrument: the C program that measures, compares and judges. Nothing here computes what it can be asked."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
@@ -11,7 +13,7 @@ from .errors import ENVIRONMENT, Failure
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def program():
+def program() -> str:
     """The path of the program: CBANK_PROGRAM, the one of this checkout or installation, or the one on PATH."""
     found = [os.environ.get("CBANK_PROGRAM"), os.path.join(HERE, "../../build/cbank"),
              os.path.join(HERE, "../../../../bin/cbank"), shutil.which("cbank")]
@@ -21,7 +23,7 @@ def program():
     raise Failure("there is no program cbank to ask; build it (make), or set CBANK_PROGRAM to its path", ENVIRONMENT)
 
 
-def call(words, statuses=(0,), text=None, folder=None):
+def call(words: list[str], statuses: tuple[int, ...] = (0,), text: str | None = None, folder: str | None = None) -> str:
     """Runs `cbank WORDS...` in a folder, with `text` on its standard input; its standard output.
 
     Where it exits with a code that is not in `statuses`, raises Failure with that code and its own message."""
@@ -37,6 +39,6 @@ def call(words, statuses=(0,), text=None, folder=None):
     return done.stdout
 
 
-def ask(words, statuses=(0,), text=None):
+def ask(words: list[str], statuses: tuple[int, ...] = (0,), text: str | None = None) -> object:
     """The JSON document that `cbank WORDS...` writes to standard output."""
     return json.loads(call(words, statuses, text))

@@ -5,6 +5,8 @@ A deviation is the standard deviation of the logarithm of one process's time: 0.
 freedom. The default is the root of relative^2 + (ns / time)^2, as in harness/compare/deviation.def, which a test compares.
 """
 
+from __future__ import annotations
+
 import math
 from collections import namedtuple
 
@@ -19,11 +21,12 @@ DEGREES_MOST = 100000
 COPIES = "refill_bytes="  # the parameter of cells that copy memory before every launch
 
 
-def default(row, ns):
+def default(row: Default, ns: float) -> float:
+    """The deviation of a time of `ns` nanoseconds by a row of PROCESS, or BOARD."""
     return math.hypot(row.relative, row.ns / ns)
 
 
-def column(identity):
+def column(identity: str) -> str:
     """The column of PROCESS of a cell: hot, cold or copies."""
     parts = identity.split("/")
     if parts[1] != "param" and any(part.startswith(COPIES) for part in parts[6:]):
@@ -31,7 +34,7 @@ def column(identity):
     return parts[5]
 
 
-def error_within(low, high):
+def error_within(low: float | None, high: float | None) -> float:
     """Standard error of a time within its process, by its interval; 0: not known."""
     if not (low and high and low > 0):
         return 0.0

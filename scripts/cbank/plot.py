@@ -166,7 +166,8 @@ def draw_all(drawn, folder, width_mm, forms, own_style=None):
         yield from pool.imap(draw_page, tasks)
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     asked = options(words)
     if asked.style and asked.style not in style.SHEETS and not os.path.exists(asked.style):
         raise Failure(f"--style: there is no file {asked.style}; name ieee, acm or a style sheet of matplotlib")

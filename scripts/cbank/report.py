@@ -165,7 +165,8 @@ def make_folders(folder, with_cells):
         raise Failure(f"cannot make {error.filename}: {error.strerror}; name another folder: -o DIR") from None
 
 
-def main(words):
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="cbank report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder of the page, made where there is none")
     parser.add_argument("files", metavar="FILE", nargs="+", help="documents, or folders of them")

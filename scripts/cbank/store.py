@@ -4,6 +4,8 @@
 store.sql is the schema. A run's key is the hash of its file's content, a cell's key is its identity.
 """
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import datetime
@@ -34,20 +36,20 @@ class Refused(Failure):
     """A file that cannot go into a store."""
 
 
-def command_line(name, description):
+def command_line(name: str, description: str) -> argparse.ArgumentParser:
     """The parser of a command about stores."""
     return argparse.ArgumentParser(prog=f"cbank {name}", description=description, epilog="Exit codes: 0 done, nothing is worse; 1 a finding;"
                                    " 2 usage, I/O or malformed input; 3 a package of Python is missing.")
 
 
-def read_time(text):
+def read_time(text: str) -> int:
     """Milliseconds since 1970 of a time like 2026-01-31T12:00:00.250Z. Raises ValueError."""
     if not isinstance(text, str) or not TIME.fullmatch(text):
         raise ValueError(f"{text!r} is no time like 2026-01-31T12:00:00Z")
     return round(datetime.datetime.fromisoformat(text).timestamp() * 1000)
 
 
-def write_time(ms):
+def write_time(ms: int) -> str:
     """The reverse of read_time. Whole seconds have no fraction."""
     when = datetime.datetime.fromtimestamp(ms // 1000, datetime.timezone.utc)
     return when.strftime("%Y-%m-%dT%H:%M:%S") + (f".{ms % 1000:03}Z" if ms % 1000 else "Z")
@@ -56,7 +58,7 @@ def write_time(ms):
 # ---- Opening ---------------------------------------------------------------------------------------------------------
 
 
-def is_store(path):
+def is_store(path: str) -> bool:
     """Whether a file is a database of SQLite. Raises Failure when it cannot be read."""
     try:
         with open(path, "rb") as file:
@@ -65,7 +67,8 @@ def is_store(path):
         raise Failure(f"cannot read {path}: {error.strerror}") from error
 
 
-def not_a_store(path):
+def not_a_store(path: str) -> Failure:
+    """The failure of a file that is no store."""
     return Failure(f"{path} is no store; name one that cbank ingest made")
 
 
@@ -82,14 +85,16 @@ def whole(path):
         raise Failure(f"{path}: {error if isinstance(error, sqlite3.Error) else 'it has values that no store has'}; {remedy}") from error
 
 
-def connect(path, mode):
+def connect(path: str, mode: str) -> sqlite3.Connection:
+    """The database in a file. mode: as in a URI of SQLite: ro, rwc."""
     uri = "file:" + urllib.parse.quote(os.fsencode(os.path.abspath(path))) + "?mode=" + mode
     store = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
     store.text_factory = lambda text: text.decode("utf-8", "replace")
     return store
 
 
-def check_version(store, path):
+def check_version(store: sqlite3.Connection, path: str) -> None:
+    """Raises Failure where a database is no store of this version."""
     found = [store.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
     if found[0] != APPLICATION:
         raise not_a_store(path)
@@ -97,7 +102,7 @@ def check_version(store, path):
         raise Failure(f"{path} has version {found[1]} of the schema, this cbank reads {VERSION}; ingest the results again")
 
 
-def open_to_read(path):
+def open_to_read(path: str) -> sqlite3.Connection:
     """A store that nothing is written to. Works on read-only file systems."""
     if not is_store(path):
         raise not_a_store(path)
@@ -106,7 +111,7 @@ def open_to_read(path):
     return store
 
 
-def make(store):
+def make(store: sqlite3.Connection) -> None:
     """Writes the schema into an empty database."""
     with open(os.path.join(os.path.dirname(__file__), "store.sql"), encoding="utf-8") as file:
         schema = file.read()
@@ -116,7 +121,7 @@ def make(store):
     store.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def open_to_write(path):
+def open_to_write(path: str) -> sqlite3.Connection:
     """A store, which is made where there is none."""
     if os.path.exists(path) and os.path.getsize(path) and not is_store(path):
         raise Failure(f"{path} is no store; name one that cbank ingest made, or a new file")
@@ -132,7 +137,7 @@ def open_to_write(path):
     return store
 
 
-def open_in_memory():
+def open_in_memory() -> sqlite3.Connection:
     """A store without a file."""
     store = sqlite3.connect(":memory:", isolation_level=None)
     make(store)
@@ -146,7 +151,7 @@ TEXT, OBJECT = (str, type(None)), (dict, type(None))  # kinds of members that ma
 COUNTERS = {}  # JSON of counters that were met, by what they say
 
 
-def member(of, key, kinds, what=""):
+def member(of: dict, key: str, kinds: type | tuple[type, ...], what: str = "") -> object:
     """A member that has to be there and of that kind."""
     value = of.get(key, of)
     if value is of or not isinstance(value, kinds):
@@ -154,7 +159,7 @@ def member(of, key, kinds, what=""):
     return value
 
 
-def number(of, key, what=""):
+def number(of: dict, key: str, what: str = "") -> float | None:
     """A finite number, or None."""
     value = of.get(key)
     if value is None:
@@ -164,7 +169,7 @@ def number(of, key, what=""):
     return float(value)
 
 
-def exact_counters(cell, what):
+def exact_counters(cell: dict, what: str) -> str:
     """Exact counters of a cell as JSON. Most cells read what others read before."""
     try:
         key = tuple([(name, counter["status"], counter["value"], counter["expected"])
@@ -177,7 +182,7 @@ def exact_counters(cell, what):
         raise ValueError(f"{what}counters is not of the right kind") from error
 
 
-def time_of(cell, index):
+def time_of(cell: dict, index: int) -> tuple:
     """A row of the table times, with the identity, the kernel's hash and the counters in place of their keys."""
     what = f"cells[{index}]."
     status, time_ns = member(cell, "status", str, what), cell.get("time_ns") or {}
@@ -195,7 +200,7 @@ def time_of(cell, index):
             member(kernel, "sass_sha256", TEXT, what) if kernel else None, exact_counters(cell, what))
 
 
-def setup_of(result):
+def setup_of(result: dict) -> tuple:
     """A row of the table setups, without its keys."""
     device, host = member(result, "device", dict), member(result, "host", OBJECT) or {}
     engine = member(result, "engine", str)
@@ -205,7 +210,7 @@ def setup_of(result):
             json.dumps({key: device.get(key) for key in GEOMETRY}, separators=(",", ":"), allow_nan=False))
 
 
-def take_result(result):
+def take_result(result: dict) -> dict:
     """A result as what the store keeps of it. Raises ValueError."""
     started = read_time(member(result, "started_utc", str))
     finished = member(result, "finished_utc", TEXT)
@@ -221,7 +226,7 @@ def take_result(result):
             "complete": member(result, "complete", bool), "times": times}
 
 
-def take_calibration(calibration):
+def take_calibration(calibration: dict) -> dict | None:
     """The same of a calibration; None where its GPU is not known by a UUID: it says nothing of others."""
     device = member(calibration, "device", dict)
     if calibration.get("modelled") or not device.get("uuid"):
@@ -238,11 +243,12 @@ def take_calibration(calibration):
     return {"uuid": device["uuid"], "name": member(device, "name", str, "device."), "driver": device.get("driver") or "", "cells": cells}
 
 
-def refuse_constant(name):
+def refuse_constant(name: str) -> None:
+    """Refuses NaN and Infinity, which are no JSON. Raises ValueError."""
     raise ValueError(f"{name} is no number of JSON")
 
 
-def take(path, content):
+def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
     """(name of the schema, what a store keeps) of a file's content; (None, None) where nothing is kept. Raises Refused."""
     try:
         document = json.loads(content, parse_constant=refuse_constant)
@@ -258,7 +264,7 @@ def take(path, content):
         raise Refused(f"{path}: {printable(str(error))}") from error
 
 
-def read_file(path):
+def read_file(path: str) -> tuple[bytes, str]:
     """(content, hash) of a file. Raises Refused."""
     try:
         with open(path, "rb") as file:
@@ -279,10 +285,6 @@ class Writer:
     def __init__(self, store):
         self.store = store
         self.keys = {}  # of rows that runs share, by table and text
-
-    def forget_keys(self):
-        """After a rollback: rows that were added are gone."""
-        self.keys.clear()
 
     def answer(self, key):
         """new, known or forgotten: what the store knows of a file with that hash."""

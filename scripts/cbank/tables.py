@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Tables of a report, and numbers as the text in them."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 import math
 from collections import namedtuple
 
@@ -25,7 +28,7 @@ class Table:
         self.kinds = ["", *(kind_of(column) for column in list(zip(*self.rows))[1:])]
 
 
-def kind_of(column):
+def kind_of(column: tuple[Value, ...]) -> str:
     """The kind of a column: "" for numbers, t for texts, w for texts that are broken into lines."""
     texts = [cell.text for cell in column if cell.text != NONE]
     if all(text[:1] in "0123456789+-−.±[" for text in texts):
@@ -33,7 +36,8 @@ def kind_of(column):
     return "t" if max(map(len, texts)) <= SHORT else "w"
 
 
-def missing(value):
+def missing(value: object) -> bool:
+    """Whether a value of a table is not known."""
     return value is None or value is pandas.NA or isinstance(value, float) and math.isnan(value)
 
 
@@ -42,7 +46,7 @@ def missing(value):
 TIME_UNITS = ("ns", "µs", "ms", "s")
 
 
-def time(ns):
+def time(ns: float | None) -> str:
     """As cbank show prints it: four digits."""
     if missing(ns):
         return NONE
@@ -53,7 +57,7 @@ def time(ns):
     return f"{ns:.{digits}f}{NARROW}{TIME_UNITS[unit]}"
 
 
-def half_width(value, low, high):
+def half_width(value: object, low: float | None, high: float | None) -> str:
     """Half of an interval, as a share of the value."""
     if any(map(missing, (value, low, high))) or not value > 0 or high < low:
         return ""
@@ -61,7 +65,7 @@ def half_width(value, low, high):
     return f"±{percent:.{2 if percent < 9.995 else 1 if percent < 99.95 else 0}f}%"
 
 
-def count(value):
+def count(value: object) -> str:
     """A whole number with its digits in groups; any other with five digits."""
     if missing(value):
         return NONE
@@ -72,21 +76,26 @@ def count(value):
     return f"{value:.5g}" if 1e-4 <= abs(value) < 1e5 else f"{value:.4e}"
 
 
-def interval(low, high, text=count):
+def interval(low: float | None, high: float | None, text: Callable[[float], str] = count) -> str:
+    """An interval as text; "" where an end is not known."""
     return "" if missing(low) or missing(high) else f"[{text(low)}, {text(high)}]"
 
 
-def with_interval(value, low, high):
+def with_interval(value: object, low: float | None, high: float | None) -> str:
+    """A number and its interval as text."""
     return f"{count(value)} {interval(low, high) if low != high else ''}".strip()
 
 
-def percent(share):
+def percent(share: float | None) -> str:
+    """A share as percent with its sign."""
     return NONE if missing(share) else f"{100 * share:+.2f}"
 
 
-def of_all(part, whole):
+def of_all(part: int, whole: int) -> str:
+    """A part of a whole: 3 of 12."""
     return f"{count(part)} of {count(whole)}"
 
 
-def plural(number, one, many=None):
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """A number and its noun."""
     return f"{count(number)} {one if number == 1 else many or one + 's'}"

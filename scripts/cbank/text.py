@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Tables, numbers and files of the commands that print: as text, Markdown or CSV."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 import argparse
 import contextlib
 import csv
@@ -24,7 +27,7 @@ Column = namedtuple("Column", "heading right rank", defaults=(False, 0))
 # ---- Numbers: texts of arrays, a dash for what is not known ----------------------------------------------------------
 
 
-def formatted(values, *classes, unknown="-"):
+def formatted(values: list[float] | np.ndarray, *classes: tuple[float, str, float], unknown: str = "-") -> list[str]:
     """Texts of numbers, a list. A class is (limit, template, divisor): the first whose limit is above the number is taken, by size."""
     def one(value):
         template, divisor = next((template, divisor) for limit, template, divisor in classes if abs(value) < limit)
@@ -32,7 +35,7 @@ def formatted(values, *classes, unknown="-"):
     return [one(value) if math.isfinite(value) else unknown for value in np.asarray(values, dtype=float).tolist()]
 
 
-def by_digits(template, divisor=1.0, most=math.inf):
+def by_digits(template: str, divisor: float = 1.0, most: float = math.inf) -> list[tuple[float, str, float]]:
     """Classes of a template with as many digits behind the point as make three or four in all, up to the limit `most`."""
     return [(limit, template % digits, divisor) for limit, digits in ((9.995, 2), (99.95, 1), (most, 0))]
 
@@ -41,27 +44,27 @@ TIMES = [(limit * 1000.0 ** power, f"%.{digits}f {unit}", 1000.0 ** power) for p
          for limit, digits in ((9.9995, 3), (99.995, 2), (math.inf if unit == "s" else 999.95, 1))]
 
 
-def changes(values):
+def changes(values: list[float] | np.ndarray) -> list[str]:
     """Relative changes, as shares: +1.50%."""
     return formatted(100 * np.asarray(values, dtype=float), *by_digits("%%+.%df%%%%", most=999.5), (math.inf, "%+.3g%%", 1.0))
 
 
-def half_widths(values):
+def half_widths(values: list[float] | np.ndarray) -> list[str]:
     """Halves of intervals, as shares: ±0.12%."""
     return formatted(100 * np.asarray(values, dtype=float), *by_digits("±%%.%df%%%%"), unknown="±?")
 
 
-def times(ns):
+def times(ns: list[float] | np.ndarray) -> list[str]:
     """Times in ns, us, ms or s, of ns."""
     return formatted(ns, *TIMES)
 
 
-def tenths(values):
+def tenths(values: list[float] | np.ndarray) -> list[str]:
     """Numbers with one digit behind the point."""
     return formatted(values, (math.inf, "%.1f", 1.0))
 
 
-def short_uuid(uuid):
+def short_uuid(uuid: str) -> str:
     """A UUID up to its first group."""
     return uuid[:uuid.find("-") + 9]
 
@@ -69,18 +72,19 @@ def short_uuid(uuid):
 # ---- Tables ----------------------------------------------------------------------------------------------------------
 
 
-def width():
+def width() -> int:
+    """Columns of the terminal; those of the environment go first."""
     return int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else shutil.get_terminal_size((TEXT_WIDTH, 24)).columns
 
 
-def use_color(when):
+def use_color(when: str) -> bool:
     """Whether standard output gets colors. when: auto, always or never."""
     if when != "auto":
         return when == "always"
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def fit(columns, cells, room):
+def fit(columns: tuple[Column, ...], cells: list[list[str]], room: int) -> list[tuple[int, int]]:
     """(index, width) of the columns that fit into the room. cells: the texts of each column."""
     widths = [max(len(column.heading), max(map(len, of), default=0)) for column, of in zip(columns, cells)]
     shown = list(range(len(columns)))
@@ -89,7 +93,7 @@ def fit(columns, cells, room):
     return [(i, widths[i]) for i in shown]
 
 
-def table(columns, cells, notes=None, bad=None, color=False):
+def table(columns: tuple[Column, ...], cells: list[list[str]], notes: list[list[str]] | None = None, bad: list[bool] | None = None, color: bool = False) -> list[str]:
     """Lines of a table. cells: the texts of each column; notes: lines below each row; bad: rows with a red first cell."""
     shown = fit(columns, cells, width())
     template = "  ".join(f"%{'' if columns[i].right else '-'}{of}s" for i, of in shown)
@@ -102,19 +106,19 @@ def table(columns, cells, notes=None, bad=None, color=False):
     return lines
 
 
-def paragraph(words):
+def paragraph(words: str) -> list[str]:
     """Text as lines of the terminal's width."""
     return textwrap.wrap(words, width(), subsequent_indent="  ", break_on_hyphens=False)
 
 
-def markdown_text(text):
+def markdown_text(text: str) -> str:
     """Text that Markdown shows as it is."""
     for plain, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("*", "\\*"), ("`", "\\`"), ("_", "\\_")):
         text = text.replace(plain, written)
     return text
 
 
-def markdown(columns, cells, bad=None):
+def markdown(columns: tuple[Column, ...], cells: list[list[str]], bad: list[bool] | None = None) -> list[str]:
     """Lines of the same table in Markdown."""
     cells = [list(map(markdown_text, of)) for of in cells]
     if bad:
@@ -124,7 +128,7 @@ def markdown(columns, cells, bad=None):
     return rows
 
 
-def csv_text(rows, raw):
+def csv_text(rows: list[dict], raw: bool) -> str:
     """CSV of rows, dicts of equal keys. Text that a spreadsheet would take for a formula gets a ' before it, but for raw."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -137,7 +141,7 @@ def csv_text(rows, raw):
 # ---- Options and files -----------------------------------------------------------------------------------------------
 
 
-def in_limits(low, high, unit, kind=float):
+def in_limits(low: float, high: float, unit: str, kind: type = float) -> Callable[[str], float]:
     """A type of argparse: a number from low to high; of percent, a % may follow."""
     def read(text):
         try:
@@ -150,7 +154,7 @@ def in_limits(low, high, unit, kind=float):
     return read
 
 
-def check_outputs(options, names, *others):
+def check_outputs(options: argparse.Namespace, names: tuple[str, ...], *others: str) -> None:
     """Raises Failure where a file is written twice, or is read too."""
     taken = {os.path.realpath(path) for path in others}
     for name in names:
@@ -161,7 +165,7 @@ def check_outputs(options, names, *others):
             taken.add(os.path.realpath(path))
 
 
-def write(path, text):
+def write(path: str, text: str | bytes) -> None:
     """Writes a file whole or not at all, of a text or of bytes; - is standard output."""
     if path == "-":
         sys.stdout.write(text)
