@@ -299,22 +299,6 @@ TEST(a_cell_says_how_many_warps_an_sm_runs)
     assert_string_equal(reason, "7 warps are no whole number of blocks of 64 threads");
 }
 
-/* Unused shared memory of a block leaves room for fewer: in 227 KB, two of 100 KB. */
-TEST(shared_memory_that_is_taken_leaves_less_room)
-{
-    struct cell cell = make_cell("constant", 100000, 4);
-    struct card card;
-    uint32_t before;
-
-    assert_int_equal(card_read(NULL, &card), STATUS_OK);
-    before = card_blocks_resident(&card, &cell, 0);
-    cell.parameters[PARAMETER_taken_bytes] = 102400;
-    assert_int_equal(cell_shared_bytes(&cell), 102400);
-    assert_int_equal(cell_staged_bytes(&cell), 0);
-    assert_true(before > 2);
-    assert_int_equal(card_blocks_resident(&card, &cell, 0), 2);
-}
-
 /* Two of the 8 loads are in flight, with 4 loads of other data; of the 20 warps, 19 are whole and one has 6 threads. */
 TEST(other_data_is_counted)
 {

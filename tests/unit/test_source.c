@@ -23,14 +23,6 @@ static uint32_t *make(enum source_index source, uint32_t length, uint64_t seed)
     return index;
 }
 
-TEST(the_rows_are_those_of_the_table)
-{
-    assert_int_equal(source_count, SOURCE_COUNT);
-    assert_string_equal(sources[SOURCE_zipf].name, "zipf");
-    assert_string_equal(sources[source_made_count].name, "file");
-    assert_int_equal(source_made_count + 1, source_count);
-}
-
 TEST(indices_are_below_the_length_and_follow_from_the_seed)
 {
     static const uint32_t lengths[] = {8, 50, 1000, 16384, 65537};

@@ -234,27 +234,6 @@ TEST(cells_that_cannot_be_say_why)
     }
 }
 
-TEST(identities_have_the_parameters_that_a_cell_takes)
-{
-    struct cell cell = cell_named("add", "global", "distinct"), other;
-    char text[CELL_IDENTITY_BYTES];
-
-    cell.parameters[PARAMETER_distinct] = 8;
-    cell.parameters[PARAMETER_stride_bytes] = 64;
-    cell_identity(&cell, text);
-    assert_string_equal(text, "add/global/distinct/128000/1024/hot/distinct=8/stride_bytes=64");
-    other = cell;
-    assert_true(cell_equal(&cell, &other));
-    other.parameters[PARAMETER_stride_bytes] = 128;
-    assert_false(cell_equal(&cell, &other));
-    assert_int_equal(cell_order(&cell, &other), -1);
-    other.parameters[PARAMETER_distinct] = 4;
-    assert_int_equal(cell_order(&cell, &other), 1);
-    other = cell_named("add", "global", "per_warp");
-    cell_identity(&other, text);
-    assert_string_equal(text, "add/global/per_warp/128000/1024/hot");
-}
-
 /* -- the plan ----------------------------------------------------------------------------------------- */
 
 enum { ARGUMENTS_MAX = 16, IDENTITIES_BYTES = 16384 };
