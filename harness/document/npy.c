@@ -23,7 +23,6 @@ enum { MAGIC_BYTES = 6, VERSION_AT = 6, LENGTH_AT = 8, HEADER_BYTES = 256, WORD_
 struct header {
     char type[WORD_BYTES];  /* "<i4" */
     char order[WORD_BYTES]; /* "True" for Fortran's */
-    bool has_shape;
     uint32_t dimensions;
     uint64_t shape[2]; /* the first two */
 };
@@ -42,66 +41,31 @@ __attribute__((format(printf, 2, 3))) static enum status refuse(const char *name
                      name, text);
 }
 
-/* Reads (4, 1024) or (4096,). (4096) is not a tuple. Returns its length in bytes; 0 if it is malformed. */
-static int read_shape(const char *text, struct header *header)
+/* Reads the header as NumPy lays it out: other layouts of the same dictionary are refused. (4096) is no tuple. */
+static bool read_header(const char *text, struct header *header)
 {
-    const char *at = text + (*text == '(');
-    bool comma = at > text;
+    int length = 0;
+    bool comma = false;
+    const char *at;
 
-    for (at += strspn(at, " "); *at != ')'; at += strspn(at, " ")) {
-        uint64_t size;
+    sscanf(text, "{'descr': '%31[^'\\]', 'fortran_order': %31[A-Za-z], 'shape': (%n", header->type, header->order, &length);
+    if (length == 0 || (strcmp(header->order, "True") != 0 && strcmp(header->order, "False") != 0))
+        return false;
+    for (at = text + length; *at >= '0' && *at <= '9'; at += *at == ' ') {
         char *end;
+        uint64_t size;
 
-        if (!comma || *at < '0' || *at > '9')
-            return 0;
         errno = 0;
         size = strtoull(at, &end, 10);
         if (errno)
-            return 0;
+            return false;
         if (header->dimensions < 2)
             header->shape[header->dimensions] = size;
         header->dimensions++;
-        at = end + strspn(end, " ");
-        comma = *at == ',';
-        at += comma;
+        comma = *end == ',';
+        at = end + comma;
     }
-    header->has_shape = comma || header->dimensions > 1;
-    return header->has_shape ? (int)(at + 1 - text) : 0;
-}
-
-/* Reads the three keys, each once. sscanf sets `taken` when it reaches %n. */
-static bool read_header(const char *at, struct header *header)
-{
-    char key[WORD_BYTES];
-    int taken = 0;
-
-    sscanf(at, " {%n", &taken);
-    if (taken == 0)
-        return false;
-    for (;;) {
-        at += taken;
-        taken = 0;
-        sscanf(at, " } %n", &taken);
-        if (taken > 0)
-            return at[taken] == '\0' && header->type[0] && header->has_shape &&
-                   (strcmp(header->order, "True") == 0 || strcmp(header->order, "False") == 0);
-        sscanf(at, " %*1['\"]%31[a-z_]%*1['\"] : %n", key, &taken);
-        if (taken == 0)
-            return false;
-        at += taken;
-        taken = 0;
-        if (strcmp(key, "descr") == 0 && !header->type[0])
-            sscanf(at, "%*1['\"]%31[^'\"\\]%*1['\"]%n", header->type, &taken);
-        else if (strcmp(key, "fortran_order") == 0 && !header->order[0])
-            sscanf(at, "%31[A-Za-z]%n", header->order, &taken);
-        else if (strcmp(key, "shape") == 0 && !header->has_shape)
-            taken = read_shape(at, header);
-        if (taken == 0)
-            return false;
-        at += taken;
-        taken = 0;
-        sscanf(at, " , %n", &taken);
-    }
+    return (comma || header->dimensions != 1) && strcmp(at, "), }") == 0;
 }
 
 enum status npy_parse(const char *name, const void *data, size_t bytes, struct npy *out)

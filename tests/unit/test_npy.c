@@ -39,7 +39,7 @@ TEST(what_numpy_writes_is_read)
         {2, "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }", 5, 1, 1, false, 5, 1, 2},
         {3, "{'descr': '|i1', 'fortran_order': False, 'shape': (1, 5), }", 5, 1, 2, true, 1, 5, 2},
         {1, "{'descr': '<u2', 'fortran_order': False, 'shape': (4,), }", 8, 2, 1, false, 4, 1, 0x0403},
-        {1, "{\"shape\":(2,2),\"fortran_order\":False,\"descr\":\"<i8\"}", 32, 8, 2, true, 2, 2, 0x100f0e0d0c0b0a09},
+        {1, "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 2), }", 32, 8, 2, true, 2, 2, 0x100f0e0d0c0b0a09},
     };
     char file[FILE_BYTES];
 
