@@ -34,40 +34,23 @@ static size_t folder_bytes(const char *path)
 
 char *file_target(const char *path)
 {
-    enum { LINKS_MAX = 40 };
-    char *target = realpath(path, NULL), now[PATH_MAX], link[PATH_MAX], folder[PATH_MAX];
+    char *target = realpath(path, NULL), *next, link[PATH_MAX];
+    ssize_t bytes;
 
     if (target || errno != ENOENT)
         return target;
-    /* A link whose target is missing, or a new file. */
-    errno = ENAMETOOLONG;
-    if (strlen(path) >= sizeof(now))
+    bytes = readlink(path, link, sizeof(link) - 1);
+    if (bytes < 0)
+        return strdup(path); /* a new file */
+    /* A link whose target is missing. A circle is no such link: realpath reports it. */
+    link[bytes] = '\0';
+    if (asprintf(&next, "%.*s%s", link[0] == '/' ? 0 : (int)folder_bytes(path), path, link) < 0) {
+        errno = ENOMEM;
         return NULL;
-    strcpy(now, path);
-    for (int i = 0; i < LINKS_MAX; i++) {
-        const ssize_t bytes = readlink(now, link, sizeof(link) - 1);
-        const size_t before = folder_bytes(now);
-
-        if (bytes < 0) {
-            /* The folder's canonical name, so that every path of a file gives the same text. Opening it reports
-             * errors. */
-            snprintf(link, sizeof(link), "%.*s", before ? (int)before : 1, before ? now : ".");
-            if (!realpath(link, folder))
-                return strdup(now);
-            if (asprintf(&target, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, now + before) >= 0)
-                return target;
-            errno = ENOMEM;
-            return NULL;
-        }
-        link[bytes] = '\0';
-        if (link[0] != '/' && before + (size_t)bytes >= sizeof(now)) {
-            errno = ENAMETOOLONG;
-            return NULL;
-        }
-        strcpy(now + (link[0] == '/' ? 0 : before), link);
     }
-    errno = ELOOP;
-    return NULL;
+    target = file_target(next);
+    free(next);
+    return target;
 }
 
 /* -- what dead processes left --------------------------------------------------------------------------- */
@@ -117,37 +100,6 @@ bool file_lock_own(int descriptor)
 
 enum { WHO_BYTES = 128 };
 
-/* Opens and locks the lock's file, and writes the owner into it. Returns 0, or errno; ESTALE if it was removed
- * meanwhile. On a file system without locks, the existing file is the lock: after a crash the user must remove it. */
-static int lock_file(struct file_lock *lock)
-{
-    enum { FLAGS = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC };
-    char who[WHO_BYTES], host[65] = "";
-    int error = 0;
-    bool made;
-
-    lock->descriptor = open(lock->path, FLAGS | O_EXCL, 0666);
-    made = lock->descriptor >= 0;
-    if (!made && errno == EEXIST)
-        lock->descriptor = open(lock->path, FLAGS, 0666);
-    if (lock->descriptor < 0)
-        return errno;
-    if (TEMP_FAILURE_RETRY(flock(lock->descriptor, LOCK_EX | LOCK_NB)) != 0)
-        error = made && errno != EWOULDBLOCK ? 0 : EWOULDBLOCK;
-    else if (!is_named(lock->descriptor, AT_FDCWD, lock->path))
-        error = ESTALE;
-    if (error) {
-        close(lock->descriptor);
-        return error;
-    }
-    gethostname(host, sizeof(host) - 1);
-    snprintf(who, sizeof(who), "process %ld on %s\n", (long)getpid(), host);
-    /* If this fails, a waiting process sees less about the owner. */
-    if (ftruncate(lock->descriptor, 0) != 0 || pwrite(lock->descriptor, who, strlen(who), 0) < 0)
-        return 0;
-    return 0;
-}
-
 /* The name of the lock's file; NULL with errno. */
 static char *lock_name(const char *path)
 {
@@ -163,8 +115,9 @@ static char *lock_name(const char *path)
 
 int file_lock_try(const char *path, struct file_lock *out)
 {
+    char who[WHO_BYTES], host[65] = "";
     struct stat about;
-    int error;
+    int error = 0;
 
     *out = (struct file_lock){0};
     /* Only files need a lock. */
@@ -174,14 +127,28 @@ int file_lock_try(const char *path, struct file_lock *out)
     if (!out->path)
         return errno;
     file_clean(out->path, FILE_LEFT_OVER);
-    do
-        error = lock_file(out);
-    while (error == ESTALE);
-    if (error) {
-        free(out->path);
-        *out = (struct file_lock){0};
+    for (;;) {
+        out->descriptor = open(out->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (out->descriptor < 0)
+            error = errno;
+        else if (TEMP_FAILURE_RETRY(flock(out->descriptor, LOCK_EX | LOCK_NB)) != 0 && errno == EWOULDBLOCK)
+            error = EWOULDBLOCK;
+        else if (is_named(out->descriptor, AT_FDCWD, out->path))
+            break;
+        if (out->descriptor >= 0)
+            close(out->descriptor);
+        if (error) {
+            free(out->path);
+            *out = (struct file_lock){0};
+            return error;
+        }
     }
-    return error;
+    gethostname(host, sizeof(host) - 1);
+    snprintf(who, sizeof(who), "process %ld on %s\n", (long)getpid(), host);
+    /* If this fails, a waiting process sees less about the owner. */
+    if (ftruncate(out->descriptor, 0) != 0 || pwrite(out->descriptor, who, strlen(who), 0) < 0)
+        return 0;
+    return 0;
 }
 
 enum status file_lock_take(const char *path, struct file_lock *out)

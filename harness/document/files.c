@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -159,81 +160,52 @@ enum status file_read(const char *path, size_t bytes_max, char **text, size_t *b
 
 /* -- writing ------------------------------------------------------------------------------------------- */
 
-/* A file that is being replaced. */
-struct replacement {
-    const char *path; /* as the user gave it */
-    char *target;     /* owned: the target, if it is a link */
-    char *temporary;  /* owned: next to the target; NULL if the file is written in place */
-    int descriptor;   /* -1: not open */
-    FILE *stream;     /* writes to the descriptor */
-    int error;        /* of the first write that failed; 0: none */
-};
-
 static enum status cannot_write(const char *path)
 {
     return log_error(file_failed(errno), "cannot write %s: %s; give a path in a directory you can write to", path,
                      strerror(errno));
 }
 
-/* Creates the temporary file, with the mode of the file that it will replace, or by the umask. */
-static int open_temporary(struct replacement *file, const struct stat *old)
+/* Creates a file next to the target, with the mode of the file that it will replace, or by the umask. NULL, with errno, if
+ * it cannot. The caller frees *temporary, its name. */
+static FILE *open_temporary(const char *target, const struct stat *old, char **temporary)
 {
-    for (int attempt = 0; attempt < 100; attempt++) {
-        const mode_t mode = old ? old->st_mode & 0777 : 0666;
+    int error = EEXIST;
+
+    for (int attempt = 0; error == EEXIST && attempt < 100; attempt++) {
         int descriptor;
 
-        free(file->temporary);
-        if (asprintf(&file->temporary, "%s.cbank-%ld-%d.tmp", file->target, (long)getpid(), attempt) < 0) {
-            file->temporary = NULL;
+        if (asprintf(temporary, "%s.cbank-%ld-%d.tmp", target, (long)getpid(), attempt) < 0) {
+            *temporary = NULL;
             errno = ENOMEM;
-            return -1;
+            return NULL;
         }
-        descriptor = TEMP_FAILURE_RETRY(open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-        if (descriptor < 0 && errno == EEXIST)
-            continue;
-        if (descriptor >= 0 && !file_lock_own(descriptor)) {
+        descriptor = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? old->st_mode & 0777 : 0666);
+        error = descriptor < 0 ? errno : EEXIST;
+        if (descriptor >= 0 && file_lock_own(descriptor)) {
+            if (old && fchmod(descriptor, old->st_mode & 07777) != 0)
+                log_warning("%s: its mode is not kept: %s", target, strerror(errno));
+            return fdopen(descriptor, "w");
+        }
+        if (descriptor >= 0)
             close(descriptor);
-            continue;
-        }
-        if (descriptor >= 0 && old && fchmod(descriptor, old->st_mode & 07777) != 0)
-            log_warning("%s: its mode is not kept: %s", file->path, strerror(errno));
-        return descriptor;
+        free(*temporary);
+        *temporary = NULL;
     }
-    return -1;
-}
-
-/* Write function of a stream: a failure stays in `error`, whatever is written after it. */
-static ssize_t write_through(void *cookie, const char *data, size_t bytes)
-{
-    struct replacement *file = cookie;
-    size_t done = 0;
-
-    while (done < bytes) {
-        const ssize_t written = TEMP_FAILURE_RETRY(write(file->descriptor, data + done, bytes - done));
-
-        if (written <= 0) {
-            file->error = file->error ? file->error : written < 0 ? errno : EIO;
-            return 0;
-        }
-        done += (size_t)written;
-    }
-    return (ssize_t)bytes;
+    errno = error;
+    return NULL;
 }
 
 /* Syncs the folder of the file, so that its new name lasts. The file is already in place: a failure is not an error,
  * and some file systems cannot do this. */
-static void sync_folder(const struct replacement *file)
+static void sync_folder(char *target)
 {
-    const char *slash = strrchr(file->target, '/');
-    char *folder = slash ? strndup(file->target, (size_t)(slash - file->target) + 1) : NULL;
-    const int descriptor = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    const int descriptor = open(dirname(target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (descriptor >= 0 && TEMP_FAILURE_RETRY(fsync(descriptor)) != 0 && errno != EINVAL && errno != ENOTSUP)
-        log_warning("%s is written, but may be lost if the machine stops now: its folder is not synced: %s", file->path,
-                    strerror(errno));
+    if (descriptor >= 0 && fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP)
+        log_warning("the folder of a file that was written is not synced: %s", strerror(errno));
     if (descriptor >= 0)
         close(descriptor);
-    free(folder);
 }
 
 static enum status write_stdout(file_writer *writer, const void *context)
@@ -251,49 +223,42 @@ static enum status write_stdout(file_writer *writer, const void *context)
 
 enum status file_write(const char *path, file_writer *writer, const void *context)
 {
-    struct replacement file = {.path = path, .descriptor = -1};
+    char *target, *temporary = NULL;
     enum status status = STATUS_OK;
+    bool done = false, there;
     struct stat about;
-    bool done = false;
+    FILE *stream;
 
     if (strcmp(path, "-") == 0)
         return write_stdout(writer, context);
-    file.target = file_target(path);
-    if (!file.target)
+    target = file_target(path);
+    if (!target)
         return cannot_write(path);
-    if (stat(file.target, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
-        file.descriptor = TEMP_FAILURE_RETRY(open(file.target, O_WRONLY | O_CLOEXEC));
+    there = stat(target, &about) == 0;
+    if (there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+        stream = fopen(target, "we");
     } else {
-        file_clean(file.target, FILE_LEFT_OVER_TEMPORARY);
-        file.descriptor = open_temporary(&file, stat(file.target, &about) == 0 ? &about : NULL);
+        file_clean(target, FILE_LEFT_OVER_TEMPORARY);
+        stream = open_temporary(target, there ? &about : NULL, &temporary);
     }
-    if (file.descriptor >= 0)
-        file.stream = fopencookie(&file, "w", (cookie_io_functions_t){.write = write_through});
-    if (!file.stream)
-        goto out;
-    status = writer(file.stream, context);
-    if (status != STATUS_OK)
-        goto out;
-    done = fflush(file.stream) == 0 && !ferror(file.stream) && !file.error;
-    if (file.error)
-        errno = file.error;
-    if (done && file.temporary) {
-        done = TEMP_FAILURE_RETRY(fsync(file.descriptor)) == 0 && rename(file.temporary, file.target) == 0;
-        if (done)
-            sync_folder(&file);
+    if (stream)
+        status = writer(stream, context);
+    if (stream && status == STATUS_OK) {
+        errno = EIO; /* of a write that failed before */
+        done = fflush(stream) == 0 && !ferror(stream) &&
+               (!temporary || (fsync(fileno(stream)) == 0 && rename(temporary, target) == 0));
     }
-out:
     if (status == STATUS_OK && !done)
         status = cannot_write(path);
-    if (file.stream)
-        fclose(file.stream);
-    if (status != STATUS_OK && file.temporary && file.descriptor >= 0)
-        unlink(file.temporary);
-    /* A temporary file is already synced; its lock ends here, after the rename. */
-    if (file.descriptor >= 0 && close(file.descriptor) != 0 && !file.temporary && status == STATUS_OK)
+    if (status != STATUS_OK && temporary)
+        unlink(temporary);
+    /* The lock of a temporary file ends here, after it was renamed. */
+    if (stream && fclose(stream) != 0 && status == STATUS_OK)
         status = cannot_write(path);
-    free(file.temporary);
-    free(file.target);
+    if (done && temporary)
+        sync_folder(target);
+    free(temporary);
+    free(target);
     return status;
 }
 
