@@ -8,6 +8,7 @@
 #include "grid_value.h"
 #include "log.h"
 #include "show_page.h"
+#include "text_print.h"
 
 /* Which cells; an axis that was not given takes all. */
 struct counters_options {
@@ -37,7 +38,6 @@ static const struct option_row option_rows[] = {
 #define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_) \
     {AXIS(option_, summary_, option_integers, numbers[AXIS_PARAMETERS + PARAMETER_##name_]), .low = min_, .high = max_, .unit = unit_},
 #include "parameters.def"
-#include "text_print.h"
 };
 /* clang-format on */
 
