@@ -143,31 +143,26 @@ static enum status fill_places(struct advice *advice, struct index_list *indices
     return status == STATUS_OK && advice->count == 0 ? refuse(advice) : status;
 }
 
-static struct advised_facts facts_of(const struct advice *advice)
-{
-    const struct advised_place *of = advice->places;
-    double loads;
-
-    while (of + 1 < advice->places + advice->count && (image_pieces(&of->cell) > 1 || of->path->copies > 1))
-        of++;
-    loads = (double)of->access.payload_loads;
-    return (struct advised_facts){(double)of->access.addresses / loads, (double)of->access.lines / loads,
-                                  (double)of->access.sectors / loads, (double)of->access.wavefronts / loads,
-                                  of->access.footprint_bytes};
-}
-
 enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices,
                         const char *indices_path, struct advice *out)
 {
+    const struct advised_place *of; /* whose load is one instruction */
     enum status status;
+    double loads;
 
     *out = (struct advice){.card = *card, .cell = *cell, .indices_path = indices_path};
     out->places = calloc(path_count + 1, sizeof(*out->places));
     status = out->places ? fill_places(out, indices) : log_memory("%zu paths", path_count);
     if (status == STATUS_OK) {
         advise_rank(out);
+        of = out->places;
         out->choice = out->places[0].standing == ADVISE_FIRST ? out->places[0].path->name : NULL;
-        out->facts = facts_of(out);
+        while (of + 1 < out->places + out->count && (image_pieces(&of->cell) > 1 || of->path->copies > 1))
+            of++;
+        loads = (double)of->access.payload_loads;
+        out->facts = (struct advised_facts){(double)of->access.addresses / loads, (double)of->access.lines / loads,
+                                            (double)of->access.sectors / loads, (double)of->access.wavefronts / loads,
+                                            of->access.footprint_bytes};
         out->measure = advise_run_command(out);
         status = out->measure ? STATUS_OK : log_memory("a command");
     }

@@ -83,42 +83,37 @@ static bool is_called(const struct cubin_function *function, const char *name)
            strncmp(function->symbol + prefix, name, strlen(name)) == 0;
 }
 
-/* Reports that there are no kernels, or none of that name. */
-static enum status refuse(const struct cubin *cubin, const char *path, const char *name)
-{
-    enum { NAMES_BYTES = 600, NAMES_MAX = 20 };
-    struct cubin_function function;
-    char names[NAMES_BYTES] = "", shown[TEXT_SHOWN_BYTES];
-    size_t count = 0;
-
-    for (uint64_t at = 0; cubin_next(cubin, &at, &function);) {
-        if (function.kernel && count < NAMES_MAX)
-            text_join(names, sizeof(names), ", ", "%s", text_shown(function.symbol, shown));
-        count += function.kernel;
-    }
-    if (count == 0)
-        return log_error(STATUS_USAGE, "%s: a cubin without kernels; name one that has a __global__ function", path);
-    return log_error(STATUS_USAGE, "%s: no kernel is called %s; it has %zu: %s%s", path, text_shown(name, shown), count,
-                     names, count > NAMES_MAX ? ", ..." : "");
-}
-
 /* Makes room, and reads each kernel of that name. */
 static enum status read_kernels(const struct cubin *cubin, const char *name, struct user_code *out)
 {
+    enum { NAMES_BYTES = 600, NAMES_MAX = 20 };
+    char names[NAMES_BYTES] = "", shown[TEXT_SHOWN_BYTES];
     struct cubin_function function;
     enum status status = STATUS_OK;
     uint64_t bytes = 0;
-    size_t count = 0;
+    size_t count = 0, called = 0;
 
-    for (uint64_t at = 0; cubin_next(cubin, &at, &function); bytes += function.kernel ? function.bytes : 0)
-        count += function.kernel && is_called(&function, name);
+    for (uint64_t at = 0; cubin_next(cubin, &at, &function);) {
+        if (!function.kernel)
+            continue;
+        if (count++ < NAMES_MAX)
+            text_join(names, sizeof(names), ", ", "%s", text_shown(function.symbol, shown));
+        called += is_called(&function, name);
+        bytes += function.bytes;
+    }
     /* Each kernel has its own section. */
     if (bytes > cubin->bytes)
         return log_error(STATUS_USAGE,
                          "%s: a cubin that is damaged: its kernels are larger than the file; copy it again", out->path);
-    out->kernels = calloc(count + 1, sizeof(*out->kernels));
+    if (count == 0)
+        return log_error(STATUS_USAGE, "%s: a cubin without kernels; name one that has a __global__ function",
+                         out->path);
+    if (called == 0)
+        return log_error(STATUS_USAGE, "%s: no kernel is called %s; it has %zu: %s%s", out->path,
+                         text_shown(name, shown), count, names, count > NAMES_MAX ? ", ..." : "");
+    out->kernels = calloc(called, sizeof(*out->kernels));
     if (!out->kernels)
-        return log_memory("%zu kernels", count);
+        return log_memory("%zu kernels", called);
     for (uint64_t at = 0; status == STATUS_OK && cubin_next(cubin, &at, &function);)
         if (function.kernel && is_called(&function, name))
             status = read_kernel(&function, &out->kernels[out->count++]);
@@ -143,8 +138,6 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, co
                          "or look at what nvdisasm prints of this one",
                          path, cubin.architecture);
     status = read_kernels(&cubin, function, out);
-    if (status == STATUS_OK && out->count == 0)
-        status = refuse(&cubin, path, function);
     if (status != STATUS_OK)
         user_code_close(out);
     return status;

@@ -237,45 +237,11 @@ static bool is_near(double one, double other)
     return fabs(one - other) <= 0.2 * fmax(one, other);
 }
 
-/* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ than for the best one.
- * One in fifty never counts against it, since the state of a set before a list may matter to its end. */
-static void judge_visits(struct search *search, const struct seen *seen)
-{
-    struct geometry_level *level = search->level;
-    struct geometry_number *finding = &level->replacement;
-    const bool steady = 20 * seen->wavered <= seen->visits;
-    uint32_t least = UINT32_MAX, policies = 0, nearest = 0;
-
-    for (uint32_t i = 0; i < CACHE_RANDOM; i++)
-        if (is_candidate((enum cache_replacement)i, search->shape->ways) && seen->differ[i] < least) {
-            least = seen->differ[i];
-            nearest = i;
-        }
-    if (seen->visits == 0) {
-        search_not_found(finding, "something else holds lines of every set that could be filled");
-        return;
-    }
-    if (10 * seen->decided >= 9 * seen->visits && 100 * least <= seen->decided) {
-        for (uint32_t i = 0; i < CACHE_RANDOM; i++)
-            if (is_candidate((enum cache_replacement)i, search->shape->ways) &&
-                (seen->differ[i] <= 4 + 2 * least || 50 * seen->differ[i] <= seen->decided))
-                policies |= 1u << i;
-    } else if (is_near((double)seen->missed, (double)seen->missed_at_random) &&
-               is_near(seen->wavered, seen->wavered_at_random)) {
-        policies = 1u << CACHE_RANDOM;
-    } else if (!steady || 20 * least < seen->decided || least < 16) {
-        search_not_found(finding, "of %u visits %u hit now and then; %u of the others differ from %s, the nearest",
-                         seen->visits, seen->wavered, least, cache_replacement_names[nearest]);
-        return;
-    }
-    search_found(finding, policies, finding->samples);
-    replacement_text(policies, level->replacement_name);
-}
-
 void search_replacement(struct search *search)
 {
     const uint32_t ways = search->shape->ways, more[] = {1, ways < 4 ? 2 : ways / 2};
     struct geometry_number *finding = &search->level->replacement;
+    uint32_t least = UINT32_MAX, policies = 0, nearest = 0;
     struct seen seen = {0};
     uint64_t random = 1;
 
@@ -301,5 +267,30 @@ void search_replacement(struct search *search)
             if (is_candidate((enum cache_replacement)i, ways))
                 compare_policy(search, count, (enum cache_replacement)i, &seen);
     }
-    judge_visits(search, &seen);
+    /* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ than for the best one. One in fifty
+     * never counts against it, since the state of a set before a list may matter to its end. */
+    for (uint32_t i = 0; i < CACHE_RANDOM; i++)
+        if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] < least) {
+            least = seen.differ[i];
+            nearest = i;
+        }
+    if (seen.visits == 0) {
+        search_not_found(finding, "something else holds lines of every set that could be filled");
+        return;
+    }
+    if (10 * seen.decided >= 9 * seen.visits && 100 * least <= seen.decided) {
+        for (uint32_t i = 0; i < CACHE_RANDOM; i++)
+            if (is_candidate((enum cache_replacement)i, ways) &&
+                (seen.differ[i] <= 4 + 2 * least || 50 * seen.differ[i] <= seen.decided))
+                policies |= 1u << i;
+    } else if (is_near((double)seen.missed, (double)seen.missed_at_random) &&
+               is_near(seen.wavered, seen.wavered_at_random)) {
+        policies = 1u << CACHE_RANDOM;
+    } else if (20 * seen.wavered > seen.visits || 20 * least < seen.decided || least < 16) {
+        search_not_found(finding, "of %u visits %u hit now and then; %u of the others differ from %s, the nearest",
+                         seen.visits, seen.wavered, least, cache_replacement_names[nearest]);
+        return;
+    }
+    search_found(finding, policies, finding->samples);
+    replacement_text(policies, search->level->replacement_name);
 }

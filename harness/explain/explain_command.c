@@ -161,20 +161,6 @@ static const struct grid_column columns[] = {
     {.key = "unknown", .heading = "not known", .value = unknown_value, .rank = 1},
 };
 
-static enum status print_file(const struct explained *file, const struct grid_look *look)
-{
-    const struct grid grid = {.columns = columns,
-                              .column_count = sizeof(columns) / sizeof(columns[0]),
-                              .rows = file->cells,
-                              .row_count = file->count,
-                              .row_bytes = sizeof(*file->cells)};
-
-    text_put(stdout, escapes_none, file->file);
-    printf(": %s, by the card of %s%s\n", file->result.device.name, file->card.name,
-           file->result.modelled_time ? "; modelled: nothing was measured" : "");
-    return grid_print(stdout, &grid, look);
-}
-
 /* -- files --------------------------------------------------------------------------------------------- */
 
 /* The named card, else a built-in one of the chip; one with the device's name is preferred. */
@@ -256,10 +242,20 @@ static enum status explain(const void *parsed, const struct invocation *invocati
         struct explained *file = &explanation.files[explanation.count];
         enum status status = explain_file(invocation->arguments[i], options, file);
 
-        if (status != STATUS_OK)
+        if (status != STATUS_OK) {
             close_file(file);
-        else if (++explanation.count && !options->json)
-            status = print_file(file, &look);
+        } else if (++explanation.count && !options->json) {
+            const struct grid grid = {.columns = columns,
+                                      .column_count = sizeof(columns) / sizeof(columns[0]),
+                                      .rows = file->cells,
+                                      .row_count = file->count,
+                                      .row_bytes = sizeof(*file->cells)};
+
+            text_put(stdout, escapes_none, file->file);
+            printf(": %s, by the card of %s%s\n", file->result.device.name, file->card.name,
+                   file->result.modelled_time ? "; modelled: nothing was measured" : "");
+            status = grid_print(stdout, &grid, &look);
+        }
         worst = status_worse(worst, status);
     }
     if (options->json && explanation.count > 0)

@@ -444,23 +444,6 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
                    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
 }
 
-static enum status find_kernels(struct cuda_probe *probe)
-{
-    for (size_t i = 0; i < PROBE_KIND_COUNT; i++) {
-        const enum probe_kind kind = (enum probe_kind)i;
-        const struct cuda_probe_kernel *first = probe->kernels[kind] = calloc(path_count, sizeof(*first));
-
-        if (!first)
-            return log_memory("the kernels of probes");
-        for (size_t row = 0; kind != PROBE_COUNT && row < (probe_is_single(kind) ? 1 : path_count); row++)
-            find_kernel(probe, kind, row);
-        if (kind != PROBE_COUNT && probe_is_single(kind) && !first->found.name[0])
-            return log_error(STATUS_ENVIRONMENT, "%s has no probe_%s; build the program again", probe->module.image,
-                             probe_kind_names[kind]);
-    }
-    return cuda_module_find_bank(&probe->device, "probe_bank", &probe->module);
-}
-
 /* -- open and close ------------------------------------------------------------------------------------ */
 
 #define ROOM(member, elements) \
@@ -534,8 +517,21 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
         status = cuda_device_open(device, &request);
     if (status == STATUS_OK)
         status = cuda_module_load(device, "probes", &probe->module);
+    for (size_t i = 0; status == STATUS_OK && i < PROBE_KIND_COUNT; i++) {
+        const enum probe_kind kind = (enum probe_kind)i;
+        const bool single = probe_is_single(kind);
+        const struct cuda_probe_kernel *first = probe->kernels[kind] = calloc(path_count, sizeof(*first));
+
+        if (!first)
+            status = log_memory("the kernels of probes");
+        for (size_t row = 0; first && kind != PROBE_COUNT && row < (single ? 1 : path_count); row++)
+            find_kernel(probe, kind, row);
+        if (first && kind != PROBE_COUNT && single && !first->found.name[0])
+            status = log_error(STATUS_ENVIRONMENT, "%s has no probe_%s; build the program again", probe->module.image,
+                               probe_kind_names[kind]);
+    }
     if (status == STATUS_OK)
-        status = find_kernels(probe);
+        status = cuda_module_find_bank(device, "probe_bank", &probe->module);
     for (size_t i = 0; status == STATUS_OK && allocated && i < ROOMS; i++) {
         void **room = room_of(probe, i);
 
