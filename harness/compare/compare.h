@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Compares results of two sides cell by cell, each GPU with itself: is NEW worse than BASE? It pairs cells, finds what may
- * not be compared, compares counters and code, and leaves times to judge.h. */
+ * Compares results of two sides cell by cell, each GPU with itself: is NEW worse than BASE? It pairs cells, finds cells
+ * that must not be compared, compares counters and code, and leaves times to judge.h. */
 #ifndef CBANK_COMPARE_H
 #define CBANK_COMPARE_H
 
@@ -8,33 +8,33 @@
 #include "side.h"
 #include "table.h"
 
-/* A property that may differ between two sides and make their times incomparable. */
+/* A property that makes times incomparable if it differs between two sides. */
 struct context_field {
-    const char *name; /* for --allow-diff */
+    const char *name; /* word of --allow-diff */
     const char *summary;
     bool allowed;  /* may differ by default */
-    size_t offset; /* of the text in struct side_identity; SIZE_MAX: cells differ, each by itself */
+    size_t offset; /* offset of the text in struct side_identity; SIZE_MAX: a property of each cell */
     bool (*cell_differs)(const struct side_cell *base, const struct side_cell *new_cell);
 };
 
 extern const struct context_field context_fields[];
 extern const size_t context_field_count;
 
-enum { CONTEXT_UUID = 2, CONTEXT_DRIVER = 3, CONTEXT_CLOCKS = 5 }; /* places of rows */
+enum { CONTEXT_UUID = 2, CONTEXT_DRIVER = 3, CONTEXT_CLOCKS = 5 }; /* indices of rows */
 
 struct compare_options {
     double threshold;         /* relative change of time that counts, 0.01 for 1 % */
     double counter_threshold; /* relative change of a measured counter that is shown */
-    const struct selection *allowed;       /* context fields that may differ, too; NULL: none */
+    const struct selection *allowed;       /* context fields that may also differ; NULL: none */
     const struct calibration *calibration; /* NULL: none */
-    unsigned looks;     /* interim analyses, this one among them; 0 as 1 */
+    unsigned looks;     /* interim analyses, including this one; 0 counts as 1 */
     bool fixed[SIDES];  /* the side gets no more processes */
-    const char *folder; /* with which a gate goes on; NULL: it is none */
+    const char *folder; /* for continuing a gate; NULL: not a gate */
 };
 
-/* A counter that moved: NEW's value is NaN where it was not read. */
+/* A counter that changed: NEW's value is NaN if it was not read. */
 struct counter_change {
-    const char *name; /* of a side's texts */
+    const char *name; /* one of a side's texts */
     enum counter_kind kind;
     double base, new_value;
 };
@@ -42,62 +42,63 @@ struct counter_change {
 struct comparison_cell {
     struct cell cell;
     struct compared_gpu *gpu;
-    const struct side_cell *sides[SIDES]; /* NULL where a side has no such cell */
+    const struct side_cell *sides[SIDES]; /* NULL if a side lacks the cell */
     enum cell_verdict verdict;
     bool timed; /* `judged` has a ratio */
     struct judged_cell judged;
-    uint32_t differing; /* context fields of cells that differ: bit i is row i */
+    uint32_t differing; /* context fields that differ for this cell: bit i is row i */
     bool sass_differs, exact_differs;
     struct counter_change *changes; /* owned: exact counters that differ, measured ones beyond the threshold */
     size_t change_count;
-    char note[256]; /* why it is invalid, and what is special; "" else */
+    char note[256]; /* why it is invalid, and special facts; else "" */
 };
 
-/* The cells of a GPU: those of both sides with its UUID, or of the one GPU that there is on each side. */
+/* The cells of a GPU: those of both sides with its UUID, or those of the only GPU of each side. */
 struct compared_gpu {
-    const struct side *sides[SIDES]; /* not owned; an empty one where a side lacks the GPU */
+    const struct side *sides[SIDES]; /* not owned; an empty side if it lacks the GPU */
     uint32_t differing;              /* context fields that differ */
-    bool plans_differ;               /* a side has cells that the other has not */
+    bool plans_differ;               /* a side has cells that the other lacks */
     bool alone;                      /* a side lacks the GPU */
-    bool comparable;                 /* no context field differs that may not */
-    enum cell_verdict verdict;            /* of its worst cell; missing or new where it is alone */
+    bool comparable;                 /* all differing context fields are allowed */
+    enum cell_verdict verdict;            /* of its worst cell; missing or new if it is alone */
     size_t counts[VERDICTS];
 };
 
 struct comparison {
     const struct side *sides[SIDES]; /* not owned: totals */
     struct compare_options options;
-    struct compared_gpu *gpus; /* owned; those of BASE, then those that NEW alone has */
+    struct compared_gpu *gpus; /* owned; those of BASE, then those that only NEW has */
     size_t gpu_count;
-    struct comparison_cell *cells; /* owned; worst first, then by size of the change; at the end those of GPUs alone */
+    struct comparison_cell *cells; /* owned; worst first, then by size of the change; cells of GPUs on one side come
+                                    * last */
     size_t cell_count;
     size_t counts[VERDICTS];
     uint32_t differing; /* context fields that differ in a GPU */
-    uint32_t refused; /* of those, the ones that may not */
-    bool comparable; /* a GPU is, and there is a cell in common */
+    uint32_t refused; /* those of them that are not allowed */
+    bool comparable; /* a GPU is comparable, and both sides have a cell in common */
     bool plans_differ, boards_differ;
 };
 
-/* Compares. A comparison that is not comparable has its cells all the same, invalid where times mean nothing. The sides
- * have to live as long as *out, which the caller closes. STATUS_USAGE, logged, where UUIDs may differ and a side has
- * several GPUs; STATUS_ENVIRONMENT out of memory. */
+/* Compares two sides. If they are not comparable, the comparison still has its cells, invalid where times are
+ * meaningless. The sides must live as long as *out, which the caller closes. STATUS_USAGE, logged, if UUIDs may differ
+ * and a side has several GPUs; STATUS_ENVIRONMENT when out of memory. */
 enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
                           struct comparison *out);
 
-/* How many cells both sides have. */
+/* Number of cells that both sides have. */
 size_t comparison_common(const struct comparison *comparison);
 
-/* Whether a comparison says which GPU a cell is of: there are several, or none. */
+/* Whether a comparison names the GPU of each cell: there are several GPUs, or none. */
 bool comparison_is_by_gpu(const struct comparison *comparison);
 
 /* Identity of a GPU, from the side that has it. */
 const struct side_identity *gpu_identity(const struct compared_gpu *gpu);
 
-/* The exit code under --strict: STATUS_ENVIRONMENT where not comparable, then STATUS_FINDING for a regressed, missing or
- * invalid cell, then STATUS_INCONCLUSIVE for an inconclusive one. */
+/* The exit code under --strict: STATUS_ENVIRONMENT if not comparable, else STATUS_FINDING for a regressed, missing or
+ * invalid cell, else STATUS_INCONCLUSIVE for an inconclusive one. */
 enum status comparison_status(const struct comparison *comparison);
 
-/* The exit code: an inconclusive comparison is STATUS_OK without `strict`, unless it decided no cell at all. */
+/* The exit code. Without `strict`, an inconclusive comparison is STATUS_OK, unless it decided no cell at all. */
 enum status comparison_exit(const struct comparison *comparison, bool strict);
 
 /* Releases; accepts a zeroed struct. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * How much the time of a cell differs between processes of the same thing, and what follows for a ratio.
+ * The variation of a cell's time between processes that measure the same, and its effect on a ratio.
  *
- * Samples of one process share its buffers, clocks and temperature. The deviation between processes says what a second
- * process would read; the spread within one does not. Deviations are of the logarithm of a process's time: 0.01 is 1 %.
- * Each has degrees of freedom, and every interval is Student's t at those.
+ * Samples of one process share its buffers, clocks and temperature. The deviation between processes predicts the
+ * reading of another process; the spread within one process does not. Deviations are of the logarithm of a process's
+ * time: 0.01 is 1 %. Each has degrees of freedom, and every interval is Student's t at those.
  *
- * Few processes know a deviation badly. It is therefore pooled with a prior, the default or a calibration, by
- * degrees of freedom. The prior is scaled first to what all cells of a cache state show together. Smyth, Linear models and
+ * With few processes, a deviation is poorly known. It is therefore pooled with a prior, the default or a calibration,
+ * by degrees of freedom. The prior is first scaled to all cells of a cache state together. Smyth, Linear models and
  * empirical Bayes methods for assessing differential expression in microarray experiments (2004), section 3. The prior
  * depends on the time, as in limma-trend (Law et al., voom, 2014). Degrees of freedom of a sum of variances are
  * Satterthwaite's (1946). */
@@ -23,7 +23,7 @@ enum deviation_origin {
     DEVIATION_UNKNOWN,
     DEVIATION_DEFAULT,     /* deviation.def */
     DEVIATION_CALIBRATED,  /* a calibration of this GPU */
-    DEVIATION_OTHER_BOARD, /* one of another GPU of the model, what boards differ by added */
+    DEVIATION_OTHER_BOARD, /* a calibration of another GPU of the model, plus the difference between boards */
     DEVIATION_PROCESSES,   /* times of several processes */
     DEVIATION_ORIGINS
 };
@@ -42,43 +42,42 @@ extern const struct field deviation_rows[DEVIATION_ROWS];
 
 enum deviation_cause { CAUSE_process, CAUSE_plan, CAUSE_board, CAUSES };
 
-/* The default deviation of a cell of `ns` for a cause (deviation.def). `cold`: caches are flushed before every launch;
+/* The default deviation for a cause (deviation.def), of a cell of `ns`. `cold`: caches are flushed before every launch;
  * `copies`: memory is copied. */
 struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns);
 
-/* The prior, but at least the error that times have `within` their process: these may have fewer samples than those behind
- * the prior. */
+/* The prior, but at least the error of times `within` their process: the prior may come from more samples. */
 struct deviation deviation_at_least(struct deviation before, double within);
 
-/* The deviation of the logarithms of `count` values about their mean: count - 1 degrees. */
+/* The deviation of the logarithms of `count` values from their mean: count - 1 degrees. */
 struct deviation deviation_of(const double *values, size_t count);
 
-/* The sum of variances weighted by `weight` each, as a deviation: Satterthwaite's degrees. It has no degrees where a part
- * with a weight is not known. */
+/* The weighted sum of variances as a deviation, with Satterthwaite's degrees. It has none if a part with a weight is
+ * not known. */
 struct deviation deviation_sum(const struct deviation *parts, const double *weights, size_t count);
 
-/* The prior of a cell, and the deviation that was seen. */
+/* The prior of a cell, and the observed deviation. */
 struct deviation_evidence {
     bool flush; /* of the regime */
     struct deviation before; /* no degrees: not known */
-    struct deviation own; /* between the times that were seen; no degrees: there were too few */
+    struct deviation own; /* between the observed times; no degrees: there were too few */
 };
 
-/* By how much what was seen of the cells of a regime exceeds what was known before, all together. */
+/* The ratio of the observed variance to the prior one, over all cells of a cache state. */
 struct deviation_scale {
-    double factor; /* of the variance before */
-    double degrees; /* of the factor; infinite where nothing was seen. The cells of a process may all move together, so
-                       many tell no more of it than one */
+    double factor; /* factor on the prior variance */
+    double degrees; /* of the factor; infinite without observations. The cells of a process may change together, so many
+                       cells count no more than one */
 };
 
-/* Finds the scale of each cache state, by whether it flushes. With the factor, the cells' variances are on average what is
- * expected. It starts from 1 with the degrees of the prior, since one cell says little of all. */
+/* Finds the scale of each cache state (flushed or not). With the factor, the average variance of the cells is the
+ * expected one. The estimate starts at 1 with the degrees of the prior, since one cell says little about all. */
 void deviation_find_scales(const struct deviation_evidence *cells, size_t count, struct deviation_scale scales[2]);
 
-/* The scaled prior pooled with the deviation that was seen, by degrees of freedom. The origin is that of the former. */
+/* The scaled prior, pooled with the observed deviation by degrees of freedom. The origin is that of the prior. */
 struct deviation deviation_conclude(const struct deviation_scale scales[2], const struct deviation_evidence *cell);
 
-/* Two deviations of the same thing as one, by degrees of freedom. Either may be unknown. */
+/* Pools two deviations of the same quantity by degrees of freedom. Either may be unknown. */
 struct deviation deviation_pool(const struct deviation *one, const struct deviation *other);
 
 /* Variance of the median of `count` >= 1 independent normal values of variance 1. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * When a gate judges what was measured.
+ * The times at which a gate evaluates its data.
  *
- * Testing repeatedly until significance inflates false positives. A gate makes at most GATE_LOOKS interim analyses, each
- * at a level that is that many times smaller (judge_options.looks). By Bonferroni's inequality all of them together call
- * out without cause as seldom as one comparison does. Equal levels are those of Pocock (Group sequential methods in the
- * design and analysis of clinical trials, 1977), whose constants are a little larger. */
+ * Testing repeatedly until significance inflates false positives. A gate makes at most GATE_LOOKS interim analyses,
+ * each at a level that is that many times smaller (judge_options.looks). By Bonferroni's inequality, all of them
+ * together raise a false alarm no more often than one comparison does. Equal levels are those of Pocock (Group
+ * sequential methods in the design and analysis of clinical trials, 1977), whose constants are a little larger. */
 #ifndef CBANK_GATE_H
 #define CBANK_GATE_H
 
@@ -12,7 +12,8 @@
 
 enum { GATE_LOOKS = 5 };
 
-/* The first number of processes a side above `processes` after which a gate of at most `most` makes an interim analysis. */
+/* The first number of processes of a side above `processes` at which a gate of at most `most` makes an interim
+ * analysis. */
 uint64_t gate_next_look(uint64_t processes, uint64_t most);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The one judge: from the times of two sides to verdicts. It knows no files and no GPU; compare.h asks it about results,
- * batch.h about numbers.
+ * The only judge: it turns the times of two sides into verdicts. It knows no files and no GPU; compare.h asks it about
+ * results, batch.h about numbers.
  *
  * The logarithm of a ratio of times has a standard error: the deviation between processes (deviation.h) over their
- * number. Differing plans or boards add a part that no number of processes removes. Intervals and p are Student's.
- * The p of all cells are corrected together (Holm 1979), and multiplied by the number of interim analyses (Bonferroni). */
+ * number. Differing plans or boards add a part that more processes do not reduce. Intervals and p are Student's. The p
+ * of all cells are corrected together (Holm 1979), and multiplied by the number of interim analyses (Bonferroni). */
 #ifndef CBANK_JUDGE_H
 #define CBANK_JUDGE_H
 
@@ -19,13 +19,13 @@ enum { BASE, NEW, SIDES };
 extern const char *const side_names[SIDES];
 
 enum cell_verdict {
-    VERDICT_SAME,         /* the whole interval lies inside the threshold; or skipped on both sides */
-    VERDICT_IMPROVED,     /* faster by more than the threshold, significant after Holm, by times that settled */
-    VERDICT_REGRESSED,    /* slower by as much, or an exact counter differs */
-    VERDICT_INCONCLUSIVE, /* the samples do not say */
+    VERDICT_SAME,         /* the whole interval lies within the threshold; or skipped on both sides */
+    VERDICT_IMPROVED,     /* faster by more than the threshold, significant after Holm, with settled times */
+    VERDICT_REGRESSED,    /* slower by that much, or an exact counter differs */
+    VERDICT_INCONCLUSIVE, /* the samples do not decide */
     VERDICT_MISSING,      /* in BASE and not in NEW */
     VERDICT_NEW,          /* in NEW and not in BASE */
-    VERDICT_INVALID,      /* failed, skipped or pending on a side, without time, or not comparable */
+    VERDICT_INVALID,      /* failed, skipped or pending on a side, without a time, or not comparable */
     VERDICTS
 };
 
@@ -33,42 +33,43 @@ enum cell_verdict {
 struct verdict_row {
     const char *name;
     enum status status; /* STATUS_FINDING fails the gate; STATUS_INCONCLUSIVE does under --strict */
-    int severity;       /* reports are sorted by it, worst first */
+    int severity;       /* sorts reports, worst first */
     const char *junit;  /* its element in JUnit; NULL: the test passed */
 };
 
 extern const struct verdict_row verdict_rows[VERDICTS];
 
-/* The samples of one cell in one process, in short. */
+/* A summary of the samples of one cell in one process. */
 struct process_time {
     size_t count;        /* of samples, at least 1 */
-    const char *process; /* not owned: the same pointer target for the same run; NULL: not known */
+    const char *process; /* not owned: equal pointers mean the same run; NULL: not known */
     double value;        /* ns: the trimmed mean */
     double error;        /* standard error of its logarithm; NaN: not known */
     double least;        /* ns */
     double placed;       /* standard error that other buffer sets would add; 0: one set, or not known */
-    uint64_t samples;    /* a hash of all samples in any order; 0: not known */
+    uint64_t samples;    /* a hash of all samples, independent of their order; 0: not known */
 };
 
-/* The standard error of the logarithm of a time with that 95 % interval (ns), without SERIES_PROCESS (series.h). NaN
- * where there is no interval. */
+/* The standard error of the logarithm of a time with that 95 % interval (ns), without SERIES_PROCESS (series.h). NaN if
+ * there is no interval. */
 double process_error(double ci_low, double ci_high);
 
 /* A cell on one side. */
 struct estimate {
-    double ns;            /* median over its processes; NaN: none */
-    double within;        /* root mean square of their errors; NaN: one of them is not known */
-    double placed;        /* likewise of `placed` */
+    double ns; /* median over its processes; NaN: none */
+    double within; /* root mean square of their errors; NaN: one of them is not known */
+    double placed; /* root mean square of `placed`; NaN likewise */
     struct deviation own; /* between its processes */
 };
 
-/* Estimates from `count` >= 1 processes; predictions (`modelled`) have no error. STATUS_ENVIRONMENT out of memory. */
+/* Estimates from at least one process; predictions (`modelled`) have no error. STATUS_ENVIRONMENT when out of
+ * memory. */
 enum status estimate_of(const struct process_time *processes, size_t count, bool modelled, struct estimate *out);
 
-/* The ratio of times, new / base. Members are NaN where they are not known. */
+/* The ratio of times, new / base. Members are NaN if they are not known. */
 struct ratio {
     double value, ci_low, ci_high;
-    double p; /* two-sided, of the ratio being 1 */
+    double p; /* two-sided, for the ratio being 1 */
 };
 
 /* One side of a cell. */
@@ -76,54 +77,54 @@ struct judged_side {
     struct estimate estimate;
     size_t processes;
     double clock_mhz; /* of the SMs; NaN: not known */
-    bool modelled;    /* times are predictions */
+    bool modelled; /* times are predictions */
 };
 
 /* A question about a cell, and the answer. The caller sets the first half and zeroes the rest. */
 struct judged_cell {
     struct judged_side sides[SIDES];
-    bool cold, copies;       /* caches are flushed, memory is copied before every launch */
-    bool plans_differ;       /* buffers may lie elsewhere: what plans differ by is added */
-    bool doubtful;           /* a flag says that nothing follows from a time, except that it is the same */
-    bool same_data;          /* both sides are the same samples of the same processes */
-    struct deviation before; /* between processes, known before; no degrees: the default */
+    bool cold, copies; /* caches are flushed, or memory is copied, before every launch */
+    bool plans_differ; /* buffers may have other addresses: the difference between plans is added */
+    bool doubtful; /* a flag allows no conclusion from the time, except that it is the same */
+    bool same_data; /* both sides are the same samples of the same processes */
+    struct deviation before; /* between processes, from earlier data; no degrees: the default */
 
     enum cell_verdict verdict;
     struct ratio ratio;
-    double clock_ratio; /* what the SM clocks explain: base's over new's, 1 where they are the same */
+    double clock_ratio; /* ratio of the SM clocks, base / new; 1 if they are equal */
     bool has_deviation;
-    struct deviation deviation; /* between processes: known before, and by those of the sides */
-    double side_degrees;        /* of freedom, from the processes of the sides */
-    struct deviation error;     /* of the ratio's logarithm; no degrees: not known */
-    double adjusted_p;          /* after Holm and the interim analyses */
-    double noise;               /* half the interval's width, as a share */
-    uint64_t settle; /* processes a side that would decide an inconclusive cell; 0: no number up to the most advised */
+    struct deviation deviation; /* between processes: from earlier data, and from those of the sides */
+    double side_degrees; /* of freedom, from the processes of the sides */
+    struct deviation error; /* of the ratio's logarithm; no degrees: not known */
+    double adjusted_p; /* after Holm and the interim analyses */
+    double noise; /* half the interval's width, as a share of the ratio */
+    uint64_t settle; /* processes on each side that would decide an inconclusive cell; 0: more than the most advised */
 };
 
-/* A judged cell without any knowledge yet. */
+/* A judged cell without any data. */
 extern const struct judged_cell judged_unknown;
 
 struct judge_options {
     double threshold; /* relative change of time that counts, 0.01 for 1 % */
-    unsigned looks; /* interim analyses, this one among them; 0 as 1 */
+    unsigned looks; /* interim analyses, including this one; 0 counts as 1 */
     bool fixed[SIDES]; /* the side gets no more processes */
-    bool boards_differ; /* what GPUs of a model differ by is added */
-    bool clocks_allowed; /* times are taken as they are where SM clocks differ */
+    bool boards_differ; /* the difference between GPUs of a model is added */
+    bool clocks_allowed; /* times are compared even if SM clocks differ */
 };
 
-enum { PROCESSES_TO_SETTLE_MOST = 50 }; /* a side, that are advised */
+enum { PROCESSES_TO_SETTLE_MOST = 50 }; /* on each side */
 
-/* The level of intervals: with this probability one leaves out the truth. */
+/* The probability with which an interval misses the truth. */
 double judge_level(const struct judge_options *options);
 
-/* Judges cells that have times on both sides, all together. STATUS_ENVIRONMENT out of memory. */
+/* Judges cells that have times on both sides, all together. STATUS_ENVIRONMENT when out of memory. */
 enum status judge(struct judged_cell *const *cells, size_t count, const struct judge_options *options);
 
-/* By how much the slower side is slower: the lesser of times and cycles, since the SM clocks may explain the rest. 0 where
- * the two disagree about which side that is, or where there is no ratio. */
+/* The change by which the slower side is slower: the smaller one of times and cycles, since the SM clocks may explain
+ * the rest. 0 if the two disagree about the slower side, or if there is no ratio. */
 double judged_change(const struct judged_cell *cell);
 
-/* Holm's step-down correction of `count` p, each where it stands. The pointers end up in the order of their values. */
+/* Applies Holm's step-down correction to `count` p in place. The pointers end up in the order of their values. */
 void holm_adjust(double **p, size_t count);
 
 #endif
