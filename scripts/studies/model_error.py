@@ -80,7 +80,7 @@ def main():
     total = line_of("all", cells)
     low, high = ASKED["held"]
     met = total["within"] >= ASKED["within"] and low <= total["held"] <= high and total["half_width"] <= ASKED["half_width"]
-    print("as asked" if met else "NOT as asked", f"(within 20 %: 80 % of cells; the interval holds 85 to 97 %, half width 25 % or less)")
+    print("as asked" if met else "NOT as asked", "(within 20 %: 80 % of cells; the interval holds 85 to 97 %, half width 25 % or less)")
     return 0 if met else 1
 
 
