@@ -94,7 +94,8 @@ struct grown {
 #define NUMBERS(EACH)                                                                                                 \
     EACH(devices)                                                                                                     \
     EACH(host)                                                                                                        \
-    EACH(swapped) EACH(capability) EACH(memory) EACH(free) EACH(mig) EACH(ecc) EACH(seed) EACH(noise) EACH(placement) \
+    EACH(swapped)                                                                                                     \
+    EACH(capability) EACH(memory) EACH(free) EACH(mig) EACH(ecc) EACH(seed) EACH(noise) EACH(placement)               \
         EACH(table_placement) EACH(odd_table) EACH(code_placement) EACH(making_ms) EACH(drift) EACH(mode)             \
             EACH(mode_share) EACH(neighbour_ms) EACH(neighbour_burst_ms) EACH(clock) EACH(throttle_ms)                \
                 EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) \
@@ -114,8 +115,7 @@ struct settings {
 #undef NUMBER
 #undef GROWN
 #undef TEXT_OF
-        struct planted_list fail,
-        hang, kernel_fault, hang_kernel;
+    struct planted_list fail, hang, kernel_fault, hang_kernel;
 };
 
 /* The settings of CBANK_SIMULATED; a word that it does not know ends the process with exit code 99. */
