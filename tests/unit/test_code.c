@@ -63,7 +63,7 @@ static void check(const struct code *base, const struct code *new_code, const ch
 
 /* -- texts -------------------------------------------------------------------------------------------- */
 
-TEST(test_a_text_says_what_the_code_is)
+TEST(a_text_says_what_the_code_is)
 {
     static const char *const of[] = {"add", "conv_2d", "refill"};
     static struct code code;
@@ -88,7 +88,7 @@ TEST(test_a_text_says_what_the_code_is)
     }
 }
 
-TEST(test_texts_that_are_none)
+TEST(texts_that_are_none_are_refused)
 {
     static const char *const texts[] = {
         "", ";", "LDC 1", "LDC 1;A", "LDC 1;B;x", "LDC;A;x", "LDC 1;A;", "LDC 1;A;xy", "LDC 1 MOV;A;x", "LDC x;A;x",
@@ -107,7 +107,7 @@ TEST(test_texts_that_are_none)
 /* -- changes ------------------------------------------------------------------------------------------ */
 
 /* Another opcode, at each place of a kernel. */
-TEST(test_another_opcode)
+TEST(another_opcode_is_named)
 {
     static struct code base, changed;
     struct sass_code parsed;
@@ -131,7 +131,7 @@ TEST(test_another_opcode)
 }
 
 /* One bit of an operand, or of the scheduling. */
-TEST(test_other_operands)
+TEST(other_operands_are_said)
 {
     static struct code base, changed;
     const size_t bits[] = {24, 70, 110};

@@ -32,7 +32,7 @@ static void assert_near(double value, double expected, double most)
 
 /* By linear programming (scipy 1.10, HiGHS): the least distance to a distribution that is convex up to a mode and
  * concave behind it, the least over all places of the mode. */
-TEST(test_dips_by_linear_programming)
+TEST(dips_are_those_of_linear_programming)
 {
     static const struct {
         double values[12];
@@ -71,7 +71,7 @@ static struct described describe(const double *samples, size_t count, uint32_t p
 }
 
 /* Placements of 10 to 40 that do nothing else: every sample is known from its placement, and their mean is certain. */
-TEST(test_samples_of_placements)
+TEST(placements_that_differ_leave_the_mean_certain)
 {
     const double each[] = {10, 20, 30, 40};
     double samples[24];
@@ -93,7 +93,7 @@ TEST(test_samples_of_placements)
 }
 
 /* Half of it 30 before, and 40 beside; the value stays in the middle. Where there is none, none comes of it. */
-TEST(test_a_wider_interval)
+TEST(a_wider_interval_keeps_its_value)
 {
     struct summary summary = {.value = 1000, .ci_low = 970, .ci_high = 1030}, none = {1, 1000, NAN, NAN, 1000, 1000, 0};
 
@@ -106,7 +106,7 @@ TEST(test_a_wider_interval)
 }
 
 /* Ranks 1 to 8 in time: by hand, about 4.5, products of neighbours 26.25, squares 42. */
-TEST(test_neighbours_in_time)
+TEST(neighbours_in_time_are_correlated)
 {
     const double samples[] = {1, 2, 3, 4, 5, 6, 7, 80};
     const struct described out = describe(samples, 8, 1, 1);
@@ -119,7 +119,7 @@ TEST(test_neighbours_in_time)
     assert_near(out.series.outliers, 1, 0);
 }
 
-TEST(test_few_samples)
+TEST(few_samples_have_no_interval)
 {
     const double samples[] = {3, 1, 2};
     const struct described out = describe(samples, 3, PLACEMENTS, 1);
@@ -219,7 +219,7 @@ static bool covers(enum kind kind, uint64_t seed)
 }
 
 /* Coverage of the mean over the twelve placements, which every process takes in turn. */
-TEST(test_coverage_of_the_stopping_rule)
+TEST(intervals_hold_the_truth_as_often_as_they_say)
 {
     const enum kind kinds[] = {NORMAL, HEAVY, REGRESSIVE, PLACED};
     const size_t runs = repetitions(1000, 150);
@@ -250,7 +250,7 @@ static double share_of_modes(enum kind kind, size_t count, double apart, double 
     return (double)found / (double)runs;
 }
 
-TEST(test_modes)
+TEST(modes_are_counted)
 {
     assert_true(share_of_modes(TWO_MODES, 60, 0, 2) >= 0.99);
     assert_true(share_of_modes(THREE_MODES, 100, 0, 3) >= 0.99);
@@ -265,7 +265,7 @@ TEST(test_modes)
 }
 
 /* Loads of a few lines from L2 take one time or twice as long, as the place says, and in each place always the same. */
-TEST(test_places_of_two_kinds_are_no_modes)
+TEST(places_of_two_kinds_are_no_modes)
 {
     double samples[60];
 
@@ -278,14 +278,14 @@ TEST(test_places_of_two_kinds_are_no_modes)
 }
 
 /* Samples that come in steps of the clock, as those of short chains do. */
-TEST(test_steps_are_no_modes)
+TEST(steps_are_no_modes)
 {
     assert_true(share_of_modes(STEPPED, MOST, 0.005, 1) >= 0.98);
     assert_true(share_of_modes(STEPPED, MOST, 0, 1) <= 0.9); /* nothing spread: what there is to see */
 }
 
 /* Modes that lie nearer together than what matters are one. */
-TEST(test_modes_that_do_not_matter)
+TEST(modes_that_lie_close_are_one)
 {
     struct source source = source_open(TWO_MODES, 9);
     double samples[100];
