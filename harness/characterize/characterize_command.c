@@ -29,16 +29,16 @@ static const struct option_row rows[] = {
     {.name = "replay", .argument = "FILE", .help = "analyse the answers in a characterization again, without a GPU",
      .kind = &option_text, MEMBER(replay_path)},
     {.name = "json", .argument = "FILE",
-     .help = "where everything goes that was measured, - for stdout (default characterization.json)",
+     .help = "file for all measurements, - for stdout (default characterization.json)",
      .kind = &option_text, MEMBER(json_path), .fallback = "characterization.json"},
-    {.name = "card", .argument = "CARD", .help = "card of the same chip that --new-card takes other numbers from: a file, or a name of cbank list cards (default: the one of the chip)",
+    {.name = "card", .argument = "CARD", .help = "card of the same chip with the other numbers of --new-card: a file, or a name of cbank list cards (default: the chip's)",
      .kind = &option_text, MEMBER(card_path)},
     {.name = "new-card", .argument = "FILE",
-     .help = "write a card of the chip: what was measured, what the driver says, and numbers of --card",
+     .help = "write a card of the chip, with numbers that were measured, from the driver, and from --card",
      .kind = &option_text, MEMBER(new_card_path)},
-    {.name = "patience", .argument = "SECONDS", .help = "give the GPU so long beyond what a call takes (default 120)",
+    {.name = "patience", .argument = "SECONDS", .help = "extra time for a call to the GPU before the command ends (default 120)",
      .kind = &option_number, MEMBER(patience_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
-    {.name = "quiet", .help = "print errors and warnings alone", .kind = &option_flag, MEMBER(quiet)},
+    {.name = "quiet", .help = "print only errors and warnings", .kind = &option_flag, MEMBER(quiet)},
 };
 /* clang-format on */
 

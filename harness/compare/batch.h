@@ -7,12 +7,12 @@
 
 #include "compare.h"
 
-/* Reads a comparison a line from `in` as JSON, and writes its verdicts to stdout, a line each, in the same order. A line
- * is files, or numbers (docs/comparing.md has the keys); its cells are judged together, by the same judge as those of
- * files. `options` holds for what a line does not say. `name` is what messages call the input.
+/* Reads one comparison from each line of `in` as JSON, and writes its verdicts to stdout as one line, in the same order.
+ * A line has files or numbers (docs/comparing.md has the keys). Its cells are judged together, by the same judge as those
+ * of files. `options` are the defaults for a line; messages call the input `name`.
  *
- * STATUS_OK where every line was judged, whatever the verdicts; STATUS_USAGE, logged with its number, at the first line
- * that is malformed; STATUS_ENVIRONMENT out of memory. */
+ * STATUS_OK if every line was judged, whatever the verdicts. STATUS_USAGE, logged with its number, at the first malformed
+ * line; STATUS_ENVIRONMENT when out of memory. */
 enum status batch_compare(FILE *in, const char *name, const struct compare_options *options);
 
 #endif

@@ -29,9 +29,9 @@ struct calibrate_options {
 static const struct option_row rows[] = {
     {.name = "processes", .argument = "N", .help = "processes that run the plan (default 5)",
      .kind = &option_integer, MEMBER(processes), .low = 2, .high = PROCESSES_MAX, .unit = "processes", .fallback = "5"},
-    {.name = "keep", .argument = "FOLDER", .help = "keep the results of the processes there, and go on with those of an earlier calibration that ended early",
+    {.name = "keep", .argument = "FOLDER", .help = "keep the results of the processes there, and continue an earlier calibration that ended early",
      .kind = &option_text, MEMBER(keep_path)},
-    {.name = "json", .argument = "FILE", .help = "where the calibration goes (default calibration.json)",
+    {.name = "json", .argument = "FILE", .help = "file for the calibration (default calibration.json)",
      .kind = &option_text, MEMBER(json_path), .fallback = "calibration.json"},
 };
 /* clang-format on */

@@ -17,7 +17,8 @@ struct compare_command_options {
 static const struct option_row own_rows[] = {
     {.name = "batch",
      .argument = "FILE",
-     .help = "in place of BASE and NEW: judge a comparison a line, files or numbers as JSON; - is standard input",
+     .help =
+         "instead of BASE and NEW: judge one comparison for each line, files or numbers as JSON; - is standard input",
      .kind = &option_text,
      .offset = offsetof(struct compare_command_options, batch_path)},
 };

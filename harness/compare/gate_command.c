@@ -39,13 +39,13 @@ struct gate_options {
 
 /* clang-format off */
 static const struct option_row own_rows[] = {
-    {.name = "processes", .argument = "N", .help = "processes a side at most (default 20)",
+    {.name = "processes", .argument = "N", .help = "most processes on a side (default 20)",
      .kind = &option_integer, MEMBER(processes), .low = 1, .high = PROCESSES_TO_SETTLE_MOST, .unit = "processes",
      .fallback = "20"},
-    {.name = "seconds", .argument = "SECONDS", .help = "begin no more processes after so long (default: no limit)",
+    {.name = "seconds", .argument = "SECONDS", .help = "start no more processes after this time (default: no limit)",
      .kind = &option_number, MEMBER(seconds), .low = 0.001, .high = 1e9, .unit = "seconds"},
     {.name = "keep", .argument = "FOLDER",
-     .help = "keep the results of the processes there, and go on with those of an earlier gate that ended early",
+     .help = "keep the results of the processes there, and continue an earlier gate that ended early",
      .kind = &option_text, MEMBER(keep_path)},
     {.name = "base-program", .argument = "PATH", .help = "measure BASE by this cbank, or a script that ends in one",
      .kind = &option_text, MEMBER(programs[BASE])},

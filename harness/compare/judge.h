@@ -120,8 +120,7 @@ double judge_level(const struct judge_options *options);
 /* Judges cells that have times on both sides, all together. STATUS_ENVIRONMENT when out of memory. */
 enum status judge(struct judged_cell *const *cells, size_t count, const struct judge_options *options);
 
-/* The change by which the slower side is slower: the smaller one of times and cycles, since the SM clocks may explain
- * the rest. 0 if the two disagree about the slower side, or if there is no ratio. */
+/* The slowdown of the slower side: the smaller one of times and cycles, since the SM clocks may explain the rest. 0 if the two disagree about the slower side, or if there is no ratio. */
 double judged_change(const struct judged_cell *cell);
 
 /* Applies Holm's step-down correction to `count` p in place. The pointers end up in the order of their values. */

@@ -143,7 +143,7 @@ static enum status doctor(const void *parsed, const struct invocation *invocatio
 
 const struct command doctor_command = {
     .name = "doctor",
-    .summary = "Say what this machine can do, and how to mend what it cannot",
+    .summary = "Check this machine, and name a remedy for each problem",
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct doctor_options),

@@ -516,7 +516,7 @@ static enum status list(const void *parsed, const struct invocation *invocation)
 
 const struct command list_command = {
     .name = "list",
-    .summary = "List the tables of the program, its devices, or what CUPTI knows; all without a name",
+    .summary = "List the tables of the program, its devices, or CUPTI's metrics; everything without a name",
     .arguments = "[TABLE]",
     .arguments_max = 1,
     .argument_table = &list_table,

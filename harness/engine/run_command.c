@@ -19,16 +19,16 @@ static const struct option_row own_rows[] = {
     {.name = "json", .argument = "PATH",
      .help = "write the result to a file, into a folder (made if it ends in /), or - for stdout",
      .kind = &option_text, OWN(json_path)},
-    {.name = "resume", .argument = "FILE", .help = "measure what an interrupted result is missing, in place",
+    {.name = "resume", .argument = "FILE", .help = "measure the missing cells of an interrupted result, in place",
      .kind = &option_text, OWN(resume_path)},
-    {.name = "retry-failed", .help = "with --resume: cells that failed, too", .kind = &option_flag, OWN(retry_failed)},
+    {.name = "retry-failed", .help = "with --resume: also repeat failed cells", .kind = &option_flag, OWN(retry_failed)},
     {.name = "in-turn", .help = "with several devices: one after the other, not at the same time", .kind = &option_flag,
      OWN(in_turn)},
     {.name = "patience", .argument = "SECONDS",
-     .help = "give the GPU so long beyond what a call takes (default 20 times that, at least 10 seconds)",
+     .help = "extra time for a call to the GPU before the run ends (default 20 times the expected time, at least 10 seconds)",
      .kind = &option_number, OWN(patience_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
-    {.name = "strict", .help = "exit 4 when a cell is inconclusive", .kind = &option_flag, OWN(strict)},
-    {.name = "quiet", .help = "print errors and warnings alone", .kind = &option_flag, OWN(quiet)},
+    {.name = "strict", .help = "exit 4 if a cell is inconclusive", .kind = &option_flag, OWN(strict)},
+    {.name = "quiet", .help = "print only errors and warnings", .kind = &option_flag, OWN(quiet)},
 };
 /* clang-format on */
 

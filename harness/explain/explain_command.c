@@ -31,9 +31,9 @@ struct explain_options {
 /* clang-format off */
 static const struct option_row rows[] = {
     {.name = "card", .argument = "CARD",
-     .help = "chip card: a file, or a name of cbank list cards (default: the one that is called as the GPU is)",
+     .help = "chip card: a file, or a name of cbank list cards (default: the one with the GPU's name)",
      .kind = &option_text, MEMBER(card_path)},
-    {.name = "cell", .argument = "CELL", .help = "the cell of this identity WORKLOAD/PATH/PATTERN/..., or those that a glob names",
+    {.name = "cell", .argument = "CELL", .help = "the cell with this identity WORKLOAD/PATH/PATTERN/..., or the cells of a glob",
      .kind = &option_text, MEMBER(cell)},
     {.name = "json", .help = "print JSON", .kind = &option_flag, MEMBER(json)},
 };
@@ -270,7 +270,7 @@ static enum status explain(const void *parsed, const struct invocation *invocati
 
 const struct command explain_command = {
     .name = "explain",
-    .summary = "Say which unit of the GPU bounds each measured cell",
+    .summary = "Name the unit of the GPU that bounds each measured cell",
     .arguments = "FILE...",
     .arguments_min = 1,
     .arguments_max = 1000,

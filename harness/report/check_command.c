@@ -188,7 +188,7 @@ static enum status check(const void *parsed, const struct invocation *invocation
 
 const struct command check_command = {
     .name = "check",
-    .summary = "Say what is wrong with documents, or with the folder of a chip",
+    .summary = "Check documents, or the folder of a chip",
     .arguments = "FILE...|DIR...",
     .arguments_min = 1,
     .arguments_max = 1000,

@@ -23,7 +23,7 @@ struct counters_options {
     .name = name_, .argument = "LIST", .help = help_, .kind = &(kind_), .offset = offsetof(struct counters_options, member)
 
 static const struct option_row option_rows[] = {
-    {.name = "cell", .argument = "NAME", .help = "the cell of this identity, or those that a glob names",
+    {.name = "cell", .argument = "NAME", .help = "the cell with this identity, or the cells of a glob",
      .kind = &option_text, .offset = offsetof(struct counters_options, cell)},
     {AXIS("workload", "cells of these workloads alone", option_selection, rows[AXIS_WORKLOAD]),
      .table = TABLE("workload", workloads, workload_count)},

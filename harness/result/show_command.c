@@ -15,7 +15,7 @@ struct show_options {
 /* clang-format off */
 static const struct option_row rows[] = {
     {.name = "cell", .argument = "NAME", .kind = &option_text, .offset = offsetof(struct show_options, cell),
-     .help = "all that is known of the cell of this identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names"},
+     .help = "everything about the cell with this identity WORKLOAD/PATH/PATTERN/..., or about the cells of a glob"},
 };
 /* clang-format on */
 

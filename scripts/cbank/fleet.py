@@ -649,7 +649,7 @@ def parse(words: list[str]) -> argparse.Namespace:
                         help="a new night begins where no run began for so long (default 4)")
     for name, what in (("json", "the verdict as JSON"), ("junit", "it as JUnit, a test for each GPU"), ("markdown", "it as Markdown")):
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what}")
-    parser.add_argument("--quiet", action="store_true", help="print errors and warnings alone")
+    parser.add_argument("--quiet", action="store_true", help="print only errors and warnings")
     parser.add_argument("--color", metavar="WHEN", choices=("auto", "always", "never"), default="auto", help="auto, always or never; NO_COLOR is respected")
     return parser.parse_args(words)
 

@@ -391,7 +391,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser = command_line("history", __doc__)
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a folder of results or a store")
     parser.add_argument("--cell", metavar="CELL", help="the series of this cell, by its identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names")
-    parser.add_argument("--calibration", metavar="FILE", help="how much cells differ between processes here, from cbank calibrate")
+    parser.add_argument("--calibration", metavar="FILE", help="variation of cells between processes on this machine, from cbank calibrate")
     parser.add_argument("--threshold", metavar="PERCENT", type=text.in_limits(0, 1000, "percent"), default=0.5,
                         help="change of a level that is listed (default 0.5%%)")
     form = parser.add_mutually_exclusive_group()
