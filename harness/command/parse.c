@@ -35,29 +35,6 @@ struct parsing {
     enum status status;
 };
 
-/* Lists the rows of all groups for argp. An option's key is its letter, if it has one. */
-static void list_options(struct parsing *parsing)
-{
-    for (size_t g = 0; g < parsing->command->group_count; g++) {
-        const struct option_group *group = &parsing->command->groups[g];
-
-        for (size_t i = 0; i < group->count && parsing->count < OPTIONS_MAX; i++) {
-            const struct option_row *row = &group->rows[i];
-            const size_t index = parsing->count++;
-
-            parsing->listed[index] =
-                (struct listed){.row = row, .group = group, .base = parsing->options + group->offset};
-            parsing->shown[index] = (struct argp_option){
-                .name = row->name,
-                .key = row->letter ? row->letter : KEY_BASE + (int)index,
-                .arg = row->argument,
-                .doc = row->help,
-                .flags = row->hidden ? OPTION_HIDDEN : 0,
-            };
-        }
-    }
-}
-
 static enum status parse_value(const struct listed *option, const char *text)
 {
     return option->row->kind->parse(option->row, text, option->base + option->row->offset);
@@ -248,21 +225,6 @@ void command_print_help(const struct command *command)
 
 /* -- a command ---------------------------------------------------------------------------------------- */
 
-/* Whether a word asks for help: a beginning of --help or --usage that no option of the command shares. */
-static bool help_asked(const struct parsing *parsing, int argc, char **argv)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        const char *word = argv[i];
-        const size_t bytes = strlen(word);
-
-        if (strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0 ||
-            (bytes > 2 && !is_option(parsing->shown, word + 2) &&
-             (strncmp("--help", word, bytes) == 0 || strncmp("--usage", word, bytes) == 0)))
-            return true;
-    }
-    return false;
-}
-
 /* Parses the `count` words and runs the command. words[0] is the command's name. */
 static enum status parse_and_run(struct parsing *parsing, int count, char **words)
 {
@@ -272,7 +234,15 @@ static enum status parse_and_run(struct parsing *parsing, int count, char **word
     enum status status;
     error_t error;
 
-    if (help_asked(parsing, count, words)) {
+    /* A word asks for help: a beginning of --help or --usage that no option of the command shares. */
+    for (int i = 1; i < count && strcmp(words[i], "--") != 0; i++) {
+        const char *word = words[i];
+        const size_t bytes = strlen(word);
+
+        if (strcmp(word, "-h") != 0 && strcmp(word, "-?") != 0 &&
+            (bytes <= 2 || is_option(parsing->shown, word + 2) ||
+             (strncmp("--help", word, bytes) != 0 && strncmp("--usage", word, bytes) != 0)))
+            continue;
         command_print_help(command);
         return STATUS_OK;
     }
@@ -312,7 +282,25 @@ enum status command_run(const struct command *command, int argc, char **argv)
     if (words && parsing.options && parsing.given) {
         memcpy(words, argv + 1, (size_t)argc * sizeof(*argv));
         parsing.invocation.given = parsing.given;
-        list_options(&parsing);
+        /* argp gets the rows of all groups. An option's key is its letter, if it has one. */
+        for (size_t g = 0; g < command->group_count; g++) {
+            const struct option_group *group = &command->groups[g];
+
+            for (size_t i = 0; i < group->count && parsing.count < OPTIONS_MAX; i++) {
+                const struct option_row *row = &group->rows[i];
+                const size_t index = parsing.count++;
+
+                parsing.listed[index] =
+                    (struct listed){.row = row, .group = group, .base = parsing.options + group->offset};
+                parsing.shown[index] = (struct argp_option){
+                    .name = row->name,
+                    .key = row->letter ? row->letter : KEY_BASE + (int)index,
+                    .arg = row->argument,
+                    .doc = row->help,
+                    .flags = row->hidden ? OPTION_HIDDEN : 0,
+                };
+            }
+        }
         status = parse_and_run(&parsing, argc - 1, words);
         for (size_t i = 0; i < parsing.count; i++)
             if (parsing.listed[i].row->kind->close)

@@ -101,41 +101,28 @@ static enum status set_counters(const struct engine_session *session, struct cel
 
 /* -- cells -------------------------------------------------------------------------------------------- */
 
-/* The kernel that would run on the card's chip; its counts go to *sass. *counted is false if they are not known. */
-static enum status read_kernel(const struct engine_session *session, struct cell_result *cell, struct sass_counts *sass,
-                               bool *counted)
-{
-    const struct card *card = &session->card;
-    struct kernel_sass kernel;
-    struct image image;
-
-    *counted = image_for_chip(cell->cell.workload->name, card->cc_major, card->cc_minor, &image) &&
-               image_kernel(image.data, image.bytes, &cell->cell, &kernel);
-    if (!*counted) {
-        free(cell->kernel.made);
-        cell->kernel = (struct cell_kernel){0};
-        return STATUS_OK;
-    }
-    *sass = kernel.counts;
-    *counted = kernel.counted;
-    return cell_kernel_set(&cell->kernel, &kernel, image.name, image.name_bytes);
-}
-
 static enum status model_one(const struct engine_session *session, const struct access_counts *access,
                              struct cell_result *cell)
 {
-    struct sass_counts sass;
     struct expectation expectation = {.cell = &cell->cell, .access = access};
     struct time_kernel kernel;
     const double sm_clock_mhz = session->card.number[CARD_sm_clock_mhz].value;
     struct cell_estimate estimate;
     const struct time_range *ns = &estimate.time_ns;
     char missing[CARD_TEXT_BYTES];
-    bool counted;
-    enum status status = read_kernel(session, cell, &sass, &counted);
+    struct kernel_sass sass;
+    struct image image;
+    enum status status = STATUS_OK;
 
-    if (counted)
-        expectation.sass = &sass;
+    /* The kernel that would run on the card's chip. */
+    if (image_for_chip(cell->cell.workload->name, session->card.cc_major, session->card.cc_minor, &image) &&
+        image_kernel(image.data, image.bytes, &cell->cell, &sass)) {
+        status = cell_kernel_set(&cell->kernel, &sass, image.name, image.name_bytes);
+        expectation.sass = sass.counted ? &sass.counts : NULL;
+    } else {
+        free(cell->kernel.made);
+        cell->kernel = (struct cell_kernel){0};
+    }
     if (status == STATUS_OK)
         status = set_counters(session, cell, &expectation);
     if (status != STATUS_OK)

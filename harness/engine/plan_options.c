@@ -223,19 +223,13 @@ bool plan_options_given(const struct plan_options *options)
     return given;
 }
 
-/* Whether a table is larger than those of patterns. */
-static bool names_large(const struct integers *bytes)
-{
-    for (size_t i = 0; i < bytes->count; i++)
-        if (bytes->values[i] > CBANK_TABLE_BYTES)
-            return true;
-    return false;
-}
-
 enum status plan_options_check(const struct plan_options *options)
 {
-    bool loaded = false, computed = false;
+    const struct integers *bytes = &options->parameters[PARAMETER_table_bytes];
+    bool loaded = false, computed = false, large = false; /* a table is larger than those of patterns */
 
+    for (size_t i = 0; i < bytes->count; i++)
+        large = large || bytes->values[i] > CBANK_TABLE_BYTES;
     for (size_t i = 0; i < options->workloads.count; i++) {
         const struct workload *workload = options->workloads.rows[i];
 
@@ -244,7 +238,7 @@ enum status plan_options_check(const struct plan_options *options)
     }
     if (options->patterns.count && !computed)
         return log_error(STATUS_USAGE, "--pattern: the indices of these workloads are data; name their --source");
-    if (!loaded && names_large(&options->parameters[PARAMETER_table_bytes]))
+    if (!loaded && large)
         return log_error(
             STATUS_USAGE,
             "--table-bytes: the table of a pattern has %u bytes at most; larger ones are for --workload lookup",

@@ -27,18 +27,6 @@ size_t timing_group_left(const struct result *result, const bool *grouped)
     return left;
 }
 
-/* Finds the cells of cell i's line that still need a group, `max` at most. Returns their number. */
-static size_t find_line(const struct result *result, const bool *grouped, size_t i, size_t *line, size_t max)
-{
-    size_t count = 0;
-
-    for (size_t j = 0; j < result->cell_count && count < max; j++)
-        if (wants_group(result, grouped, j) &&
-            cell_order_before(&result->cells[i].cell, &result->cells[j].cell, AXIS_PATH) == 0)
-            line[count++] = j;
-    return count;
-}
-
 size_t timing_group_next(const struct result *result, bool *grouped, size_t cells[TIMING_GROUP_MAX])
 {
     size_t count = 0, taken = 0, most = TIMING_GROUP_MAX;
@@ -51,11 +39,14 @@ size_t timing_group_next(const struct result *result, bool *grouped, size_t cell
         most = taken > GROUP_FIRST ? taken : GROUP_FIRST;
 
     for (size_t i = 0; i < result->cell_count; i++) {
-        size_t line[TIMING_GROUP_MAX + 1], length;
+        size_t line[TIMING_GROUP_MAX + 1], length = 0; /* the cells of cell i's line that still need a group */
 
         if (!wants_group(result, grouped, i))
             continue;
-        length = find_line(result, grouped, i, line, TIMING_GROUP_MAX + 1);
+        for (size_t j = 0; j < result->cell_count && length <= TIMING_GROUP_MAX; j++)
+            if (wants_group(result, grouped, j) &&
+                cell_order_before(&result->cells[i].cell, &result->cells[j].cell, AXIS_PATH) == 0)
+                line[length++] = j;
         if (count > 0 && count + length > most)
             continue;
         for (size_t k = 0; k < length && count < TIMING_GROUP_MAX; k++) {

@@ -17,19 +17,6 @@ struct check {
     uint32_t *output;
 };
 
-/* Enqueues a launch over poisoned output, and the copy of its output. A table that is written before every launch is
- * first cleared. It is then restored, even after a failure: other cells read it, too. */
-static bool enqueue(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn, uint32_t *to)
-{
-    const size_t bytes = launch->cell->elements * sizeof(uint32_t);
-    uint32_t *output = cuda_launch_output(device, launch, turn);
-    const bool enqueued = cuda_launch_clear_table(device, launch, turn) &&
-                          cuda_device_set(device, output, POISON, bytes) && cuda_launch_cell(device, launch, turn) &&
-                          cuda_device_read(device, to, output, bytes);
-
-    return cuda_launch_restore_table(device, launch, turn) && enqueued;
-}
-
 /* Compares the output of a launch with the reference, unless its cell has failed. A cell is verified after its last
  * module. Calls no device: another launch may be running. */
 static void compare(struct engine_session *session, const struct check *check)
@@ -56,20 +43,27 @@ static void compare(struct engine_session *session, const struct check *check)
 }
 
 /* Launches the cell once in each of its modules, on placements and sites from number i on, so that the cells of a plan
- * use all of them. While a launch runs, *before is compared: the previous launch, possibly of another cell. */
+ * use all of them. The output is poisoned first. While a launch runs, *before is compared: the previous launch, possibly of another cell. */
 static enum status verify_cell(struct engine_session *session, struct cell_result *cell, size_t i, struct check *before)
 {
     struct cuda_device *device = &session->device;
     const struct cuda_launch *launch = &session->cells[i].launch;
     const uint32_t placements = cuda_launch_placements(device, launch);
+    const size_t bytes = launch->cell->elements * sizeof(uint32_t);
     uint32_t *const *outputs = device->memory->host_output;
 
     cuda_expect_cell(device, cell, 1);
     for (uint32_t k = 0; cell->status == CELL_PENDING && k < launch->modules; k++) {
         const struct cuda_turn turn = {k, (uint32_t)((i + k) % placements), (uint32_t)(i + k)};
         const struct check check = {cell, launch, turn, outputs[before->output == outputs[0]]};
-        const bool enqueued = enqueue(device, launch, turn, check.output);
+        uint32_t *output = cuda_launch_output(device, launch, turn);
+        /* A table that is written before every launch is first cleared. It is then restored, even after a failure: other
+         * cells read it, too. */
+        bool enqueued = cuda_launch_clear_table(device, launch, turn) &&
+                        cuda_device_set(device, output, POISON, bytes) && cuda_launch_cell(device, launch, turn) &&
+                        cuda_device_read(device, check.output, output, bytes);
 
+        enqueued = cuda_launch_restore_table(device, launch, turn) && enqueued;
         compare(session, before);
         before->cell = NULL;
         if (!enqueued || !cuda_device_wait(device))
