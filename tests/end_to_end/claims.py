@@ -242,7 +242,7 @@ exit 0
         self.assertIn("usage: record_all.sh FOLDER [PART...]", measure(status=2).stderr)
         self.assertIn("there is no part 'sweep'; there are: records sweeps", measure("new", "chip", "sweep", status=2).stderr)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "asked")))
-        parts = ["records", "sweeps", "lookups", "processes", "gate", "plans", "neighbour", "clock", "chip"]
+        parts = ["records", "sweeps", "lookups", "processes", "gate", "neighbour", "clock", "chip"]
         said = measure("new").stdout.splitlines()
         self.assertEqual([line.split(":")[0] for line in said if re.search(r": exit status 0, \d+ s$", line)], parts)
         with open(os.path.join(self.folder, "asked"), encoding="utf-8") as file:
