@@ -31,6 +31,15 @@ static void write_empty(cJSON *object, const struct field *field)
         json_add(object, field->key, cJSON_CreateNull());
 }
 
+/* Writes a text; NULL is empty. */
+static void write_or_empty(cJSON *object, const struct field *field, const char *text)
+{
+    if (text)
+        json_add_text(object, field->key, text);
+    else
+        write_empty(object, field);
+}
+
 /* Whether the member is empty in the file, and may be. */
 static bool is_empty(const struct node *node, const struct field *field)
 {
@@ -54,10 +63,7 @@ static void write_text(cJSON *object, const struct field *field, const void *bas
 {
     const char *text = member_of(field, base);
 
-    if (*text || field->presence == REQUIRED)
-        json_add_text(object, field->key, text);
-    else
-        write_empty(object, field);
+    write_or_empty(object, field, *text || field->presence == REQUIRED ? text : NULL);
 }
 
 static void read_text(const struct node *node, const struct field *field, void *base)
@@ -112,12 +118,7 @@ static void read_words(const struct node *node, const struct field *field, void 
 
 static void write_reference(cJSON *object, const struct field *field, const void *base)
 {
-    const char *text = *(const char *const *)member_of(field, base);
-
-    if (text)
-        json_add_text(object, field->key, text);
-    else
-        write_empty(object, field);
+    write_or_empty(object, field, *(const char *const *)member_of(field, base));
 }
 
 static void read_reference(const struct node *node, const struct field *field, void *base)
@@ -207,12 +208,8 @@ static size_t value_named(const struct names *names, const char *text)
 static void write_name(cJSON *object, const struct field *field, const void *base)
 {
     const struct names *names = field->of;
-    const char *name = names->names[*(const int *)member_of(field, base)];
 
-    if (name)
-        json_add_text(object, field->key, name);
-    else
-        write_empty(object, field);
+    write_or_empty(object, field, names->names[*(const int *)member_of(field, base)]);
 }
 
 static void read_name(const struct node *node, const struct field *field, void *base)
@@ -267,10 +264,7 @@ static void write_row(cJSON *object, const struct field *field, const void *base
     /* Rows begin with their name. */
     const char *const *row = *(const char *const *const *)member_of(field, base);
 
-    if (row)
-        json_add_text(object, field->key, *row);
-    else
-        write_empty(object, field);
+    write_or_empty(object, field, row ? *row : NULL);
 }
 
 static void read_row(const struct node *node, const struct field *field, void *base)

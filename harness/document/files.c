@@ -90,72 +90,40 @@ void files_close(struct file_list *list)
 
 /* -- reading ------------------------------------------------------------------------------------------- */
 
-static enum status too_large(const char *path, size_t bytes_max)
-{
-    return log_error(STATUS_USAGE,
-                     "%s: larger than %zu MiB, the most that cbank reads; if it is a result, take fewer samples "
-                     "or measure fewer cells at a time",
-                     path, bytes_max >> 20);
-}
-
-/* Initial buffer size for a file: all of it, if its size is known. 0 if it is too large. */
-static size_t first_room(int descriptor, size_t bytes_max)
-{
-    enum { UNKNOWN_BYTES = 1 << 16 };
-    struct stat about;
-
-    if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
-        return UNKNOWN_BYTES;
-    /* One more byte, to see the end. */
-    return (uintmax_t)about.st_size > bytes_max ? 0 : (size_t)about.st_size + 1;
-}
-
-/* Reads a file, which may be a pipe. The caller frees *text, even on failure. */
-static enum status read_all(const char *path, int descriptor, size_t bytes_max, char **text, size_t *bytes)
-{
-    size_t room = first_room(descriptor, bytes_max), count = 0;
-    ssize_t got;
-
-    if (room == 0)
-        return too_large(path, bytes_max);
-    do {
-        if (!*text || count == room) {
-            char *larger;
-
-            if (*text)
-                room = room < bytes_max / 2 ? 2 * room : bytes_max + 1;
-            larger = realloc(*text, room + 1);
-            if (!larger)
-                return log_memory("%s", path);
-            *text = larger;
-        }
-        got = TEMP_FAILURE_RETRY(read(descriptor, *text + count, room - count));
-        if (got < 0)
-            return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
-        count += (size_t)got;
-        if (count > bytes_max)
-            return too_large(path, bytes_max);
-    } while (got > 0);
-    (*text)[count] = '\0';
-    *bytes = count;
-    return STATUS_OK;
-}
-
 enum status file_read(const char *path, size_t bytes_max, char **text, size_t *bytes)
 {
-    const int descriptor = TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC));
-    enum status status;
+    FILE *file = fopen(path, "re");
+    enum status status = STATUS_OK;
+    char *room, *fitting;
+    struct stat about;
 
     *text = NULL;
-    if (descriptor < 0)
+    if (!file)
         return log_error(file_failed(errno), "cannot open %s: %s", path, strerror(errno));
-    status = read_all(path, descriptor, bytes_max, text, bytes);
-    close(descriptor);
+    *bytes = 0;
+    room = malloc(bytes_max + 2); /* pages that nothing is written to take no memory */
+    if (fstat(fileno(file), &about) == 0 && about.st_size > (off_t)bytes_max)
+        *bytes = bytes_max + 1;
+    else if (room)
+        *bytes = fread(room, 1, bytes_max + 1, file);
+    if (!room)
+        status = log_memory("%s", path);
+    else if (ferror(file))
+        status = log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
+    else if (*bytes > bytes_max)
+        status = log_error(STATUS_USAGE,
+                           "%s: larger than %zu MiB, the most that cbank reads; if it is a result, take fewer samples "
+                           "or measure fewer cells at a time",
+                           path, bytes_max >> 20);
+    fclose(file);
     if (status != STATUS_OK) {
-        free(*text);
-        *text = NULL;
+        free(room);
+        return status;
     }
-    return status;
+    room[*bytes] = '\0';
+    fitting = realloc(room, *bytes + 1);
+    *text = fitting ? fitting : room;
+    return STATUS_OK;
 }
 
 /* -- writing ------------------------------------------------------------------------------------------- */
