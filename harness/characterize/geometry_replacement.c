@@ -267,8 +267,8 @@ void search_replacement(struct search *search)
             if (is_candidate((enum cache_replacement)i, ways))
                 compare_policy(search, count, (enum cache_replacement)i, &seen);
     }
-    /* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ than for the best one.
-     * One in fifty never counts against it, since the state of a set before a list may matter to its end. */
+    /* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ than for the best
+     * one. One in fifty never counts against it, since the state of a set before a list may matter to its end. */
     for (uint32_t i = 0; i < CACHE_RANDOM; i++)
         if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] < least) {
             least = seen.differ[i];
