@@ -297,7 +297,8 @@ static void value_gpu(const struct grid_column *column, const void *row, struct 
     out->text = out->room[0] ? out->room : NULL;
 }
 
-/* Note `index` of a cell: a counter that moved, other code, why it is not decided, and the rest. False behind the last. */
+/* Note `index` of a cell: a counter that changed, other code, why the cell is not decided, and the rest. False after
+ * the last. */
 static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
 {
     const struct comparison_cell *cell = row;
@@ -405,7 +406,7 @@ enum status compare_markdown(FILE *stream, const void *comparison)
 enum status compare_junit(FILE *stream, const void *compared)
 {
     const struct comparison *comparison = compared;
-    const size_t errors = comparison->comparable ? 0 : 1; /* must not pass for want of cells */
+    const size_t errors = comparison->comparable ? 0 : 1; /* a comparison without cells must not pass */
     size_t failures = 0, skipped = 0;
     char line[LINE_BYTES];
 

@@ -314,7 +314,7 @@ static cJSON *build_tree(struct scan *scan)
     return block;
 }
 
-/* As json_parse, but for what `check` finds. */
+/* Like json_parse, without the checks of `check`. */
 static enum status parse(const char *name, struct scan *scan, cJSON **out)
 {
     static const char blanks[] = " \t\r\n";

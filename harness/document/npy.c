@@ -48,7 +48,8 @@ static bool read_header(const char *text, struct header *header)
     bool comma = false;
     const char *at;
 
-    sscanf(text, "{'descr': '%31[^'\\]', 'fortran_order': %31[A-Za-z], 'shape': (%n", header->type, header->order, &length);
+    sscanf(text, "{'descr': '%31[^'\\]', 'fortran_order': %31[A-Za-z], 'shape': (%n", header->type, header->order,
+           &length);
     if (length == 0 || (strcmp(header->order, "True") != 0 && strcmp(header->order, "False") != 0))
         return false;
     for (at = text + length; *at >= '0' && *at <= '9'; at += *at == ' ') {

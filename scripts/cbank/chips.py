@@ -74,7 +74,7 @@ def load_json(path):
 
 
 def files_of(folder):
-    """The names of the files that belong to a chip, sorted: *.json but for the manifest."""
+    """The names of the files of a chip, sorted: *.json except the manifest."""
     try:
         names = os.listdir(folder)
     except OSError as error:

@@ -104,7 +104,7 @@ def read(path):
 
 
 def read_all(paths):
-    """(documents, paths of cbank's other documents). A folder stands for the JSON files in it, but for a manifest."""
+    """(documents, paths of cbank's other documents). A folder stands for its JSON files, except a manifest."""
     found, others = [], []
     for path in paths:
         if not os.path.isdir(path):

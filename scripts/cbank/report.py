@@ -113,7 +113,7 @@ def title_of(ones):
 
 
 def content_of(ones, others):
-    """The values of the template, but for the figures."""
+    """The values of the template, except the figures."""
     of = {kind: [one for one in ones if one.kind == kind] for kind in frames.ROWS}
     comparisons, why_none = comparisons_of(ones)
     order = order_of_tables()
