@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * Single cells: as rows of CSV, and with all known facts. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,71 +25,6 @@ enum status show_csv(FILE *stream, const struct result *result, const char *file
         grid_print_csv(stream, &grid);
     free(rows.rows);
     return status;
-}
-
-/* -- samples ------------------------------------------------------------------------------------------- */
-
-enum { BINS = 8, BAR = 40 };
-
-/* Samples from a time on, up to the next bin. */
-struct bin {
-    double low_ns;
-    double count;
-    double most; /* of all bins */
-};
-
-static void value_bar(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct bin *bin = row;
-    const size_t length = (size_t)ceil(bin->count * BAR / bin->most);
-
-    (void)column;
-    memset(out->room, '#', length);
-    out->room[length] = '\0';
-    out->text = out->room;
-}
-
-/* clang-format off */
-#define BIN(name) .of = GRID_MEMBER(struct bin, name)
-
-static const struct grid_column bin_columns[] = {
-    {.key = "low_ns", .heading = "from", .format = text_time, .value = grid_number, BIN(low_ns)},
-    {.key = "count", .heading = "count", .format = text_count, .value = grid_number, BIN(count)},
-    {.key = "bar", .heading = "share", .value = value_bar},
-};
-/* clang-format on */
-
-/* A histogram of the samples from the least to the greatest; nothing if these are equal. */
-static enum status print_samples(FILE *stream, const struct cell_time *time, const struct grid_look *look)
-{
-    struct bin bins[BINS];
-    double low = INFINITY, high = -INFINITY;
-    double most = 1;
-
-    for (size_t i = 0; time->samples_ns && i < time->summary.count; i++) {
-        low = fmin(low, time->samples_ns[i]);
-        high = fmax(high, time->samples_ns[i]);
-    }
-    if (!(low < high))
-        return STATUS_OK;
-    for (size_t i = 0; i < BINS; i++)
-        bins[i] = (struct bin){.low_ns = low + (high - low) * (double)i / BINS};
-    for (size_t i = 0; i < time->summary.count; i++) {
-        const double place = BINS * (time->samples_ns[i] - low) / (high - low);
-        struct bin *bin = &bins[place < BINS ? (size_t)place : BINS - 1];
-
-        most = fmax(most, ++bin->count);
-    }
-    for (size_t i = 0; i < BINS; i++)
-        bins[i].most = most;
-    return grid_print(stream,
-                      &(struct grid){.title = "samples",
-                                     .columns = bin_columns,
-                                     .column_count = COUNT(bin_columns),
-                                     .rows = bins,
-                                     .row_count = BINS,
-                                     .row_bytes = sizeof(bins[0])},
-                      look);
 }
 
 /* -- counters ------------------------------------------------------------------------------------------ */
@@ -139,16 +73,6 @@ static const struct section {
     enum cell_view view;
 } sections[] = {{NULL, VIEW_TIME}, {"code", VIEW_CODE}, {"counts", VIEW_COUNTS}, {"origin", VIEW_ORIGIN}};
 
-static void print_section(FILE *stream, const struct cell_row *row, const struct section *section,
-                          const struct grid_look *look)
-{
-    struct grid_column columns[CELL_ROW_COLUMNS_MAX];
-    struct grid grid = cell_row_grid(row, 1, section->view, columns);
-
-    grid.title = section->title;
-    grid_print_records(stream, &grid, look);
-}
-
 /* The name of a cell. A name wider than the terminal continues on the next line, after a slash. */
 static void print_name(FILE *stream, const struct cell_row *row, size_t width)
 {
@@ -178,14 +102,16 @@ static enum status print_cell(FILE *stream, const struct cell_row *row)
                                   .row_count = row->found->counter_count,
                                   .row_bytes = sizeof(*row->found->counters),
                                   .note = note_reason};
-    enum status status;
 
     print_name(stream, row, (size_t)look.width);
-    print_section(stream, row, &sections[0], &look);
-    status = print_samples(stream, &row->found->time, &look);
-    for (size_t i = 1; status == STATUS_OK && i < COUNT(sections); i++)
-        print_section(stream, row, &sections[i], &look);
-    return status == STATUS_OK ? grid_print(stream, &counters, &look) : status;
+    for (size_t i = 0; i < COUNT(sections); i++) {
+        struct grid_column columns[CELL_ROW_COLUMNS_MAX];
+        struct grid grid = cell_row_grid(row, 1, sections[i].view, columns);
+
+        grid.title = sections[i].title;
+        grid_print_records(stream, &grid, &look);
+    }
+    return grid_print(stream, &counters, &look);
 }
 
 enum status show_cells(FILE *stream, const struct result *result, const char *file, const char *name)
