@@ -31,27 +31,6 @@ const cJSON *node_get(const struct node *node, const char *key)
     return key == node->key ? node->found : json_get(node->json, key);
 }
 
-__attribute__((format(printf, 3, 0))) static void wrong_at(struct reader *reader, const struct json_place *place,
-                                                           const char *format, va_list arguments)
-{
-    char where[JSON_PLACE_BYTES], what[256];
-
-    if (reader->status != STATUS_OK)
-        return;
-    vsnprintf(what, sizeof(what), format, arguments);
-    json_place_text(place, where, sizeof(where));
-    reader->status = log_error(STATUS_USAGE, "%s: %s%s%s", reader->file, where, *where ? ": " : "", what);
-}
-
-void node_wrong(const struct node *node, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    wrong_at(node->reader, &node->place, format, arguments);
-    va_end(arguments);
-}
-
 static struct json_place place_of(const struct node *node, const char *key)
 {
     return (struct json_place){.parent = &node->place, .key = key};
@@ -59,12 +38,17 @@ static struct json_place place_of(const struct node *node, const char *key)
 
 void node_wrong_member(const struct node *node, const char *key, const char *format, ...)
 {
-    const struct json_place place = place_of(node, key);
+    const struct json_place place = key ? place_of(node, key) : node->place;
+    char where[JSON_PLACE_BYTES], what[256];
     va_list arguments;
 
+    if (node_failed(node))
+        return;
     va_start(arguments, format);
-    wrong_at(node->reader, &place, format, arguments);
+    vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
+    json_place_text(&place, where, sizeof(where));
+    node->reader->status = log_error(STATUS_USAGE, "%s: %s%s%s", node->reader->file, where, *where ? ": " : "", what);
 }
 
 void node_refuse(const struct node *node, const char *key, const char *expected)

@@ -37,10 +37,10 @@ const cJSON *node_get(const struct node *node, const char *key);
 /* Whether there was an error. */
 bool node_failed(const struct node *node);
 
-/* Logs an error of the node, or of its member `key`. */
-__attribute__((format(printf, 2, 3))) void node_wrong(const struct node *node, const char *format, ...);
+/* Reports an error of the node's member `key`, or with NULL of the node itself. */
 __attribute__((format(printf, 3, 4))) void node_wrong_member(const struct node *node, const char *key,
                                                              const char *format, ...);
+#define node_wrong(node, ...) node_wrong_member(node, NULL, __VA_ARGS__)
 
 /* Logs that the member `key` is not the expected one, and its actual kind. */
 void node_refuse(const struct node *node, const char *key, const char *expected);
