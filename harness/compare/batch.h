@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Many comparisons in one call: for programs that ask for verdicts, such as the analysis in Python. */
+ * Many comparisons in one call, for programs that need verdicts, such as the analysis in Python. */
 #ifndef CBANK_BATCH_H
 #define CBANK_BATCH_H
 

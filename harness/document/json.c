@@ -44,7 +44,7 @@ struct scan {
     int depth;
     size_t values; /* upper limit: a value is the outermost, or follows an opening bracket or a comma */
     size_t text_bytes; /* of the strings with their quotes, and of the numbers with a NUL */
-    bool odd; /* a string has more than printable ASCII characters that stand for themselves */
+    bool odd; /* a string has characters other than printable ASCII or escapes */
 };
 
 static const char truncated[] = "the text ends too early: truncated";
