@@ -299,8 +299,10 @@ static cJSON *build_tree(struct scan *scan)
     if (ONE_BLOCK && !block)
         return NULL;
     pthread_once(&once, set_hooks);
-    room = (struct arena){.front = (char *)(block + 1), .back = (char *)block + bytes};
-    arena = block ? &room : NULL;
+    if (block) {
+        room = (struct arena){.front = (char *)(block + 1), .back = (char *)block + bytes};
+        arena = &room;
+    }
     errno = 0;
     tree = cJSON_ParseWithLengthOpts(scan->text, (size_t)(scan->end - scan->text), &scan->at, false);
     arena = NULL;
