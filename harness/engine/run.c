@@ -115,7 +115,7 @@ static enum status report(const struct run *run, enum status written, enum statu
     return status_worse(status, written);
 }
 
-/* Writes and prints the available part of a run whose session is or was open. Returns the exit code. */
+/* Marks the cells that went through every phase as done. */
 static void settle_cells(struct result *result, bool counters_asked)
 {
     result->complete = !result->end.given;
