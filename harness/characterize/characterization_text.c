@@ -147,11 +147,11 @@ static enum status print_levels(int width, const struct characterization *all, c
 
 enum status characterization_print(const struct characterization *characterization)
 {
-    const struct outcome *const end = characterization->outcomes + characterization->count;
     const int width = text_width(stdout);
     enum status status = STATUS_OK;
 
-    for (const struct outcome *outcome = characterization->outcomes; status == STATUS_OK && outcome != end; outcome++) {
+    for (size_t i = 0; status == STATUS_OK && i < characterization->count; i++) {
+        const struct outcome *outcome = &characterization->outcomes[i];
         char sentence[SENTENCE_BYTES], sizes[TEXT_PARAGRAPH_BYTES / 2] = "";
 
         print_line(width, 0, "%s: %s", outcome->experiment.name, outcome->experiment.what);

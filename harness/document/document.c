@@ -30,34 +30,21 @@ enum status document_write(const struct document *document, const void *base, co
     return status;
 }
 
-/* Reads the major of "MAJOR.MINOR", each of at most 5 digits and without a sign. */
-static bool parse_version(const char *text, uint32_t *major)
-{
-    static const char digits[] = "0123456789";
-    const size_t first = strspn(text, digits);
-    const size_t second = text[first] == '.' ? strspn(text + first + 1, digits) : 0;
-
-    if (first < 1 || first > 5 || second < 1 || second > 5 || text[first + 1 + second] != '\0')
-        return false;
-    *major = (uint32_t)strtoul(text, NULL, 10);
-    return true;
-}
-
 static void read_schema(const struct document *document, const struct node *root)
 {
     const struct node schema = node_object(root, "schema");
     const char *name = node_text(&schema, "name", true), *version = node_text(&schema, "version", true);
-    char shown[TEXT_SHOWN_BYTES];
-    uint32_t major;
+    char shown[TEXT_SHOWN_BYTES], major[6], minor[6];
+    int end = 0;
 
     if (node_failed(root))
         return;
     if (strcmp(name, document->schema) != 0)
         node_wrong_member(&schema, "name", "'%s' is no %s of cbank; %s", text_shown(name, shown), document->what,
                           document->remedy);
-    else if (!parse_version(version, &major))
+    else if (sscanf(version, "%5[0-9].%5[0-9]%n", major, minor, &end) != 2 || version[end])
         node_refuse(&schema, "version", "a version like \"1.0\"");
-    else if (major != document->major)
+    else if (strtoul(major, NULL, 10) != document->major)
         node_wrong_member(&schema, "version",
                           "%s, this build reads %" PRIu32 ".x; use the cbank that wrote the file or a newer one",
                           version, document->major);

@@ -92,14 +92,18 @@ void grid_range(grid_format *format, double low, double high, struct grid_value 
 
 /* -- other formats ------------------------------------------------------------------------------------- */
 
-static void put_markdown_heading(FILE *stream, const struct grid *grid)
+void grid_print_markdown(FILE *stream, const struct grid *grid)
 {
+    char room[TEXT_NUMBER_BYTES], note[GRID_NOTE_BYTES];
+    struct grid_value value;
+
+    if (grid->title)
+        fprintf(stream, "**%s**\n\n", grid->title);
     for (size_t c = 0; c < grid->column_count; c++) {
         const struct grid_column *column = &grid->columns[c];
 
         fputs("| ", stream);
-        if (column->group)
-            text_put(stream, escapes_markdown, column->group);
+        text_put(stream, escapes_markdown, column->group ? column->group : "");
         fputs(column->group ? " " : "", stream);
         text_put(stream, escapes_markdown, column->heading);
         putc(' ', stream);
@@ -108,28 +112,6 @@ static void put_markdown_heading(FILE *stream, const struct grid *grid)
     for (size_t c = 0; c < grid->column_count; c++)
         fputs(grid->columns[c].format ? "|--:" : "|---", stream);
     fputs(grid->note ? "|---|\n" : "|\n", stream);
-}
-
-static void put_markdown_notes(FILE *stream, const struct grid *grid, size_t row)
-{
-    char note[GRID_NOTE_BYTES];
-
-    fputs("| ", stream);
-    for (size_t i = 0; grid->note(grid_row(grid, row), i, note, sizeof(note)); i++) {
-        fputs(i ? "<br>" : "", stream);
-        text_put(stream, escapes_markdown, note);
-    }
-    putc(' ', stream);
-}
-
-void grid_print_markdown(FILE *stream, const struct grid *grid)
-{
-    char room[TEXT_NUMBER_BYTES];
-    struct grid_value value;
-
-    if (grid->title)
-        fprintf(stream, "**%s**\n\n", grid->title);
-    put_markdown_heading(stream, grid);
     for (size_t r = 0; r < grid->row_count; r++) {
         for (size_t c = 0; c < grid->column_count; c++) {
             const char *strong;
@@ -140,9 +122,12 @@ void grid_print_markdown(FILE *stream, const struct grid *grid)
             text_put(stream, escapes_markdown, grid_shown(&grid->columns[c], &value, room));
             fprintf(stream, "%s ", strong);
         }
-        if (grid->note)
-            put_markdown_notes(stream, grid, r);
-        fputs("|\n", stream);
+        fputs(grid->note ? "| " : "", stream);
+        for (size_t i = 0; grid->note && grid->note(grid_row(grid, r), i, note, sizeof(note)); i++) {
+            fputs(i ? "<br>" : "", stream);
+            text_put(stream, escapes_markdown, note);
+        }
+        fputs(grid->note ? " |\n" : "|\n", stream);
     }
 }
 

@@ -38,16 +38,6 @@ struct layout {
     bool stacked;           /* columns that name a row have a separate line */
 };
 
-static void close_layout(struct layout *layout)
-{
-    texts_close(&layout->texts);
-    free(layout->line);
-    free(layout->headings);
-    free(layout->rows);
-    free(layout->widths);
-    free(layout->natural);
-}
-
 /* Asks for every value once, and makes texts printable. False when out of memory. */
 static bool open_layout(struct layout *layout)
 {
@@ -374,32 +364,29 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_
         put_notes(&layout, r);
     }
 out:
-    close_layout(&layout);
+    texts_close(&layout.texts);
+    free(layout.line);
+    free(layout.headings);
+    free(layout.rows);
+    free(layout.widths);
+    free(layout.natural);
     return status;
 }
 
 /* -- records ------------------------------------------------------------------------------------------- */
-
-static void put_fact(FILE *stream, const struct grid_look *look, const char *heading, int width, const char *text)
-{
-    const int indent = look->indent + width + GAP;
-    struct text_wrap wrap = {.stream = stream, .width = look->width, .column = indent, .indent = indent};
-
-    fprintf(stream, "%*s%s%*s", look->indent, "", heading, width + GAP - (int)text_columns(heading), "");
-    text_wrap(&wrap, text);
-    putc('\n', stream);
-}
 
 void grid_print_records(FILE *stream, const struct grid *grid, const struct grid_look *look)
 {
     const char *title = grid->title;
     char room[TEXT_NUMBER_BYTES];
     struct grid_value value;
-    int width = 0;
+    struct text_wrap wrap;
+    int width = 0, indent;
 
     for (size_t c = 0; c < grid->column_count; c++)
         if (width < (int)text_columns(grid->columns[c].heading))
             width = (int)text_columns(grid->columns[c].heading);
+    indent = look->indent + width + GAP;
     for (size_t r = 0; r < grid->row_count; r++)
         for (size_t c = 0; c < grid->column_count; c++) {
             grid_value_at(grid, r, &grid->columns[c], &value);
@@ -408,6 +395,10 @@ void grid_print_records(FILE *stream, const struct grid *grid, const struct grid
             if (title)
                 fprintf(stream, "%s\n", title);
             title = NULL;
-            put_fact(stream, look, grid->columns[c].heading, width, grid_shown(&grid->columns[c], &value, room));
+            wrap = (struct text_wrap){.stream = stream, .width = look->width, .column = indent, .indent = indent};
+            fprintf(stream, "%*s%s%*s", look->indent, "", grid->columns[c].heading,
+                    width + GAP - (int)text_columns(grid->columns[c].heading), "");
+            text_wrap(&wrap, grid_shown(&grid->columns[c], &value, room));
+            putc('\n', stream);
         }
 }

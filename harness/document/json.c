@@ -547,26 +547,21 @@ bool json_get_double(const cJSON *object, const char *key, double *out)
     return true;
 }
 
-/* An integer as a decimal string: digits alone. */
-static bool parse_integer(const char *text, uint64_t *out)
-{
-    const size_t digits = strspn(text, "0123456789");
-    unsigned long long value;
-
-    if (digits == 0 || text[digits] != '\0' || (digits > 1 && text[0] == '0'))
-        return false;
-    errno = 0;
-    value = strtoull(text, NULL, 10);
-    if (errno != 0)
-        return false;
-    *out = value;
-    return true;
-}
-
 bool json_integer(const cJSON *item, uint64_t *out)
 {
-    if (cJSON_IsString(item))
-        return parse_integer(item->valuestring, out);
+    if (cJSON_IsString(item)) {
+        const char *text = item->valuestring;
+        const size_t digits = strspn(text, "0123456789");
+
+        unsigned long long value;
+
+        if (digits == 0 || text[digits] != '\0' || (digits > 1 && text[0] == '0'))
+            return false;
+        errno = 0;
+        value = strtoull(text, NULL, 10);
+        *out = errno ? *out : value;
+        return !errno;
+    }
     /* A number above 2^53 may already have been rounded. */
     if (!cJSON_IsNumber(item) || signbit(item->valuedouble) || item->valuedouble > (double)EXACT_INTEGER_MAX ||
         item->valuedouble != floor(item->valuedouble))
