@@ -46,20 +46,20 @@ LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
 # About how long parts take, in seconds of one processor: the long ones start first, and what is left is guessed.
-SECONDS = {"build": 100, "sanitizer build": 65, "sanitizer build, gcc": 110,
+SECONDS = {"build": 65, "sanitizer build": 65, "sanitizer build, gcc": 110,
            "build, scratch tree": 18, "build, simulated GPU": 9, "build, simulated GPU, sanitizers": 26, "lint": 51,
-           "fuzz": 18, "unit tests": 32, "unit tests, sanitizers": 68, "unit tests, sanitizers, gcc": 90,
+           "fuzz": 18, "unit tests": 10, "unit tests, sanitizers": 40, "unit tests, sanitizers, gcc": 60,
            "kernels/cuda_11_8": 180, "kernels/toolkit": 85, "kernels/kernel_faults": 40, "kernels/kernel_checks": 27,
-           "end_to_end/report": 22, "end_to_end/readme": 30, "end_to_end/model": 125, "end_to_end/figures": 90, "end_to_end/analysis": 14, "end_to_end/scratch": 40,
-           "end_to_end/packages": 47, "end_to_end/simulated": 18, "end_to_end/faults, sanitizers": 35,
-           "end_to_end/walk, sanitizers": 30, "end_to_end/cards": 10, "end_to_end/characterize": 10,
-           "end_to_end/e2e": 13, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
-           "end_to_end/allocation": 13, "end_to_end/contribute": 14, "end_to_end/claims": 10, "end_to_end/gate": 9,
-           "end_to_end/walk": 7, "end_to_end/faults": 13, "end_to_end/fleet": 20, "end_to_end/store": 20,
-           "end_to_end/advise": 9, "end_to_end/lookup": 9, "end_to_end/fleet_slurm": 10, "end_to_end/fleet_slurm, nights": 5}
+           "end_to_end/report": 50, "end_to_end/readme": 30, "end_to_end/model": 30, "end_to_end/figures": 40,
+           "end_to_end/scratch": 40, "end_to_end/packages": 47, "end_to_end/simulated": 32, "end_to_end/faults, sanitizers": 35,
+           "end_to_end/walk, sanitizers": 30, "end_to_end/store": 23, "end_to_end/terminal": 21, "end_to_end/fleet": 20,
+           "end_to_end/contribute": 15, "end_to_end/names": 14, "end_to_end/analysis": 13, "end_to_end/gate": 12,
+           "end_to_end/e2e": 11, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
+           "end_to_end/characterize": 8, "end_to_end/allocation": 13, "end_to_end/claims": 8, "end_to_end/walk": 7,
+           "end_to_end/faults": 13, "end_to_end/lookup": 8, "end_to_end/gating": 6, "end_to_end/fleet_slurm": 10}
 SECONDS_OF_OTHERS = 4
 # Parts that wait most of their time, for a moment to kill or for what hangs: so many of them run in one slot.
-WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm": 3, "end_to_end/fleet_slurm, nights": 3,
+WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm": 3,
            "end_to_end/faults, sanitizers": 2, "end_to_end/walk, sanitizers": 2}
 
 ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have beside those of all
@@ -70,7 +70,7 @@ FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run them.
 ALL = ("scratch.py", "packages.py", "model.py", "report.py", "figures.py", "readme.py", "allocation.py", "faults.py",
-       "walk.py", "consumers.py")
+       "walk.py", "consumers.py", "contribute.py", "terminal.py")
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
