@@ -177,7 +177,8 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
     to->counters = counters;
     if (!isnan(time->sm_clock_mhz) && !add_value(&to->clock, time->sm_clock_mhz))
         return false;
-    for (const struct counter_value *value = from->counters; value < from->counters + from->counter_count; value++) {
+    for (size_t i = 0; i < from->counter_count; i++) {
+        const struct counter_value *value = &from->counters[i];
         const char *name = texts_share(&side->texts, value->name);
         size_t at = 0;
 
