@@ -5,7 +5,6 @@ indices that are written by hand. CBANK names the program (default build/cbank).
 
 import json
 import os
-import re
 import shlex
 import shutil
 import struct

@@ -3,7 +3,6 @@
 """End-to-end tests of characterize on the committed answers of GPUs, and on copies of them with a planted change. CBANK names
 the program (default build/cbank)."""
 
-import copy
 import json
 import os
 import re

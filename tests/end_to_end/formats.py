@@ -10,7 +10,6 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 import unittest
 import xml.etree.ElementTree
 

@@ -12,7 +12,6 @@ import os
 import sys
 import unittest
 
-from common import ROOT
 from tree import ARCHITECTURE, DISASSEMBLER, PATTERNS, TOOLKIT, Case, Changes, Scratch, built, kernels
 
 # Rows that no table has.

@@ -14,7 +14,7 @@ import unittest
 
 import jsonschema
 
-from common import FULL, ROOT, Scratch, read_json, repetitions
+from common import FULL, ROOT, Scratch, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
 os.environ.update(CBANK=CBANK, CBANK_CUPTI_DIR=os.path.dirname(CBANK))

@@ -82,7 +82,7 @@ static void expect_refused(const char *path, const char *word)
 /* Processes come in the order of names, on however many processors they are read. A list is as good as a folder. */
 TEST_WITH(test_a_folder_is_read_in_the_order_of_names, NULL, empty_directory)
 {
-    char list[FILES_MAX * 64] = "";
+    char list[FILES_MAX * 1100] = "";
 
     for (int i = FILES_MAX - 1; i >= 0; i--)
         put_plain(i, (size_t)i % 3 + 2);
