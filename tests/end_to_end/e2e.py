@@ -170,7 +170,7 @@ class Shown(Case):
     def test_tables_are_the_golden_ones_and_no_wider_than_the_terminal(self):
         for name in ("measured", "troubled", "modelled", "paths"):
             for width in (80, 160):
-                said = self.check(cbank("show", os.path.join(ROOT, f"tests/corpus/show/{name}.json"), COLUMNS=str(width)), 0).stdout
+                said = self.check(cbank("show", os.path.join(ROOT, f"tests/data/show/{name}.json"), COLUMNS=str(width)), 0).stdout
                 self.assertLessEqual(max(map(len, said.splitlines())), width)
                 golden = os.path.join(ROOT, f"tests/golden/show_{name}_{width}.txt")
                 if os.environ.get("CBANK_UPDATE_GOLDEN"):
@@ -178,18 +178,18 @@ class Shown(Case):
                 self.assertEqual(said.encode(), read_bytes(golden), golden)
 
     def test_the_order_of_cells_does_not_matter(self):
-        result = read_json(os.path.join(ROOT, "tests/corpus/show/measured.json"))
+        result = read_json(os.path.join(ROOT, "tests/data/show/measured.json"))
         result["cells"].reverse()
         said = self.check(cbank("show", self.write("reversed.json", result), COLUMNS="160"), 0).stdout
         self.assertEqual(said.encode(), read_bytes(os.path.join(ROOT, "tests/golden/show_measured_160.txt")))
 
     def test_the_fastest_path_of_each_row_stands_out(self):
-        said = cbank("show", os.path.join(ROOT, "tests/corpus/show/measured.json"), "--color", "always", COLUMNS="160").stdout
+        said = cbank("show", os.path.join(ROOT, "tests/data/show/measured.json"), "--color", "always", COLUMNS="160").stdout
         self.assertEqual(said.count("\033[1m"), 8)
         self.assertIn("per_block     | \033[1m25.31 us\033[m  ±0.12%  1.00x  32.0 ", said)
 
     def test_a_result_without_cells(self):
-        result = {**read_json(os.path.join(ROOT, "tests/corpus/show/troubled.json")), "cells": [], "counters_reason": "no libcupti"}
+        result = {**read_json(os.path.join(ROOT, "tests/data/show/troubled.json")), "cells": [], "counters_reason": "no libcupti"}
         said = cbank("show", self.write("empty.json", result)).stdout
         for words in ("cells: 0 of 0 ok", "counters were not read: no libcupti", "incomplete"):
             self.assertIn(words, said)
