@@ -7,14 +7,14 @@ _cbank_options()
 {
     case $1 in
     '') echo 'run show counters explain advise compare gate calibrate characterize history ingest forget fleet export contribute check report plot convert atlas cards list doctor help' ;;
-    run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
+    run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
     show) echo '--help --cell --markdown --csv --json --raw --color' ;;
-    counters) echo '--help --cell --workload --path --pattern --regime --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --markdown --csv --json --raw' ;;
+    counters) echo '--help --cell --workload --path --pattern --cache-state --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --markdown --csv --json --raw' ;;
     explain) echo '--help --card --cell --json --color' ;;
     advise) echo '--help --table-bytes --width --source --indices --pattern --distinct --stride-bytes --skew-percent --run-threads --loads --in-flight --pressure-bytes --elements --block-size --card --kernel --function --json --color' ;;
     compare) echo '--help --batch --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --strict --quiet --color' ;;
-    gate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --strict --quiet --color' ;;
-    calibrate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --regime --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
+    gate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --strict --quiet --color' ;;
+    calibrate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
     characterize) echo '--help --device --replay --json --card --new-card --patience --quiet' ;;
     history) echo '--help' ;;
     ingest) echo '--help' ;;
@@ -46,7 +46,7 @@ _cbank_words()
     run:--warps-per-sm) echo 'full' ;;
     run:--taken-bytes) echo 'none' ;;
     run:--pressure-bytes) echo 'none' ;;
-    run:--regime) echo 'hot cold all' ;;
+    run:--cache-state) echo 'hot cold all' ;;
     run:--engine) echo 'cuda model auto' ;;
     run:--device) echo 'all' ;;
     run:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
@@ -55,7 +55,7 @@ _cbank_words()
     counters:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
     counters:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle select_4 select_16 param constant_uniform constant_operand all' ;;
     counters:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
-    counters:--regime) echo 'hot cold all' ;;
+    counters:--cache-state) echo 'hot cold all' ;;
     explain:--color) echo 'auto always never' ;;
     advise:--source) echo 'uniform zipf distinct unequal sorted runs lockstep' ;;
     advise:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed' ;;
@@ -71,7 +71,7 @@ _cbank_words()
     gate:--warps-per-sm) echo 'full' ;;
     gate:--taken-bytes) echo 'none' ;;
     gate:--pressure-bytes) echo 'none' ;;
-    gate:--regime) echo 'hot cold all' ;;
+    gate:--cache-state) echo 'hot cold all' ;;
     gate:--engine) echo 'cuda model auto' ;;
     gate:--device) echo 'all' ;;
     gate:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
@@ -86,13 +86,13 @@ _cbank_words()
     calibrate:--warps-per-sm) echo 'full' ;;
     calibrate:--taken-bytes) echo 'none' ;;
     calibrate:--pressure-bytes) echo 'none' ;;
-    calibrate:--regime) echo 'hot cold all' ;;
+    calibrate:--cache-state) echo 'hot cold all' ;;
     calibrate:--engine) echo 'cuda model auto' ;;
     calibrate:--device) echo 'all' ;;
     calibrate:--counters) echo 'default none ldc_instructions idc_requests idc_hits idc_misses idc_misses_new idc_misses_pending idc_misses_retried idc_active_cycles gcc_constant_requests gcc_constant_misses imc_requests global_load_instructions l1_requests l1_sectors texture_instructions shared_load_instructions shared_wavefronts l2_sectors dram_read_bytes dram_write_bytes instructions sm_cycles' ;;
     calibrate:--color) echo 'auto always never' ;;
     export:--format) echo 'csv jsonl' ;;
-    list:) echo 'workloads paths patterns sources parameters sweeps regimes counters engines devices chips metrics cards images' ;;
+    list:) echo 'workloads paths patterns sources parameters sweeps cache_states counters engines devices chips metrics cards images' ;;
     list:--color) echo 'auto always never' ;;
     doctor:--color) echo 'auto always never' ;;
     esac

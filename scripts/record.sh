@@ -36,7 +36,7 @@ record() {
 "$program" run --engine cuda --quiet --json - > /dev/null
 
 record core-matrix
-record core-matrix-cold --regime cold
+record core-matrix-cold --cache-state cold
 record second-process
 record sample-us-100 --counters none --sample-us 100
 record sample-us-2000 --counters none --sample-us 2000
@@ -47,7 +47,7 @@ record convolution --workload conv_1d,conv_2d,conv_3d --path all --radius 1,2,3,
 record stencil-blocks --workload stencil_1d --path all --block-size 32,64,128,256,512,1024
 record refill --workload refill,add --pattern per_warp --elements 128000 --path constant,global,readonly,param \
     --refill-bytes 256,512,1024,2048,4096,8192,16384,32768,65536 --counters none
-record sizes --regime hot,cold --path constant,global \
+record sizes --cache-state hot,cold --path constant,global \
     --elements 128000,270336,540672,1000000,2000000,4000000,6000000,8000000,10000000,12800000,25600000,51200000
 
 [ -f "$folder/all-paths.json" ] && [ -f "$folder/serialization.json" ] &&

@@ -61,11 +61,11 @@ measure() {
             --source lockstep,distinct,uniform --distinct 8
         ;;
     processes)
-        trial process processes/trial.json --run 10 --folder "$folder/processes" --regime hot,cold
+        trial process processes/trial.json --run 10 --folder "$folder/processes" --cache-state hot,cold
         first=$?
         trial process processes/hot-trial.json --run 20 --folder "$folder/processes/hot" && return $first
         ;;
-    gate) trial gate gate/gate-trial.json --counters none --regime hot,cold --path constant,global --pattern per_warp ;;
+    gate) trial gate gate/gate-trial.json --counters none --cache-state hot,cold --path constant,global --pattern per_warp ;;
     neighbour) trial neighbour neighbour/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
     clock) trial clock clock/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
     chip) "$program" contribute --credit "${CREDIT:-The cbank contributors}" "$folder/chip" ;;

@@ -152,7 +152,7 @@ static enum status make_cell(const struct advise_options *options, struct index_
                    : options->indices_path ? &sources[SOURCE_file]
                    : options->source       ? options->source
                                            : &sources[SOURCE_uniform],
-        .regime = &regimes[0],
+        .cache_state = &cache_states[0],
     };
     enum status status = check_given(options, &cell);
     uint32_t takes;

@@ -13,18 +13,18 @@
 #include "table.h"
 #include "text.h"
 
-const struct regime regimes[] = {
+const struct cache_state cache_states[] = {
     {.name = "hot", .summary = "launches back to back after warm-up", .flush = false},
     {.name = "cold", .summary = "caches flushed before every launch", .flush = true},
 };
 
-const size_t regime_count = sizeof(regimes) / sizeof(regimes[0]);
+const size_t cache_state_count = sizeof(cache_states) / sizeof(cache_states[0]);
 
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
 {
     char trace[CELL_TRACE_BYTES];
     snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell->workload->name, cell->path->name,
-             cell->pattern->name, cell->elements, cell->block_size, cell->regime->name);
+             cell->pattern->name, cell->elements, cell->block_size, cell->cache_state->name);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->parameters[i])
             text_join(text, CELL_IDENTITY_BYTES, "/", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
@@ -90,8 +90,8 @@ uint64_t cell_axis(const struct cell *cell, size_t axis)
         return cell->elements;
     case AXIS_BLOCK_SIZE:
         return cell->block_size;
-    case AXIS_REGIME:
-        return (uintptr_t)cell->regime;
+    case AXIS_CACHE_STATE:
+        return (uintptr_t)cell->cache_state;
     case AXIS_PATTERN:
         return (uintptr_t)cell->pattern;
     case AXIS_TRACE:

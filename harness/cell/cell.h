@@ -11,14 +11,14 @@
 struct table;
 
 /* The contents of the caches at the start of a launch. */
-struct regime {
+struct cache_state {
     const char *name;
     const char *summary;
     bool flush; /* caches are flushed before every launch */
 };
 
-extern const struct regime regimes[];
-extern const size_t regime_count;
+extern const struct cache_state cache_states[];
+extern const size_t cache_state_count;
 
 struct cell {
     const struct workload *workload;
@@ -26,7 +26,7 @@ struct cell {
     const struct pattern *pattern; /* of sources.def where the workload reads indices */
     uint64_t elements;   /* output elements, one for each thread; 1 to CELL_ELEMENTS_MAX */
     uint32_t block_size; /* threads in a block: a multiple of 32, 32 to 1024 */
-    const struct regime *regime;
+    const struct cache_state *cache_state;
     uint32_t parameters[PARAMETER_COUNT]; /* by enum parameter_index; 0 for those that the cell does not take */
     uint64_t trace; /* for the source `file`: the first 64 bits of the hash of its content; else 0 */
 
@@ -45,7 +45,7 @@ struct cell {
 /* Longest identity that cell_identity writes, NUL included, and longest reason of cell_obstacle. */
 enum { CELL_IDENTITY_BYTES = 256, CELL_REASON_BYTES = 256 };
 
-/* Writes "workload/path/pattern/elements/block_size/regime" into text. Then come "/name=value" for each parameter that
+/* Writes "workload/path/pattern/elements/block_size/cache state" into text. Then come "/name=value" for each parameter that
  * the cell takes, and "/indices=HASH" where its indices are in a file. */
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
 
@@ -72,7 +72,7 @@ enum cell_axis {
     AXIS_WORKLOAD,
     AXIS_ELEMENTS,
     AXIS_BLOCK_SIZE,
-    AXIS_REGIME,
+    AXIS_CACHE_STATE,
     AXIS_PATTERN,
     AXIS_TRACE,
     AXIS_PARAMETERS, /* one for each parameter, by enum parameter_index */

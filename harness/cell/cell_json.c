@@ -12,7 +12,7 @@
 
 static const struct table workload_table = TABLE("workload", workloads, workload_count);
 static const struct table path_table = TABLE("path", paths, path_count);
-static const struct table regime_table = TABLE("regime", regimes, regime_count);
+static const struct table cache_state_table = TABLE("cache_state", cache_states, cache_state_count);
 static const struct table parameter_table = TABLE("parameter", parameters, parameter_count);
 
 static void write_identity(cJSON *object, const struct field *field, const void *base)
@@ -152,7 +152,7 @@ static const struct field cell_rows[] = {
     {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1, .high = (double)CELL_ELEMENTS_MAX},
     {FIELD(field_uint32, struct cell, "block_size", block_size, REQUIRED), .low = CBANK_WARP_THREADS,
      .high = CELL_BLOCK_SIZE_MAX},
-    {FIELD(field_row, struct cell, "regime", regime, REQUIRED), .of = &regime_table},
+    {FIELD(field_row, struct cell, "cache_state", cache_state, REQUIRED), .of = &cache_state_table},
     {.key = "parameters", .kind = &kind_parameters},
     {.key = "array_bytes", .kind = &kind_array_bytes},
     {.key = "trace", .kind = &kind_trace},
@@ -236,7 +236,7 @@ const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
     {.key = "pattern", .heading = "pattern", .value = value_row, MEMBER(pattern), .head = true},
     {.key = "elements", .heading = "elements", .format = text_count, .value = grid_integer, MEMBER(elements), .head = true},
     {.key = "block_size", .heading = "block size", .format = text_count, .value = grid_integer, MEMBER(block_size), .head = true},
-    {.key = "regime", .heading = "regime", .value = value_row, MEMBER(regime), .head = true},
+    {.key = "cache_state", .heading = "cache state", .value = value_row, MEMBER(cache_state), .head = true},
     {.key = "parameters", .heading = "parameters", .value = value_parameters, .head = true},
     {.key = "width_bytes", .heading = "width_bytes", .format = text_count, .value = value_width},
     {.key = "table_bytes", .heading = "table_bytes", .format = text_count, .value = value_table_bytes},

@@ -65,7 +65,7 @@ const struct experiment experiments[] = {
     {"activity_param", activity, "param", experiment_activity, .probes = ASKS(STREAM) | ASKS(COUNT)},
     {"counts_constant", "lines that walks bring into the first constant level, counted and by time", "constant",
      experiment_counts, .probes = ASKS(COUNT), .levels = 2, .unknown = "the first level is not known"},
-    {"cold_constant", "what a launch, and the flush of the regime cold, leave of the whole table", "constant",
+    {"cold_constant", "what a launch, and the flush of the cache state cold, leave of the whole table", "constant",
      experiment_cold, .probes = ASKS(WALK) | ASKS(COUNT), .levels = 2,
      .unknown = "no two levels of the path are known to tell apart"},
 };

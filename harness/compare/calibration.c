@@ -87,7 +87,7 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
      * Where the error of times is not known, and for predictions, cells stay as they are. */
     for (size_t i = 0; i < out->cell_count; i++) {
         const struct calibrated_cell *cell = &out->cells[i];
-        const bool cold = cell->cell.regime->flush, copies = cell_copied_bytes(&cell->cell) > 0;
+        const bool cold = cell->cell.cache_state->flush, copies = cell_copied_bytes(&cell->cell) > 0;
 
         evidence[i] = (struct deviation_evidence){.flush = cold, .own = cell->deviation};
         if (!isnan(cell->within))
@@ -133,7 +133,7 @@ const char *calibration_deviation(const struct calibration *calibration, const s
     *out = found->deviation;
     out->origin = DEVIATION_CALIBRATED;
     if (strcmp(device->uuid, of->uuid) != 0) {
-        const struct deviation parts[] = {*out, deviation_default(CAUSE_board, cell->regime->flush,
+        const struct deviation parts[] = {*out, deviation_default(CAUSE_board, cell->cache_state->flush,
                                                                   cell_copied_bytes(cell) > 0, found->median_ns)};
 
         *out = deviation_sum(parts, (const double[]){1, 1}, 2);

@@ -191,7 +191,7 @@ static enum status prepare(const struct comparison *comparison, struct compariso
         layout_differs(cell, "the table had %u and %u sites a buffer set", sides[BASE]->sites, sides[NEW]->sites);
     judged->plans_differ |=
         layout_differs(cell, "the code was loaded %u and %u times", sides[BASE]->code_copies, sides[NEW]->code_copies);
-    judged->cold = cell->cell.regime->flush;
+    judged->cold = cell->cell.cache_state->flush;
     judged->copies = cell_copied_bytes(&cell->cell) > 0;
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);
     judged->doubtful = (sides[BASE]->flags | sides[NEW]->flags) & FLAGS_DOUBTFUL;

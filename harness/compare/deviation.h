@@ -58,7 +58,7 @@ struct deviation deviation_sum(const struct deviation *parts, const double *weig
 
 /* The prior of a cell, and the observed deviation. */
 struct deviation_evidence {
-    bool flush; /* of the regime */
+    bool flush; /* of the cache state */
     struct deviation before; /* no degrees: not known */
     struct deviation own; /* between the observed times; no degrees: there were too few */
 };

@@ -263,7 +263,7 @@ static void find_shares(struct work *work)
     work->table = fmax((double)access->footprint_lines, 1) * ACCESS_LINE_BYTES;
     work->output = sizeof(uint32_t) * (double)work->cell->elements;
     work->input = work->output * workload_streamed(work->cell->workload, work->cell->parameters);
-    work->kept = work->cell->regime->flush ? 0 : kept_of(l2, work->input + work->output);
+    work->kept = work->cell->cache_state->flush ? 0 : kept_of(l2, work->input + work->output);
     work->behind = 1 - kept_of(l2, work->table);
     if (goes_to(work, UNIT_L2, UNIT_L2))
         work->far = 1;

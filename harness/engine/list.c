@@ -201,8 +201,8 @@ static const struct field sweep_fields[] = {
     {OF(preset, field_reference, name)}, {.key = "options", .kind = &preset_options},
     {OF(preset, field_reference, summary)},
 };
-static const struct field regime_fields[] = {
-    {OF(regime, field_reference, name)}, {OF(regime, field_reference, summary)},
+static const struct field cache_state_fields[] = {
+    {OF(cache_state, field_reference, name)}, {OF(cache_state, field_reference, summary)},
 };
 static const struct field counter_fields[] = {
     {OF(counter, field_reference, name)}, {OF(counter, field_name, kind), .of = &kinds},
@@ -383,8 +383,8 @@ static const struct list lists[] = {
     {"parameters", "Parameters: numbers that a pattern, a source or a workload takes", 5, NULL,
      TABLE("parameter", parameters, parameter_count), FIELDS(parameter_fields)},
     {"sweeps", "Sweeps: plans by a name", 1, NULL, TABLE("sweep", sweeps, sweep_count), FIELDS(sweep_fields)},
-    {"regimes", "Regimes: what the caches hold when a launch begins", 2, NULL,
-     TABLE("regime", regimes, regime_count), FIELDS(regime_fields)},
+    {"cache_states", "Cache states: what the caches hold when a launch begins", 2, NULL,
+     TABLE("cache_state", cache_states, cache_state_count), FIELDS(cache_state_fields)},
     {"counters", "Counters: what is read from the hardware", 3, NULL,
      TABLE("counter", counters, counter_count), FIELDS(counter_fields)},
     {.name = "engines", .title = "Engines: what executes a plan", .beside = 2, .fill = list_engines},

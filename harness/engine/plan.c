@@ -77,17 +77,17 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
 /* Adds all cells of the axes; `like` has the members that they share. */
 static enum status add_cells(const struct axes *axes, struct cell like, struct plan *plan)
 {
-    const struct selection *regimes_asked = &axes->options->regimes;
+    const struct selection *cache_states_asked = &axes->options->cache_states;
     const size_t patterns_count = axes->patterns->count, sizes = axes->block_sizes->count;
-    const size_t count = axes->elements->count * sizes * regimes_asked->count * patterns_count;
+    const size_t count = axes->elements->count * sizes * cache_states_asked->count * patterns_count;
     enum status status = STATUS_OK;
 
     like.workload = axes->workload;
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const size_t per_size = i / patterns_count / regimes_asked->count;
+        const size_t per_size = i / patterns_count / cache_states_asked->count;
 
         like.pattern = axes->patterns->rows[i % patterns_count];
-        like.regime = regimes_asked->rows[i / patterns_count % regimes_asked->count];
+        like.cache_state = cache_states_asked->rows[i / patterns_count % cache_states_asked->count];
         like.block_size = (uint32_t)axes->block_sizes->values[per_size % sizes];
         like.elements = axes->elements->values[per_size / sizes];
         status = add_paths(axes->options, like, plan);

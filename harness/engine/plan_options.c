@@ -148,9 +148,9 @@ const struct option_row plan_option_rows[] = {
      .power_of_two = multiple_ == 0, .unit = unit_, .fallback = fallback_,                     \
      .otherwise = left_out_ == 0 ? fallback_ : NULL},
 #include "parameters.def"
-    {.name = "regime", .argument = "LIST",
+    {.name = "cache-state", .argument = "LIST",
      .help = "hot (launches back to back after warm-up), cold (caches flushed before every launch), or all (default hot)",
-     .kind = &option_selection, PLAN(regimes), .table = TABLE("regime", regimes, regime_count), .fallback = "hot"},
+     .kind = &option_selection, PLAN(cache_states), .table = TABLE("cache_state", cache_states, cache_state_count), .fallback = "hot"},
 };
 
 #define MEASURE(member) \

@@ -14,7 +14,8 @@
 /* Selection of cells. */
 struct plan_options {
     const struct preset *sweep; /* NULL: none; its values are already in the other members */
-    struct selection workloads, paths, patterns, regimes; /* rows of these tables; no patterns: each workload's own */
+    struct selection workloads, paths, patterns,
+        cache_states; /* rows of these tables; no patterns: each workload's own */
     struct selection sources; /* for workloads that read indices; none: the workload's
                                                            * own */
     const char *indices_path; /* a file of indices in addition; NULL: none */

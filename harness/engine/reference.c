@@ -53,7 +53,7 @@ bool reference_check(struct reference *reference, const struct cell *cell, const
         struct cell like = reference->cell ? *reference->cell : (struct cell){0};
 
         /* A cell that differs only by the path or the cache state writes the same, from the same table. */
-        like.regime = cell->regime;
+        like.cache_state = cell->cache_state;
         if (reference->cell && reference->values == data->values && like.indices == cell->indices &&
             cell_order_before(&like, cell, AXIS_PATH) == 0)
             checking.like = reference->output;

@@ -65,7 +65,7 @@ size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_
 struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned views,
                           struct grid_column columns[CELL_ROW_COLUMNS_MAX]);
 
-/* The rows of a result in the order of its tables: by workload, elements, block size, regime, then by pattern,
+/* The rows of a result in the order of its tables: by workload, elements, block size, cache state, then by pattern,
  * parameters and path. */
 struct cell_rows {
     struct cell_row *rows; /* owned */

@@ -30,7 +30,7 @@ static const struct option_row option_rows[] = {
     {AXIS("path", "cells of these load paths alone", option_selection, rows[AXIS_PATH]), .table = TABLE("path", paths, path_count)},
     {AXIS("pattern", "cells of these access patterns alone", option_selection, rows[AXIS_PATTERN]),
      .table = TABLE("pattern", patterns, pattern_count)},
-    {AXIS("regime", "cells of these regimes alone", option_selection, rows[AXIS_REGIME]), .table = TABLE("regime", regimes, regime_count)},
+    {AXIS("cache-state", "cells of these cache states alone", option_selection, rows[AXIS_CACHE_STATE]), .table = TABLE("cache_state", cache_states, cache_state_count)},
     {AXIS("elements", "cells of so many elements alone", option_integers, numbers[AXIS_ELEMENTS]), .low = 1, .high = (double)CELL_ELEMENTS_MAX,
      .unit = "elements"},
     {AXIS("block-size", "cells of so many threads a block alone", option_integers, numbers[AXIS_BLOCK_SIZE]), .low = 1,

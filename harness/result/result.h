@@ -190,7 +190,7 @@ void result_close(struct result *result);
 /* Writes a file atomically to path; "-" is stdout. */
 enum status result_write(const struct result *result, const char *path);
 
-/* Reads a result. STATUS_USAGE, logged with file and place, on failure. Cells whose workload, path, pattern, regime or
+/* Reads a result. STATUS_USAGE, logged with file and place, on failure. Cells whose workload, path, pattern, cache state or
  * parameters this build does not know are also an error. The caller closes *out with result_close. */
 enum status result_read(const char *path, struct result *out);
 

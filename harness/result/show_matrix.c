@@ -234,7 +234,7 @@ static enum status print_table(struct page *page, struct table *table)
     find_notes(table);
     cell_parameters_text(row->cell, table->common & ~CELL_TRACE_BIT, common, sizeof(common));
     snprintf(title, sizeof(title), "%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s%s%s",
-             row->cell->workload->name, row->cell->elements, row->cell->block_size, row->cell->regime->name,
+             row->cell->workload->name, row->cell->elements, row->cell->block_size, row->cell->cache_state->name,
              common[0] ? ", " : "", common, modelled ? ", modelled" : "");
     page_title(page, title);
     status = print_grid(page, table, modelled ? VIEW_MODELLED : VIEW_MEASURED);

@@ -8,7 +8,7 @@
 
 #include "result.h"
 
-/* Prints a table for each workload, size, block size and regime, as wide as the terminal. Rows are patterns with
+/* Prints a table for each workload, size, block size and cache state, as wide as the terminal. Rows are patterns with
  * their parameters and columns paths, or the other way round where there are fewer patterns. A cell has time with
  * interval, ratio to the fastest path of the pattern, requests per load and GB/s, as far as there is room. Workloads
  * that multiply and add have a second table, of operations per byte. Then flags, failed and skipped cells, counters

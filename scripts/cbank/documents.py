@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA_FOLDERS = [os.path.join(HERE, folder) for folder in ("../../results/schemas", "../../results", "../..", "schemas")]
 
 # The keys that identify a cell, beside its parameters.
-CELL_KEYS = ("workload", "path", "pattern", "elements", "block_size", "regime")
+CELL_KEYS = ("workload", "path", "pattern", "elements", "block_size", "cache_state")
 
 NOT_SO = (LookupError, TypeError, ValueError, AttributeError, OverflowError)  # what a malformed document makes code raise
 

@@ -33,7 +33,7 @@ NAMED = 3  # GPUs of a finding that are named
 LAST_VALUES = 3  # of a cell that say what it does now
 DOMAIN = "00000000:"  # of nearly every slot
 INVENTORY_MOST = 1024  # GPUs of a host
-REGIMES = ("hot", "cold")
+CACHE_STATES = ("hot", "cold")
 
 # Kinds of findings, in the order of the report, and whether they make the exit code 1.
 KINDS = {"missing": True, "replaced": True, "failed": True, "counter": True, "geometry": True, "slower": True, "apart": True,
@@ -196,7 +196,7 @@ class Fleet:
         first = int(self.run_id[self.model >= 0].min())
         for identity_id, identity in self.store.execute("SELECT identity_id, identity FROM identities ORDER BY identity").fetchall():
             parts = identity.split("/")
-            if len(parts) < 6 or parts[5] not in REGIMES:
+            if len(parts) < 6 or parts[5] not in CACHE_STATES:
                 continue
             rows = np.fromiter(self.store.execute("SELECT run_id, time_ns FROM times WHERE identity_id = ? AND run_id >= ? AND time_ns"
                                                   " ORDER BY run_id", (identity_id, first)), kind)

@@ -140,7 +140,7 @@ def history_rows(content: dict) -> Iterator[dict]:
 
 
 def cell_of(identity: str) -> dict:
-    """The columns of a cell that is given as text: workload/path/pattern/elements/block_size/regime/key=value..."""
+    """The columns of a cell that is given as text: workload/path/pattern/elements/block_size/cache state/key=value..."""
     words = identity.split("/")
     keys, parameters = words[:len(documents.CELL_KEYS)], words[len(documents.CELL_KEYS):]
     cell = dict(zip(documents.CELL_KEYS, (int(word) if word.isdigit() else word for word in keys), strict=True))

@@ -60,7 +60,7 @@ def findings(one):
                     for flag, cells in flagged.items()]
 
 
-GROUP = ["workload", "elements", "block_size", "regime", "table_bytes"]
+GROUP = ["workload", "elements", "block_size", "cache_state", "table_bytes"]
 
 
 def matrix_tables(one, order):

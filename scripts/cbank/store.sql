@@ -36,7 +36,7 @@ CREATE INDEX runs_by_start ON runs (started_ms);
 
 CREATE TABLE identities (
     identity_id INTEGER PRIMARY KEY,
-    identity TEXT NOT NULL UNIQUE -- workload/path/pattern/elements/block_size/regime, then /parameter=value
+    identity TEXT NOT NULL UNIQUE -- workload/path/pattern/elements/block_size/cache_state, then /parameter=value
 ) STRICT;
 
 CREATE TABLE kernels (

@@ -35,7 +35,7 @@ PLAN = (("none", 101, 3, 12, 1), ("step", 60, 20, 20, 1), ("step", 14, 20, 14, 1
 
 def hot(name):
     """{cell: (time, standard error of its logarithm)} of a result."""
-    times = {cell["identity"]: cell["time_ns"] for cell in make_fleet.read(f"results/{name}.json")["cells"] if cell["regime"] == "hot" and cell["time_ns"]}
+    times = {cell["identity"]: cell["time_ns"] for cell in make_fleet.read(f"results/{name}.json")["cells"] if cell["cache_state"] == "hot" and cell["time_ns"]}
     return {cell: (time["value"], math.log(time["ci_high"] / time["ci_low"]) / 2 / NORMAL) for cell, time in times.items() if time["ci_low"]}
 
 

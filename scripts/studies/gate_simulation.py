@@ -42,7 +42,7 @@ ERROR = 0.2241  # of their trimmed mean, on average, where they are normal of de
 STUDENT = 2.201  # half of the interval over that: 95 %, 16 - 5 degrees of freedom
 PLANTED = 1.5  # times the threshold
 CALIBRATING = 5  # processes
-REGIMES, TAILS, NOISES = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4)
+CACHE_STATES, TAILS, NOISES = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4)
 LOOKS = (3, 5, 10, 20)  # processes a side of a gate
 # Columns of the tables, without and with --gate: what is varied, and its values.
 KEYS = {False: ("processes", "threshold_percent", "calibrated"), True: ("threshold_percent",)}
@@ -66,12 +66,12 @@ class Tried(typing.NamedTuple):
 
 
 @functools.lru_cache(maxsize=None)
-def template(folder, regime):
+def template(folder, cache_state):
     """A result without what is not compared, and of each cell: time, deviation between processes, of samples."""
     results = [trials.load(path) for path in sorted(glob.glob(os.path.join(folder, "process-*.json")))]
     truth, cells = [], []
     for same in zip(*(result["cells"] for result in results)):
-        if same[0]["regime"] == regime:
+        if same[0]["cache_state"] == cache_state:
             times = [cell["time_ns"] for cell in same]
             logs = [math.log(time["value"]) for time in times]
             error = statistics.mean(map(error_of, same))
@@ -89,7 +89,7 @@ def tool(program):
 
 def write_process(tried, path, rng, of, factors, second, more):
     """A result of one process of scenario `of`, with more keys of `tool`."""
-    result, truth = template(tried.folder, of["regime"])
+    result, truth = template(tried.folder, of["cache_state"])
     cells, shared = [], trials.draw(rng, of["tails"])
     for cell, (usual, between, within), factor in zip(result["cells"], truth, factors):
         moved = of["noise"] * between * (shared + trials.draw(rng, of["tails"])) / math.sqrt(2)
@@ -117,9 +117,9 @@ def calibrate(tried, rng, of, folder):
     return ["--calibration", path]
 
 
-def plant(tried, regime, threshold):
+def plant(tried, cache_state, threshold):
     """By how much each cell is slower in NEW, and the names of those that are: the shortest and the longest."""
-    result, truth = template(tried.folder, regime)
+    result, truth = template(tried.folder, cache_state)
     order = sorted(range(len(truth)), key=lambda i: truth[i][0])
     planted = (order[0], order[-1])
     factors = [1 + PLANTED * threshold / 100 if i in planted else 1 for i in range(len(truth))]
@@ -129,7 +129,7 @@ def plant(tried, regime, threshold):
 def trial(tried, gate, of, seed):
     """(whether there was a false alarm, planted cells found, cells undecided, processes a side) of a comparison or a gate."""
     rng, options, kept = random.Random(seed), [], tool(tried.program) if gate else {}
-    factors, slow = plant(tried, of["regime"], of["threshold_percent"])
+    factors, slow = plant(tried, of["cache_state"], of["threshold_percent"])
     with tempfile.TemporaryDirectory() as folder:
         sides = [os.path.join(folder, side) for side in ("base", "new")]
         looks = LOOKS if gate else (of["processes"],)
@@ -156,8 +156,8 @@ def trial(tried, gate, of, seed):
 
 def scenarios(gate):
     """All of them, in the order of their seeds."""
-    keys = ("regime", "tails", "noise", *KEYS[gate])
-    every = [dict(zip(keys, (*cells, *column))) for *cells, column in itertools.product(REGIMES, TAILS, NOISES, COLUMNS[gate])]
+    keys = ("cache_state", "tails", "noise", *KEYS[gate])
+    every = [dict(zip(keys, (*cells, *column))) for *cells, column in itertools.product(CACHE_STATES, TAILS, NOISES, COLUMNS[gate])]
     return sorted(every, key=lambda of: of.get("calibrated", False))
 
 
@@ -168,16 +168,16 @@ def simulate(tried, gate, count, pool, index, of):
 
 
 def show(report):
-    """Prints the table: of a regime, noise and tails a row, in it alarms and power (of a gate processes, too) by column."""
+    """Prints the table: of a cache state, noise and tails a row, in it alarms and power (of a gate processes, too) by column."""
     gate, count = bool(report.get("gate")), report["trials"]
-    rows = {tuple(row[key] for key in ("regime", "noise", "tails", *KEYS[gate])): row for row in report["rows"]}
+    rows = {tuple(row[key] for key in ("cache_state", "noise", "tails", *KEYS[gate])): row for row in report["rows"]}
     if len(rows) < len(scenarios(gate)):
         return True  # --first: no table
     print(f"In each place: {'gates' if gate else 'comparisons'} of {count} with a false alarm; slower cells found, of 100"
           f"{'; processes a side, on average' if gate else ''}.\n")
     heads = [f"{column[0]} %" if gate else f"{column[0]} a side{', calibrated' * column[2]}, {column[1]} %" for column in COLUMNS[gate]]
     print("| cells | noise | tails | " + " | ".join(heads) + " |\n|---|--:|---|" + "--:|" * len(heads))
-    for cells in itertools.product(REGIMES, NOISES, TAILS):
+    for cells in itertools.product(CACHE_STATES, NOISES, TAILS):
         of = [rows[(*cells, *column)] for column in COLUMNS[gate]]
         places = [f"{row['alarms']}; {50 * row['found'] / count:.0f}" + (f"; {row['processes'] / count:.1f}" if gate else "") for row in of]
         print("| " + " | ".join(map(str, (*cells, *places))) + " |")

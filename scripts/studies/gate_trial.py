@@ -54,14 +54,14 @@ def show(report):
     alarms = sum(bool(one["changed"]) for one in found["a_a"])
     print(f"two processes, nothing changed:   {alarms} false alarms in {count} comparisons")
     met = alarms == 0
-    for percent, regime in SLOWDOWNS.items():
+    for percent, cache_state in SLOWDOWNS.items():
         compared = found[f"slow_{percent}_percent"]
         failed = sum(one["failed"] for one in compared)
         said = f"{path} made {percent} % slower:".ljust(34) + f"gate failed in {failed} of {count}"
-        planted = [identity for identity in report["planted"] if f"/{regime}" in identity]
+        planted = [identity for identity in report["planted"] if f"/{cache_state}" in identity]
         if planted:
             called = sum(f"{identity} regressed" in one["changed"] for one in compared for identity in planted)
-            said += f", {called} of {count * len(planted)} {regime} cells called regressed"
+            said += f", {called} of {count * len(planted)} {cache_state} cells called regressed"
             met &= called >= FOUND_LEAST * count * len(planted)
         print(said)
     return met

@@ -44,7 +44,7 @@ def load(name):
         time = cell["time_ns"]
         if cell["status"] != "ok" or not time or not time["ci_low"] or "multimodal" in cell["flags"]:
             continue
-        key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "regime"))
+        key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "cache_state"))
         key += tuple(sorted(cell["parameters"].items()))
         half = (time["ci_high"] - time["ci_low"]) / 2 / time["value"]
         beside = math.hypot(SERIES_PROCESS, SERIES_COPIES_NS / time["value"] if column_of(key) == "copies" else 0)
@@ -177,7 +177,7 @@ def derive():
 def written():
     with open(TABLE, encoding="utf-8") as file:
         rows = re.findall(r"^DEVIATION\((\w+), (\w+), ([^,]+), ([^,]+), ([^)]+)\)", file.read(), re.MULTILINE)
-    return {(cause, regime): [float(value) for value in values] for cause, regime, *values in rows}
+    return {(cause, cache_state): [float(value) for value in values] for cause, cache_state, *values in rows}
 
 
 def main():
@@ -185,8 +185,8 @@ def main():
         print(__doc__.strip(), file=sys.stderr)
         sys.exit(2)
     table, basis = derive()
-    for (cause, regime), values in table.items():
-        print(f"DEVIATION({cause}, {regime}, {', '.join(f'{value:.2g}' for value in values)})")
+    for (cause, cache_state), values in table.items():
+        print(f"DEVIATION({cause}, {cache_state}, {', '.join(f'{value:.2g}' for value in values)})")
     print("\n".join(basis))
     have = written()
     if sys.argv[1:] and (set(have) != set(table) or any(abs(a - b) > ROUNDING * b for key in table

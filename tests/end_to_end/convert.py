@@ -113,7 +113,7 @@ class Exports(Case):
         with open(file, encoding="utf-8") as opened:
             cells = {cell["identity"]: cell for cell in json.load(opened)["cells"]}
         header, found = table(self.printed("show", "--csv", file))
-        self.assertEqual(header[2:11], ["workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "width_bytes",
+        self.assertEqual(header[2:11], ["workload", "path", "pattern", "elements", "block_size", "cache_state", "parameters", "width_bytes",
                                         "table_bytes"])
         self.assertEqual(len(found), len(cells))
         for row in found:

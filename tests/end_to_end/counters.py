@@ -43,7 +43,7 @@ class Parameters(Case):
 
     def test_those_that_differ_are_a_column(self):
         lines = self.counters(self.file, "l1_sectors").splitlines()
-        self.assertEqual(lines[0], "path constant, elements 4096, block size 1024, regime hot; modelled: nothing "
+        self.assertEqual(lines[0], "path constant, elements 4096, block size 1024, cache state hot; modelled: nothing "
                                    "was measured")
         self.assertEqual([line.split() for line in lines[1:]],
                          [["workload", "pattern", "parameters", "l1_sectors"],
@@ -57,7 +57,7 @@ class Parameters(Case):
     def test_chosen_and_shared(self):
         lines = self.counters(self.file, "--distinct", "2,4", "--workload", "add", "l1_sectors").splitlines()
         self.assertEqual(lines[0].split("; ")[0], "workload add, path constant, pattern distinct, elements 4096, "
-                                                  "block size 1024, regime hot, distinct=2 stride_bytes=64")
+                                                  "block size 1024, cache state hot, distinct=2 stride_bytes=64")
         self.assertEqual([line.split() for line in lines[1:]], [["l1_sectors"], ["512="]])
 
     def test_by_name(self):

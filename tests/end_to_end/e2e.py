@@ -70,7 +70,7 @@ def validator():
 
 
 def identity(cell):
-    return tuple(cell[key] for key in ("workload", "path", "pattern", "elements", "block_size", "regime"))
+    return tuple(cell[key] for key in ("workload", "path", "pattern", "elements", "block_size", "cache_state"))
 
 
 class Case(Scratch):
@@ -199,10 +199,10 @@ class Run(Case):
     def test_the_plan_is_every_combination_in_order_and_each_once(self):
         """Numbers may have a scale, and options may be shortened."""
         result = self.run_plan("--engine", "model", "--patt", "per_thread,per_warp,per_warp", "--path", "readonly,constant",
-                               "--elem", "1k,31,31,64Ki,12.8M", "--block-size", "32,96", "--regime", "hot,cold")
+                               "--elem", "1k,31,31,64Ki,12.8M", "--block-size", "32,96", "--cache-state", "hot,cold")
         self.assertEqual([identity(cell) for cell in result["cells"]],
-                         [("add", path, pattern, elements, block_size, regime) for elements in (1000, 31, 65536, 12800000)
-                          for block_size in (32, 96) for regime in ("hot", "cold")
+                         [("add", path, pattern, elements, block_size, cache_state) for elements in (1000, 31, 65536, 12800000)
+                          for block_size in (32, 96) for cache_state in ("hot", "cold")
                           for pattern in ("per_thread", "per_warp") for path in ("readonly", "constant")])
 
     def test_parameters_are_axes(self):
@@ -450,7 +450,7 @@ class BadInput(Case):
                 (["run", "--pattern", "per_warp,per_thred"], "'per_thread'", "pseudo_random"),
                 (["run", "--path", "globel"], "'global'", "readonly"),
                 (["run", "--workload", "ad"], "'add'", "stencil_1d"),
-                (["run", "--regime", "hott"], "'hot'", "cold"),
+                (["run", "--cache-state", "hott"], "'hot'", "cold"),
                 (["run", "--engine", "modle"], "'model'", "cuda"),
                 (["run", "--counters", "idc_request"], "'idc_requests'", "instructions"),
                 (["run", "--color", "alway"], "'always'", "never"),

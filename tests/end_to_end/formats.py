@@ -43,7 +43,7 @@ def load(path):
 
 def identity(cell):
     """Identity of a cell in JSON."""
-    keys = ("workload", "path", "pattern", "elements", "block_size", "regime")
+    keys = ("workload", "path", "pattern", "elements", "block_size", "cache_state")
     parameters = [f"{name}={value}" for name, value in cell["parameters"].items()]
     return "/".join([str(cell[key]) for key in keys] + parameters)
 

@@ -332,7 +332,7 @@ class Batch(Case):
                 line["comparison"][side]["label"] = comparison[side]["label"]
             self.assertEqual(line["comparison"], comparison)
         # A narrow interval says less than the default deviation.
-        (line,), _ = self.batch({"threshold": 0.5, "cells": [{"cell": cell["identity"], "cold": cell["regime"] == "cold", **{
+        (line,), _ = self.batch({"threshold": 0.5, "cells": [{"cell": cell["identity"], "cold": cell["cache_state"] == "cold", **{
             name: {"time_ns": [cell[f"{name}_ns"]], "ci_low": [cell[f"{name}_ns"]], "ci_high": [cell[f"{name}_ns"]],
                    "doubtful": "unstable" in (cell["note"] or "")} for name in ("base", "new")}} for cell in comparison["cells"]]})
         self.assertEqual([(cell["cell"], cell["verdict"]) for cell in line["cells"]],
@@ -384,7 +384,7 @@ class Calibration(Case):
 
     def test_a_change_within_the_noise_does_not_count(self):
         new, result = self.plant(slower(1.02)), read_json(FIRST)
-        keys = ("workload", "path", "pattern", "elements", "block_size", "regime", "array_bytes", "parameters")
+        keys = ("workload", "path", "pattern", "elements", "block_size", "cache_state", "array_bytes", "parameters")
         cells = [{**{key: cell[key] for key in keys}, "noise": 0.03, "median_ns": cell["time_ns"]["value"],
                   "process_deviation": {"value": 0.0127, "degrees_of_freedom": 3.8, "origin": "processes"},
                   "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in result["cells"]]
@@ -466,7 +466,7 @@ class Simulation(Case):
         self.assertGreaterEqual(trials, 60)
         for row in report["rows"]:
             self.assertLessEqual(row["alarms"], 0.05 * trials + 4 * (0.05 * 0.95 * trials) ** 0.5, row)
-            if (row["regime"], row["noise"]) == ("hot", 1):
+            if (row["cache_state"], row["noise"]) == ("hot", 1):
                 self.assertGreaterEqual(row["found"], 0.95 * 2 * trials, row)
         self.assertEqual(len(self.script("gate_simulation.py", "--show", path).stdout.splitlines()), 2 + 2 + 12)
 
@@ -485,7 +485,7 @@ class Simulation(Case):
         for row in report["rows"]:
             if row["noise"] == 1 or row["processes"] > 1 or row["calibrated"]:
                 self.assertLessEqual(row["alarms"], allowed[row["tails"]], row)
-            if (row["regime"], row["noise"]) == ("hot", 1) and row["threshold_percent"] >= 1:
+            if (row["cache_state"], row["noise"]) == ("hot", 1) and row["threshold_percent"] >= 1:
                 self.assertGreaterEqual(row["found"], 0.95 * 2 * trials, row)
         table = self.script("gate_simulation.py", "--show", path).stdout
         self.assertEqual(len(table.splitlines()), 2 + 2 + 12)

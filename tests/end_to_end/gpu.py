@@ -94,7 +94,7 @@ class DefaultPlan(Case):
     def test_a_second_process_measures_the_same(self):
         """The same cells with the same code. How near the times are is reported: scripts/studies/process_trial.py."""
         first, second = (self.measure("--counters", "none")[0] for _ in range(2))
-        keys = ("workload", "path", "pattern", "elements", "block_size", "regime", "parameters", "kernel")
+        keys = ("workload", "path", "pattern", "elements", "block_size", "cache_state", "parameters", "kernel")
         self.assertEqual(*([[cell[key] for key in keys] for cell in result["cells"]] for result in (first, second)))
         for cell in first["cells"]:
             self.assertRegex(cell["kernel"]["sass_sha256"], "^[0-9a-f]{64}$")
@@ -139,8 +139,8 @@ class Runs(Case):
         names = {read_json(os.path.join(self.folder, name))["device"]["uuid"] for name in os.listdir(self.folder)}
         self.assertEqual(names, {row["uuid"] for row in cuda_devices()})
 
-    def test_regimes_and_odd_sizes(self):
-        result, _ = self.measure("--elements", "1,31,33,100001", "--block-size", "32,1024", "--regime", "hot,cold",
+    def test_cache_states_and_odd_sizes(self):
+        result, _ = self.measure("--elements", "1,31,33,100001", "--block-size", "32,1024", "--cache-state", "hot,cold",
                                  "--counters", "none")
         self.assertEqual(len(result["cells"]), 12 * 4 * 2 * 2)
         for cell in result["cells"]:

@@ -235,7 +235,7 @@ class Children(Case):
 
     def test_options_reach_the_processes(self):
         """However they are spelled."""
-        values = {"workload": "add", "regime": "cold", "block-size": "256", "max-noise": "0.7", "sample-us": "600",
+        values = {"workload": "add", "cache-state": "cold", "block-size": "256", "max-noise": "0.7", "sample-us": "600",
                   "max-samples": "7", "max-seconds": "1", "seed": "5", "counters": "none", "device": "0", "path": "global",
                   "pattern": "per_block", "elements": "2k"}
         short = {option: option if option == "path" else option[:-1] for option in values}

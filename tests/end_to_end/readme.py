@@ -278,7 +278,7 @@ class Completion(unittest.TestCase):
                          {"--help", "--device", "--replay", "--json", "--card", "--new-card", "--patience", "--quiet"})
 
     def test_names_of_tables(self):
-        for option, table in (("--pattern", "patterns"), ("--path", "paths"), ("--regime", "regimes"),
+        for option, table in (("--pattern", "patterns"), ("--path", "paths"), ("--cache-state", "cache_states"),
                               ("--workload", "workloads"), ("--engine", "engines"), ("--counters", "counters")):
             with self.subTest(option):
                 names = [row["name"] for row in json.loads(cbank("list", table, "--json"))]

@@ -224,7 +224,7 @@ class Inputs(Case):
     def test_text_is_text(self):
         """Injections in every text of a document."""
         evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7 * 7 }}{% raw %}\x1b[31m\u202e\r\n\0]]>"
-        kept = {"name", "version", "status", "engine", "workload", "path", "pattern", "regime", "kind", "identity", "started_utc", "asked", "answer",
+        kept = {"name", "version", "status", "engine", "workload", "path", "pattern", "cache_state", "kind", "identity", "started_utc", "asked", "answer",
                 "since_utc", "verdict", "cell", "from", "seed", "value", "expected"}
 
         def poison(its, key=None):

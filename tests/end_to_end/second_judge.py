@@ -69,18 +69,18 @@ def judge(base, new, threshold):
     for name in common:
         b, n = side(base, name), side(new, name)
         cell = names[0][name]
-        kind = "copies" if cell["parameters"].get("refill_bytes") and cell["path"] != "param" else cell["regime"]
+        kind = "copies" if cell["parameters"].get("refill_bytes") and cell["path"] != "param" else cell["cache_state"]
         within, own = math.sqrt((b["within"] ** 2 + n["within"] ** 2) / 2), b["n"] + n["n"] - 2
         sd, degrees = default("process", kind, b["ns"])
         pooled = math.sqrt(((b["n"] - 1) * b["sd"] ** 2 + (n["n"] - 1) * n["sd"] ** 2) / own) if own else 0
-        cells[name] = {"b": b, "n": n, "kind": kind, "regime": cell["regime"], "own": own, "sd_own": pooled,
+        cells[name] = {"b": b, "n": n, "kind": kind, "cache_state": cell["cache_state"], "own": own, "sd_own": pooled,
                        "prior": (0, 0) if math.isnan(within) else (max(sd, within), degrees)}
-    for regime in ("hot", "cold"):
-        seen = [c for c in cells.values() if c["regime"] == regime and c["own"] and c["prior"][1]]
+    for cache_state in ("hot", "cold"):
+        seen = [c for c in cells.values() if c["cache_state"] == cache_state and c["own"] and c["prior"][1]]
         total, prior = sum(c["own"] for c in seen), max((c["prior"][1] for c in seen), default=0)
         factor = (sum(c["own"] * (c["sd_own"] / c["prior"][0]) ** 2 for c in seen) + prior) / (total + prior) if seen else 1
         known = max(c["own"] for c in seen) * ((prior + total) / total) ** 2 if seen else math.inf
-        for name, c in ((name, c) for name, c in cells.items() if c["regime"] == regime):
+        for name, c in ((name, c) for name, c in cells.items() if c["cache_state"] == cache_state):
             b, n, (sd, degrees) = c["b"], c["n"], c["prior"]
             degrees = 1 / (1 / degrees + 1 / known) if degrees else 0
             both = degrees + c["own"]

@@ -23,7 +23,7 @@ import gpu  # it reads CBANK
 
 HERE = unittest.skipUnless(os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why")
 SMALL = ["--elements", "12800", "--path", "constant,global", "--pattern", "per_block,per_warp"]
-LARGE = ["--elements", "12800000", "--path", "global", "--pattern", "per_warp", "--regime", "hot,cold",
+LARGE = ["--elements", "12800000", "--path", "global", "--pattern", "per_warp", "--cache-state", "hot,cold",
          "--counters", "none"]
 
 
@@ -78,8 +78,8 @@ class DefaultPlan(Case):
                 if counter["kind"] == "exact":
                     self.assertEqual(counter["value"], counter["expected"], f"{where} {name}")
 
-    def test_every_workload_and_path_in_both_regimes(self):
-        result, _ = self.measure("--workload", "all", "--path", "all", "--pattern", "per_warp,lockstep", "--regime", "all",
+    def test_every_workload_and_path_in_both_cache_states(self):
+        result, _ = self.measure("--workload", "all", "--path", "all", "--pattern", "per_warp,lockstep", "--cache-state", "all",
                                  "--elements", "3200", "--block-size", "64", "--max-samples", "20", "--modules", "2",
                                  "--refill-bytes", "1024", "--radius", "1")
         cells = [cell for cell in result["cells"] if cell["status"] != "skipped"]
@@ -237,7 +237,7 @@ class Time(Case):
             self.assertAlmostEqual(slower / time, 1.5 if cell["path"] == "global" else 1, delta=0.01)
 
     def test_work_that_is_added_to_a_path(self):
-        plan = *SMALL, "--regime", "hot,cold"
+        plan = *SMALL, "--cache-state", "hot,cold"
         usual, slow = (self.measure(*plan, *more)[0]["cells"] for more in ((), ("--slow", "global:50")))
         for one, other in zip(usual, slow, strict=True):
             self.assertAlmostEqual(other["time_ns"]["value"] / one["time_ns"]["value"],
@@ -282,7 +282,7 @@ class Time(Case):
                              "--counters", "none", table_placement=0.004, free=4e9)[0]["cells"]
         self.assertEqual([cell["placements"] for cell in large], [5, 24])  # of buffers, and of tables
         self.assertEqual([cell["sites"] for cell in large], [1, 1])  # buffers fill L2: another site would not be in it
-        cold = self.measure("--path", "global", "--pattern", "per_block", "--elements", "12800000", "--regime", "cold",
+        cold = self.measure("--path", "global", "--pattern", "per_block", "--elements", "12800000", "--cache-state", "cold",
                             "--counters", "none", free=4e9)[0]["cells"]
         self.assertEqual([cell["sites"] for cell in cold], [30])  # but then nothing is
 
@@ -413,7 +413,7 @@ class Time(Case):
 
     def test_cold_cells_are_compared_with_an_empty_kernel_in_turn(self):
         """The cost of a pair of stamps is constant here: cold times are those of the model."""
-        plan = (*SMALL, "--regime", "cold")
+        plan = (*SMALL, "--cache-state", "cold")
         modelled = self.modelled(*plan)
         cold, _ = self.measure(*plan, noise=0)
         for cell in cold["cells"]:

@@ -172,7 +172,7 @@ static struct cell cell_of(const struct launch *launch)
                         .pattern = switched ? &patterns[args->pattern] : function->pattern,
                         .elements = args->elements,
                         .block_size = launch->threads,
-                        .regime = &regimes[0],
+                        .cache_state = &cache_states[0],
                         .trace = loaded ? (uintptr_t)args->input : 0,
                         .grid_blocks = loaded ? launch->blocks : 0};
     const uint32_t takes = cell_takes(cell.workload, cell.pattern);
@@ -230,12 +230,12 @@ static struct behaviour *behaviour_of(struct launch *launch)
     return behaviour;
 }
 
-static const struct regime *regime_of(bool flushed)
+static const struct cache_state *cache_state_of(bool flushed)
 {
-    for (size_t i = 0; i < regime_count; i++)
-        if (regimes[i].flush == flushed)
-            return &regimes[i];
-    return &regimes[0];
+    for (size_t i = 0; i < cache_state_count; i++)
+        if (cache_states[i].flush == flushed)
+            return &cache_states[i];
+    return &cache_states[0];
 }
 
 /* The factor on the time of a launch: it depends on the addresses of its input, its table and its code. */
@@ -278,7 +278,7 @@ static double cell_ns(struct device *device, struct launch *launch)
         const struct time_kernel code = estimate_kernel(&(struct expectation){&cell, &behaviour->access, sass});
         struct cell_estimate estimate;
 
-        cell.regime = regime_of(device->flushed);
+        cell.cache_state = cache_state_of(device->flushed);
         estimate_time(&cell, &behaviour->access, &card, &code, &estimate);
         *known = isnan(estimate.time_ns.value) ? chip.launch_ns + estimate.busy_ns[estimate.longest]
                                                : estimate.time_ns.value;
@@ -299,7 +299,7 @@ static bool is_named(struct launch *launch, const char *name, bool flushed)
     if (!launch->function->row->of_cell)
         return false;
     cell = behaviour_of(launch)->cell;
-    cell.regime = regime_of(flushed);
+    cell.cache_state = cache_state_of(flushed);
     cell_identity(&cell, identity);
     return strncmp(identity, name, strlen(name)) == 0 || fnmatch(name, identity, 0) == 0;
 }

@@ -38,9 +38,9 @@ static inline const struct pattern *pattern_named(const char *name)
     return row_named((struct table)TABLE("pattern", patterns, pattern_count), name);
 }
 
-static inline const struct regime *regime_named(const char *name)
+static inline const struct cache_state *cache_state_named(const char *name)
 {
-    return row_named((struct table)TABLE("regime", regimes, regime_count), name);
+    return row_named((struct table)TABLE("cache_state", cache_states, cache_state_count), name);
 }
 
 /* The cell of a path and a pattern by their places in the tables: 128,000 elements, blocks of 256, hot. */
@@ -52,7 +52,7 @@ static inline struct cell cell_of(size_t path_index, size_t pattern_index)
         .pattern = &patterns[pattern_index],
         .elements = 128000,
         .block_size = 256,
-        .regime = &regimes[0],
+        .cache_state = &cache_states[0],
     };
 }
 

@@ -38,7 +38,7 @@ static struct cell make_cell(const struct workload *workload, const struct path 
                          .pattern = pattern,
                          .elements = elements,
                          .block_size = block_size,
-                         .regime = &regimes[0]};
+                         .cache_state = &cache_states[0]};
 }
 
 /* -- the count thread by thread ----------------------------------------------------------------------- */
@@ -542,7 +542,7 @@ TEST(cells_share_counts_where_they_are_the_same)
             *cell = make_cell(&workloads[0], path_named(names[i % 5]), pattern_named("distinct"), 3000, 256);
             cell->parameters[PARAMETER_distinct] = distinct;
             cell->parameters[PARAMETER_stride_bytes] = 256;
-            cell->regime = &regimes[i / 5];
+            cell->cache_state = &cache_states[i / 5];
         }
     for (size_t i = 0; i < count; i++) {
         struct access_counts alone;

@@ -21,7 +21,7 @@ static struct cell make_cell(const char *workload, const char *path, const char 
         .pattern = table_find(&pattern_table, pattern),
         .elements = elements,
         .block_size = block_size,
-        .regime = &regimes[0],
+        .cache_state = &cache_states[0],
     };
 
     assert_true(cell.workload && cell.path && cell.pattern);

@@ -165,7 +165,7 @@ TEST(what_l2_does_not_keep_comes_from_device_memory)
         struct card card = round_card();
         struct cell_estimate estimate;
 
-        cell.regime = regime_named(rows[i].cold ? "cold" : "hot");
+        cell.cache_state = cache_state_named(rows[i].cold ? "cold" : "hot");
         NUMBER(card, l2_bytes, rows[i].l2_bytes);
         NUMBER(card, dram_bytes_per_ns, 1);
         estimate = estimate_of(&cell, &card, NULL);

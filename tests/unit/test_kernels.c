@@ -19,7 +19,7 @@ static struct cell smallest_cell(size_t workload_index, size_t path_index, size_
                         .pattern = &patterns[pattern_index],
                         .elements = 1024,
                         .block_size = 1024,
-                        .regime = &regimes[0]};
+                        .cache_state = &cache_states[0]};
 
     for (size_t i = 0; i < parameter_count; i++)
         if (cell_takes(cell.workload, cell.pattern) >> i & 1)

@@ -28,7 +28,7 @@ static struct cell make_cell(const char *path, uint64_t elements, uint32_t loads
                          .pattern = &sources[SOURCE_uniform],
                          .elements = elements,
                          .block_size = 64,
-                         .regime = &regimes[0],
+                         .cache_state = &cache_states[0],
                          .parameters = {[PARAMETER_loads] = loads, [PARAMETER_in_flight] = 1}};
 }
 

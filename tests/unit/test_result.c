@@ -298,7 +298,7 @@ static const struct {
      "cells[1].parameters.distinct: add with per_warp does not take it"},
     {"\"operations\":\t\"18446744073709551615\"", "\"operations\":\t-1",
      "cells[0].operations: expected an integer from 0 to 18446744073709551615"},
-    {"\"regime\":\t\"hot\"", "\"regime\":\tnull", "cells[0].regime: expected a string, it is null"},
+    {"\"cache_state\":\t\"hot\"", "\"cache_state\":\tnull", "cells[0].cache_state: expected a string, it is null"},
     {"\"status\":\t\"ok\"", "\"status\":\t\"good\"", "cells[0].status: expected pending, ok, skipped or failed"},
     {"\"verified\":\ttrue", "\"verified\":\t1", "cells[0].verified: expected true or false"},
     {"\"median\":", "\"mean\":", "cells[0].time_ns.median: expected a number or null, it is missing"},

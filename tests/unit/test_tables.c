@@ -155,7 +155,7 @@ static struct cell cell_named(const char *workload, const char *path, const char
                         .pattern = table_find(&pattern_table, pattern),
                         .elements = 128000,
                         .block_size = 1024,
-                        .regime = &regimes[0]};
+                        .cache_state = &cache_states[0]};
 
     assert_non_null(cell.workload);
     assert_non_null(cell.path);

@@ -123,7 +123,7 @@ static bool counting_prepare(void *context, size_t i)
     struct cuda_device *device = &counting->session->device;
     const struct cuda_launch *launch = &counting->session->cells[counting->cells[i]].launch;
     struct cell_result *cell = &counting->result->cells[counting->cells[i]];
-    const bool cold = cell->cell.regime->flush;
+    const bool cold = cell->cell.cache_state->flush;
     const uint32_t earlier = cold ? 0 : (cell->time.summary.value < long_ns ? 2 : 1) * launch->modules;
 
     cuda_expect_cell(device, cell, 1 + earlier);

@@ -157,7 +157,7 @@ static bool has_indices(struct cuda_device *device, const struct cell *cell)
 
 static bool has_flush(struct cuda_device *device, const struct cell *cell)
 {
-    return !cell->regime->flush || cuda_flush_prepare(device, device->info->l2_bytes);
+    return !cell->cache_state->flush || cuda_flush_prepare(device, device->info->l2_bytes);
 }
 
 /* Allocates memory for the pending cells; those without memory fail. */

@@ -222,7 +222,7 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
     struct cell_result *cell = sampling->result;
     struct cell_time *time = &cell->time;
 
-    sampling->chain = (struct cuda_chain){.device = device, .launch = launch, .cold = cell->cell.regime->flush};
+    sampling->chain = (struct cuda_chain){.device = device, .launch = launch, .cold = cell->cell.cache_state->flush};
     if ((sampling->done = launch->modules == 0))
         return STATUS_OK;
     sampling->chain.placements = cuda_launch_placements(device, launch);

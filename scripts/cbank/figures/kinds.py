@@ -161,7 +161,7 @@ def matrix(sources):
         raise NotDrawn("all of its cells are of sweeps")
     parameters = [name for name in parameter_names(rows) if name != "table_bytes"]
     common, names = told_apart(rows, ["workload", "pattern", *parameters], always=["pattern"])
-    alike, titles = told_apart(rows, ["elements", "block_size", "regime"] + ["table_bytes"] * ("table_bytes" in parameter_names(rows)))
+    alike, titles = told_apart(rows, ["elements", "block_size", "cache_state"] + ["table_bytes"] * ("table_bytes" in parameter_names(rows)))
     ratio = ratios(rows)
     sizes = rows["table_bytes"].dropna() if "table_bytes" not in parameter_names(rows) else []
     series = rows["path"] if len(set(sizes)) < 2 else rows["path"] + rows["table_bytes"].map(lambda size: f" ({style.bytes_text(size)})", "ignore").fillna("")
@@ -434,7 +434,7 @@ def generations(sources):
     if rows.empty:
         raise NotDrawn("no chosen cell was timed on two chips")
     rows = rows.reset_index(drop=True)
-    common, names = told_apart(rows, ["workload", "pattern", *parameter_names(rows), "elements", "block_size", "regime"])
+    common, names = told_apart(rows, ["workload", "pattern", *parameter_names(rows), "elements", "block_size", "cache_state"])
     ranges = rows.groupby("series", sort=False)["ratio"].agg(["min", "max"])
     sentence = "Time through constant memory by time through global memory is " + ", ".join(
         f"{style.ratio_text(its['min'])} to {style.ratio_text(its['max'])} on {name}" for name, its in ranges.iterrows()) + "."
@@ -472,7 +472,7 @@ def comparison(sources):
     counts = rows["verdict"].value_counts()
     sentence = (f"The times of NEW are {rows['ratio'].min():.4f} to {rows['ratio'].max():.4f} times those of BASE; of {len(rows)} cells " +
                 ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + ".")
-    common, titles = told_apart(rows, ["workload", "elements", "block_size", "regime"])
+    common, titles = told_apart(rows, ["workload", "elements", "block_size", "cache_state"])
     boards = ["uuid"] * (rows["uuid"].nunique() > 1)
     names = rows["path"] + " " + told_apart(rows, ["pattern", *parameter_names(rows), *boards], always=["pattern"])[1]
     threshold = float(rows["threshold"].iloc[0])
@@ -521,7 +521,7 @@ def history(sources):
     named = set(most.index[:NAMED_MAX])
     rest = f"other GPUs ({len(most) - NAMED_MAX})"
     series = gpu.where(gpu.isin(named), rest)
-    titles = told_apart(rows, ["path", "workload", "pattern", *parameter_names(rows), "elements", "block_size", "regime"], always=["path", "pattern"])[1]
+    titles = told_apart(rows, ["path", "workload", "pattern", *parameter_names(rows), "elements", "block_size", "cache_state"], always=["path", "pattern"])[1]
     made = pandas.DataFrame({"panel": titles, "series": series, "x": pandas.to_datetime(rows["started_utc"]).dt.tz_localize(None), "y": rows["time_ns"],
                              "low": float("nan"), "high": float("nan"), "flags": changes.notna().map({True: "level_changed", False: ""}) if "change" in rows else ""})
     made = pandas.concat([made, rows[[column for column in ("device", "uuid", "host", "slot", "driver", "engine", "identity", "state", "change", "change_low",
@@ -546,7 +546,7 @@ def samples(sources):
     rows = rows[rows["samples_ns"].map(lambda its: bool(its) and isinstance(its, list))]
     if rows.empty:
         raise NotDrawn("no chosen cell has samples")
-    common, titles = told_apart(rows, ["workload", "elements", "block_size", "regime"])
+    common, titles = told_apart(rows, ["workload", "elements", "block_size", "cache_state"])
     names = rows["path"] + " " + told_apart(rows, ["pattern", *parameter_names(rows)], always=["pattern"])[1]
     clock = rows["sm_clock_mhz"].map("{:.0f} MHz".format, "ignore") if "sm_clock_mhz" in rows else None
     made = pandas.DataFrame({"panel": titles, "row": names, "series": rows["path"], "sample_ns": rows["samples_ns"], "beside": clock})
