@@ -29,11 +29,11 @@ uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_CO
     return most < path->bytes ? (uint32_t)most : path->bytes;
 }
 
-uint32_t table_placement_bytes(uint32_t placement)
+uint32_t table_buffer_set_bytes(uint32_t buffer_set)
 {
     enum { STEP_BYTES = 512, STEPS = CBANK_TABLE_BYTES / STEP_BYTES, STEPS_APART = 79 };
 
-    return placement * STEPS_APART % STEPS * STEP_BYTES;
+    return buffer_set * STEPS_APART % STEPS * STEP_BYTES;
 }
 
 uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT])

@@ -58,12 +58,12 @@ extern const size_t path_count;
 uint32_t table_width(const uint32_t values[PARAMETER_COUNT]);
 uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
-/* Number of positions that a table in global memory takes in turn, where there is room. table_placement_bytes gives the
+/* Number of positions that a table in global memory takes in turn, where there is room. table_buffer_set_bytes gives the
  * distance in bytes from a multiple of CBANK_TABLE_BYTES to the start of the table: a multiple of 512, since
  * allocations and textures start at one. All positions within CBANK_TABLE_BYTES are different, and any few consecutive
  * ones lie far apart. */
-enum { TABLE_PLACEMENTS = 24 };
-uint32_t table_placement_bytes(uint32_t placement);
+enum { TABLE_BUFFER_SETS = 24 };
+uint32_t table_buffer_set_bytes(uint32_t buffer_set);
 uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
 /* Whether the path holds small tables. It serves only workloads whose indices are data, and it has no

@@ -13,7 +13,7 @@ enum {
     MODE_MIN = 3,       /* ... at least this many */
 };
 
-/* -- ranks and placements ------------------------------------------------------------------------------- */
+/* -- ranks and buffer sets ------------------------------------------------------------------------------- */
 
 /* How many of sorted[] are below a value, or not above it. */
 static size_t count_below(const double *sorted, size_t count, double value, bool or_equal)
@@ -31,26 +31,26 @@ static size_t count_below(const double *sorted, size_t count, double value, bool
     return low;
 }
 
-/* Subtracts the placements' means from values whose mean is 0. Returns the correlation within placements, at least 0,
+/* Subtracts the buffer sets' means from values whose mean is 0. Returns the correlation within buffer sets, at least 0,
  * from a one-way analysis of variance. */
-static double take_out(double *values, size_t count, size_t placements)
+static double take_out(double *values, size_t count, size_t buffer_sets)
 {
-    const double each = (double)count / (double)placements;
+    const double each = (double)count / (double)buffer_sets;
     double between = 0, within = 0;
 
-    if (placements < 2 || each < 2)
+    if (buffer_sets < 2 || each < 2)
         return 0;
-    for (size_t p = 0; p < placements; p++) {
-        const double mean = stats_stratum_mean(values, count, placements, p);
+    for (size_t p = 0; p < buffer_sets; p++) {
+        const double mean = stats_stratum_mean(values, count, buffer_sets, p);
 
-        for (size_t i = p; i < count; i += placements) {
+        for (size_t i = p; i < count; i += buffer_sets) {
             values[i] -= mean;
             between += mean * mean;
             within += values[i] * values[i];
         }
     }
-    between /= (double)(placements - 1);
-    within /= (double)(count - placements);
+    between /= (double)(buffer_sets - 1);
+    within /= (double)(count - buffer_sets);
     return between > within ? (between - within) / (between + (each - 1) * within) : 0;
 }
 
@@ -67,7 +67,7 @@ static void correlate(const double *samples, size_t count, const double *sorted,
         ranks[i] =
             (double)(count_below(sorted, count, samples[i], false) + count_below(sorted, count, samples[i], true)) / 2 -
             (double)count / 2;
-    series->within = take_out(ranks, count, series->placements);
+    series->within = take_out(ranks, count, series->buffer_sets);
     for (size_t i = 0; i < count; i++) {
         squares += ranks[i] * ranks[i];
         products += i ? ranks[i] * ranks[i - 1] : 0;
@@ -80,20 +80,20 @@ static void correlate(const double *samples, size_t count, const double *sorted,
 /* SERIES_PROCESS as half an interval of a normal distribution. */
 static const double process_half = STATS_ERRORS_TO_END * SERIES_PROCESS;
 
-void series_summarize(const double *samples, size_t count, uint32_t placements, double *scratch, struct series *series,
+void series_summarize(const double *samples, size_t count, uint32_t buffer_sets, double *scratch, struct series *series,
                       struct summary *summary)
 {
     double *sorted = scratch, half = NAN, share;
     struct trimmed_mean mean;
 
     *series = series_unknown;
-    series->placements = placements < count ? placements : (uint32_t)count;
+    series->buffer_sets = buffer_sets < count ? buffer_sets : (uint32_t)count;
     for (size_t i = 0; i < count; i++)
         sorted[i] = samples[i];
     stats_sort(sorted, count);
     correlate(samples, count, sorted, scratch + count, series);
     stats_describe_sorted(sorted, count, scratch + count, summary);
-    mean = stats_trimmed_mean(samples, count, series->placements, scratch + count);
+    mean = stats_trimmed_mean(samples, count, series->buffer_sets, scratch + count);
     share = series->effective / (double)count;
     if (isfinite(mean.error))
         half = hypot(mean.error / sqrt(share) * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees * share)),
@@ -213,7 +213,7 @@ double series_dip(const double *sorted, size_t count, double *scratch)
     return fmin(least_gap(sides, false), least_gap(sides, true)) / 2;
 }
 
-/* -- modes and placements ------------------------------------------------------------------------------ */
+/* -- modes and buffer sets ------------------------------------------------------------------------------ */
 
 /* For a uniform distribution, 99 of 100 dips times the root of the count are below this: 0.453 at 20 values, 0.496 at
  * 500, by 20,000 simulations each. */
@@ -223,8 +223,8 @@ static const double critical_dip = 0.5;
  * values or more, the best two groups leave a third for a normal distribution, a quarter for a uniform one. */
 static const double clear_break = 0.1;
 
-/* Correlation within placements above which their effect counts as real: above the 1 % quantile of F for two samples
- * each of twelve placements. */
+/* Correlation within buffer sets above which their effect counts as real: above the 1 % quantile of F for two samples
+ * each of twelve buffer sets. */
 static const double real_effect = 0.62;
 
 /* Values that differ by less than this share are one reading of the clock: events are read as floats. */
@@ -272,28 +272,28 @@ static size_t count_modes(const double *sorted, size_t count, size_t least, doub
     return count_modes(sorted, k, least, apart, scratch) + count_modes(sorted + k, count - k, least, apart, scratch);
 }
 
-/* Subtracts real effects of placements from their samples. Returns the placements' deviation. */
-static double level_placements(double *values, size_t count, const struct series *series, double *scratch)
+/* Subtracts real effects of buffer sets from their samples. Returns the buffer sets' deviation. */
+static double level_buffer_sets(double *values, size_t count, const struct series *series, double *scratch)
 {
     const bool real = series->within >= real_effect;
     double squares = 0, mean = 0;
-    double *effects = scratch, *sorted = scratch + series->placements;
+    double *effects = scratch, *sorted = scratch + series->buffer_sets;
 
-    for (size_t p = 0; p < series->placements; p++) {
+    for (size_t p = 0; p < series->buffer_sets; p++) {
         size_t n = 0;
 
-        for (size_t i = p; i < count; i += series->placements)
+        for (size_t i = p; i < count; i += series->buffer_sets)
             sorted[n++] = values[i];
         stats_sort(sorted, n);
         effects[p] = stats_median(sorted, n);
-        mean += effects[p] / (double)series->placements;
+        mean += effects[p] / (double)series->buffer_sets;
     }
-    for (size_t p = 0; p < series->placements; p++) {
+    for (size_t p = 0; p < series->buffer_sets; p++) {
         squares += (effects[p] - mean) * (effects[p] - mean);
-        for (size_t i = p; i < count; i += series->placements)
+        for (size_t i = p; i < count; i += series->buffer_sets)
             values[i] -= real ? effects[p] - mean : 0;
     }
-    return series->placements > 1 ? sqrt(squares / (double)(series->placements - 1)) / mean : NAN;
+    return series->buffer_sets > 1 ? sqrt(squares / (double)(series->buffer_sets - 1)) / mean : NAN;
 }
 
 /* Whether two neighbouring sorted values are practically equal. */
@@ -327,7 +327,7 @@ void series_describe(const double *samples, size_t count, double apart, double *
 
     for (size_t i = 0; i < count; i++)
         values[i] = samples[i];
-    series->placement_deviation = level_placements(values, count, series, scratch + count);
+    series->buffer_set_deviation = level_buffer_sets(values, count, series, scratch + count);
     stats_sort(values, count);
     /* Beyond Tukey's fences. */
     low = stats_median(values, (count + 1) / 2);
@@ -337,7 +337,7 @@ void series_describe(const double *samples, size_t count, double apart, double *
     spread_ties(values, count, apart);
     if (count >= MODES_MIN)
         series->modes = (double)count_modes(values, count, least, apart, scratch + count);
-    /* Several modes may be those of the placements until each has two samples. */
-    if (series->modes > 1 && series->placements > 1 && count < 2 * (size_t)series->placements)
+    /* Several modes may be those of the buffer sets until each has two samples. */
+    if (series->modes > 1 && series->buffer_sets > 1 && count < 2 * (size_t)series->buffer_sets)
         series->modes = NAN;
 }

@@ -12,16 +12,16 @@
 /* Doubles of scratch for a series of `count` samples. */
 #define SERIES_SCRATCH(count) (8 * (count))
 
-/* Summarizes `count` samples, at least one, over at least one placement; sets the statistics of the series that this
- * needs. The value is the trimmed mean, with the placements as strata (stats.h). Every process uses the same placements
+/* Summarizes `count` samples, at least one, over at least one buffer set; sets the statistics of the series that this
+ * needs. The value is the trimmed mean, with the buffer sets as strata (stats.h). Every process uses the same buffer sets
  * in turn, so their differences are not an error of the mean. The interval is Student's t at STATS_CONFIDENCE, widened
  * by SERIES_PROCESS: the deviation between processes of the cells whose samples agreed best (docs/comparing.md).
  *
  * Samples that depend on earlier ones carry less information: effective = count x (1 - r) / (1 + r). r is the
- * autocorrelation without the placements' means, at least 0 (Bayley and Hammersley, The effective number of independent
+ * autocorrelation without the buffer sets' means, at least 0 (Bayley and Hammersley, The effective number of independent
  * observations in an autocorrelated time series, 1946). Error and degrees of freedom are those for `effective`
  * samples. */
-void series_summarize(const double *samples, size_t count, uint32_t placements, double *scratch, struct series *series,
+void series_summarize(const double *samples, size_t count, uint32_t buffer_sets, double *scratch, struct series *series,
                       struct summary *summary);
 
 /* One standard deviation, as a share of the time. */
@@ -41,10 +41,10 @@ void series_widen(struct summary *summary, double ns);
  *
  * Modes are the two groups that differ most, and then those within each. Their medians differ by more than `apart`, and
  * one of two tests agrees. One is the dip test at 1 % (Hartigan and Hartigan, The dip test of unimodality, 1985); in
- * the other, the groups leave less than a tenth of the variance. Clear differences between placements (by rho) are
- * subtracted first: a spread of placements is not a mode. Steps of the clock are no modes either: equal values are
- * first spread over a step. With fewer than two samples in each placement, several modes are not reported: they may
- * belong to the placements. */
+ * the other, the groups leave less than a tenth of the variance. Clear differences between buffer sets (by rho) are
+ * subtracted first: a spread of buffer sets is not a mode. Steps of the clock are no modes either: equal values are
+ * first spread over a step. With fewer than two samples in each buffer set, several modes are not reported: they may
+ * belong to the buffer sets. */
 void series_describe(const double *samples, size_t count, double apart, double *scratch, struct series *series);
 
 /* The dip of sorted values: the greatest distance of their distribution to the nearest one with a single mode. scratch

@@ -6,7 +6,7 @@
 #include <string.h>
 
 const struct series series_unknown = {
-    .placement_deviation = NAN, .autocorrelation = NAN, .modes = NAN, .outliers = NAN, .effective = NAN};
+    .buffer_set_deviation = NAN, .autocorrelation = NAN, .modes = NAN, .outliers = NAN, .effective = NAN};
 
 static int compare_doubles(const void *left, const void *right)
 {

@@ -29,14 +29,15 @@ struct summary {
     double mad; /* median absolute deviation from the median, not scaled */
 };
 
-/* Samples that were taken on several placements in turn: sample i on placement i modulo their number. */
+/* Samples that were taken on several buffer sets in turn: sample i on buffer set i modulo their number. */
 struct series {
-    uint32_t placements;        /* 1: all on the same; 0: not known, as is all that follows */
-    double within; /* rho: correlation of the samples of a placement within each other (one-way analysis of variance, on
-                      ranks): the share of the variance that is between placements */
+    uint32_t buffer_sets;        /* 1: all on the same; 0: not known, as is all that follows */
     double
-        placement_deviation; /* standard deviation of the placements' medians, as a share of the median; NaN for one */
-    double autocorrelation; /* of neighbours in time, of ranks, what placements do taken out; NaN for too few */
+        within; /* rho: correlation of the samples of a buffer set within each other (one-way analysis of variance, on
+                      ranks): the share of the variance that is between buffer sets */
+    double
+        buffer_set_deviation; /* standard deviation of the buffer sets' medians, as a share of the median; NaN for one */
+    double autocorrelation; /* of neighbours in time, of ranks, what buffer sets do taken out; NaN for too few */
     double modes; /* 1, or as many as are told apart; NaN for too few samples */
     double outliers; /* share beyond Tukey's fences, 1.5 quartile ranges outside the quartiles */
     double effective; /* independent samples that tell as much; at most the count */

@@ -187,8 +187,8 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     if (calibration && judged->before.degrees <= 0)
         note(cell, "not calibrated: %s", why);
     judged->plans_differ = cell->gpu->plans_differ;
-    judged->plans_differ |=
-        layout_differs(cell, "the table had %u and %u sites a buffer set", sides[BASE]->sites, sides[NEW]->sites);
+    judged->plans_differ |= layout_differs(cell, "the table had %u and %u table offsets a buffer set",
+                                           sides[BASE]->table_offsets, sides[NEW]->table_offsets);
     judged->plans_differ |=
         layout_differs(cell, "the code was loaded %u and %u times", sides[BASE]->code_copies, sides[NEW]->code_copies);
     judged->cold = cell->cell.cache_state->flush;

@@ -39,10 +39,10 @@ struct side_cell **side_sorted(const struct side *side)
 
 /* -- processes of a cell ------------------------------------------------------------------------------- */
 
-struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch)
+struct process_time process_of(const double *samples, size_t count, uint32_t buffer_sets, double *scratch)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15;
-    const struct trimmed_mean mean = stats_trimmed_mean(samples, count, placements, scratch);
+    const struct trimmed_mean mean = stats_trimmed_mean(samples, count, buffer_sets, scratch);
     struct process_time out = {.count = count,
                                .value = mean.value,
                                .error = mean.error / mean.value,
@@ -145,7 +145,7 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
         return false;
     }
     if (count > 0) {
-        added = process_of(samples, count, time->series.placements, scratch);
+        added = process_of(samples, count, time->series.buffer_sets, scratch);
     } else if (!samples && summary->count > 0 && !isnan(summary->value)) {
         added.count = summary->count;
         added.value = added.least = summary->value;
@@ -190,7 +190,7 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
             return false;
     }
     to->modelled = to->modelled || modelled;
-    to->sites = time->sites > to->sites ? time->sites : to->sites;
+    to->table_offsets = time->table_offsets > to->table_offsets ? time->table_offsets : to->table_offsets;
     to->code_copies = time->code_copies > to->code_copies ? time->code_copies : to->code_copies;
     if (from->kernel.code && !to->code)
         to->code = strdup(from->kernel.code);

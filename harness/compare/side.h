@@ -28,7 +28,7 @@ struct side_cell {
     uint32_t flags;          /* of any process */
     struct process_time *processes; /* owned; those with a sample, each once */
     size_t process_count;
-    uint32_t sites, code_copies; /* largest number of any process, see result.h */
+    uint32_t table_offsets, code_copies; /* largest number of any process, see result.h */
     bool modelled;               /* the time is a prediction */
     struct side_counter clock;   /* of the SMs, MHz */
     char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" if processes differ */
@@ -68,7 +68,7 @@ struct sides {
 
 /* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known). `scratch` has room for
  * `count` values. The error excludes differences between buffer sets (stats_trimmed_mean). */
-struct process_time process_of(const double *samples, size_t count, uint32_t placements, double *scratch);
+struct process_time process_of(const double *samples, size_t count, uint32_t buffer_sets, double *scratch);
 
 /* Adds a file, or every *.json file of a folder in the order of names. The same samples of the same process count once,
  * with a warning. STATUS_USAGE, logged, for an unreadable file, an empty folder, or a duplicate cell in one result. The

@@ -60,7 +60,7 @@ size_t timing_group_next(const struct result *result, bool *grouped, size_t cell
 /* -- the stopping criterion ---------------------------------------------------------------------------- */
 
 enum {
-    SAMPLES_MIN = TABLE_PLACEMENTS, /* samples before an interval counts: one in each place */
+    SAMPLES_MIN = TABLE_BUFFER_SETS, /* samples before an interval counts: one in each place */
     MODES_ENOUGH = 60, /* samples that establish several modes */
     EVERY_LOOK = 16, /* up to this number, every sample is evaluated */
     NARROWER = 8, /* an interval that many times narrower than required is not narrowed further, ... */

@@ -62,28 +62,28 @@ extern const char *const cell_flag_reasons[CELL_FLAG_COUNT]; /* the meaning of t
 /* Time of one launch: the time that one more launch adds to a chain. */
 struct cell_time {
     struct summary summary;       /* ns */
-    struct series series;         /* without placements: not known */
-    uint32_t sites;               /* locations of the table in each placement, which launches take in turn; 0: not
+    struct series series;         /* without buffer sets: not known */
+    uint32_t table_offsets; /* locations of the table in each buffer set, which launches take in turn; 0: not
                                    * known, one */
-    uint32_t code_copies;         /* copies of code and constant bank, which placements take in turn; 0: not known,
+    uint32_t code_copies; /* copies of code and constant bank, which buffer sets take in turn; 0: not known,
                                    * one */
     uint32_t launches_per_sample;
     enum stop_reason stop_reason; /* STOP_NONE: not timed, or interrupted: there may be samples */
-    double *samples_ns;           /* summary.count values in the order taken; owned */
-    double *clocks_mhz;           /* SM clock of each sample, 0: not known; owned; NULL once the cell is timed */
-    double cycles;                /* the time in SM cycles; NaN when the clock is not known */
-    double sm_clock_mhz;          /* median over the samples; NaN when not known */
+    double *samples_ns; /* summary.count values in the order taken; owned */
+    double *clocks_mhz; /* SM clock of each sample, 0: not known; owned; NULL once the cell is timed */
+    double cycles; /* the time in SM cycles; NaN when the clock is not known */
+    double sm_clock_mhz; /* median over the samples; NaN when not known */
 };
 
 /* The kernel that ran, read from the image that was loaded. */
 struct cell_kernel {
     bool known;
     char symbol[256];
-    char image[64];      /* member of the program's image archive */
+    char image[64]; /* member of the program's image archive */
     char sha256[SASS_HASH_HEX_BYTES];
-    uint32_t registers;  /* in each thread; 0 if not known (model engine) */
-    const char *code;    /* short form, see sass_code.h: `made`, or in the tree of a file; NULL: not known */
-    char *made;          /* owned */
+    uint32_t registers; /* in each thread; 0 if not known (model engine) */
+    const char *code; /* short form, see sass_code.h: `made`, or in the tree of a file; NULL: not known */
+    char *made; /* owned */
 };
 
 /* Sets the members that the code determines; `image` is its member of the archive. The former kernel is released.

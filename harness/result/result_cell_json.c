@@ -21,12 +21,12 @@ static const struct {
     {"process_deviation", "one process cannot say how far processes differ: cbank calibrate measures it"},
     {"indices", "of cells whose indices a formula gives"},
     {"grid_blocks", "of cells whose grid has a thread for each element"},
-    {"placements", "of cells that were not sampled to the end"},
-    {"sites", "of cells that were not sampled to the end"},
+    {"buffer_sets", "of cells that were not sampled to the end"},
+    {"table_offsets", "of cells that were not sampled to the end"},
     {"code_copies", "of cells that were not sampled to the end"},
-    {"placement_deviation", "of cells with fewer than two placements"},
+    {"buffer_set_deviation", "of cells with fewer than two buffer sets"},
     {"autocorrelation", "of cells with fewer than 8 samples"},
-    {"modes", "of cells with fewer than 20 samples, or whose placements differ and had one each"},
+    {"modes", "of cells with fewer than 20 samples, or whose buffer sets differ and had one each"},
     {"outliers", "of cells that were not sampled to the end"},
     {"neighbour", "of cells that were not sampled to the end"},
 };
@@ -235,8 +235,8 @@ static void write_derived(cJSON *object, const struct field *field, const void *
     (void)field;
     /* Whether another process was seen on the device: written for every cell whose samples were described. */
     json_add(object, "neighbour",
-             cell->time.series.placements > 0 ? cJSON_CreateBool((cell->flags & FLAG_SHARED) != 0)
-                                              : cJSON_CreateNull());
+             cell->time.series.buffer_sets > 0 ? cJSON_CreateBool((cell->flags & FLAG_SHARED) != 0)
+                                               : cJSON_CreateNull());
     write_counts(object, "exact_counters", cell_exact_counts(cell));
     fields_write(json_add(object, "operations_per_byte", cJSON_CreateObject()), &per_byte_fields, &per_byte);
 }
@@ -268,10 +268,10 @@ static const struct field cell_rows[] = {
     {.kind = &kind_null_key},
     {FIELD(field_object, struct cell_result, "indices", indices, NULLABLE), .of = &indices_object},
     {FIELD(field_uint32, struct cell_result, "grid_blocks", cell.grid_blocks, NULLABLE)},
-    {FIELD(field_uint32, struct cell_result, "placements", time.series.placements, NULLABLE)},
-    {FIELD(field_uint32, struct cell_result, "sites", time.sites, NULLABLE)},
+    {FIELD(field_uint32, struct cell_result, "buffer_sets", time.series.buffer_sets, NULLABLE)},
+    {FIELD(field_uint32, struct cell_result, "table_offsets", time.table_offsets, NULLABLE)},
     {FIELD(field_uint32, struct cell_result, "code_copies", time.code_copies, NULLABLE)},
-    {FIELD(field_number, struct cell_result, "placement_deviation", time.series.placement_deviation, NULLABLE)},
+    {FIELD(field_number, struct cell_result, "buffer_set_deviation", time.series.buffer_set_deviation, NULLABLE)},
     {FIELD(field_number, struct cell_result, "autocorrelation", time.series.autocorrelation, NULLABLE)},
     {FIELD(field_number, struct cell_result, "modes", time.series.modes, NULLABLE)},
     {FIELD(field_number, struct cell_result, "outliers", time.series.outliers, NULLABLE)},

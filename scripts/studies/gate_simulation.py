@@ -37,7 +37,7 @@ import trials
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SAMPLES = 20
-PLACEMENTS = 5  # of so many samples
+BUFFER_SETS = 5  # of so many samples
 ERROR = 0.2241  # of their trimmed mean, on average, where they are normal of deviation 1
 STUDENT = 2.201  # half of the interval over that: 95 %, 16 - 5 degrees of freedom
 PLANTED = 1.5  # times the threshold
@@ -55,7 +55,7 @@ def name(cell):
 
 def error_of(cell):
     """The standard error of a cell's time, as a share of it."""
-    mean, error = trials.trimmed_mean(cell["time_ns"]["samples"], cell["placements"])
+    mean, error = trials.trimmed_mean(cell["time_ns"]["samples"], cell["buffer_sets"])
     return error / mean
 
 
@@ -76,7 +76,7 @@ def template(folder, cache_state):
             logs = [math.log(time["value"]) for time in times]
             error = statistics.mean(map(error_of, same))
             truth.append((math.exp(statistics.mean(logs)), statistics.stdev(logs), error / ERROR))
-            cells.append({**same[0], "counters": {}, "flags": [], "placements": PLACEMENTS})
+            cells.append({**same[0], "counters": {}, "flags": [], "buffer_sets": BUFFER_SETS})
     return {**results[0], "cells": cells}, truth
 
 
@@ -96,7 +96,7 @@ def write_process(tried, path, rng, of, factors, second, more):
         value = usual * factor * math.exp(moved)
         samples = [math.exp(within * rng.gauss(0, 1)) for _ in range(SAMPLES)]
         # The deviation between processes includes the error of their times: that of the samples is not added.
-        mean, error = trials.trimmed_mean(samples, PLACEMENTS)
+        mean, error = trials.trimmed_mean(samples, BUFFER_SETS)
         samples = [sample * value / mean for sample in samples]
         half = STUDENT * error * value / mean
         time = {"samples": samples, "value": value, "ci_low": value - half, "ci_high": value + half, "min": min(samples),

@@ -33,7 +33,7 @@ SERIES_PROCESS = 5e-4  # of harness/base/series.h: what intervals have beside th
 SERIES_COPIES_NS = 100  # ... and those of cells that copy before every launch
 DEGREES_LEAST, DEGREES_MOST = 1, 50
 ROUNDING = 0.06  # relative: two digits
-PLACED = 0.01     # deviation of the placements from which a cell's time is one of its places
+PLACED = 0.01     # deviation of the buffer sets from which a cell's time is one of its places
 
 
 def load(name):
@@ -49,8 +49,8 @@ def load(name):
         half = (time["ci_high"] - time["ci_low"]) / 2 / time["value"]
         beside = math.hypot(SERIES_PROCESS, SERIES_COPIES_NS / time["value"] if column_of(key) == "copies" else 0)
         cells[key] = (time["value"], cell["kernel"]["sass_sha256"], "unstable" not in cell["flags"],
-                      cell["placement_deviation"], max((half / NORMAL) ** 2 - beside ** 2, 0),
-                      (cell["placement_deviation"] or 0) ** 2 / (cell["placements"] or 1))
+                      cell["buffer_set_deviation"], max((half / NORMAL) ** 2 - beside ** 2, 0),
+                      (cell["buffer_set_deviation"] or 0) ** 2 / (cell["buffer_sets"] or 1))
     return cells
 
 

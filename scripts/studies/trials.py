@@ -45,13 +45,13 @@ def draw(rng, tails):
     return value if tails == "normal" else value / math.sqrt(sum(rng.gauss(0, 1) ** 2 for _ in range(3)) / 3) / math.sqrt(3)
 
 
-def trimmed_mean(samples, placements):
-    """(mean, its standard error) of samples that were taken on so many placements in turn: as stats_trimmed_mean."""
+def trimmed_mean(samples, buffer_sets):
+    """(mean, its standard error) of samples that were taken on so many buffer sets in turn: as stats_trimmed_mean."""
     count, ordered = len(samples), sorted(samples)
     cut = max(count // 10, 1) if count >= 5 else 0
     low, high = ordered[cut], ordered[-1 - cut]
     mean, left = statistics.fmean(ordered[cut:count - cut]), count - 2 * cut
-    strata = placements if placements and count >= 2 * placements else 1
+    strata = buffer_sets if buffer_sets and count >= 2 * buffer_sets else 1
     each = [[min(max(sample, low), high) for sample in samples[i::strata]] for i in range(strata)]
     squares = sum((len(stratum) - 1) * statistics.variance(stratum) for stratum in each)
     return mean, math.sqrt(squares / (count - strata) * count) / left

@@ -32,7 +32,7 @@ def process(cell):
     count, cut = len(samples), max(len(samples) // 10, 1) if len(samples) >= 5 else 0
     ordered = numpy.sort(samples)
     value = ordered[cut:count - cut].mean()
-    sets = cell["placements"] or 1
+    sets = cell["buffer_sets"] or 1
     sets = sets if count >= 2 * sets else 1
     winsorized = numpy.clip(samples, ordered[cut], ordered[count - 1 - cut])
     groups = [winsorized[i::sets] for i in range(sets)]
@@ -54,7 +54,7 @@ def side(results, identity):
     return {"n": n, "ns": numpy.median(values), "of_median": 1 / n if n < 3 else math.pi / 2 / (n + (0.48 if n % 2 else 1.3)),
             "within": math.sqrt((errors ** 2).mean()), "placed": (placed ** 2).mean(), "sd": numpy.log(values).std(ddof=1) if n > 1 else 0,
             "clock": numpy.median(clocks) if clocks else math.nan, "doubtful": any(DOUBTFUL & set(c["flags"]) for c in cells),
-            "sites": max(cell["sites"] or 1 for cell in cells),
+            "table_offsets": max(cell["table_offsets"] or 1 for cell in cells),
             "copies": max(cell["code_copies"] or 1 for cell in cells),
             "exact": [{name: counter["value"] for name, counter in cell["counters"].items()
                        if counter["kind"] == "exact" and counter["status"] == "ok"} for cell in cells]}
@@ -86,7 +86,7 @@ def judge(base, new, threshold):
             both = degrees + c["own"]
             variance = (degrees * factor * sd ** 2 + c["own"] * c["sd_own"] ** 2) / both if both else math.nan
             parts = [(variance * (b["of_median"] + n["of_median"]), both)]
-            if plans or b["sites"] != n["sites"] or b["copies"] != n["copies"]:
+            if plans or b["table_offsets"] != n["table_offsets"] or b["copies"] != n["copies"]:
                 plan, plan_degrees = default("plan", c["kind"], b["ns"])
                 parts.append((2 * (plan ** 2 + (b["placed"] + n["placed"]) / 2), plan_degrees))
             error = math.sqrt(sum(part for part, _ in parts))

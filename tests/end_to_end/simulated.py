@@ -248,14 +248,14 @@ class Time(Case):
             result, _ = self.measure(*SMALL, "--max-samples", "40", **settings)
             self.assertTrue(any({"unstable", "shared"} & set(cell["flags"]) for cell in result["cells"]), settings)
 
-    def test_placements_are_told_from_modes(self):
+    def test_buffer_sets_are_told_from_modes(self):
         """The effect of the buffers' addresses is in the mean of the places, but not in its interval; those that
         jump are flagged."""
-        placed, _ = self.measure(*SMALL, placement=0.004)
+        placed, _ = self.measure(*SMALL, buffer_set=0.004)
         for cell in placed["cells"]:
             time = cell["time_ns"]
-            self.assertEqual((cell["placements"], cell["modes"], cell["neighbour"]), (24, 1, False))
-            self.assertAlmostEqual(cell["placement_deviation"], 0.004, delta=0.003)
+            self.assertEqual((cell["buffer_sets"], cell["modes"], cell["neighbour"]), (24, 1, False))
+            self.assertAlmostEqual(cell["buffer_set_deviation"], 0.004, delta=0.003)
             self.assertLess(time["ci_high"] / time["ci_low"], 1.003)
             self.assertAlmostEqual(time["value"] / statistics.fmean(time["samples"]), 1, delta=0.001)
             for place in range(24):  # the noise of the device is 0.05 %
@@ -274,29 +274,29 @@ class Time(Case):
                               "131072"], 0.02),
                             (["--path", "global,texture", "--pattern", "per_block"], 0.02 / 30 ** 0.5),
                             (["--path", "constant", "--pattern", "per_block"], 0)):
-            cells = self.measure(*plan, "--elements", "12800", "--counters", "none", table_placement=0.02)[0]["cells"]
+            cells = self.measure(*plan, "--elements", "12800", "--counters", "none", table_buffer_set=0.02)[0]["cells"]
             for cell in cells:
-                self.assertEqual((cell["placements"], cell["sites"]), (24, 30 if 0 < moved < 0.01 else 1))
-                self.assertAlmostEqual(cell["placement_deviation"], moved, delta=0.5 * moved + 0.001)
+                self.assertEqual((cell["buffer_sets"], cell["table_offsets"]), (24, 30 if 0 < moved < 0.01 else 1))
+                self.assertAlmostEqual(cell["buffer_set_deviation"], moved, delta=0.5 * moved + 0.001)
         large = self.measure("--path", "constant,global", "--pattern", "per_block", "--elements", "12800000",
-                             "--counters", "none", table_placement=0.004, free=4e9)[0]["cells"]
-        self.assertEqual([cell["placements"] for cell in large], [5, 24])  # of buffers, and of tables
-        self.assertEqual([cell["sites"] for cell in large], [1, 1])  # buffers fill L2: another site would not be in it
+                             "--counters", "none", table_buffer_set=0.004, free=4e9)[0]["cells"]
+        self.assertEqual([cell["buffer_sets"] for cell in large], [5, 24])  # of buffers, and of tables
+        self.assertEqual([cell["table_offsets"] for cell in large], [1, 1])  # buffers fill L2: another site would not be in it
         cold = self.measure("--path", "global", "--pattern", "per_block", "--elements", "12800000", "--cache-state", "cold",
                             "--counters", "none", free=4e9)[0]["cells"]
-        self.assertEqual([cell["sites"] for cell in cold], [30])  # but then nothing is
+        self.assertEqual([cell["table_offsets"] for cell in cold], [30])  # but then nothing is
 
     def test_code_lies_in_several_places(self):
         """Where the code's place moves the time, a time is the mean over its copies, and the deviation of the places has it."""
         plan = ["--path", "constant,global", "--pattern", "per_block", "--elements", "12800", "--counters", "none", "--seed", "1"]
-        for cell, still in zip(self.measure(*plan, code_placement=0.04)[0]["cells"], self.measure(*plan)[0]["cells"], strict=True):
+        for cell, still in zip(self.measure(*plan, code_buffer_set=0.04)[0]["cells"], self.measure(*plan)[0]["cells"], strict=True):
             places = [statistics.mean(cell["time_ns"]["samples"][place::24]) for place in range(24)]
             copies = [statistics.mean(places[copy::4]) for copy in range(4)]
             self.assertEqual(cell["code_copies"], 4)
             self.assertGreater(statistics.stdev(copies), 0.005 * still["time_ns"]["value"])
             self.assertLess(max(statistics.pstdev(places[copy::4]) for copy in range(4)), 0.001 * still["time_ns"]["value"])
             self.assertAlmostEqual(cell["time_ns"]["value"] / statistics.mean(copies), 1, delta=0.005)
-            self.assertGreater(cell["placement_deviation"], 0.005)
+            self.assertGreater(cell["buffer_set_deviation"], 0.005)
 
     def test_samples_of_one_copy_are_not_gone_on_with(self):
         """From an earlier program: the same places, but code at other addresses."""
@@ -347,18 +347,18 @@ class Time(Case):
         large = ["--workload", "lookup", "--path", "global", "--source", "uniform", "--table-bytes", "131072", "--elements",
                  "12800", "--counters", "none"]  # at one site a place
         for plan in (["--sample-us", "100"], ["--sample-us", "5000"]):
-            for cell in self.measure(*large, *plan, table_placement=0.1, noise=0.0002)[0]["cells"]:
+            for cell in self.measure(*large, *plan, table_buffer_set=0.1, noise=0.0002)[0]["cells"]:
                 time = cell["time_ns"]
                 self.assertEqual((time["stop_reason"], cell["flags"], cell["neighbour"]), ("converged", [], False))
                 self.assertLess(len(time["samples"]), 400)
                 self.assertLess(time["ci_high"] / time["ci_low"], 1.003)
-                self.assertAlmostEqual(cell["placement_deviation"], 0.1, delta=0.05)
-        once = self.measure(*large, "--sample-us", "10000", "--max-samples", "24", table_placement=0.1)[0]["cells"]
+                self.assertAlmostEqual(cell["buffer_set_deviation"], 0.1, delta=0.05)
+        once = self.measure(*large, "--sample-us", "10000", "--max-samples", "24", table_buffer_set=0.1)[0]["cells"]
         self.assertEqual([(cell["neighbour"], cell["flags"], len(cell["time_ns"]["samples"])) for cell in once],
                          [(False, ["unstable"], 24)])
-        twice = self.measure(*large, "--max-samples", "48", table_placement=0.1, noise=0.0002)[0]["cells"]
+        twice = self.measure(*large, "--max-samples", "48", table_buffer_set=0.1, noise=0.0002)[0]["cells"]
         self.assertEqual([(cell["flags"], len(cell["time_ns"]["samples"])) for cell in twice], [([], 48)])
-        wandering = self.measure(*large, table_placement=0.1, noise=0.1)[0]["cells"]
+        wandering = self.measure(*large, table_buffer_set=0.1, noise=0.1)[0]["cells"]
         self.assertEqual([cell["flags"] for cell in wandering], [["unstable"]])
 
     def test_a_large_plan_takes_one_turn_of_its_places(self):

@@ -247,9 +247,9 @@ static double place_factor(const struct launch *launch)
     uint64_t code_place = (uint64_t)settings.seed + (uintptr_t)function->module->bank->address;
     const bool lies = function->path->home == TABLE_GLOBAL;
 
-    return (1 + settings.placement * device_gauss(&place)) *
-           (1 + (lies ? settings.table_placement * device_gauss(&table_place) : 0)) *
-           (1 + settings.code_placement * device_gauss(&code_place));
+    return (1 + settings.buffer_set * device_gauss(&place)) *
+           (1 + (lies ? settings.table_buffer_set * device_gauss(&table_place) : 0)) *
+           (1 + settings.code_buffer_set * device_gauss(&code_place));
 }
 
 /* Whether the table lies where the first one did that such paths read. */

@@ -19,10 +19,10 @@
  *                         NAME.compute_CC.ptx the code FOLDER/NAME.sm_90.cubin
  *
  *   seed=N noise=SD       relative deviation of the time of a graph or launch (1, 0.0005)
- *   placement=SD          relative deviation of the time of a cell by where its input lies (0)
- *   table_placement=SD    and by where its table lies, for paths that read global memory (0)
+ *   buffer_set=SD          relative deviation of the time of a cell by where its input lies (0)
+ *   table_buffer_set=SD    and by where its table lies, for paths that read global memory (0)
  *   odd_table=FACTOR      such paths take FACTOR times as long where the first table lies (0: they do not)
- *   code_placement=SD     and by where the code of its kernel lies, with the constant bank (0)
+ *   code_buffer_set=SD     and by where the code of its kernel lies, with the constant bank (0)
  *   making_ms=T           launches of cells take 170 ns longer for T ms after a graph was made (0)
  *   drift=SHARE           kernels take so much longer with every second of simulated time
  *   mode=FACTOR           a graph takes FACTOR times as long with the probability mode_share (0.5)
@@ -91,16 +91,17 @@ struct grown {
 };
 
 /* The settings of each kind of value. */
-#define NUMBERS(EACH)                                                                                           \
-    EACH(devices)                                                                                               \
-    EACH(host)                                                                                                  \
-    EACH(swapped)                                                                                               \
-    EACH(capability)                                                                                            \
-    EACH(memory)                                                                                                \
-    EACH(free) EACH(mig) EACH(ecc) EACH(seed) EACH(noise) EACH(placement) EACH(table_placement) EACH(odd_table) \
-        EACH(code_placement) EACH(making_ms) EACH(drift) EACH(mode) EACH(mode_share) EACH(neighbour_ms)         \
-            EACH(neighbour_burst_ms) EACH(clock) EACH(throttle_ms) EACH(throttle_clock) EACH(slow_factor)       \
-                EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) EACH(keep_second) EACH(passes)   \
+#define NUMBERS(EACH)                                                                                         \
+    EACH(devices)                                                                                             \
+    EACH(host)                                                                                                \
+    EACH(swapped)                                                                                             \
+    EACH(capability)                                                                                          \
+    EACH(memory)                                                                                              \
+    EACH(free)                                                                                                \
+    EACH(mig) EACH(ecc) EACH(seed) EACH(noise) EACH(buffer_set) EACH(table_buffer_set) EACH(odd_table)        \
+        EACH(code_buffer_set) EACH(making_ms) EACH(drift) EACH(mode) EACH(mode_share) EACH(neighbour_ms)      \
+            EACH(neighbour_burst_ms) EACH(clock) EACH(throttle_ms) EACH(throttle_clock) EACH(slow_factor)     \
+                EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) EACH(keep_second) EACH(passes) \
                     EACH(wrong) EACH(lost) EACH(xid)
 #define GROWING(EACH)   \
     EACH(ecc_corrected) \

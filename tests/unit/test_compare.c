@@ -151,16 +151,16 @@ TEST(test_flags_are_noted_and_make_times_doubtful)
     compared_close(&comparison, pair.sides);
 }
 
-/* One site of a table, and one copy of code, is what there is where it is not known. */
+/* One table offset of a table, and one copy of code, is what there is where it is not known. */
 TEST(test_another_layout_is_another_plan)
 {
     open_pair(3);
-    pair.results[NEW].cells[0].time.sites = 1;
-    pair.results[NEW].cells[1].time.sites = 30;
+    pair.results[NEW].cells[0].time.table_offsets = 1;
+    pair.results[NEW].cells[1].time.table_offsets = 30;
     pair.results[BASE].cells[2].time.code_copies = 4;
     compare_pair(&defaults);
     expect(0, VERDICT_SAME, "");
-    expect(1, VERDICT_SAME, "the table had 1 and 30 sites");
+    expect(1, VERDICT_SAME, "the table had 1 and 30 table offsets");
     expect(2, VERDICT_SAME, "the code was loaded 4 and 1 times");
     assert_true(compared_cell(&comparison, 1)->judged.error.value > compared_cell(&comparison, 0)->judged.error.value);
     compared_close(&comparison, pair.sides);

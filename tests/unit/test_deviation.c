@@ -122,23 +122,23 @@ TEST(test_estimate)
     assert_true(found.within == 0 && found.own.degrees == 0);
 }
 
-/* The error is that of samples about their placement's mean: here 0.1 of 100, whatever placements differ by. */
-TEST(test_error_within_placements)
+/* The error is that of samples about their buffer set's mean: here 0.1 of 100, whatever buffer sets differ by. */
+TEST(test_error_within_buffer_sets)
 {
-    enum { COUNT = 240, PLACEMENTS = 24 };
+    enum { COUNT = 240, BUFFER_SETS = 24 };
     double samples[COUNT], even[COUNT], scratch[COUNT];
     uint64_t seed = 5;
 
     for (size_t i = 0; i < COUNT; i++) {
         even[i] = 100 + 0.1 * normal(&seed);
-        samples[i] = even[i] + (i % PLACEMENTS < PLACEMENTS / 2 ? 40 : 0);
+        samples[i] = even[i] + (i % BUFFER_SETS < BUFFER_SETS / 2 ? 40 : 0);
     }
     assert_true(process_of(samples, COUNT, 0, scratch).error > 0.005);
-    assert_near(process_of(samples, COUNT, PLACEMENTS, scratch).error / process_of(even, COUNT, 0, scratch).error, 1,
+    assert_near(process_of(samples, COUNT, BUFFER_SETS, scratch).error / process_of(even, COUNT, 0, scratch).error, 1,
                 0.3);
-    assert_true(process_of(samples, COUNT, PLACEMENTS, scratch).value == process_of(samples, COUNT, 0, scratch).value);
+    assert_true(process_of(samples, COUNT, BUFFER_SETS, scratch).value == process_of(samples, COUNT, 0, scratch).value);
     /* Fewer than two of each say nothing of it. */
-    assert_true(process_of(samples, 47, PLACEMENTS, scratch).error == process_of(samples, 47, 0, scratch).error);
+    assert_true(process_of(samples, 47, BUFFER_SETS, scratch).error == process_of(samples, 47, 0, scratch).error);
 }
 
 /* The same samples in any order say the same; one other sample says something else. */

@@ -46,13 +46,13 @@ static void fill_measured_cell(struct cell_result *cell)
     cell->time = (struct cell_time){
         .summary =
             {.count = 6, .value = 0.1, .median = 0.2, .ci_low = DBL_MIN, .ci_high = 1e300, .min = DBL_MIN, .mad = 0.25},
-        .series = {.placements = 3,
-                   .placement_deviation = 0.0026,
+        .series = {.buffer_sets = 3,
+                   .buffer_set_deviation = 0.0026,
                    .autocorrelation = -0.25,
                    .modes = 2,
                    .outliers = 1,
                    .effective = 4.5},
-        .sites = 30,
+        .table_offsets = 30,
         .code_copies = 4,
         .launches_per_sample = 64,
         .stop_reason = STOP_CONVERGED,

@@ -6,7 +6,7 @@
 #include "size.h"
 #include "test.h"
 
-enum { MOST = 200, PLACEMENTS = 12, FIRST_LOOK = 24 };
+enum { MOST = 200, BUFFER_SETS = 12, FIRST_LOOK = 24 };
 
 static const double max_noise = 0.005;
 
@@ -60,18 +60,18 @@ struct described {
     struct series series;
 };
 
-static struct described describe(const double *samples, size_t count, uint32_t placements, double apart)
+static struct described describe(const double *samples, size_t count, uint32_t buffer_sets, double apart)
 {
     double scratch[SERIES_SCRATCH(MOST)];
     struct described out;
 
-    series_summarize(samples, count, placements, scratch, &out.series, &out.summary);
+    series_summarize(samples, count, buffer_sets, scratch, &out.series, &out.summary);
     series_describe(samples, count, apart, scratch, &out.series);
     return out;
 }
 
-/* Placements of 10 to 40 that do nothing else: every sample is known from its placement, and their mean is certain. */
-TEST(placements_that_differ_leave_the_mean_certain)
+/* Placements of 10 to 40 that do nothing else: every sample is known from its buffer set, and their mean is certain. */
+TEST(buffer_sets_that_differ_leave_the_mean_certain)
 {
     const double each[] = {10, 20, 30, 40};
     double samples[24];
@@ -80,11 +80,11 @@ TEST(placements_that_differ_leave_the_mean_certain)
     for (size_t i = 0; i < 24; i++)
         samples[i] = each[i % 4];
     out = describe(samples, 24, 4, 1);
-    assert_int_equal(out.series.placements, 4);
+    assert_int_equal(out.series.buffer_sets, 4);
     assert_near(out.series.within, 1, 1e-12);
     assert_near(out.series.effective, 24, 1e-9);
     /* 10, 20, 30, 40 about 25: the root of 500 / 3. */
-    assert_near(out.series.placement_deviation, sqrt(500.0 / 3) / 25, 1e-12);
+    assert_near(out.series.buffer_set_deviation, sqrt(500.0 / 3) / 25, 1e-12);
     assert_near(out.series.modes, 1, 0);
     assert_near(out.summary.value, 25, 1e-12);
     /* The deviation between processes is left. */
@@ -114,7 +114,7 @@ TEST(neighbours_in_time_are_correlated)
     assert_near(out.series.autocorrelation, 26.25 / 42, 1e-12);
     assert_near(out.series.effective, 8 * (1 - 26.25 / 42) / (1 + 26.25 / 42), 1e-12);
     assert_true(isnan(out.series.modes));
-    assert_true(isnan(out.series.placement_deviation));
+    assert_true(isnan(out.series.buffer_set_deviation));
     /* Quartiles 2.5 and 6.5, so the upper fence is 12.5. */
     assert_near(out.series.outliers, 1, 0);
 }
@@ -122,9 +122,9 @@ TEST(neighbours_in_time_are_correlated)
 TEST(few_samples_have_no_interval)
 {
     const double samples[] = {3, 1, 2};
-    const struct described out = describe(samples, 3, PLACEMENTS, 1);
+    const struct described out = describe(samples, 3, BUFFER_SETS, 1);
 
-    assert_int_equal(out.series.placements, 3);
+    assert_int_equal(out.series.buffer_sets, 3);
     assert_true(isnan(out.series.autocorrelation) && isnan(out.summary.ci_low));
     assert_near(out.series.effective, 3, 0);
     assert_near(out.summary.value, 2, 0);
@@ -137,7 +137,7 @@ enum kind { NORMAL, HEAVY, REGRESSIVE, PLACED, TWO_MODES, THREE_MODES, RARE_MODE
 struct source {
     enum kind kind;
     uint64_t state;
-    double last, places[PLACEMENTS];
+    double last, places[BUFFER_SETS];
 };
 
 static struct source source_open(enum kind kind, uint64_t seed)
@@ -145,7 +145,7 @@ static struct source source_open(enum kind kind, uint64_t seed)
     struct source source = {.kind = kind, .state = seed};
 
     source.last = normal(&source.state);
-    for (size_t i = 0; i < PLACEMENTS; i++)
+    for (size_t i = 0; i < BUFFER_SETS; i++)
         source.places[i] = normal(&source.state);
     return source;
 }
@@ -166,7 +166,7 @@ static double draw(struct source *source, size_t i)
     case REGRESSIVE:
         return source->last = 0.5 * source->last + sqrt(0.75) * normal(state);
     case PLACED:
-        return 0.5 * normal(state) + 0.5 * source->places[i % PLACEMENTS];
+        return 0.5 * normal(state) + 0.5 * source->places[i % BUFFER_SETS];
     case TWO_MODES:
         return (uniform(state) < 0.5 ? -3 : 3) + 0.2 * normal(state);
     case THREE_MODES:
@@ -183,10 +183,10 @@ static double draw(struct source *source, size_t i)
     return 0;
 }
 
-/* The mean of many samples of the source's placements: 0, but where these placements lie aside. */
+/* The mean of many samples of the source's buffer sets: 0, but where these buffer sets lie aside. */
 static double truth_of(const struct source *source)
 {
-    enum { MANY = 400 * PLACEMENTS };
+    enum { MANY = 400 * BUFFER_SETS };
     static double samples[MANY], scratch[MANY];
     struct source again = *source;
 
@@ -194,7 +194,7 @@ static double truth_of(const struct source *source)
         return 0;
     for (size_t i = 0; i < MANY; i++)
         samples[i] = draw(&again, i);
-    return stats_trimmed_mean(samples, MANY, PLACEMENTS, scratch).value;
+    return stats_trimmed_mean(samples, MANY, BUFFER_SETS, scratch).value;
 }
 
 /* Samples until the interval is narrow enough, as the engine does. Whether it then holds the truth, of samples with a
@@ -211,14 +211,14 @@ static bool covers(enum kind kind, uint64_t seed)
         samples[n] = 1 + 0.01 * draw(&source, n);
         if (++n < FIRST_LOOK)
             continue;
-        series_summarize(samples, n, PLACEMENTS, scratch, &series, &summary);
+        series_summarize(samples, n, BUFFER_SETS, scratch, &series, &summary);
         if (stats_relative_half_width(&summary) <= max_noise)
             break;
     }
     return summary.ci_low <= truth && summary.ci_high >= truth;
 }
 
-/* Coverage of the mean over the twelve placements, which every process takes in turn. */
+/* Coverage of the mean over the twelve buffer sets, which every process takes in turn. */
 TEST(intervals_hold_the_truth_as_often_as_they_say)
 {
     const enum kind kinds[] = {NORMAL, HEAVY, REGRESSIVE, PLACED};
@@ -245,7 +245,7 @@ static double share_of_modes(enum kind kind, size_t count, double apart, double 
 
         for (size_t n = 0; n < count; n++)
             samples[n] = 1 + 0.01 * draw(&source, n);
-        found += describe(samples, count, PLACEMENTS, apart).series.modes == modes;
+        found += describe(samples, count, BUFFER_SETS, apart).series.modes == modes;
     }
     return (double)found / (double)runs;
 }

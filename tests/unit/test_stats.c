@@ -60,7 +60,7 @@ TEST(summaries_are_those_by_hand)
         isinf(stats_relative_half_width(&(struct summary){.count = 6, .value = -1, .ci_low = -2, .ci_high = 1})));
 }
 
-/* Eight placements that differ much, three samples of each. */
+/* Eight buffer sets that differ much, three samples of each. */
 static const double placed[] = {10,   10.5, 13,   12.5, 20, 19,   31,   28,   10.2, 10.9, 12.8, 12.9,
                                 19.6, 18.5, 30.5, 29,   11, 10.1, 13.3, 12.2, 20.4, 19.9, 29.7, 28.8};
 

@@ -73,7 +73,7 @@ bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_laun
 
 static const struct cuda_code *turn_code(const struct cuda_launch *launch, struct cuda_turn turn)
 {
-    return &launch->code[turn.number % launch->modules][turn.placement % CUDA_MODULE_COPIES];
+    return &launch->code[turn.number % launch->modules][turn.buffer_set % CUDA_MODULE_COPIES];
 }
 
 static const struct cuda_table *turn_table(const struct cuda_device *device, const struct cuda_launch *launch,
@@ -92,7 +92,7 @@ static void *table_home(const struct cuda_device *device, const struct cuda_laun
 {
     if (launch->cell->path->home == TABLE_CONSTANT)
         return (void *)(uintptr_t)turn_code(launch, turn)->bank;
-    return cuda_table_site(turn_table(device, launch, turn.number), turn.placement, turn.site);
+    return cuda_table_table_offset(turn_table(device, launch, turn.number), turn.buffer_set, turn.table_offset);
 }
 
 bool cuda_launch_refills(const struct cuda_launch *launch)
@@ -118,7 +118,7 @@ bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_lau
     return !cuda_launch_refills(launch) || write_table(device, launch, turn, CBANK_TABLE_BYTES);
 }
 
-/* -- placements ---------------------------------------------------------------------------------------- */
+/* -- buffer sets ---------------------------------------------------------------------------------------- */
 
 /* The table of a launch, if it lies in several places; else NULL. */
 static const struct cuda_table *placed_table(const struct cuda_device *device, const struct cuda_launch *launch)
@@ -126,7 +126,7 @@ static const struct cuda_table *placed_table(const struct cuda_device *device, c
     return launch->cell->path->home == TABLE_GLOBAL ? turn_table(device, launch, 0) : NULL;
 }
 
-uint32_t cuda_launch_placements(const struct cuda_device *device, const struct cuda_launch *launch)
+uint32_t cuda_launch_buffer_sets(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
     const struct cuda_table *table = placed_table(device, launch);
@@ -136,11 +136,11 @@ uint32_t cuda_launch_placements(const struct cuda_device *device, const struct c
     return most > tables ? most : tables;
 }
 
-uint32_t cuda_launch_sites(const struct cuda_device *device, const struct cuda_launch *launch)
+uint32_t cuda_launch_table_offsets(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     const struct cuda_table *table = placed_table(device, launch);
 
-    return table ? table->sites : 1;
+    return table ? table->table_offsets : 1;
 }
 
 uint64_t cuda_launch_bytes(const struct cuda_device *device, const struct cuda_launch *launch)
@@ -155,7 +155,7 @@ uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda
 {
     const struct cuda_buffers *buffers = cuda_buffers_find(device, launch->room);
 
-    return buffers->output[turn.placement % buffers->count];
+    return buffers->output[turn.buffer_set % buffers->count];
 }
 
 /* -- launches ------------------------------------------------------------------------------------------ */
@@ -175,12 +175,13 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     const struct cuda_buffers *buffers = cuda_buffers_find(device, launch->room);
     const uint32_t other_bytes = cell->parameters[PARAMETER_pressure_bytes];
     struct kernel_args arguments = {
-        .input = indices ? indices->on_device[turn.placement % indices->count]
-                         : buffers->input[turn.placement % buffers->count],
+        .input = indices ? indices->on_device[turn.buffer_set % indices->count]
+                         : buffers->input[turn.buffer_set % buffers->count],
         .output = cuda_launch_output(device, launch, turn),
-        .table = cuda_table_site(table, turn.placement, turn.site),
+        .table = cuda_table_table_offset(table, turn.buffer_set, turn.table_offset),
         .elements = (uint32_t)cell->elements,
-        .texture = cuda_table_site_texture(table, turn.placement, turn.site, table_width(cell->parameters)),
+        .texture =
+            cuda_table_table_offset_texture(table, turn.buffer_set, turn.table_offset, table_width(cell->parameters)),
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),

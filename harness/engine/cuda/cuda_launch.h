@@ -33,18 +33,18 @@ bool cuda_launch_allow_shared(struct cuda_device *device, const struct cuda_laun
 /* The number of a launch of the cell: launches of a chain take the modules in turn. */
 struct cuda_turn {
     uint32_t number;
-    uint32_t placement; /* placement of input, output, indices, table and module, modulo the number that each has */
-    uint32_t site; /* site of the table in its placement, modulo the number of sites */
+    uint32_t buffer_set; /* buffer set of input, output, indices, table and module, modulo the number that each has */
+    uint32_t table_offset; /* table offset of the table in its buffer set, modulo the number of table offsets */
 };
 
-/* Number of different placements: the largest number among the buffers that a launch reads or writes. */
-uint32_t cuda_launch_placements(const struct cuda_device *device, const struct cuda_launch *launch);
+/* Number of different buffer sets: the largest number among the buffers that a launch reads or writes. */
+uint32_t cuda_launch_buffer_sets(const struct cuda_device *device, const struct cuda_launch *launch);
 
 /* Bytes that a launch reads and writes, without its table. */
 uint64_t cuda_launch_bytes(const struct cuda_device *device, const struct cuda_launch *launch);
 
-/* Number of sites of the table in its placement; 1 if it is in a constant bank or in the parameters. */
-uint32_t cuda_launch_sites(const struct cuda_device *device, const struct cuda_launch *launch);
+/* Number of table offsets of the table in its buffer set; 1 if it is in a constant bank or in the parameters. */
+uint32_t cuda_launch_table_offsets(const struct cuda_device *device, const struct cuda_launch *launch);
 
 /* The output of a launch. */
 uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);

@@ -6,9 +6,9 @@
 #include "log.h"
 #include "random.h"
 
-/* -- placements ---------------------------------------------------------------------------------------- */
+/* -- buffer sets ---------------------------------------------------------------------------------------- */
 
-static const uint64_t all_bytes_max = 1ull << 29; /* of all placements of one buffer */
+static const uint64_t all_bytes_max = 1ull << 29; /* of all buffer sets of one buffer */
 static const size_t free_share = 4;               /* 1 / free_share of the free memory stays free */
 
 static bool copy(struct cuda_device *device, void *to, const void *from, size_t bytes)
@@ -31,12 +31,12 @@ static bool allocate(struct cuda_device *device, uint32_t **memory, const uint32
     return false;
 }
 
-/* Whether there is room for one more placement of a buffer with that many placements of that many bytes. */
-static bool is_room(struct cuda_device *device, uint32_t placements, size_t bytes)
+/* Whether there is room for one more buffer set of a buffer with that many buffer sets of that many bytes. */
+static bool is_room(struct cuda_device *device, uint32_t buffer_sets, size_t bytes)
 {
     size_t left = 0, total = 0;
 
-    return placements < CUDA_PLACEMENTS_MAX && bytes * (placements + 1) <= all_bytes_max &&
+    return buffer_sets < CUDA_BUFFER_SETS_MAX && bytes * (buffer_sets + 1) <= all_bytes_max &&
            CUDA(device, cudaMemGetInfo, &left, &total) && bytes < left - left / free_share;
 }
 
@@ -187,26 +187,26 @@ const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, c
 
 /* -- tables -------------------------------------------------------------------------------------------- */
 
-/* Number of sites for a placement of a table of that many bytes: together at most an eighth of L2. */
-static uint32_t site_count(const struct cuda_device *device, size_t bytes)
+/* Number of table offsets for a buffer set of a table of that many bytes: together at most an eighth of L2. */
+static uint32_t table_offset_count(const struct cuda_device *device, size_t bytes)
 {
     const uint64_t share = device->info->l2_bytes / 8 / CBANK_TABLE_BYTES;
 
     if (bytes > CBANK_TABLE_BYTES || share < 1)
         return 1;
-    return share < CUDA_SITES_MAX ? (uint32_t)share : CUDA_SITES_MAX;
+    return share < CUDA_TABLE_OFFSETS_MAX ? (uint32_t)share : CUDA_TABLE_OFFSETS_MAX;
 }
 
-/* Bytes from the start of the first site to the end of the last one; and the bytes to allocate, so that a placement can
+/* Bytes from the start of the first table offset to the end of the last one; and the bytes to allocate, so that a buffer set can
  * start where it should. */
-static size_t sites_bytes(const struct cuda_device *device, const struct cuda_table *table)
+static size_t table_offsets_bytes(const struct cuda_device *device, const struct cuda_table *table)
 {
-    return (site_count(device, table->bytes) - 1) * (size_t)CBANK_TABLE_BYTES + table->bytes;
+    return (table_offset_count(device, table->bytes) - 1) * (size_t)CBANK_TABLE_BYTES + table->bytes;
 }
 
-static size_t placement_bytes(const struct cuda_device *device, const struct cuda_table *table)
+static size_t buffer_set_bytes(const struct cuda_device *device, const struct cuda_table *table)
 {
-    return 2 * (size_t)CBANK_TABLE_BYTES + sites_bytes(device, table);
+    return 2 * (size_t)CBANK_TABLE_BYTES + table_offsets_bytes(device, table);
 }
 
 static bool allocate_table(struct cuda_device *device, struct cuda_table *table)
@@ -214,10 +214,10 @@ static bool allocate_table(struct cuda_device *device, struct cuda_table *table)
     uint32_t **allocated = &table->allocated[table->count];
     uintptr_t first;
 
-    if (!allocate(device, allocated, NULL, placement_bytes(device, table)))
+    if (!allocate(device, allocated, NULL, buffer_set_bytes(device, table)))
         return false;
     first = ((uintptr_t)*allocated + CBANK_TABLE_BYTES - 1) / CBANK_TABLE_BYTES * CBANK_TABLE_BYTES;
-    table->on_device[table->count] = (uint32_t *)(first + table_placement_bytes(table->count));
+    table->on_device[table->count] = (uint32_t *)(first + table_buffer_set_bytes(table->count));
     table->count++;
     return true;
 }
@@ -226,7 +226,7 @@ static void release_table(struct cuda_device *device, struct cuda_table *table)
 {
     cudaTextureObject_t *const textures = table->textures[--table->count][0];
 
-    for (uint32_t i = 0; i < CUDA_SITES_MAX * SASS_WIDTH_COUNT; i++) {
+    for (uint32_t i = 0; i < CUDA_TABLE_OFFSETS_MAX * SASS_WIDTH_COUNT; i++) {
         if (textures[i])
             CUDA_TRY(device, cudaDestroyTextureObject, textures[i]);
         textures[i] = 0;
@@ -253,7 +253,7 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
         return true;
     close_table(device, table);
     table->bytes = whole;
-    table->sites = 1;
+    table->table_offsets = 1;
     if (CUDA(device, cudaMallocHost, (void **)&table->values, whole) && allocate_table(device, table)) {
         random_fill_floats(seed, table->values, words);
         if (CUDA(device, cudaMemcpy, table->on_device[0], table->values, whole, cudaMemcpyHostToDevice))
@@ -263,28 +263,28 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
     return false;
 }
 
-uint32_t *cuda_table_site(const struct cuda_table *table, uint32_t placement, uint32_t site)
+uint32_t *cuda_table_table_offset(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset)
 {
-    return table->on_device[placement % table->count] +
-           site % table->sites * (CBANK_TABLE_BYTES / sizeof(*table->on_device[0]));
+    return table->on_device[buffer_set % table->count] +
+           table_offset % table->table_offsets * (CBANK_TABLE_BYTES / sizeof(*table->on_device[0]));
 }
 
-cudaTextureObject_t cuda_table_site_texture(const struct cuda_table *table, uint32_t placement, uint32_t site,
-                                            uint32_t width)
+cudaTextureObject_t cuda_table_table_offset_texture(const struct cuda_table *table, uint32_t buffer_set,
+                                                    uint32_t table_offset, uint32_t width)
 {
-    return table->textures[placement % table->count][site % table->sites][__builtin_ctz(width)];
+    return table->textures[buffer_set % table->count][table_offset % table->table_offsets][__builtin_ctz(width)];
 }
 
-/* Makes the missing textures of a placement. */
-static bool place_textures(struct cuda_device *device, struct cuda_table *table, uint32_t placement,
+/* Makes the missing textures of a buffer set. */
+static bool place_textures(struct cuda_device *device, struct cuda_table *table, uint32_t buffer_set,
                            uint32_t log2_width)
 {
     bool placed = true;
 
-    for (uint32_t i = 0; placed && i < table->sites; i++) {
-        cudaTextureObject_t *texture = &table->textures[placement][i][log2_width];
+    for (uint32_t i = 0; placed && i < table->table_offsets; i++) {
+        cudaTextureObject_t *texture = &table->textures[buffer_set][i][log2_width];
 
-        placed = *texture || cuda_table_texture(device, cuda_table_site(table, placement, i), table->bytes,
+        placed = *texture || cuda_table_texture(device, cuda_table_table_offset(table, buffer_set, i), table->bytes,
                                                 1u << log2_width, texture);
     }
     return placed;
@@ -300,42 +300,42 @@ bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t wi
     return made;
 }
 
-/* Makes textures of a placement like those at the very first site. */
-static bool copy_textures(struct cuda_device *device, struct cuda_table *table, uint32_t placement)
+/* Makes textures of a buffer set like those at the very first table offset. */
+static bool copy_textures(struct cuda_device *device, struct cuda_table *table, uint32_t buffer_set)
 {
     bool copied = true;
 
     for (uint32_t i = 0; copied && i < SASS_WIDTH_COUNT; i++)
-        copied = !table->textures[0][0][i] || place_textures(device, table, placement, i);
+        copied = !table->textures[0][0][i] || place_textures(device, table, buffer_set, i);
     return copied;
 }
 
-/* Copies the first site of the first placement to its other sites, doubling the amount each time. If a call fails,
- * there is one site. */
-static bool fill_sites(struct cuda_device *device, struct cuda_table *table)
+/* Copies the first table offset of the first buffer set to its other table offsets, doubling the amount each time. If a call fails,
+ * there is one table offset. */
+static bool fill_table_offsets(struct cuda_device *device, struct cuda_table *table)
 {
-    const uint32_t sites = site_count(device, table->bytes);
+    const uint32_t table_offsets = table_offset_count(device, table->bytes);
     bool filled = true;
 
-    for (uint32_t i = 1; filled && i < sites; i *= 2)
+    for (uint32_t i = 1; filled && i < table_offsets; i *= 2)
         filled = copy(device, table->on_device[0] + i * (CBANK_TABLE_BYTES / sizeof(uint32_t)), table->on_device[0],
-                      (sites - i < i ? sites - i : i) * (size_t)CBANK_TABLE_BYTES);
-    table->sites = sites;
+                      (table_offsets - i < i ? table_offsets - i : i) * (size_t)CBANK_TABLE_BYTES);
+    table->table_offsets = table_offsets;
     if (filled && copy_textures(device, table, 0))
         return true;
-    table->sites = 1;
+    table->table_offsets = 1;
     return false;
 }
 
-/* Adds a placement, with the values and the textures of the first. */
+/* Adds a buffer set, with the values and the textures of the first. */
 static bool add_table(struct cuda_device *device, struct cuda_table *table)
 {
-    const uint32_t placement = table->count;
+    const uint32_t buffer_set = table->count;
 
     if (!allocate_table(device, table))
         return false;
-    if (copy(device, table->on_device[placement], table->on_device[0], sites_bytes(device, table)) &&
-        copy_textures(device, table, placement))
+    if (copy(device, table->on_device[buffer_set], table->on_device[0], table_offsets_bytes(device, table)) &&
+        copy_textures(device, table, buffer_set))
         return true;
     release_table(device, table);
     return false;
@@ -362,8 +362,8 @@ bool cuda_memory_multiply(struct cuda_device *device)
     for (uint32_t k = 0; multiplied && k < CUDA_TABLES_MAX; k++) {
         struct cuda_table *table = &memory->tables[k];
 
-        multiplied = table->bytes == 0 || fill_sites(device, table);
-        while (multiplied && table->bytes > 0 && is_room(device, table->count, placement_bytes(device, table)))
+        multiplied = table->bytes == 0 || fill_table_offsets(device, table);
+        while (multiplied && table->bytes > 0 && is_room(device, table->count, buffer_set_bytes(device, table)))
             multiplied = add_table(device, table);
     }
     return multiplied;

@@ -2,11 +2,11 @@
  * The memory of a device that cells read and write: inputs, outputs, indices, tables and constant banks.
  *
  * The address of a buffer changes the time of a small cell a little, and a user's buffers have other addresses.
- * Everything is therefore allocated several times, and the samples of a cell take these placements in turn. Placements
+ * Everything is therefore allocated several times, and the samples of a cell take these buffer sets in turn. Placements
  * depend only on the buffer itself, not on the rest of the plan.
  *
  * The address decides which slices of L2 hold the lines of a table, and this changes the speed of loads that read few
- * lines. So each placement of a table starts at another multiple of 512 bytes, the same in every plan. */
+ * lines. So each buffer set of a table starts at another multiple of 512 bytes, the same in every plan. */
 #ifndef CBANK_CUDA_MEMORY_H
 #define CBANK_CUDA_MEMORY_H
 
@@ -20,41 +20,41 @@ enum {
 #define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) CUDA_MAX_##name = max,
 #include "parameters.def"
     CUDA_MODULES_MAX = CUDA_MAX_modules, /* of one workload: the greatest value of the parameter `modules` */
-    CUDA_MODULE_COPIES = 4, /* copies of each module, at different addresses; placements take them in turn */
+    CUDA_MODULE_COPIES = 4, /* copies of each module, at different addresses; buffer sets take them in turn */
     CUDA_LARGE_TABLE = CUDA_MODULES_MAX, /* the table after those of modules, for cells with a larger table */
     CUDA_TABLES_MAX,
-    CUDA_PLACEMENTS_MAX = TABLE_PLACEMENTS,
-    CUDA_SITES_MAX = 30,   /* of a placement: with room to start anywhere in 64 KB, they fill 2 MB */
+    CUDA_BUFFER_SETS_MAX = TABLE_BUFFER_SETS,
+    CUDA_TABLE_OFFSETS_MAX = 30,   /* of a buffer set: with room to start anywhere in 64 KB, they fill 2 MB */
     CUDA_HOST_OUTPUTS = 2, /* one is compared while the other is fetched */
 };
 
 /* Input and output of cells of one size. */
 struct cuda_buffers {
     uint64_t elements;
-    uint32_t count; /* number of placements */
-    uint32_t *input[CUDA_PLACEMENTS_MAX], *output[CUDA_PLACEMENTS_MAX]; /* owned */
+    uint32_t count; /* number of buffer sets */
+    uint32_t *input[CUDA_BUFFER_SETS_MAX], *output[CUDA_BUFFER_SETS_MAX]; /* owned */
 };
 
 /* Indices that are data, as 32-bit integers whatever the type in the file. */
 struct cuda_indices {
     const struct indices *of;                 /* not owned */
-    uint32_t count;                           /* number of placements */
-    uint32_t *on_device[CUDA_PLACEMENTS_MAX]; /* owned */
+    uint32_t count;                           /* number of buffer sets */
+    uint32_t *on_device[CUDA_BUFFER_SETS_MAX]; /* owned */
     struct cuda_indices *next;                /* owned */
 };
 
-/* A table; number k is also in the constant bank of module k of each workload. A placement has it at several sites,
+/* A table; number k is also in the constant bank of module k of each workload. A buffer set has it at several table offsets,
  * which launches read in turn: the location in L2 depends on more bits of the physical address than a program can
- * choose. Many sites fit into 2 MB, which have one entry of a TLB; those of a placement fill at most an eighth of L2. A
- * table of more than CBANK_TABLE_BYTES has one site. */
+ * choose. Many table offsets fit into 2 MB, which have one entry of a TLB; those of a buffer set fill at most an eighth of L2. A
+ * table of more than CBANK_TABLE_BYTES has one table offset. */
 struct cuda_table {
     size_t bytes; /* 0: there is none yet */
-    uint32_t count; /* number of placements */
-    uint32_t sites; /* in each placement, CBANK_TABLE_BYTES apart; one until there are further placements */
+    uint32_t count; /* number of buffer sets */
+    uint32_t table_offsets; /* in each buffer set, CBANK_TABLE_BYTES apart; one until there are further buffer sets */
     uint32_t *values; /* on the host, pinned; owned */
-    uint32_t *allocated[CUDA_PLACEMENTS_MAX]; /* owned */
-    uint32_t *on_device[CUDA_PLACEMENTS_MAX]; /* in `allocated`: the first site */
-    cudaTextureObject_t textures[CUDA_PLACEMENTS_MAX][CUDA_SITES_MAX]
+    uint32_t *allocated[CUDA_BUFFER_SETS_MAX]; /* owned */
+    uint32_t *on_device[CUDA_BUFFER_SETS_MAX]; /* in `allocated`: the first table offset */
+    cudaTextureObject_t textures[CUDA_BUFFER_SETS_MAX][CUDA_TABLE_OFFSETS_MAX]
                                 [SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
 };
 
@@ -84,18 +84,18 @@ void cuda_memory_close(struct cuda_device *device);
 const struct cuda_module *cuda_memory_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
                                              uint32_t copy);
 
-/* Ensures that table k (below CUDA_TABLES_MAX) has at least `bytes` of random values, in one placement. If it had
+/* Ensures that table k (below CUDA_TABLES_MAX) has at least `bytes` of random values, in one buffer set. If it had
  * fewer, its textures are released. False when out of memory: then there is none. */
 bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes);
 
-/* Ensures that table k, which must exist, has a texture of elements of `width` bytes at each site. */
+/* Ensures that table k, which must exist, has a texture of elements of `width` bytes at each table offset. */
 bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t width);
 
-/* The address of the table at a site of a placement, both modulo their number; and its texture of elements of that many
+/* The address of the table at a table offset of a buffer set, both modulo their number; and its texture of elements of that many
  * bytes, 0 if there is none. */
-uint32_t *cuda_table_site(const struct cuda_table *table, uint32_t placement, uint32_t site);
-cudaTextureObject_t cuda_table_site_texture(const struct cuda_table *table, uint32_t placement, uint32_t site,
-                                            uint32_t width);
+uint32_t *cuda_table_table_offset(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset);
+cudaTextureObject_t cuda_table_table_offset_texture(const struct cuda_table *table, uint32_t buffer_set,
+                                                    uint32_t table_offset, uint32_t width);
 
 /* Allocates the first input and output of a size; sizes come in ascending order. False if the device lacks memory: then
  * nothing of this size is allocated. */
@@ -115,7 +115,7 @@ bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
 /* An array that was added; else NULL. */
 const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, const struct indices *indices);
 
-/* Adds placements of buffers, indices and tables: up to CUDA_PLACEMENTS_MAX and 512 MiB each, within the device memory
+/* Adds buffer sets of buffers, indices and tables: up to CUDA_BUFFER_SETS_MAX and 512 MiB each, within the device memory
  * that nothing else will need. False if a call failed: then there are fewer. */
 bool cuda_memory_multiply(struct cuda_device *device);
 

@@ -192,7 +192,7 @@ static enum status prepare_memory(struct engine_session *session, struct result 
             if (status == STATUS_OK)
                 engine_end_cell(cell, CELL_FAILED, "%s", reason);
         }
-    /* Without memory for more placements there is one of each. */
+    /* Without memory for more buffer sets there is one of each. */
     if (status != STATUS_OK)
         return status;
     if (!cuda_memory_multiply(device) && cuda_device_lost(device))

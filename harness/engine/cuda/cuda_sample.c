@@ -8,17 +8,17 @@
 enum { CALIBRATION_SAMPLES = 31 }; /* of the empty kernel */
 
 /* Launches the cell, or else the empty kernel. */
-static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_t place, uint32_t site)
+static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_t place, uint32_t table_offset)
 {
-    const struct cuda_turn turn = {number, place, site % chain->sites};
+    const struct cuda_turn turn = {number, place, table_offset % chain->table_offsets};
 
     return chain->launch ? cuda_launch_cell(chain->device, chain->launch, turn) : cuda_launch_empty(chain->device);
 }
 
-static bool launch_many(const struct cuda_chain *chain, uint32_t place, uint32_t site, uint32_t launches)
+static bool launch_many(const struct cuda_chain *chain, uint32_t place, uint32_t table_offset, uint32_t launches)
 {
     for (uint32_t i = 0; i < launches; i++)
-        if (!launch_once(chain, i, place, site + i))
+        if (!launch_once(chain, i, place, table_offset + i))
             return false;
     return true;
 }
@@ -37,20 +37,21 @@ static bool slow(const struct cuda_chain *chain, uint32_t draw)
 }
 
 /* Enqueues the launches between the stamps of a short stretch. */
-static bool launch_short(const struct cuda_chain *chain, uint32_t place, uint32_t site)
+static bool launch_short(const struct cuda_chain *chain, uint32_t place, uint32_t table_offset)
 {
-    return chain->reference ? launch_many(chain, place, site, chain->reference) : cuda_launch_empty(chain->device);
+    return chain->reference ? launch_many(chain, place, table_offset, chain->reference)
+                            : cuda_launch_empty(chain->device);
 }
 
-/* The additional launches of long stretches take the sites in turn, from draw to draw. */
+/* The additional launches of long stretches take the table offsets in turn, from draw to draw. */
 static bool enqueue_hot(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
 {
-    const uint32_t each = chain->launches / chain->draws, site = draw * each;
+    const uint32_t each = chain->launches / chain->draws, table_offset = draw * each;
 
-    return cuda_launch_stir(chain->device) && launch_many(chain, place, site, chain->lead_in) &&
-           stamp(chain, draw, 0) && launch_short(chain, place, site) && stamp(chain, draw, 1) &&
-           stamp(chain, draw, 2) && launch_many(chain, place, site, chain->reference + each) && slow(chain, draw) &&
-           stamp(chain, draw, 3);
+    return cuda_launch_stir(chain->device) && launch_many(chain, place, table_offset, chain->lead_in) &&
+           stamp(chain, draw, 0) && launch_short(chain, place, table_offset) && stamp(chain, draw, 1) &&
+           stamp(chain, draw, 2) && launch_many(chain, place, table_offset, chain->reference + each) &&
+           slow(chain, draw) && stamp(chain, draw, 3);
 }
 
 static bool enqueue_cold(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
@@ -66,7 +67,7 @@ static bool enqueue_cold(const struct cuda_chain *chain, uint32_t place, uint32_
 
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
 {
-    for (size_t i = 0; i < CUDA_PLACEMENTS_MAX; i++)
+    for (size_t i = 0; i < CUDA_BUFFER_SETS_MAX; i++)
         if (sample->graphs[i])
             CUDA_TRY(device, cudaGraphExecDestroy, sample->graphs[i]);
     *sample = (struct cuda_sample){0};
@@ -106,7 +107,7 @@ bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chai
 {
     bool uploaded = true;
 
-    for (uint32_t i = 0; uploaded && i < CUDA_PLACEMENTS_MAX; i++)
+    for (uint32_t i = 0; uploaded && i < CUDA_BUFFER_SETS_MAX; i++)
         uploaded = !sample->graphs[i] || CUDA(chain->device, cudaGraphUpload, sample->graphs[i], chain->device->stream);
     return uploaded;
 }
@@ -175,8 +176,8 @@ double cuda_time_empty_launch(struct cuda_device *device)
                                      .reference = CUDA_REFERENCE_LAUNCHES,
                                      .draws = CUDA_DRAWS_MAX,
                                      .launches = CUDA_LAUNCHES_MAX / 4,
-                                     .placements = 1,
-                                     .sites = 1,
+                                     .buffer_sets = 1,
+                                     .table_offsets = 1,
                                      .replays = 1};
 
     return cuda_sample_median(&chain, CALIBRATION_SAMPLES);

@@ -27,8 +27,8 @@ struct cuda_chain {
                                            the short one, 0 for an empty kernel. Cold samples, and those that need none,
                                            have 0 in the last two */
     uint32_t launches; /* additional launches of the long stretches, over all draws: equally many in each */
-    uint32_t placements; /* of the buffers, see cuda_memory.h */
-    uint32_t sites; /* of the table; launches take them in turn, see cuda_memory.h */
+    uint32_t buffer_sets; /* of the buffers, see cuda_memory.h */
+    uint32_t table_offsets; /* of the table; launches take them in turn, see cuda_memory.h */
     uint32_t replays; /* launches of its graph before the one that counts; they bring its commands into the caches */
     double seconds; /* approximate, for the whole sample */
     uint64_t slow_ns; /* planted slowdown: work added to a long stretch */
@@ -38,7 +38,7 @@ struct cuda_chain {
 /* Samples of a chain. A place is a set of addresses for its buffers and for the commands of its launches; each has a
  * graph of its own. */
 struct cuda_sample {
-    cudaGraphExec_t graphs[CUDA_PLACEMENTS_MAX]; /* NULL: not made */
+    cudaGraphExec_t graphs[CUDA_BUFFER_SETS_MAX]; /* NULL: not made */
 };
 
 /* Makes the graph of a chain's sample for a place, once. It calls the device and launches nothing. The caller closes

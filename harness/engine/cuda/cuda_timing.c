@@ -13,7 +13,7 @@
  * of a stretch.) If a cell's data stay in L2, its graph is launched twice, so that its commands are there, too. After
  * every sample the SM clock is probed, and the stamps are copied.
  *
- * The samples of a cell take its placements in turn (cuda_memory.h), each with a graph of its own. Samples of all cells
+ * The samples of a cell take its buffer sets in turn (cuda_memory.h), each with a graph of its own. Samples of all cells
  * of a group are interleaved, each round in a new random order, until each cell may stop. While the device works, the
  * host makes the graphs of the next group; they are uploaded before that group's first sample. */
 #include <math.h>
@@ -50,7 +50,7 @@ static const double reference_ns = 15e3; /* of a short stretch, and of the launc
 static const double long_ns = 500e3; /* of a launch: stamps are negligible, and the short stretch is an empty kernel */
 static const double alone_ns = 1500e3; /* of a launch: longer ones have no lead-in, unless their data fit in L2 */
 static const double cold_ns = 1e6; /* of the cold launches in a sample, approximately */
-static const double sites_l2_share = 0.25; /* of L2, for launches that read several sites */
+static const double table_offsets_l2_share = 0.25; /* of L2, for launches that read several table offsets */
 static const double replay_ns = 100e3; /* of a launch: the time of longer ones does not depend on the location of their
                                         * commands */
 
@@ -67,9 +67,9 @@ struct cuda_sampling {
     struct settling settling;
     double *totals_ns; /* of this process's samples, from the first stamp to the last; owned */
     size_t before; /* samples of an earlier process */
-    uint32_t made; /* graphs made, of one for each placement */
+    uint32_t made; /* graphs made, of one for each buffer set */
     size_t ahead; /* enqueued samples */
-    bool astray; /* one of these did not count: later ones are not in the placement that is next */
+    bool astray; /* one of these did not count: later ones are not in the buffer set that is next */
     bool done; /* it failed, or it cannot be timed */
 };
 
@@ -105,7 +105,7 @@ static double estimate_from(struct cuda_chain *chain, uint32_t launches, uint32_
     chain->reference = chain->cold ? 0 : reference;
     chain->draws = chain->cold ? launches : 1;
     chain->launches = launches;
-    chain->sites = 1;
+    chain->table_offsets = 1;
     return cuda_sample_median(chain, samples);
 }
 
@@ -126,13 +126,14 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
     double wanted, ticks;
 
     chain->replays = launch_ns < replay_ns && stays;
-    /* All sites must still be in L2 when they are read again: the replay reads each of them. */
-    chain->sites =
-        chain->replays && stays_in_l2(chain, sites_l2_share) ? cuda_launch_sites(chain->device, chain->launch) : 1;
+    /* All table offsets must still be in L2 when they are read again: the replay reads each of them. */
+    chain->table_offsets = chain->replays && stays_in_l2(chain, table_offsets_l2_share)
+                               ? cuda_launch_table_offsets(chain->device, chain->launch)
+                               : 1;
     if (launches == 0) {
         launches = launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX);
-        if (launches >= chain->sites) /* every site equally often */
-            launches = (launches + chain->sites / 2) / chain->sites * chain->sites;
+        if (launches >= chain->table_offsets) /* every table offset equally often */
+            launches = (launches + chain->table_offsets / 2) / chain->table_offsets * chain->table_offsets;
     }
     /* As many draws as possible, with equally many launches. For long launches, the length of a stretch does not change
      * its variation. For short ones, the assignment of blocks to SMs causes the variation, and several draws average
@@ -148,7 +149,7 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
     chain->lead_in = alone ? 0 : launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
 }
 
-/* Sets the lengths of a chain that has its device, launch, cache state and placements. They follow from the last of
+/* Sets the lengths of a chain that has its device, launch, cache state and buffer sets. They follow from the last of
  * `time`'s samples, whose number of launches is kept, or from a first estimate, which launches the cell. False if it
  * cannot be launched. */
 static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time, const struct engine_options *options)
@@ -165,7 +166,7 @@ static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time, 
     if (isnan(launch_ns))
         return false;
     if (chain->cold) {
-        chain->sites = cuda_launch_sites(chain->device, chain->launch);
+        chain->table_offsets = cuda_launch_table_offsets(chain->device, chain->launch);
         chain->draws = chain->launches = launches ? launches : launches_of(cold_ns, launch_ns, CUDA_DRAWS_MAX);
     } else {
         size_hot(chain, launches, launch_ns, options->sample_ns);
@@ -209,7 +210,7 @@ static bool make_room(struct cuda_sampling *sampling, size_t planned, size_t sam
         time->summary.count = 0;
     sampling->before = time->summary.count;
     room = sampling->before > samples_max ? sampling->before : samples_max;
-    return settling_open(&sampling->settling, sampling->chain.placements, planned, room) &&
+    return settling_open(&sampling->settling, sampling->chain.buffer_sets, planned, room) &&
            widen(&sampling->totals_ns, room) && widen(&time->samples_ns, room) && widen(&time->clocks_mhz, room);
 }
 
@@ -225,15 +226,15 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
     sampling->chain = (struct cuda_chain){.device = device, .launch = launch, .cold = cell->cell.cache_state->flush};
     if ((sampling->done = launch->modules == 0))
         return STATUS_OK;
-    sampling->chain.placements = cuda_launch_placements(device, launch);
+    sampling->chain.buffer_sets = cuda_launch_buffer_sets(device, launch);
     cuda_expect_cell(device, cell, ESTIMATE_LAUNCHES);
     if (!make_room(sampling, planned, options->samples_max))
         return fail(sampling, "out of memory for samples");
     if (!set_lengths(&sampling->chain, time, options))
         return fail(sampling, "cannot launch");
     time->launches_per_sample = sampling->chain.launches;
-    time->sites = sampling->chain.sites;
-    time->code_copies = (uint32_t)fmin(sampling->chain.placements, CUDA_MODULE_COPIES);
+    time->table_offsets = sampling->chain.table_offsets;
+    time->code_copies = (uint32_t)fmin(sampling->chain.buffer_sets, CUDA_MODULE_COPIES);
     sampling->settling.each = sampling->chain.seconds;
     for (size_t i = 0; i < sampling->before; i++)
         sampling->settling.seconds += 1e-9 * time->samples_ns[i] * sampling->chain.launches;
@@ -251,7 +252,7 @@ static void sampling_close(struct cuda_sampling *sampling)
 
 static bool lacks_graphs(const struct cuda_sampling *sampling)
 {
-    return !sampling->done && sampling->made < sampling->chain.placements;
+    return !sampling->done && sampling->made < sampling->chain.buffer_sets;
 }
 
 /* Makes the next graph, which calls the device and launches nothing. */
@@ -341,7 +342,7 @@ static struct cuda_sampling *turn_sampling(const struct cuda_timing *timing, siz
     return sampling;
 }
 
-/* Launches a sample, or fails its cell. The first sample that counts is in the first placement. */
+/* Launches a sample, or fails its cell. The first sample that counts is in the first buffer set. */
 static enum status launch_sample(struct cuda_timing *timing, struct cuda_sampling *sampling, size_t turn)
 {
     struct cuda_device *device = timing->device;
@@ -352,7 +353,7 @@ static enum status launch_sample(struct cuda_timing *timing, struct cuda_samplin
     calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, turn};
     if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND && sampling == &timing->samplings[FAULT_ITEM])
         timing->planted = cuda_launch_fault(device, timing->options->fault);
-    if (cuda_sample_launch(&sampling->sample, &sampling->chain, (uint32_t)(number % sampling->chain.placements)))
+    if (cuda_sample_launch(&sampling->sample, &sampling->chain, (uint32_t)(number % sampling->chain.buffer_sets)))
         return STATUS_OK;
     if (fail(sampling, "cannot launch the graph") != STATUS_OK)
         return STATUS_FINDING;
@@ -457,7 +458,7 @@ static void flag_shared(const struct cuda_timing *timing)
         const struct cuda_sampling *sampling = &timing->samplings[i];
 
         if (!sampling->done)
-            interrupted += neighbour_slices(sampling->totals_ns, own_samples(sampling), sampling->chain.placements);
+            interrupted += neighbour_slices(sampling->totals_ns, own_samples(sampling), sampling->chain.buffer_sets);
     }
     if (interrupted < INTERRUPTED_MANY)
         return;

@@ -42,19 +42,19 @@ static void compare(struct engine_session *session, const struct check *check)
     cell->verified = right && check->turn.number + 1 == check->launch->modules;
 }
 
-/* Launches the cell once in each of its modules, on placements and sites from number i on, so that the cells of a plan
+/* Launches the cell once in each of its modules, on buffer sets and table offsets from number i on, so that the cells of a plan
  * use all of them. The output is poisoned first. While a launch runs, *before is compared: the previous launch, possibly of another cell. */
 static enum status verify_cell(struct engine_session *session, struct cell_result *cell, size_t i, struct check *before)
 {
     struct cuda_device *device = &session->device;
     const struct cuda_launch *launch = &session->cells[i].launch;
-    const uint32_t placements = cuda_launch_placements(device, launch);
+    const uint32_t buffer_sets = cuda_launch_buffer_sets(device, launch);
     const size_t bytes = launch->cell->elements * sizeof(uint32_t);
     uint32_t *const *outputs = device->memory->host_output;
 
     cuda_expect_cell(device, cell, 1);
     for (uint32_t k = 0; cell->status == CELL_PENDING && k < launch->modules; k++) {
-        const struct cuda_turn turn = {k, (uint32_t)((i + k) % placements), (uint32_t)(i + k)};
+        const struct cuda_turn turn = {k, (uint32_t)((i + k) % buffer_sets), (uint32_t)(i + k)};
         const struct check check = {cell, launch, turn, outputs[before->output == outputs[0]]};
         uint32_t *output = cuda_launch_output(device, launch, turn);
         /* A table that is written before every launch is first cleared. It is then restored, even after a failure: other
