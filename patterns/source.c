@@ -139,7 +139,7 @@ typedef void make_step(const struct source_numbers *numbers, uint32_t step, cons
             index[i] = (entry);                                                             \
         })
 
-ENTRY(uniform, below(random, numbers->length))
+ENTRY(random, below(random, numbers->length))
 ENTRY(zipf, zipf_entry(zipf, random))
 ENTRY(lockstep, step % numbers->length)
 ENTRY(runs, i == 0 || (uint64_t)(uint32_t)random * numbers->parameters[PARAMETER_run_threads] >> 32 == 0

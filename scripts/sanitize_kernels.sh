@@ -22,12 +22,12 @@ common="run --engine cuda --counters none --max-samples 6 --sample-us 10 --quiet
 plans=(
     "--elements 4096 --workload all --path constant,global,shared,staging --pattern per_block"
     "--elements 4096 --workload add --path all --pattern hashed"
-    "--elements 4096 --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,64,128 --source uniform --loads 4"
+    "--elements 4096 --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,64,128 --source random --loads 4"
     "--elements 4096 --workload lookup --path all --table-bytes 1024 --table-count 2 --pressure-bytes 4096 --source zipf --loads 4"
 )
 shared_plans=(
     "--elements 512 --workload add,stencil_1d --path shared,staging,constant --pattern lockstep"
-    "--elements 512 --workload lookup --path shared,shared_copies --table-bytes 128 --source uniform --loads 1"
+    "--elements 512 --workload lookup --path shared,shared_copies --table-bytes 128 --source random --loads 1"
 )
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

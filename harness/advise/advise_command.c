@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
      MEMBER(table_bytes), .low = 16, .high = 1e12, .unit = "bytes"},
     {.name = "width", .argument = "BYTES", .help = "bytes of an entry: 1, 2, 4, 8 or 16 (default 4)",
      .kind = &option_integer, MEMBER(width), .low = 1, .high = 16, .power_of_two = true, .unit = "bytes", .fallback = "4"},
-    {.name = "source", .argument = "NAME", .help = "where the indices come from: a source of cbank list (default uniform)",
+    {.name = "source", .argument = "NAME", .help = "where the indices come from: a source of cbank list (default random)",
      .kind = &option_choice, MEMBER(source), .table = TABLE("source", sources, source_made_count)},
     {.name = "indices", .argument = "FILE", .help = "a .npy file of indices, integers [load][thread]", .kind = &option_text,
      MEMBER(indices_path)},
@@ -151,7 +151,7 @@ static enum status make_cell(const struct advise_options *options, struct index_
         .pattern = options->pattern        ? options->pattern
                    : options->indices_path ? &sources[SOURCE_file]
                    : options->source       ? options->source
-                                           : &sources[SOURCE_uniform],
+                                           : &sources[SOURCE_random],
         .cache_state = &cache_states[0],
     };
     enum status status = check_given(options, &cell);

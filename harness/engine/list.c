@@ -29,7 +29,7 @@ enum { COLUMNS_MAX = 16 };
 /* The words of enums. */
 static const struct names
     homes = WORDS([TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global", [TABLE_PARAMETER] = "parameter"),
-    units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
+    units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "random", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
                   [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared", [UNIT_REGISTERS] = "registers",
                   [UNIT_SELECT] = "select"),
     scopes = WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),

@@ -60,7 +60,7 @@ class Advise(Scratch):
             self.assertIn(word, done.stderr)
 
     def test_times_are_those_of_the_model_engine(self):
-        for source, size, width in (("uniform", 4096, 4), ("lockstep", 2048, 4), ("zipf", 512, 2), ("runs", 1024, 16)):
+        for source, size, width in (("random", 4096, 4), ("lockstep", 2048, 4), ("zipf", 512, 2), ("runs", 1024, 16)):
             with self.subTest(source):
                 advice = self.advise("--table-bytes", str(size), "--width", str(width), "--source", source, *SMALL)
                 times = self.modelled("--workload", "lookup", "--path", ",".join(PATHS), "--source", source, *SMALL,
@@ -77,7 +77,7 @@ class Advise(Scratch):
                 self.assertAlmostEqual(place["time_ns"], times[place["path"]], delta=1e-6)
 
     def test_standings_follow_the_intervals(self):
-        for words in (("4096", "--source", "uniform"), ("1024", "--source", "lockstep", "--loads", "16")):
+        for words in (("4096", "--source", "random"), ("1024", "--source", "lockstep", "--loads", "16")):
             ranking = self.advise("--table-bytes", *words, *SMALL)["ranking"]
             first = ranking[0]
             self.assertEqual(first["standing"], "best")
@@ -181,8 +181,8 @@ class Advise(Scratch):
         self.refused("--table-bytes", "64", "--source", "zipf", "--pattern", "per_warp", saying=["name one"])
         self.refused("--table-bytes", "64", "--card", self.path("none.json"), saying=["none.json"])
         self.refused("--table-bytes", "64", "--indices", self.path("none.npy"), saying=["none.npy"])
-        for options, saying in ((("--source", "uniform", "--skew-percent", "200"), "source uniform takes no --skew-percent"),
-                                (("--distinct", "8"), "source uniform takes no --distinct"),
+        for options, saying in ((("--source", "random", "--skew-percent", "200"), "source random takes no --skew-percent"),
+                                (("--distinct", "8"), "source random takes no --distinct"),
                                 (("--source", "zipf", "--stride-bytes", "4"), "source zipf takes no --stride-bytes"),
                                 (("--pattern", "per_warp", "--loads", "8"), "pattern per_warp takes no --loads")):
             self.refused("--table-bytes", "64", *options, saying=[saying, "leave it out"])
@@ -234,7 +234,7 @@ class Kernel(Scratch):
 
     def test_the_verdict_follows_the_advice(self):
         """4096 entries at random are too many addresses for the constant cache, one entry is not."""
-        for size, source, verdict in (("16384", "uniform", "not as advised"), ("64", "lockstep", "")):
+        for size, source, verdict in (("16384", "random", "not as advised"), ("64", "lockstep", "")):
             done = cbank("advise", "--table-bytes", size, *SMALL, "--source", source, "--kernel", self.file(90), "--json", "-")
             advice = json.loads(done.stdout)
             kernel, = advice["code"]["kernels"]

@@ -64,7 +64,7 @@ class Case(Scratch):
 class Model(Case):
     def test_default_plan(self):
         cells = self.run_lookup()["cells"]
-        self.assertEqual(sorted({cell["pattern"] for cell in cells}), ["lockstep", "runs", "sorted", "uniform", "zipf"])
+        self.assertEqual(sorted({cell["pattern"] for cell in cells}), ["lockstep", "random", "runs", "sorted", "zipf"])
         self.assertEqual(len(cells), 15)
         for cell in cells:
             self.assertEqual(cell["status"], "ok")
@@ -140,7 +140,7 @@ class Model(Case):
         self.refused("--table-bytes: 134217729 is out of limits; 16 to 134217728 bytes", "--table-bytes", "134217729")
         self.refused("--table-bytes: the table of a pattern has 65536 bytes at most; larger ones are for --workload lookup",
                      "--workload", "add,refill", "--table-bytes", "64,131072")
-        cells = self.run_lookup("--workload", "add,lookup", "--path", "global", "--pattern", "per_warp", "--source", "uniform",
+        cells = self.run_lookup("--workload", "add,lookup", "--path", "global", "--pattern", "per_warp", "--source", "random",
                                 "--elements", "640", "--table-bytes", "65536,131072")["cells"]
         self.assertEqual([(cell["workload"], cell["status"]) for cell in cells],
                          [("add", "ok"), ("add", "skipped"), ("lookup", "ok"), ("lookup", "ok")])
@@ -191,11 +191,11 @@ class Model(Case):
         for plan, option, remedy in (("--radius 3", "radius", "--workload conv_1d"),
                                      ("--pattern per_warp --distinct 3", "distinct", "--pattern distinct"),
                                      ("--sweep widths --loads 2", "loads", "--workload lookup"),
-                                     ("--workload lookup --source uniform --skew-percent 80", "skew-percent", "--source zipf")):
+                                     ("--workload lookup --source random --skew-percent 80", "skew-percent", "--source zipf")):
             done = self.cbank("run", "--engine", "model", *plan.split(), status=2)
             self.assertIn(f"--{option}: no cell of this plan takes it; those of {remedy} do", done.stderr)
         for plan in ("--workload add,lookup --loads 2", "--pattern per_warp,distinct --distinct 3",
-                     "--workload lookup --source uniform,zipf --skew-percent 80"):
+                     "--workload lookup --source random,zipf --skew-percent 80"):
             self.cbank("run", "--engine", "model", *plan.split(), "--elements", "4096", "--json", self.file)
 
     def test_resume_and_explain_want_the_same_file(self):
@@ -233,7 +233,7 @@ class Gpu(Case):
 
     def test_every_path_is_verified_and_counted(self):
         npy(self.trace, "h", (4, 3001), [random.Random(3).randrange(400) for _ in range(4 * 3001)])
-        result = self.run_lookup("--indices", self.trace, "--source", "uniform,unequal", "--distinct", "5", "--path", "all",
+        result = self.run_lookup("--indices", self.trace, "--source", "random,unequal", "--distinct", "5", "--path", "all",
                                  "--elements", "3001", "--in-flight", "1,4", "--table-bytes", "1600", "--max-samples", "20",
                                  "--width-bytes", "2,4", engine="cuda")
         done = [cell for cell in result["cells"] if cell["status"] == "ok"]
@@ -243,7 +243,7 @@ class Gpu(Case):
         self.assertGreater(result["exact_counters"]["equal"], 8 * len(done) - 40)
 
     def test_small_tables_in_every_place(self):
-        cells = self.run_lookup("--path", "all", "--source", "uniform,unequal", "--distinct", "5", "--elements", "1024",
+        cells = self.run_lookup("--path", "all", "--source", "random,unequal", "--distinct", "5", "--elements", "1024",
                                 "--in-flight", "1,4", "--table-bytes", "16,64,128", "--width-bytes", "2,4,8,16",
                                 "--max-samples", "20", engine="cuda")
         skipped = {(cell["path"], cell["reason"]) for cell in cells["cells"] if cell["status"] == "skipped"}
@@ -259,7 +259,7 @@ class Gpu(Case):
         self.assertEqual(instructions, {("shuffle", "SHFL"), ("select_4", "SEL"), ("select_16", "SEL")})
 
     def test_warps_and_room_of_an_sm(self):
-        cells = self.run_lookup("--source", "uniform", "--path", "constant,shared", "--warps-per-sm", "8,64",
+        cells = self.run_lookup("--source", "random", "--path", "constant,shared", "--warps-per-sm", "8,64",
                                 "--taken-bytes", "1024,102400", "--table-bytes", "65536,64", "--max-samples", "20", "--loads", "1",
                                 "--elements", str(64 * 32 * 132), engine="cuda")
         sms = {}
@@ -275,7 +275,7 @@ class Gpu(Case):
         self.assertEqual(cells["exact_counters"]["differing"], 0)
 
     def test_other_data_and_several_tables(self):
-        cells = self.run_lookup("--source", "uniform,distinct", "--distinct", "5", "--path", "all", "--elements", "4096",
+        cells = self.run_lookup("--source", "random,distinct", "--distinct", "5", "--path", "all", "--elements", "4096",
                                 "--table-bytes", "64", "--table-count", "1,2,3",
                                 "--pressure-bytes", "4096,1048576", "--max-samples", "20", engine="cuda")
         done = [cell for cell in cells["cells"] if cell["status"] == "ok"]
@@ -289,7 +289,7 @@ class Gpu(Case):
 
     def test_large_tables(self):
         """Cells grow the table that they share, and read it as they do a small one."""
-        result = self.run_lookup("--source", "uniform,zipf", "--path", "constant,global,restrict,global_l2,texture",
+        result = self.run_lookup("--source", "random,zipf", "--path", "constant,global,restrict,global_l2,texture",
                                  "--elements", "3001", "--max-samples", "10", "--width-bytes", "1,16",
                                  "--table-bytes", "65536,65552,2097152,131072", engine="cuda")
         done = [cell for cell in result["cells"] if cell["status"] == "ok"]
@@ -301,7 +301,7 @@ class Gpu(Case):
         self.assertEqual(result["exact_counters"]["differing"], 0)
         self.assertGreater(result["exact_counters"]["equal"], 2 * len(large))
         os.remove(self.file)
-        largest, = self.run_lookup("--source", "uniform", "--path", "texture", "--elements", "3001", "--table-count", "2",
+        largest, = self.run_lookup("--source", "random", "--path", "texture", "--elements", "3001", "--table-count", "2",
                                    "--table-bytes", "67108864", "--max-samples", "10", engine="cuda")["cells"]
         self.assertEqual((largest["table_bytes"], largest["status"], largest["verified"]), (134217728, "ok", True))
 

@@ -270,7 +270,7 @@ class Time(Case):
     def test_tables_lie_in_several_places(self):
         """Where the table's place moves the time, the deviation of the places has it: of one with 30 sites what their mean
         has. Where the table lies in a constant bank, it does not."""
-        for plan, moved in ((["--workload", "lookup", "--path", "global,texture", "--source", "uniform", "--table-bytes",
+        for plan, moved in ((["--workload", "lookup", "--path", "global,texture", "--source", "random", "--table-bytes",
                               "131072"], 0.02),
                             (["--path", "global,texture", "--pattern", "per_block"], 0.02 / 30 ** 0.5),
                             (["--path", "constant", "--pattern", "per_block"], 0)):
@@ -344,7 +344,7 @@ class Time(Case):
     def test_places_that_differ_settle(self):
         """Where places differ by more than is asked, their mean is known as well as the samples of each are; nor is it
         something else's doing. One sample of each says nothing of that."""
-        large = ["--workload", "lookup", "--path", "global", "--source", "uniform", "--table-bytes", "131072", "--elements",
+        large = ["--workload", "lookup", "--path", "global", "--source", "random", "--table-bytes", "131072", "--elements",
                  "12800", "--counters", "none"]  # at one site a place
         for plan in (["--sample-us", "100"], ["--sample-us", "5000"]):
             for cell in self.measure(*large, *plan, table_buffer_set=0.1, noise=0.0002)[0]["cells"]:
@@ -386,7 +386,7 @@ class Time(Case):
     def test_an_odd_place_is_no_neighbour(self):
         """A sample that takes much longer where it lies: the cell takes a second turn, in which it does so again."""
         elements = ",".join(str(256 * number) for number in range(8, 32))
-        result, said = self.measure("--workload", "lookup", "--path", "global", "--source", "uniform", "--table-bytes", "131072",
+        result, said = self.measure("--workload", "lookup", "--path", "global", "--source", "random", "--table-bytes", "131072",
                                     "--elements", elements, "--sample-us", "10000", "--counters", "none", odd_table=2)
         cells = [cell for cell in result["cells"] if cell["modes"] == 1]
         odd = [cell for cell in cells if max(cell["time_ns"]["samples"]) > 1.5 * cell["time_ns"]["value"]]
@@ -443,7 +443,7 @@ class Time(Case):
 
 class Faults(Case):
     def test_out_of_memory(self):
-        lookups = ("--workload", "lookup", "--path", "global", "--source", "uniform", "--elements", "1000")
+        lookups = ("--workload", "lookup", "--path", "global", "--source", "random", "--elements", "1000")
         cells = self.measure(*lookups, "--table-bytes", "64,4194304", status=1, free=4000000)[0]["cells"]
         self.assertEqual([cell["status"] for cell in cells], ["ok", "failed"])
         self.assertIn("out of memory for a table of 4194304 bytes", cells[1]["reason"])

@@ -20,12 +20,12 @@
 static const struct table path_table = TABLE("path", paths, path_count);
 static const struct table workload_table = TABLE("workload", workloads, workload_count);
 
-/* A cell of `uniform`, with one load at a time. */
+/* A cell of `random`, with one load at a time. */
 static struct cell make_cell(const char *path, uint64_t elements, uint32_t loads)
 {
     return (struct cell){.workload = table_find(&workload_table, "lookup"),
                          .path = table_find(&path_table, path),
-                         .pattern = &sources[SOURCE_uniform],
+                         .pattern = &sources[SOURCE_random],
                          .elements = elements,
                          .block_size = 64,
                          .cache_state = &cache_states[0],

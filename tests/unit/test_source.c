@@ -59,7 +59,7 @@ static double chi_squared(const uint32_t *index, size_t count, const double *sha
 TEST(uniform_and_zipf_are_distributed_as_they_say)
 {
     enum { LENGTH = 50 };
-    uint32_t *uniform = make(SOURCE_uniform, LENGTH, 1), *zipf = make(SOURCE_zipf, LENGTH, 1);
+    uint32_t *uniform = make(SOURCE_random, LENGTH, 1), *zipf = make(SOURCE_zipf, LENGTH, 1);
     double even[LENGTH], skewed[LENGTH], total = 0;
 
     for (uint32_t k = 0; k < LENGTH; k++)
