@@ -214,7 +214,7 @@ static bool is_longer(double total_ns, double least, double share)
     return total_ns > least + fmax(slice_ns, share * least);
 }
 
-size_t neighbour_slices(const double *totals_ns, size_t count, size_t places)
+size_t contended_samples(const double *totals_ns, size_t count, size_t places)
 {
     const double least = least_total(totals_ns, 0, count, 1);
     size_t slices = 0;

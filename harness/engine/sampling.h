@@ -69,6 +69,6 @@ void settling_clock(struct cell_result *cell, double *mhz, size_t count);
  * Another process gets the device for slices of a millisecond or more, and no part of a sample runs in those. Within
  * one place no other cause varies as much: none of 86,000 committed samples does. Samples of different places may
  * differ by a factor of three, depending on the slices of L2 that hold the table's lines. */
-size_t neighbour_slices(const double *totals_ns, size_t count, size_t places);
+size_t contended_samples(const double *totals_ns, size_t count, size_t places);
 
 #endif

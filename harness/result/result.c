@@ -30,7 +30,7 @@ const char *const stop_reason_names[] = {
 };
 
 const char *const cell_flag_names[] = {"throttled", "unstable",    "clock_varied", "counter_differs",
-                                       "resumed",   "errors_grew", "multimodal",   "shared"};
+                                       "resumed",   "errors_grew", "multimodal",   "contended"};
 const char *const cell_flag_reasons[] = {
     "the driver held the clocks down during the run",
     "sampling stopped before the interval was narrow enough",

@@ -45,12 +45,12 @@ enum cell_flag {
     FLAG_RESUMED = 1 << 4,         /* samples come from more than one process */
     FLAG_ERRORS_GREW = 1 << 5,     /* errors of the device grew during the run, see health.h */
     FLAG_MULTIMODAL = 1 << 6,      /* the samples have several modes */
-    FLAG_SHARED = 1 << 7,          /* another process used the device while the cell was timed */
+    FLAG_CONTENDED = 1 << 7,          /* another process used the device while the cell was timed */
 };
 
 enum {
     CELL_FLAG_COUNT = 8,
-    FLAGS_DOUBTFUL = FLAG_UNSTABLE | FLAG_MULTIMODAL | FLAG_SHARED, /* with these flags, a time supports no
+    FLAGS_DOUBTFUL = FLAG_UNSTABLE | FLAG_MULTIMODAL | FLAG_CONTENDED, /* with these flags, a time supports no
                                                                      * conclusion */
 };
 

@@ -28,7 +28,7 @@ static const struct {
     {"autocorrelation", "of cells with fewer than 8 samples"},
     {"modes", "of cells with fewer than 20 samples, or whose buffer sets differ and had one each"},
     {"outliers", "of cells that were not sampled to the end"},
-    {"neighbour", "of cells that were not sampled to the end"},
+    {"contended", "of cells that were not sampled to the end"},
 };
 
 static void write_null_key(cJSON *object, const struct field *field, const void *base)
@@ -234,8 +234,8 @@ static void write_derived(cJSON *object, const struct field *field, const void *
 
     (void)field;
     /* Whether another process was seen on the device: written for every cell whose samples were described. */
-    json_add(object, "neighbour",
-             cell->time.series.buffer_sets > 0 ? cJSON_CreateBool((cell->flags & FLAG_SHARED) != 0)
+    json_add(object, "contended",
+             cell->time.series.buffer_sets > 0 ? cJSON_CreateBool((cell->flags & FLAG_CONTENDED) != 0)
                                                : cJSON_CreateNull());
     write_counts(object, "exact_counters", cell_exact_counts(cell));
     fields_write(json_add(object, "operations_per_byte", cJSON_CreateObject()), &per_byte_fields, &per_byte);

@@ -27,7 +27,7 @@ from .ingest import add_all, files_of
 from .noise import Known, Noise
 from .store import CALIBRATION, Writer, command_line, is_store, open_in_memory, open_to_read, read_file, take, whole, write_time
 
-DOUBTFUL = {"unstable", "multimodal", "shared"}  # flags of a time that nothing is concluded from
+DOUBTFUL = {"unstable", "multimodal", "contended"}  # flags of a time that nothing is concluded from
 RUNS_OF_A_LEVEL = 2
 CONFIDENCE = 0.95
 RUN_TEXTS = ("uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios")

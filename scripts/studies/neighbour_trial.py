@@ -78,7 +78,7 @@ def make(arguments, rest):
 
 
 def is_shared(result):
-    return any("shared" in cell["flags"] for cell in result.values())
+    return any("contended" in cell["flags"] for cell in result.values())
 
 
 def show(report):
@@ -92,7 +92,7 @@ def show(report):
     for kind, beside in report["beside"].items():
         moved = [cell for result in beside for identity, cell in result.items()
                  if abs(cell["time_ns"] / usual[identity] - 1) > MOVED]
-        seen = sum("shared" in cell["flags"] for cell in moved)
+        seen = sum("contended" in cell["flags"] for cell in moved)
         print(f"beside {kind + ':':10}{sum(map(is_shared, beside))} of {len(beside)} results flagged; "
               f"{len(moved)} cells moved by more than {100 * MOVED:.0f} %, {seen} of them flagged")
         met &= seen == len(moved)

@@ -211,7 +211,7 @@ class SameData(Case):
     def test_all_cells_of_many_that_are_slower_are_found(self):
         path = os.path.join(FOLDER, "serialization.json")
         quiet = [cell for cell in read_json(path)["cells"]
-                 if cell["status"] == "ok" and not {"unstable", "multimodal", "shared"} & set(cell["flags"])]
+                 if cell["status"] == "ok" and not {"unstable", "multimodal", "contended"} & set(cell["flags"])]
 
         def change(result):
             result["started_utc"] = "2027" + result["started_utc"][4:]

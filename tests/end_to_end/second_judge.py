@@ -15,7 +15,7 @@ from scipy import stats
 
 from common import CBANK, ROOT, Scratch, read_json, scale
 
-DOUBTFUL = {"unstable", "multimodal", "shared"}
+DOUBTFUL = {"unstable", "multimodal", "contended"}
 with open(os.path.join(ROOT, "harness/compare/deviation.def"), encoding="utf-8") as table:
     KNOWN = {(cause, cells): tuple(map(float, numbers.split(",")))
              for cause, cells, numbers in re.findall(r"^DEVIATION\((\w+), (\w+), ([^)]*)\)", table.read(), re.MULTILINE)}

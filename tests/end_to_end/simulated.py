@@ -246,7 +246,7 @@ class Time(Case):
     def test_noise_modes_and_drift_are_seen(self):
         for settings in ({"noise": 0.05}, {"mode": 1.2}, {"drift": 100}, {"neighbour_ms": 3}):
             result, _ = self.measure(*SMALL, "--max-samples", "40", **settings)
-            self.assertTrue(any({"unstable", "shared"} & set(cell["flags"]) for cell in result["cells"]), settings)
+            self.assertTrue(any({"unstable", "contended"} & set(cell["flags"]) for cell in result["cells"]), settings)
 
     def test_buffer_sets_are_told_from_modes(self):
         """The effect of the buffers' addresses is in the mean of the places, but not in its interval; those that
@@ -254,7 +254,7 @@ class Time(Case):
         placed, _ = self.measure(*SMALL, buffer_set=0.004)
         for cell in placed["cells"]:
             time = cell["time_ns"]
-            self.assertEqual((cell["buffer_sets"], cell["modes"], cell["neighbour"]), (24, 1, False))
+            self.assertEqual((cell["buffer_sets"], cell["modes"], cell["contended"]), (24, 1, False))
             self.assertAlmostEqual(cell["buffer_set_deviation"], 0.004, delta=0.003)
             self.assertLess(time["ci_high"] / time["ci_low"], 1.003)
             self.assertAlmostEqual(time["value"] / statistics.fmean(time["samples"]), 1, delta=0.001)
@@ -349,12 +349,12 @@ class Time(Case):
         for plan in (["--sample-us", "100"], ["--sample-us", "5000"]):
             for cell in self.measure(*large, *plan, table_buffer_set=0.1, noise=0.0002)[0]["cells"]:
                 time = cell["time_ns"]
-                self.assertEqual((time["stop_reason"], cell["flags"], cell["neighbour"]), ("converged", [], False))
+                self.assertEqual((time["stop_reason"], cell["flags"], cell["contended"]), ("converged", [], False))
                 self.assertLess(len(time["samples"]), 400)
                 self.assertLess(time["ci_high"] / time["ci_low"], 1.003)
                 self.assertAlmostEqual(cell["buffer_set_deviation"], 0.1, delta=0.05)
         once = self.measure(*large, "--sample-us", "10000", "--max-samples", "24", table_buffer_set=0.1)[0]["cells"]
-        self.assertEqual([(cell["neighbour"], cell["flags"], len(cell["time_ns"]["samples"])) for cell in once],
+        self.assertEqual([(cell["contended"], cell["flags"], len(cell["time_ns"]["samples"])) for cell in once],
                          [(False, ["unstable"], 24)])
         twice = self.measure(*large, "--max-samples", "48", table_buffer_set=0.1, noise=0.0002)[0]["cells"]
         self.assertEqual([(cell["flags"], len(cell["time_ns"]["samples"])) for cell in twice], [([], 48)])
@@ -380,7 +380,7 @@ class Time(Case):
             self.assertEqual((cell["time_ns"]["stop_reason"], "unstable" in cell["flags"]), ("samples", True))
             self.assertLess(len(cell["time_ns"]["samples"]), 400)
         near = said("1500", neighbour_ms=100)  # most cells settle in one turn
-        self.assertTrue(all(cell["neighbour"] and "shared" in cell["flags"] for cell in near))
+        self.assertTrue(all(cell["contended"] and "contended" in cell["flags"] for cell in near))
         self.assertGreater(sum(len(cell["time_ns"]["samples"]) == 24 for cell in near), 36)
 
     def test_an_odd_place_is_no_neighbour(self):
@@ -392,7 +392,7 @@ class Time(Case):
         odd = [cell for cell in cells if max(cell["time_ns"]["samples"]) > 1.5 * cell["time_ns"]["value"]]
         self.assertEqual(len(odd), 24)
         self.assertEqual({len(cell["time_ns"]["samples"]) for cell in odd}, {48})
-        self.assertEqual([cell["flags"] for cell in cells if cell["neighbour"] or cell["flags"]], [])
+        self.assertEqual([cell["flags"] for cell in cells if cell["contended"] or cell["flags"]], [])
         self.assertNotIn("something else", said)
 
     def test_a_cell_that_has_settled_stays_so(self):
@@ -409,7 +409,7 @@ class Time(Case):
             result, said = self.measure(*SMALL, neighbour_ms=neighbour)
             self.assertEqual("something else has the GPU" in said, neighbour > 0)
             for cell in result["cells"]:
-                self.assertEqual((cell["neighbour"], "shared" in cell["flags"]), (neighbour > 0, neighbour > 0))
+                self.assertEqual((cell["contended"], "contended" in cell["flags"]), (neighbour > 0, neighbour > 0))
 
     def test_cold_cells_are_compared_with_an_empty_kernel_in_turn(self):
         """The cost of a pair of stamps is constant here: cold times are those of the model."""

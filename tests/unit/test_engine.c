@@ -57,17 +57,17 @@ TEST(slices_are_told_from_places)
 {
     double totals_ns[] = {1e6, 2.2e6, 1.01e6, 2.3e6, 1.02e6, 2.25e6};
 
-    assert_int_equal(neighbour_slices(totals_ns, 0, 2), 0);
-    assert_int_equal(neighbour_slices(totals_ns, 6, 2), 0);
+    assert_int_equal(contended_samples(totals_ns, 0, 2), 0);
+    assert_int_equal(contended_samples(totals_ns, 6, 2), 0);
     totals_ns[4] += 1e6;
-    assert_int_equal(neighbour_slices(totals_ns, 6, 2), 1);
+    assert_int_equal(contended_samples(totals_ns, 6, 2), 1);
     totals_ns[1] += 1e6;
-    assert_int_equal(neighbour_slices(totals_ns, 6, 2), 2);
+    assert_int_equal(contended_samples(totals_ns, 6, 2), 2);
     /* A place of its own, as with lines that meet in one slice of L2; and more than places differ by. */
     totals_ns[1] = totals_ns[3] = totals_ns[5] = 3.2e6;
-    assert_int_equal(neighbour_slices(totals_ns, 6, 2), 1);
+    assert_int_equal(contended_samples(totals_ns, 6, 2), 1);
     totals_ns[1] = totals_ns[3] = totals_ns[5] = 5.2e6;
-    assert_int_equal(neighbour_slices(totals_ns, 6, 2), 4);
+    assert_int_equal(contended_samples(totals_ns, 6, 2), 4);
 }
 
 /* -- settling ------------------------------------------------------------------------------------------ */

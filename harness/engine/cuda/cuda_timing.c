@@ -312,7 +312,7 @@ static void take_sample(struct cuda_sampling *sampling, const struct engine_opti
     if (!settling_is_due(settling, time, options))
         return;
     settling->uneven = time->summary.count < 2 * (size_t)settling->places &&
-                       neighbour_slices(sampling->totals_ns, own_samples(sampling), 1) > 0;
+                       contended_samples(sampling->totals_ns, own_samples(sampling), 1) > 0;
     settling_look(settling, time, options);
 }
 
@@ -458,7 +458,7 @@ static void flag_shared(const struct cuda_timing *timing)
         const struct cuda_sampling *sampling = &timing->samplings[i];
 
         if (!sampling->done)
-            interrupted += neighbour_slices(sampling->totals_ns, own_samples(sampling), sampling->chain.buffer_sets);
+            interrupted += contended_samples(sampling->totals_ns, own_samples(sampling), sampling->chain.buffer_sets);
     }
     if (interrupted < INTERRUPTED_MANY)
         return;
@@ -466,7 +466,7 @@ static void flag_shared(const struct cuda_timing *timing)
                 interrupted);
     for (size_t i = 0; i < timing->count; i++)
         if (own_samples(&timing->samplings[i]) > 0)
-            timing->samplings[i].result->flags |= FLAG_SHARED;
+            timing->samplings[i].result->flags |= FLAG_CONTENDED;
 }
 
 /* Times all items until each has settled, by the options' limits, or until the user stops it; samples that a result has
