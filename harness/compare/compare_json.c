@@ -41,7 +41,7 @@ WRITER(summary)
     summary_line(base, line);
     json_add_text(object, field->key, line);
     settle_line(base, line);
-    json_add_text(object, "to_settle", *line ? line : NULL);
+    json_add_text(object, "to_decide", *line ? line : NULL);
     json_add_integer(object, "status", (uint64_t)comparison_status(base));
 }
 
@@ -170,7 +170,7 @@ static const struct field judged_rows[] = {
     {JUDGED(field_number, "noise", noise, NULLABLE)},
     {JUDGED(field_object, "process_deviation", deviation, NULLABLE), .of = &deviation_object},
     {JUDGED(field_number, "degrees_of_freedom_of_sides", side_degrees, REQUIRED)},
-    {JUDGED(field_uint64, "processes_to_settle", settle, NULLABLE)},
+    {JUDGED(field_uint64, "processes_to_decide", settle, NULLABLE)},
     {JUDGED(field_bool, "same_data", same_data, REQUIRED)},
 };
 const struct fields judged_fields = FIELDS(judged_rows);

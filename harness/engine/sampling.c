@@ -70,20 +70,21 @@ enum {
 
 static const double ample_seconds = 4; /* for all cells together, for intervals narrower than required */
 
-bool settling_open(struct settling *settling, uint32_t places, size_t cells, size_t samples_max)
+bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t places, size_t cells,
+                             size_t samples_max)
 {
-    *settling = (struct settling){
+    *stopping_criterion = (struct stopping_criterion){
         .places = places,
         .ample_seconds = ample_seconds / (double)cells,
         .scratch = calloc(SERIES_SCRATCH(samples_max), sizeof(double)),
     };
-    return settling->scratch;
+    return stopping_criterion->scratch;
 }
 
-void settling_close(struct settling *settling)
+void stopping_criterion_close(struct stopping_criterion *stopping_criterion)
 {
-    free(settling->scratch);
-    *settling = (struct settling){0};
+    free(stopping_criterion->scratch);
+    *stopping_criterion = (struct stopping_criterion){0};
 }
 
 /* No single number describes samples of several modes. */
@@ -93,31 +94,32 @@ static bool is_one_mode(const struct series *series)
 }
 
 /* Summarizes the samples so far. */
-static void describe(const struct settling *settling, const struct cell_time *time, double max_noise,
-                     struct series *series, struct summary *summary)
+static void describe(const struct stopping_criterion *stopping_criterion, const struct cell_time *time,
+                     double max_noise, struct series *series, struct summary *summary)
 {
     const size_t count = time->summary.count;
 
-    series_summarize(time->samples_ns, count, settling->places, settling->scratch, series, summary);
-    series_describe(time->samples_ns, count, max_noise * summary->value, settling->scratch, series);
+    series_summarize(time->samples_ns, count, stopping_criterion->places, stopping_criterion->scratch, series, summary);
+    series_describe(time->samples_ns, count, max_noise * summary->value, stopping_criterion->scratch, series);
 }
 
 /* Why sampling may stop for this series; STOP_NONE to go on. */
-static enum stop_reason series_stop(struct settling *settling, const struct cell_time *time,
+static enum stop_reason series_stop(struct stopping_criterion *stopping_criterion, const struct cell_time *time,
                                     const struct engine_options *options, bool at_limit)
 {
     const size_t count = time->summary.count;
     const bool many = count >= MODES_ENOUGH;
     /* The part of the cell's share of the time that the samples took: 1 is all of it. */
-    const double share = (double)count * settling->each / settling->ample_seconds, max_noise = options->max_noise;
+    const double share = (double)count * stopping_criterion->each / stopping_criterion->ample_seconds,
+                 max_noise = options->max_noise;
     struct series series;
     struct summary summary;
     double width, wider;
     bool enough;
 
-    describe(settling, time, max_noise, &series, &summary);
+    describe(stopping_criterion, time, max_noise, &series, &summary);
     if (!is_one_mode(&series)) {
-        settling->split = true;
+        stopping_criterion->split = true;
         return many ? STOP_MODES : STOP_NONE;
     }
     /* The half width falls with the root of the number of samples. If even the largest number would leave it too wide,
@@ -126,59 +128,61 @@ static enum stop_reason series_stop(struct settling *settling, const struct cell
     wider = width / max_noise;
     if (many && share >= PATIENT && (double)count * wider * wider > (double)options->samples_max)
         return STOP_SAMPLES;
-    if (width > max_noise || (settling->split && !many))
+    if (width > max_noise || (stopping_criterion->split && !many))
         return STOP_NONE;
     /* More samples of a narrow interval would cost more than they reveal. This holds after two samples in every place,
      * or after one if it took the cell's share of the time and all places agree. */
-    if (count < 2 * (size_t)settling->places)
-        enough = share >= 1 && series.modes == 1 && !settling->uneven;
+    if (count < 2 * (size_t)stopping_criterion->places)
+        enough = share >= 1 && series.modes == 1 && !stopping_criterion->uneven;
     else
         enough = share >= 1 || NARROWER * series_own_half_width(&summary) <= max_noise * sqrt(fmin(1, CHEAP * share));
     return at_limit || enough ? STOP_CONVERGED : STOP_NONE;
 }
 
-void settling_look(struct settling *settling, const struct cell_time *time, const struct engine_options *options)
+void stopping_criterion_look(struct stopping_criterion *stopping_criterion, const struct cell_time *time,
+                             const struct engine_options *options)
 {
     const size_t count = time->summary.count;
-    const bool last = count >= options->samples_max, late = settling->seconds >= options->seconds_max;
+    const bool last = count >= options->samples_max, late = stopping_criterion->seconds >= options->seconds_max;
 
-    settling->stop = STOP_NONE;
+    stopping_criterion->stop = STOP_NONE;
     if (!last && count < SAMPLES_MIN)
         return;
-    settling->stop = series_stop(settling, time, options, last || late);
-    if (settling->stop == STOP_NONE && (last || late))
-        settling->stop = last ? STOP_SAMPLES : STOP_TIME;
+    stopping_criterion->stop = series_stop(stopping_criterion, time, options, last || late);
+    if (stopping_criterion->stop == STOP_NONE && (last || late))
+        stopping_criterion->stop = last ? STOP_SAMPLES : STOP_TIME;
 }
 
-bool settling_is_due(const struct settling *settling, const struct cell_time *time,
-                     const struct engine_options *options)
+bool stopping_criterion_is_due(const struct stopping_criterion *stopping_criterion, const struct cell_time *time,
+                               const struct engine_options *options)
 {
     const size_t count = time->summary.count;
     size_t step = 1;
 
     while (count / step >= EVERY_LOOK)
         step *= 2;
-    return count % step == 0 || count >= options->samples_max || settling->seconds >= options->seconds_max;
+    return count % step == 0 || count >= options->samples_max || stopping_criterion->seconds >= options->seconds_max;
 }
 
-void settling_end(const struct settling *settling, struct cell_result *cell, const struct engine_options *options)
+void stopping_criterion_end(const struct stopping_criterion *stopping_criterion, struct cell_result *cell,
+                            const struct engine_options *options)
 {
     struct cell_time *time = &cell->time;
 
-    describe(settling, time, options->max_noise, &time->series, &time->summary);
+    describe(stopping_criterion, time, options->max_noise, &time->series, &time->summary);
     if (cell_copied_bytes(&cell->cell) > 0)
         series_widen(&time->summary, SERIES_COPIES_NS);
-    settling_clock(cell, time->clocks_mhz, time->summary.count);
+    stopping_criterion_clock(cell, time->clocks_mhz, time->summary.count);
     free(time->clocks_mhz);
     time->clocks_mhz = NULL;
-    time->stop_reason = settling->stop;
-    if (settling->stop == STOP_SAMPLES || settling->stop == STOP_TIME)
+    time->stop_reason = stopping_criterion->stop;
+    if (stopping_criterion->stop == STOP_SAMPLES || stopping_criterion->stop == STOP_TIME)
         cell->flags |= FLAG_UNSTABLE;
     if (!is_one_mode(&time->series))
         cell->flags |= FLAG_MULTIMODAL;
 }
 
-void settling_clock(struct cell_result *cell, double *mhz, size_t count)
+void stopping_criterion_clock(struct cell_result *cell, double *mhz, size_t count)
 {
     static const double varied = 0.01; /* of the median: a greater range is flagged */
     struct cell_time *time = &cell->time;

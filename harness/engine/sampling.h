@@ -28,7 +28,7 @@ size_t timing_group_next(const struct result *result, bool *grouped, size_t cell
 /* A cell settles when the interval of its time is narrow enough (--max-noise) and every place has had a sample, or at a
  * limit of samples or of time. A cell whose samples have several modes takes more of them first, since no single number
  * describes those. A narrow interval is narrowed further if that costs little. */
-struct settling {
+struct stopping_criterion {
     uint32_t places; /* number of places that its samples take in turn */
     double seconds; /* of its samples so far */
     double each; /* approximate seconds that one sample takes in all */
@@ -40,26 +40,29 @@ struct settling {
 };
 
 /* Starts the criterion for a cell with that many places, one of `cells` that are sampled in all, with at most
- * `samples_max` samples. False when out of memory; call settling_close in any case. */
-bool settling_open(struct settling *settling, uint32_t places, size_t cells, size_t samples_max);
+ * `samples_max` samples. False when out of memory; call stopping_criterion_close in any case. */
+bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t places, size_t cells,
+                             size_t samples_max);
 
 /* Releases; accepts a zeroed struct. */
-void settling_close(struct settling *settling);
+void stopping_criterion_close(struct stopping_criterion *stopping_criterion);
 
 /* Evaluates the samples, and sets `stop`. */
-void settling_look(struct settling *settling, const struct cell_time *time, const struct engine_options *options);
+void stopping_criterion_look(struct stopping_criterion *stopping_criterion, const struct cell_time *time,
+                             const struct engine_options *options);
 
 /* Whether it is time to evaluate. It is at each of the first samples, later after every 8th to 16th part of their
  * number, and at the limits. Evaluating then costs no more than sampling. */
-bool settling_is_due(const struct settling *settling, const struct cell_time *time,
-                     const struct engine_options *options);
+bool stopping_criterion_is_due(const struct stopping_criterion *stopping_criterion, const struct cell_time *time,
+                               const struct engine_options *options);
 
 /* Sets time, clock, flags and stop reason of a cell that has stopped. */
-void settling_end(const struct settling *settling, struct cell_result *cell, const struct engine_options *options);
+void stopping_criterion_end(const struct stopping_criterion *stopping_criterion, struct cell_result *cell,
+                            const struct engine_options *options);
 
 /* Sets clock and cycles of a cell whose time is known, from the SM clocks of its samples (0: not read). Flags the cell
  * if they differ by more than 1 %. Sorts mhz[]. */
-void settling_clock(struct cell_result *cell, double *mhz, size_t count);
+void stopping_criterion_clock(struct cell_result *cell, double *mhz, size_t count);
 
 /* -- contention ---------------------------------------------------------------------------------------- */
 

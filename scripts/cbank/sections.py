@@ -241,7 +241,7 @@ def comparison_section(name, document, base, new):
         href = next((side.href(cell["identity"]) for side in (new, base) if side and side.href(cell["identity"])), None)
         changed = ", ".join(f"{its['name']} {tables.count(documents.number(its['base']))} → {tables.count(documents.number(its['new']))}"
                             for its in cell["counters"] or [])
-        settle = cell["processes_to_settle"] and f"{cell['processes_to_settle']} processes a side would settle it"
+        settle = cell["processes_to_decide"] and f"{cell['processes_to_decide']} processes a side would settle it"
         notes = [changed, cell["note"], "the SASS differs" if cell["sass_differs"] else None, settle]
         rows.append([Value(cell["identity"], href), cell["verdict"], tables.time(documents.number(cell["base_ns"])),
                      tables.time(documents.number(cell["new_ns"])), f"{documents.number(ratio['value']):.4f}" if ratio else None,

@@ -147,7 +147,7 @@ def trial(tried, gate, of, seed):
                 "compare", *sides, *options]
             cells = json.loads(trials.call(tried.program, *command, "--threshold", str(of["threshold_percent"]), "--json", "-",
                                            statuses=(0, 1, 4)).stdout)["cells"]
-            if gate and not any(cell["processes_to_settle"] for cell in cells):
+            if gate and not any(cell["processes_to_decide"] for cell in cells):
                 break
     return (any(cell["verdict"] in ("regressed", "improved") and name(cell) not in slow for cell in cells),
             sum(cell["verdict"] == "regressed" and name(cell) in slow for cell in cells),

@@ -129,8 +129,8 @@ class Verdicts(Case):
         comparison = self.compare(FIRST, SECOND, "--threshold", "0.1", status=0)
         self.assertEqual({(cell["process_deviation"]["origin"], cell["degrees_of_freedom_of_sides"])
                           for cell in comparison["cells"]}, {("default", 0)})
-        settle = max(cell["processes_to_settle"] or 0 for cell in comparison["cells"])
-        self.assertRegex(comparison["to_settle"], f"^{settle} processes a side would settle .* cbank gate")
+        settle = max(cell["processes_to_decide"] or 0 for cell in comparison["cells"])
+        self.assertRegex(comparison["to_decide"], f"^{settle} processes a side would settle .* cbank gate")
 
     def test_a_file_given_twice_is_one_process(self):
         """It makes nothing surer: a side has its samples once."""

@@ -78,9 +78,9 @@ class Verdicts(Case):
         small = ["--base-program", CBANK, "--threshold", "0.05", "--keep", self.kept, "--processes", "1"]
         report, said = self.gate(*small, "--strict", status=4)
         self.assertEqual(report["counts"]["inconclusive"], 4)
-        needed = max(cell["processes_to_settle"] for cell in report["cells"])
+        needed = max(cell["processes_to_decide"] for cell in report["cells"])
         self.assertIn(f"0 of 4 cells decided\ncbank: {needed} processes a side would decide the others", said)
-        self.assertTrue(report["to_settle"].endswith(f"--keep {self.kept} --processes {needed} goes on"), report["to_settle"])
+        self.assertTrue(report["to_decide"].endswith(f"--keep {self.kept} --processes {needed} goes on"), report["to_decide"])
         first = {path: read_bytes(path) for path in self.files()}
         self.assertEqual(len(first), 2)
         report, said = self.gate(*small[:-1], str(needed))

@@ -224,7 +224,7 @@ class Time(Case):
             self.assertEqual({cell["verdict"] for cell in cells}, verdicts)
             for cell in cells:
                 self.assertAlmostEqual(cell["clock_ratio"], 1 if allowed else 1980 / 1966, delta=1e-4)
-                self.assertIsNone(cell["processes_to_settle"])
+                self.assertIsNone(cell["processes_to_decide"])
             said = " ".join(self.cbank("compare", base, new, "--threshold", threshold, *allowed, status=status).stdout.split())
             self.assertEqual("% lower in 2 cells: a change must show in times and in cycles" in said, not allowed, said)
 

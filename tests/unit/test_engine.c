@@ -39,7 +39,7 @@ TEST(clock_that_varies_is_marked)
         double mhz[CLOCKS];
 
         memcpy(mhz, row->mhz, sizeof(mhz));
-        settling_clock(&cell, mhz, CLOCKS);
+        stopping_criterion_clock(&cell, mhz, CLOCKS);
         assert_int_equal(cell.flags, FLAG_UNSTABLE | (row->varied ? FLAG_CLOCK_VARIED : 0));
         if (isnan(row->median)) {
             assert_true(isnan(cell.time.sm_clock_mhz) && isnan(cell.time.cycles));
@@ -75,20 +75,20 @@ TEST(slices_are_told_from_places)
 TEST(looks_grow_rarer)
 {
     const struct engine_options options = {.samples_max = 1000, .seconds_max = 1};
-    struct settling settling = {0};
+    struct stopping_criterion stopping_criterion = {0};
     struct cell_time time = {0};
     size_t looks = 0;
 
     for (time.summary.count = 1; time.summary.count < 128; time.summary.count++)
-        looks += settling_is_due(&settling, &time, &options);
+        looks += stopping_criterion_is_due(&stopping_criterion, &time, &options);
     assert_int_equal(looks, 15 + 8 + 8 + 8);
     time.summary.count = 1000 - 1;
-    assert_false(settling_is_due(&settling, &time, &options));
+    assert_false(stopping_criterion_is_due(&stopping_criterion, &time, &options));
     time.summary.count++;
-    assert_true(settling_is_due(&settling, &time, &options));
+    assert_true(stopping_criterion_is_due(&stopping_criterion, &time, &options));
     time.summary.count = 129;
-    settling.seconds = 1;
-    assert_true(settling_is_due(&settling, &time, &options));
+    stopping_criterion.seconds = 1;
+    assert_true(stopping_criterion_is_due(&stopping_criterion, &time, &options));
 }
 
 /* A cell of 1000 ns, one of ten that are sampled. */
@@ -107,22 +107,22 @@ static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
     const struct engine_options options = {.samples_max = MOST, .seconds_max = 100, .max_noise = 0.01};
     double samples_ns[MOST];
     struct cell_time time = {.samples_ns = samples_ns};
-    struct settling settling;
+    struct stopping_criterion stopping_criterion;
     uint64_t random = 1;
 
-    assert_true(settling_open(&settling, row.places, 10, MOST));
-    settling.each = row.each;
-    settling.uneven = row.uneven;
-    while (settling.stop == STOP_NONE && time.summary.count < MOST) {
+    assert_true(stopping_criterion_open(&stopping_criterion, row.places, 10, MOST));
+    stopping_criterion.each = row.each;
+    stopping_criterion.uneven = row.uneven;
+    while (stopping_criterion.stop == STOP_NONE && time.summary.count < MOST) {
         const size_t i = time.summary.count++;
         const double place_ns = i % row.places % 3 == 0 ? row.other_ns : 0;
 
         samples_ns[i] = place_ns + 1000 + 1000 * row.share * (2 * ((double)(random_next(&random) >> 11) * 0x1p-53) - 1);
-        if (settling_is_due(&settling, &time, &options))
-            settling_look(&settling, &time, &options);
+        if (stopping_criterion_is_due(&stopping_criterion, &time, &options))
+            stopping_criterion_look(&stopping_criterion, &time, &options);
     }
-    *stop = settling.stop;
-    settling_close(&settling);
+    *stop = stopping_criterion.stop;
+    stopping_criterion_close(&stopping_criterion);
     return time.summary.count;
 }
 

@@ -64,7 +64,7 @@ struct cuda_sampling {
     struct cell_result *result;
     struct cuda_chain chain;
     struct cuda_sample sample;
-    struct settling settling;
+    struct stopping_criterion stopping_criterion;
     double *totals_ns; /* of this process's samples, from the first stamp to the last; owned */
     size_t before; /* samples of an earlier process */
     uint32_t made; /* graphs made, of one for each buffer set */
@@ -210,7 +210,7 @@ static bool make_room(struct cuda_sampling *sampling, size_t planned, size_t sam
         time->summary.count = 0;
     sampling->before = time->summary.count;
     room = sampling->before > samples_max ? sampling->before : samples_max;
-    return settling_open(&sampling->settling, sampling->chain.buffer_sets, planned, room) &&
+    return stopping_criterion_open(&sampling->stopping_criterion, sampling->chain.buffer_sets, planned, room) &&
            widen(&sampling->totals_ns, room) && widen(&time->samples_ns, room) && widen(&time->clocks_mhz, room);
 }
 
@@ -235,17 +235,17 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
     time->launches_per_sample = sampling->chain.launches;
     time->table_offsets = sampling->chain.table_offsets;
     time->code_copies = (uint32_t)fmin(sampling->chain.buffer_sets, CUDA_MODULE_COPIES);
-    sampling->settling.each = sampling->chain.seconds;
+    sampling->stopping_criterion.each = sampling->chain.seconds;
     for (size_t i = 0; i < sampling->before; i++)
-        sampling->settling.seconds += 1e-9 * time->samples_ns[i] * sampling->chain.launches;
-    settling_look(&sampling->settling, time, options);
+        sampling->stopping_criterion.seconds += 1e-9 * time->samples_ns[i] * sampling->chain.launches;
+    stopping_criterion_look(&sampling->stopping_criterion, time, options);
     return STATUS_OK;
 }
 
 static void sampling_close(struct cuda_sampling *sampling)
 {
     cuda_sample_close(&sampling->sample, sampling->chain.device);
-    settling_close(&sampling->settling);
+    stopping_criterion_close(&sampling->stopping_criterion);
     free(sampling->totals_ns);
     *sampling = (struct cuda_sampling){0};
 }
@@ -280,7 +280,7 @@ static enum status place_graphs(struct cuda_sampling *sampling)
 
 static bool is_unsettled(const struct cuda_sampling *sampling)
 {
-    return !sampling->done && sampling->settling.stop == STOP_NONE;
+    return !sampling->done && sampling->stopping_criterion.stop == STOP_NONE;
 }
 
 /* Samples of this process that count. */
@@ -295,11 +295,11 @@ static void take_sample(struct cuda_sampling *sampling, const struct engine_opti
     const struct clock_reading *clock = cuda_sample_reading(&sampling->chain);
     const double ns = round(1e3 * cuda_sample_ns(&sampling->chain)) / 1e3; /* picoseconds: the timer ticks in ns */
     const double total_ns = cuda_sample_total_ns(&sampling->chain);
-    struct settling *settling = &sampling->settling;
+    struct stopping_criterion *stopping_criterion = &sampling->stopping_criterion;
     struct cell_time *time = &sampling->result->time;
 
     /* A cell that has settled stays so. An interrupted empty kernel can make a time negative; that time is dropped. */
-    sampling->astray |= !counts || ns <= 0 || settling->stop != STOP_NONE;
+    sampling->astray |= !counts || ns <= 0 || stopping_criterion->stop != STOP_NONE;
     if (sampling->astray)
         return;
     if (sampling->before)
@@ -307,13 +307,13 @@ static void take_sample(struct cuda_sampling *sampling, const struct engine_opti
     time->clocks_mhz[time->summary.count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : 0;
     sampling->totals_ns[own_samples(sampling)] = total_ns;
     time->samples_ns[time->summary.count++] = ns;
-    settling->seconds += 1e-9 * ns * sampling->chain.launches;
-    settling->each = fmax(settling->each, 1e-9 * total_ns);
-    if (!settling_is_due(settling, time, options))
+    stopping_criterion->seconds += 1e-9 * ns * sampling->chain.launches;
+    stopping_criterion->each = fmax(stopping_criterion->each, 1e-9 * total_ns);
+    if (!stopping_criterion_is_due(stopping_criterion, time, options))
         return;
-    settling->uneven = time->summary.count < 2 * (size_t)settling->places &&
-                       contended_samples(sampling->totals_ns, own_samples(sampling), 1) > 0;
-    settling_look(settling, time, options);
+    stopping_criterion->uneven = time->summary.count < 2 * (size_t)stopping_criterion->places &&
+                                 contended_samples(sampling->totals_ns, own_samples(sampling), 1) > 0;
+    stopping_criterion_look(stopping_criterion, time, options);
 }
 
 /* -- rounds -------------------------------------------------------------------------------------------- */
@@ -405,7 +405,7 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
 
         if (!sampling->done)
             status = launch_sample(timing, sampling, *next);
-        device->calls.expected = seconds += sampling->settling.each;
+        device->calls.expected = seconds += sampling->stopping_criterion.each;
     }
     timing->seconds += seconds;
     if (status != STATUS_OK)
@@ -492,7 +492,7 @@ static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *pa
         struct cuda_sampling *sampling = &timing->samplings[i];
 
         if (!sampling->done && !is_unsettled(sampling) && sampling->result->status == CELL_PENDING)
-            settling_end(&sampling->settling, sampling->result, timing->options);
+            stopping_criterion_end(&sampling->stopping_criterion, sampling->result, timing->options);
     }
     flag_shared(timing);
     return status;
