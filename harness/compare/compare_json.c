@@ -73,7 +73,7 @@ WRITER(differences)
             continue;
         context_texts(comparison, i, texts);
         difference = json_append(array, cJSON_CreateObject());
-        json_add_text(difference, "facet", context_fields[i].name);
+        json_add_text(difference, "context_field", context_fields[i].name);
         cJSON_AddBoolToObject(difference, "allowed", !(comparison->refused >> i & 1));
         for (size_t side = 0; side < SIDES; side++)
             json_add_text(difference, side_names[side], texts[side][0] ? texts[side] : NULL);

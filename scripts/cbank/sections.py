@@ -249,7 +249,7 @@ def comparison_section(name, document, base, new):
     options = content["options"]
     table = Table(f"Comparison of {name}: worst first", ["cell", "verdict", "base", "new", "new / base", f"{100 * options['confidence']:g} % interval", "notes"],
                   rows, [f"the same: the whole interval is in {1 - options['threshold']:g} to {1 + options['threshold']:g}"])
-    lines = [f"{its['facet']} differs: {its['base'] or 'not known'} and {its['new'] or 'not known'}" +
+    lines = [f"{its['context_field']} differs: {its['base'] or 'not known'} and {its['new'] or 'not known'}" +
              ("" if its["allowed"] else ", which is not allowed to differ (cbank compare --allow-diff)") for its in content["differences"]]
     return {"name": name, "summary": content["summary"], "lines": lines, "tables": [table]}
 

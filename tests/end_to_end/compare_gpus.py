@@ -95,7 +95,7 @@ class Compare(Case):
                       self.cbank("compare", "base/gpu01.json", "new", "--allow-diff", "uuid", status=2).stderr)
         comparison = self.compare("base/gpu01.json", "new/gpu02.json", "--allow-diff", "uuid", status=4)  # boards differ by more
         self.assertEqual(len(comparison["gpus"]), 1)
-        self.assertEqual([row["facet"] for row in comparison["differences"]], ["uuid"])
+        self.assertEqual([row["context_field"] for row in comparison["differences"]], ["uuid"])
         self.cbank("compare", "base/gpu01.json", "new/gpu02.json", status=3)
 
     def test_what_may_not_differ_is_of_one_gpu(self):
