@@ -65,9 +65,9 @@ void log_note(int quiet, const char *format, ...)
 
 enum status status_worse(enum status a, enum status b)
 {
-    static const int gravity[] = {
+    static const int severity[] = {
         [STATUS_OK] = 0, [STATUS_INCONCLUSIVE] = 1, [STATUS_FINDING] = 2, [STATUS_ENVIRONMENT] = 3, [STATUS_USAGE] = 4,
     };
 
-    return gravity[a] >= gravity[b] ? a : b;
+    return severity[a] >= severity[b] ? a : b;
 }
