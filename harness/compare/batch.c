@@ -68,7 +68,7 @@ static enum status judge_numbers(struct line *line, const cJSON *list)
     const size_t count = (size_t)cJSON_GetArraySize(list);
     struct judged_cell *cells = calloc(count + 1, sizeof(*cells)), **valid = calloc(count + 1, sizeof(*valid));
     const struct judge_options options = {.threshold = line->options.threshold,
-                                          .looks = line->options.looks,
+                                          .interim_analyses = line->options.interim_analyses,
                                           .boards_differ = bool_of(line->json, "boards_differ")};
     enum status status = cells && valid ? STATUS_OK : log_memory("a comparison");
     cJSON *out = json_add(line->out, "cells", cJSON_CreateArray());
@@ -154,7 +154,7 @@ enum status batch_compare(FILE *in, const char *name, const struct compare_optio
         struct line line = {.options = *options};
         char *printed = NULL;
         cJSON *json = NULL;
-        double looks;
+        double interim_analyses;
 
         snprintf(line.name, sizeof(line.name), "%s line %zu", name, ++number);
         if (strspn(text, " \t\r\n") == (size_t)bytes)
@@ -162,12 +162,13 @@ enum status batch_compare(FILE *in, const char *name, const struct compare_optio
         status = json_parse(line.name, text, (size_t)bytes, &json);
         line.json = json;
         line.out = cJSON_CreateObject();
-        looks = number_of(json, "looks", 1);
+        interim_analyses = number_of(json, "interim_analyses", 1);
         line.options.threshold = number_of(json, "threshold", 100 * options->threshold) / 100;
-        line.options.looks = looks >= 1 && looks < 1000 ? (unsigned)looks : 0;
+        line.options.interim_analyses =
+            interim_analyses >= 1 && interim_analyses < 1000 ? (unsigned)interim_analyses : 0;
         if (json_get(json, "id"))
             json_add(line.out, "id", cJSON_Duplicate(json_get(json, "id"), true));
-        if (status == STATUS_OK && (!(line.options.threshold > 0) || line.options.looks == 0))
+        if (status == STATUS_OK && (!(line.options.threshold > 0) || line.options.interim_analyses == 0))
             status = log_error(STATUS_USAGE, "%s: threshold or looks: expected a number above 0", line.name);
         else if (status == STATUS_OK && cJSON_IsArray(json_get(json, "cells")))
             status = judge_numbers(&line, json_get(json, "cells"));

@@ -205,7 +205,7 @@ static enum status judge_cells(struct comparison *out, uint32_t allowed)
     enum status status = judged ? STATUS_OK : log_memory("a comparison");
     struct judge_options options = {
         .threshold = out->options.threshold,
-        .looks = out->options.looks,
+        .interim_analyses = out->options.interim_analyses,
         .fixed = {out->options.fixed[BASE], out->options.fixed[NEW]},
         .clocks_allowed = allowed >> CONTEXT_CLOCKS & 1,
         .boards_differ = out->gpu_count == 1 && *base && *new_uuid && strcmp(base, new_uuid) != 0,

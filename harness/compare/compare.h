@@ -27,7 +27,7 @@ struct compare_options {
     double counter_threshold; /* relative change of a measured counter that is shown */
     const struct selection *allowed;       /* context fields that may also differ; NULL: none */
     const struct calibration *calibration; /* NULL: none */
-    unsigned looks;     /* interim analyses, including this one; 0 counts as 1 */
+    unsigned interim_analyses;     /* interim analyses, including this one; 0 counts as 1 */
     bool fixed[SIDES];  /* the side gets no more processes */
     const char *folder; /* for continuing a gate; NULL: not a gate */
 };

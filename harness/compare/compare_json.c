@@ -17,13 +17,13 @@
 WRITER(options)
 {
     const struct compare_options *options = &((const struct comparison *)base)->options;
-    const struct judge_options judging = {.looks = options->looks};
+    const struct judge_options judging = {.interim_analyses = options->interim_analyses};
     cJSON *out = json_add(object, field->key, cJSON_CreateObject()), *allowed;
 
     json_add_double(out, "threshold", options->threshold);
     json_add_double(out, "counter_threshold", options->counter_threshold);
     json_add_double(out, "confidence", 1 - judge_level(&judging));
-    json_add_integer(out, "looks", options->looks > 1 ? options->looks : 1);
+    json_add_integer(out, "interim_analyses", options->interim_analyses > 1 ? options->interim_analyses : 1);
     allowed = json_add(out, "allowed", cJSON_CreateArray());
     for (size_t i = 0; options->allowed && i < options->allowed->count; i++)
         json_append(allowed, cJSON_CreateString(*(const char *const *)options->allowed->rows[i]));

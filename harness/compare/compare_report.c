@@ -253,10 +253,10 @@ static void say_context(const struct report *to, const struct comparison *compar
         say(to, "note",
             "intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
             assumed, plural(assumed));
-    if (comparison->options.looks > 1)
+    if (comparison->options.interim_analyses > 1)
         say(to, "note", "one of at most %u interim analyses: intervals are of %.4g %%, and p counts the analyses",
-            comparison->options.looks,
-            100 * (1 - judge_level(&(struct judge_options){.looks = comparison->options.looks})));
+            comparison->options.interim_analyses,
+            100 * (1 - judge_level(&(struct judge_options){.interim_analyses = comparison->options.interim_analyses})));
     settle_line(comparison, line);
     if (line[0])
         say(to, "note", "%s", line);

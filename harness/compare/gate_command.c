@@ -14,13 +14,14 @@
 #include "log.h"
 #include "processes.h"
 
-uint64_t gate_next_look(uint64_t processes, uint64_t most)
+uint64_t gate_next_interim_analysis(uint64_t processes, uint64_t most)
 {
-    static const uint64_t looks[GATE_LOOKS - 1] = {3, 5, 10, 20}; /* and one at the end of the budget */
+    static const uint64_t interim_analyses[GATE_INTERIM_ANALYSES - 1] = {3, 5, 10,
+                                                                         20}; /* and one at the end of the budget */
 
-    for (size_t i = 0; i < GATE_LOOKS - 1; i++)
-        if (looks[i] > processes)
-            return looks[i] < most ? looks[i] : most;
+    for (size_t i = 0; i < GATE_INTERIM_ANALYSES - 1; i++)
+        if (interim_analyses[i] > processes)
+            return interim_analyses[i] < most ? interim_analyses[i] : most;
     return most;
 }
 
@@ -109,7 +110,7 @@ static enum status measure(struct gating *gating)
             return status;
         over = processes == most || (options->seconds > 0 && clock_seconds() - start >= options->seconds);
         /* The first process decides nothing, but shows whether the sides can be compared. */
-        if (!over && processes > 1 && gate_next_look(processes - 1, most) != processes)
+        if (!over && processes > 1 && gate_next_interim_analysis(processes - 1, most) != processes)
             continue;
         comparison_close(&gating->comparison);
         status = STATUS_OK;
@@ -176,7 +177,7 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
     char own[PROCESS_PATH_BYTES];
     enum status status = process_check_device(&options->measure);
 
-    gating.as.looks = GATE_LOOKS;
+    gating.as.interim_analyses = GATE_INTERIM_ANALYSES;
     if (status == STATUS_OK)
         status = find_sides(&gating, invocation);
     if (status == STATUS_OK && calibration_path)

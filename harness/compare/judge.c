@@ -74,14 +74,14 @@ enum status estimate_of(const struct process_time *processes, size_t count, bool
 
 /* -- ratios -------------------------------------------------------------------------------------------- */
 
-static double looks_of(const struct judge_options *options)
+static double interim_analyses_of(const struct judge_options *options)
 {
-    return options->looks > 1 ? options->looks : 1;
+    return options->interim_analyses > 1 ? options->interim_analyses : 1;
 }
 
 double judge_level(const struct judge_options *options)
 {
-    return (1 - STATS_CONFIDENCE) / looks_of(options);
+    return (1 - STATS_CONFIDENCE) / interim_analyses_of(options);
 }
 
 double judged_change(const struct judged_cell *cell)
@@ -190,7 +190,7 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
 {
     const double size = judged_change(cell), threshold = options->threshold;
     const bool changed = size > threshold;
-    const double p = changed ? significance / (double)family / looks_of(options) : judge_level(options);
+    const double p = changed ? significance / (double)family / interim_analyses_of(options) : judge_level(options);
     struct deviation process = cell->deviation, error;
     size_t counts[SIDES];
     double distance = log1p(size), reach; /* from no change, and in standard errors */
@@ -284,7 +284,7 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
     }
     holm_adjust(p, family);
     for (size_t i = 0; i < family; i++)
-        *p[i] = fmin(1, *p[i] * looks_of(options));
+        *p[i] = fmin(1, *p[i] * interim_analyses_of(options));
     for (size_t i = 0; i < count; i++)
         decide(cells[i], options, family);
     free(evidence);

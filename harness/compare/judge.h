@@ -106,7 +106,7 @@ extern const struct judged_cell judged_unknown;
 
 struct judge_options {
     double threshold; /* relative change of time that counts, 0.01 for 1 % */
-    unsigned looks; /* interim analyses, including this one; 0 counts as 1 */
+    unsigned interim_analyses; /* interim analyses, including this one; 0 counts as 1 */
     bool fixed[SIDES]; /* the side gets no more processes */
     bool boards_differ; /* the difference between GPUs of a model is added */
     bool clocks_allowed; /* times are compared even if SM clocks differ */

@@ -132,8 +132,8 @@ def trial(tried, gate, of, seed):
     factors, slow = plant(tried, of["cache_state"], of["threshold_percent"])
     with tempfile.TemporaryDirectory() as folder:
         sides = [os.path.join(folder, side) for side in ("base", "new")]
-        looks = LOOKS if gate else (of["processes"],)
-        for before, processes in zip((0, *looks), looks):
+        interim_analyses = LOOKS if gate else (of["processes"],)
+        for before, processes in zip((0, *interim_analyses), interim_analyses):
             pairs = [(process, side) for process in range(before, processes) for side in sides]
             for process, side in pairs if gate else sorted(pairs, key=lambda pair: pair[1]):
                 if not gate:

@@ -133,8 +133,8 @@ class Drawn(Case):
             self.assertLessEqual({"cut off: cut off at the edge", "another on one text"}, set(faults(figure)))
 
     def test_paths_are_told_apart_without_colour(self):
-        looks = [(look.marker, look.dashes) for look in style.PATHS.values()]
-        self.assertEqual(len(set(looks)), len(looks))
+        interim_analyses = [(look.marker, look.dashes) for look in style.PATHS.values()]
+        self.assertEqual(len(set(interim_analyses)), len(interim_analyses))
         listed = subprocess.run([CBANK, "list", "paths", "--csv"], capture_output=True, text=True, check=True).stdout
         names = {line.split(",")[0] for line in listed.splitlines()[1:]}
         self.assertEqual(names - set(style.PATHS), set())
@@ -317,8 +317,8 @@ class Chosen(Case):
             self.assertEqual(len(times), count)
             self.assertTrue(all(abs(x * 1e3 / time - 1) < 1e-12 for x, time in zip(sorted(rows.loc[rows["series"].str.contains(device), "x"]), times, strict=True)))
         self.assertEqual(self.rows("serialization-together")["series"].nunique(), 8)
-        looks = style.looks_of(rows["series"])
-        self.assertEqual(len(set(looks.values())), len(looks))
+        interim_analyses = style.interim_analyses_of(rows["series"])
+        self.assertEqual(len(set(interim_analyses.values())), len(interim_analyses))
 
     def test_many_pages_are_drawn_where_they_are_asked_for(self):
         with mock.patch.object(plot, "PAGES_MAX", 1):

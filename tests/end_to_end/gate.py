@@ -451,7 +451,7 @@ class Simulation(Case):
         self.assertEqual((rows[1]["alarms"], rows[1]["found"]), (0, 16))
 
     def test_a_few_gates(self):
-        path = os.path.join(self.folder, "looks.json")
+        path = os.path.join(self.folder, "interim_analyses.json")
         self.script("gate_simulation.py", "--program", CBANK, "--gate", "--trials", "6", "--first", "2", "--json", path)
         rows = read_json(path)["rows"]
         self.assertEqual([row["threshold_percent"] for row in rows], [0.5, 1])

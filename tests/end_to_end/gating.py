@@ -58,7 +58,7 @@ class Verdicts(Case):
     def test_the_same_on_both_sides(self):
         report, said = self.gate("--base-program", CBANK, "--keep", self.kept)
         self.assertEqual(report["counts"]["same"], 4)
-        self.assertEqual((report["options"]["looks"], report["options"]["confidence"]), (5, 0.99))
+        self.assertEqual((report["options"]["interim_analyses"], report["options"]["confidence"]), (5, 0.99))
         self.assertEqual(said.splitlines(), ["cbank: at 3 processes a side: 4 of 4 cells decided"])
         in_turn = sorted(self.files(), key=os.path.getmtime)
         self.assertEqual([os.path.basename(path)[:-5] for path in in_turn],

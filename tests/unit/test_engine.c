@@ -72,16 +72,16 @@ TEST(slices_are_told_from_places)
 
 /* -- settling ------------------------------------------------------------------------------------------ */
 
-TEST(looks_grow_rarer)
+TEST(interim_analyses_grow_rarer)
 {
     const struct engine_options options = {.samples_max = 1000, .seconds_max = 1};
     struct stopping_criterion stopping_criterion = {0};
     struct cell_time time = {0};
-    size_t looks = 0;
+    size_t interim_analyses = 0;
 
     for (time.summary.count = 1; time.summary.count < 128; time.summary.count++)
-        looks += stopping_criterion_is_due(&stopping_criterion, &time, &options);
-    assert_int_equal(looks, 15 + 8 + 8 + 8);
+        interim_analyses += stopping_criterion_is_due(&stopping_criterion, &time, &options);
+    assert_int_equal(interim_analyses, 15 + 8 + 8 + 8);
     time.summary.count = 1000 - 1;
     assert_false(stopping_criterion_is_due(&stopping_criterion, &time, &options));
     time.summary.count++;

@@ -376,7 +376,7 @@ TEST(test_when_a_gate_judges)
 {
     static const struct {
         uint64_t most;
-        uint64_t at[GATE_LOOKS + 1]; /* 0 behind the last */
+        uint64_t at[GATE_INTERIM_ANALYSES + 1]; /* 0 behind the last */
     } rows[] = {{1, {1}},
                 {2, {2}},
                 {3, {3}},
@@ -389,8 +389,8 @@ TEST(test_when_a_gate_judges)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint64_t at = 0;
 
-        for (size_t k = 0; k <= GATE_LOOKS && rows[i].at[k]; k++) {
-            at = gate_next_look(at, rows[i].most);
+        for (size_t k = 0; k <= GATE_INTERIM_ANALYSES && rows[i].at[k]; k++) {
+            at = gate_next_interim_analysis(at, rows[i].most);
             assert_int_equal(at, rows[i].at[k]);
         }
         assert_int_equal(at, rows[i].most);
@@ -398,10 +398,10 @@ TEST(test_when_a_gate_judges)
 }
 
 /* Whether a cell that did not change was called changed at any interim analysis. */
-static bool gate_alarms(unsigned looks, double between, uint64_t *seed)
+static bool gate_alarms(unsigned interim_analyses, double between, uint64_t *seed)
 {
     /* So small a threshold that significance alone decides. */
-    const struct judge_options options = {.threshold = 1e-6, .looks = looks};
+    const struct judge_options options = {.threshold = 1e-6, .interim_analyses = interim_analyses};
     static struct simulated cells[COUNT];
     bool alarm = false;
 
@@ -409,7 +409,7 @@ static bool gate_alarms(unsigned looks, double between, uint64_t *seed)
     for (uint64_t at = 0; at < PROCESSES;) {
         struct judged_cell judged[COUNT];
 
-        at = gate_next_look(at, PROCESSES);
+        at = gate_next_interim_analysis(at, PROCESSES);
         for (size_t i = 0; i < COUNT; i++) {
             while (cells[i].count < at)
                 add_process(&cells[i], 1, (struct noise){between, 0.0003}, seed);
@@ -431,7 +431,7 @@ TEST(test_all_interim_analyses_together_keep_the_level)
         uint64_t seed = 2026, corrected = 0, plain = 0;
 
         for (uint64_t i = 0; i < trials; i++) {
-            corrected += gate_alarms(GATE_LOOKS, between, &seed);
+            corrected += gate_alarms(GATE_INTERIM_ANALYSES, between, &seed);
             plain += gate_alarms(1, between, &seed);
         }
         print_message("process deviation %.2f%%: %d of %d gates call out without cause, %d without correction\n",

@@ -126,7 +126,7 @@ TEST(test_what_is_said_of_other_comparisons)
 
     for (size_t i = 0; i < CASES; i++) {
         const struct compare_options as = {.threshold = 0.01,
-                                           .looks = i == GATE ? 5 : 1,
+                                           .interim_analyses = i == GATE ? 5 : 1,
                                            .folder = i == GATE ? "kept" : NULL};
         struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
         struct comparison comparison;

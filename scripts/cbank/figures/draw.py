@@ -115,21 +115,21 @@ def across_of(drawing, width_mm):
 def draw(drawing, width_mm):
     """A matplotlib Figure of one page; inside style.sheet()."""
     from matplotlib.figure import Figure
-    looks = style.looks_of(drawing.rows["series"].dropna().astype(str)) if drawing.way != "map" else {}
+    interim_analyses = style.interim_analyses_of(drawing.rows["series"].dropna().astype(str)) if drawing.way != "map" else {}
     parts = [(panel, members) for panel, members in drawing.rows.groupby("panel", sort=False)]
     across = across_of(drawing, width_mm)
     heights = [height_of(drawing, members) for _, members in parts]
     heights = [max(heights[i:i + across]) for i in range(0, len(heights), across)]
-    head_mm, labels, said = head_of(drawing, looks, width_mm)
+    head_mm, labels, said = head_of(drawing, interim_analyses, width_mm)
     figure = Figure(figsize=(width_mm * MM, (sum(heights) + head_mm) * MM), layout="constrained")
     head, body = figure.subfigures(2, 1, height_ratios=[head_mm, sum(heights)])
-    legend(head, looks, labels, said, drawing, columns_of(labels, width_mm))
+    legend(head, interim_analyses, labels, said, drawing, columns_of(labels, width_mm))
     grid = body.subplots(len(heights), across, squeeze=False, gridspec_kw={"height_ratios": heights})
     for axes, part in itertools.zip_longest(grid.flat, parts):
         if part is None:
             axes.set_visible(False)
             continue
-        WAYS[drawing.way](axes, drawing, part[1], looks, width_mm / across)
+        WAYS[drawing.way](axes, drawing, part[1], interim_analyses, width_mm / across)
         names_mm = LETTER_MM * part[1]["row"].str.len().max() if drawing.way != "lines" and axes in grid[:, 0] else 0
         letters = max(10, int((width_mm / across - 8 - (names_mm if across == 1 else 8)) / LETTER_MM / 1.15))
         axes.set_title("\n".join(textwrap.wrap(part[0], letters)), loc="left")
@@ -150,13 +150,13 @@ def labels_of(drawing, members):
     return drawing.labels.get(members["panel"].iloc[0]) or drawing.labels[None]
 
 
-def head_of(drawing, looks, width_mm):
+def head_of(drawing, interim_analyses, width_mm):
     """(height of what stands above the panels, labels of the legend, lines of the note)."""
     flags = sorted({flag for text in drawing.rows.get("flags", pandas.Series(dtype=str)).dropna() for flag in str(text).split()})
     notes = [drawing.note, f"hollow: {', '.join(flags)}" if flags else None,
              f"grey band: the same within {100 * (drawing.band[1] - 1):g} %" if drawing.band else None]
     said = textwrap.wrap("; ".join(filter(None, notes)), int(width_mm * 0.75))
-    labels = list(looks) if len(looks) > 1 or drawing.way == "dots" else []
+    labels = list(interim_analyses) if len(interim_analyses) > 1 or drawing.way == "dots" else []
     rows = -(-len(labels) // columns_of(labels, width_mm)) if labels else 0
     return max(LEGEND_ROW_MM * (rows + len(said)) + 1.2, 1.5), labels, said
 
@@ -166,10 +166,10 @@ def columns_of(labels, width_mm):
     return max(1, min(len(labels), int(width_mm / (LETTER_MM * longest + HANDLE_MM))))
 
 
-def legend(head, looks, labels, said, drawing, columns):
+def legend(head, interim_analyses, labels, said, drawing, columns):
     from matplotlib.lines import Line2D
     line = {} if drawing.way == "lines" and drawing.kind != "counters" else {"linestyle": "none"}
-    handles = [Line2D([], [], **{"linestyle": looks[label].dashes, **line, **style.marks(looks[label])}) for label in labels]
+    handles = [Line2D([], [], **{"linestyle": interim_analyses[label].dashes, **line, **style.marks(interim_analyses[label])}) for label in labels]
     if labels:
         head.legend(handles, labels, loc="lower center", ncol=columns, borderaxespad=0.1)
     if said:
@@ -252,7 +252,7 @@ def errors(rows, value):
 # -- ways ---------------------------------------------------------------------------------------------------------
 
 
-def draw_lines(axes, drawing, members, looks, panel_mm):
+def draw_lines(axes, drawing, members, interim_analyses, panel_mm):
     points = members[members["reference"].isna()] if "reference" in members else members
     if pandas.api.types.is_datetime64_any_dtype(points["x"]):
         time_axis(axes)
@@ -261,10 +261,10 @@ def draw_lines(axes, drawing, members, looks, panel_mm):
     else:
         number_axis(axes, points["x"].tolist(), style.size_text if "bytes" in labels_of(drawing, members)[0] else style.count_text, panel_mm - 18)
     value_axis(axes, "y", members, "y", 1 if drawing.kind == "history" else None)
-    for name in looks:
+    for name in interim_analyses:
         of = points[points["series"] == name].sort_values("x", kind="stable")
-        for _, its in of.groupby("uuid", dropna=False) if looks[name] is style.REST else [(None, of)] if len(of) else []:
-            draw_line(axes, drawing, looks[name], its)
+        for _, its in of.groupby("uuid", dropna=False) if interim_analyses[name] is style.REST else [(None, of)] if len(of) else []:
+            draw_line(axes, drawing, interim_analyses[name], its)
     if len(points) < len(members):
         for row in members[members["reference"].notna()].itertuples():
             thin = {"color": "black", "linestyle": style.DOTTED, "linewidth": 0.7, "zorder": 1}
@@ -290,7 +290,7 @@ def time_axis(axes):
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
 
 
-def draw_dots(axes, drawing, members, looks, _panel_mm):
+def draw_dots(axes, drawing, members, interim_analyses, _panel_mm):
     names = list(members["row"].unique())
     base = 0 if drawing.kind == "samples" else 1 if drawing.band else None
     value_axis(axes, "x", members, "x", base)
@@ -299,16 +299,16 @@ def draw_dots(axes, drawing, members, looks, _panel_mm):
     if base is not None:
         axes.axvline(base, color="black", linewidth=0.6, zorder=1)
     place = {name: i for i, name in enumerate(names)}
-    small = len(looks) > 5 or drawing.kind == "samples"
-    for i, name in enumerate(looks):
+    small = len(interim_analyses) > 5 or drawing.kind == "samples"
+    for i, name in enumerate(interim_analyses):
         its = members[members["series"] == name]
-        aside = 0 if drawing.together else 0.76 * ((i + 0.5) / len(looks) - 0.5)
+        aside = 0 if drawing.together else 0.76 * ((i + 0.5) / len(interim_analyses) - 0.5)
         hollow = its["flags"].fillna("") != "" if "flags" in its else pandas.Series(False, its.index)
         for flagged in (False, True):
             rows = its[hollow == flagged]
             if not rows.empty:
                 axes.errorbar(rows["x"], rows["row"].map(place) + aside, xerr=errors(rows, "x"), linestyle="none", elinewidth=0.7,
-                              capsize=0, **style.marks(looks[name], flagged, markersize=2.4 if small else 3.2))
+                              capsize=0, **style.marks(interim_analyses[name], flagged, markersize=2.4 if small else 3.2))
     axes.set_ylim(len(names) - 0.5, -0.5)
     fixed_ticks(axes.yaxis, range(len(names)), names)
     axes.tick_params(axis="y", length=0)
@@ -322,7 +322,7 @@ def draw_dots(axes, drawing, members, looks, _panel_mm):
                       fontsize="small", annotation_clip=False)
 
 
-def draw_map(axes, drawing, members, _looks, _panel_mm):
+def draw_map(axes, drawing, members, _interim_analyses, _panel_mm):
     """A row a node, a square a GPU in the order of slots; white where there is no time."""
     names = list(members["row"].unique())
     most = max(2.0, float(drawing.rows["x"].abs().max() or 0))

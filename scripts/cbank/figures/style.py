@@ -51,7 +51,7 @@ def in_order(series):
     return known + [name for name in dict.fromkeys(series) if name not in PATHS]
 
 
-def looks_of(series):
+def interim_analyses_of(series):
     """{name: Look} of all series of a figure. A name may have words behind that of a path: constant (2 KB)."""
     made = {}
     for name in in_order(series):
