@@ -7,14 +7,14 @@ _cbank_options()
 {
     case $1 in
     '') echo 'run show counters explain advise compare gate calibrate characterize history ingest forget fleet export contribute check report plot convert atlas cards list doctor help' ;;
-    run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
+    run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --extra-shared-bytes --polluter-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
     show) echo '--help --cell --markdown --csv --json --raw --color' ;;
-    counters) echo '--help --cell --workload --path --pattern --cache-state --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --markdown --csv --json --raw' ;;
+    counters) echo '--help --cell --workload --path --pattern --cache-state --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --extra-shared-bytes --polluter-bytes --table-count --markdown --csv --json --raw' ;;
     explain) echo '--help --card --cell --json --color' ;;
-    advise) echo '--help --table-bytes --width --source --indices --pattern --distinct --stride-bytes --skew-percent --run-threads --loads --in-flight --pressure-bytes --elements --block-size --card --kernel --function --json --color' ;;
+    advise) echo '--help --table-bytes --width --source --indices --pattern --distinct --stride-bytes --skew-percent --run-threads --loads --in-flight --polluter-bytes --elements --block-size --card --kernel --function --json --color' ;;
     compare) echo '--help --batch --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --strict --quiet --color' ;;
-    gate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --strict --quiet --color' ;;
-    calibrate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --taken-bytes --pressure-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
+    gate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --extra-shared-bytes --polluter-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --strict --quiet --color' ;;
+    calibrate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --extra-shared-bytes --polluter-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
     characterize) echo '--help --device --replay --json --card --new-card --patience --quiet' ;;
     history) echo '--help' ;;
     ingest) echo '--help' ;;
@@ -44,8 +44,8 @@ _cbank_words()
     run:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
     run:--table-bytes) echo 'whole' ;;
     run:--warps-per-sm) echo 'full' ;;
-    run:--taken-bytes) echo 'none' ;;
-    run:--pressure-bytes) echo 'none' ;;
+    run:--extra-shared-bytes) echo 'none' ;;
+    run:--polluter-bytes) echo 'none' ;;
     run:--cache-state) echo 'hot cold all' ;;
     run:--engine) echo 'cuda model auto' ;;
     run:--device) echo 'all' ;;
@@ -69,8 +69,8 @@ _cbank_words()
     gate:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
     gate:--table-bytes) echo 'whole' ;;
     gate:--warps-per-sm) echo 'full' ;;
-    gate:--taken-bytes) echo 'none' ;;
-    gate:--pressure-bytes) echo 'none' ;;
+    gate:--extra-shared-bytes) echo 'none' ;;
+    gate:--polluter-bytes) echo 'none' ;;
     gate:--cache-state) echo 'hot cold all' ;;
     gate:--engine) echo 'cuda model auto' ;;
     gate:--device) echo 'all' ;;
@@ -84,8 +84,8 @@ _cbank_words()
     calibrate:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
     calibrate:--table-bytes) echo 'whole' ;;
     calibrate:--warps-per-sm) echo 'full' ;;
-    calibrate:--taken-bytes) echo 'none' ;;
-    calibrate:--pressure-bytes) echo 'none' ;;
+    calibrate:--extra-shared-bytes) echo 'none' ;;
+    calibrate:--polluter-bytes) echo 'none' ;;
     calibrate:--cache-state) echo 'hot cold all' ;;
     calibrate:--engine) echo 'cuda model auto' ;;
     calibrate:--device) echo 'all' ;;

@@ -133,7 +133,7 @@ static double filter_value(const struct run *run, uint32_t step)
 /* Loads of other data by a thread for one element. */
 static uint32_t other_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
 {
-    return parameters[PARAMETER_pressure_bytes] ? workload_groups(workload, parameters) : 0;
+    return parameters[PARAMETER_polluter_bytes] ? workload_groups(workload, parameters) : 0;
 }
 
 /* One row of indices for each step, one row after the other. A row may start inside a sector where `elements` is not a
@@ -464,7 +464,7 @@ uint32_t workload_steps(const struct workload *workload, const uint32_t paramete
 
 uint32_t workload_variant(const uint32_t parameters[PARAMETER_COUNT])
 {
-    const uint32_t pressed = parameters[PARAMETER_pressure_bytes] ? CBANK_IN_FLIGHT_MAX : 0;
+    const uint32_t pressed = parameters[PARAMETER_polluter_bytes] ? CBANK_IN_FLIGHT_MAX : 0;
 
     return parameters[PARAMETER_in_flight] ? parameters[PARAMETER_in_flight] + pressed : parameters[PARAMETER_radius];
 }

@@ -23,7 +23,7 @@ plans=(
     "--elements 4096 --workload all --path constant,global,shared,staging --pattern per_block"
     "--elements 4096 --workload add --path all --pattern hashed"
     "--elements 4096 --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,64,128 --source random --loads 4"
-    "--elements 4096 --workload lookup --path all --table-bytes 1024 --table-count 2 --pressure-bytes 4096 --source zipf --loads 4"
+    "--elements 4096 --workload lookup --path all --table-bytes 1024 --table-count 2 --polluter-bytes 4096 --source zipf --loads 4"
 )
 shared_plans=(
     "--elements 512 --workload add,stencil_1d --path shared,staging,constant --pattern lockstep"

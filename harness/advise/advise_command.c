@@ -53,7 +53,7 @@ static const struct option_row rows[] = {
     {NUMBER(loads, "loads", "4", "lookups that a thread makes for one element (default 4)", 1, 64, "lookups")},
     {NUMBER(in_flight, "in-flight", "1", "lookups at a time: 1, 2 or 4 (default 1)", 1, 4, "lookups"),
      .power_of_two = true},
-    {NUMBER(pressure_bytes, "pressure-bytes", NULL, "other data that is streamed through L1 beside the table", 4096, 1073741824, "bytes"),
+    {NUMBER(polluter_bytes, "polluter-bytes", NULL, "other data that is streamed through L1 beside the table", 4096, 1073741824, "bytes"),
      .power_of_two = true},
     {.name = "elements", .argument = "N", .help = "output elements, one for each thread (default: the workload's own)",
      .kind = &option_integer, MEMBER(elements), .low = 1, .high = (double)CELL_ELEMENTS_MAX, .unit = "elements"},
@@ -92,9 +92,9 @@ static enum status check_options(const struct advise_options *options)
         return log_error(STATUS_USAGE, "--source, --pattern and --indices say each where indices come from; name one");
     if (options->function && !options->kernel_path)
         return log_error(STATUS_USAGE, "--function is a kernel of a file; name that with --kernel FILE");
-    if (options->parameters[PARAMETER_pressure_bytes] &&
+    if (options->parameters[PARAMETER_polluter_bytes] &&
         (options->pattern || options->parameters[PARAMETER_in_flight] > 1))
-        return log_error(STATUS_USAGE, "--pressure-bytes is of other data beside one lookup in flight; leave out %s",
+        return log_error(STATUS_USAGE, "--polluter-bytes is of other data beside one lookup in flight; leave out %s",
                          options->pattern ? "--pattern" : "--in-flight");
     return STATUS_OK;
 }

@@ -273,7 +273,7 @@ uint32_t cell_staged_bytes(const struct cell *cell)
 
 uint32_t cell_shared_bytes(const struct cell *cell)
 {
-    return cell_staged_bytes(cell) + cell->parameters[PARAMETER_taken_bytes];
+    return cell_staged_bytes(cell) + cell->parameters[PARAMETER_extra_shared_bytes];
 }
 
 void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step, uint32_t *index)

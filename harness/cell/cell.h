@@ -109,7 +109,7 @@ uint32_t cell_copied_bytes(const struct cell *cell);
 /* Bytes of shared memory that a launch requests for the table or its copies. 0 for paths that do not copy it there. */
 uint32_t cell_staged_bytes(const struct cell *cell);
 
-/* The same, plus the bytes of the parameter taken_bytes. */
+/* The same, plus the bytes of the parameter extra_shared_bytes. */
 uint32_t cell_shared_bytes(const struct cell *cell);
 
 /* Writes the table elements that the first `threads` threads of a block read at a step into `index`. */

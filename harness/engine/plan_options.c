@@ -98,7 +98,7 @@ const struct preset sweeps[] = {
                 {"path", SWEPT_PATHS ",shared_copies"},
                 {"source", "random,zipf"},
                 {"table-bytes", "512,16384"},
-                {"pressure-bytes", "4096,16384,65536,131072,262144,1048576"}}},
+                {"polluter-bytes", "4096,16384,65536,131072,262144,1048576"}}},
     {.name = "large",
      .summary = "lookups in tables of 128 KB to 128 MB, from what L1 has room for to what L2 has none for",
      .values = {{"workload", "lookup"},

@@ -149,11 +149,11 @@ class Advise(Scratch):
             self.assertEqual(set(self.modelled(*words[2:])), set(words[words.index("--path") + 1].split(",")))
 
     def test_other_data_is_in_the_command_that_measures(self):
-        self.assertIn("--pressure-bytes 65536", self.advise("--table-bytes", "4096", "--pressure-bytes", "65536", *SMALL)["measure"])
-        self.refused("--table-bytes", "64", "--pressure-bytes", "4096", "--in-flight", "2", saying=["leave out --in-flight"])
-        self.refused("--table-bytes", "64", "--pressure-bytes", "4096", "--pattern", "per_warp",
+        self.assertIn("--polluter-bytes 65536", self.advise("--table-bytes", "4096", "--polluter-bytes", "65536", *SMALL)["measure"])
+        self.refused("--table-bytes", "64", "--polluter-bytes", "4096", "--in-flight", "2", saying=["leave out --in-flight"])
+        self.refused("--table-bytes", "64", "--polluter-bytes", "4096", "--pattern", "per_warp",
                      saying=["leave out --pattern"])
-        self.refused("--table-bytes", "64", "--pressure-bytes", "5000", saying=["--pressure-bytes"])
+        self.refused("--table-bytes", "64", "--polluter-bytes", "5000", saying=["--polluter-bytes"])
 
     def test_small_tables(self):
         """32 entries of 4 bytes fit into a warp's registers, 33 do not."""

@@ -260,7 +260,7 @@ class Gpu(Case):
 
     def test_warps_and_room_of_an_sm(self):
         cells = self.run_lookup("--source", "random", "--path", "constant,shared", "--warps-per-sm", "8,64",
-                                "--taken-bytes", "1024,102400", "--table-bytes", "65536,64", "--max-samples", "20", "--loads", "1",
+                                "--extra-shared-bytes", "1024,102400", "--table-bytes", "65536,64", "--max-samples", "20", "--loads", "1",
                                 "--elements", str(64 * 32 * 132), engine="cuda")
         sms = {}
         for cell in cells["cells"]:
@@ -277,7 +277,7 @@ class Gpu(Case):
     def test_other_data_and_several_tables(self):
         cells = self.run_lookup("--source", "random,distinct", "--distinct", "5", "--path", "all", "--elements", "4096",
                                 "--table-bytes", "64", "--table-count", "1,2,3",
-                                "--pressure-bytes", "4096,1048576", "--max-samples", "20", engine="cuda")
+                                "--polluter-bytes", "4096,1048576", "--max-samples", "20", engine="cuda")
         done = [cell for cell in cells["cells"] if cell["status"] == "ok"]
         self.assertEqual({(cell["path"], cell["reason"]) for cell in cells["cells"]
                           if cell["status"] == "skipped" and cell["path"].startswith("sh")},

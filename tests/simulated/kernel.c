@@ -187,13 +187,13 @@ static struct cell cell_of(const struct launch *launch)
         [PARAMETER_table_bytes] = bytes == function->path->bytes ? 0 : bytes,
         [PARAMETER_loads] = args->rows,
         [PARAMETER_in_flight] = loaded ? (function->variant - 1) % CBANK_IN_FLIGHT_MAX + 1 : 0,
-        [PARAMETER_pressure_bytes] = loaded && function->variant > CBANK_IN_FLIGHT_MAX ? 4 * (args->other_mask + 1) : 0,
+        [PARAMETER_polluter_bytes] = loaded && function->variant > CBANK_IN_FLIGHT_MAX ? 4 * (args->other_mask + 1) : 0,
     };
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         cell.parameters[i] = takes & 1u << i ? values[i] : 0;
-    if (takes & PARAMETER_BIT(taken_bytes))
-        cell.parameters[PARAMETER_taken_bytes] = launch->shared_bytes - cell_staged_bytes(&cell);
+    if (takes & PARAMETER_BIT(extra_shared_bytes))
+        cell.parameters[PARAMETER_extra_shared_bytes] = launch->shared_bytes - cell_staged_bytes(&cell);
     return cell;
 }
 

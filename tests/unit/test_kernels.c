@@ -92,7 +92,7 @@ static void check_lookups(const struct image *image, uint32_t architecture, stru
         check_widths(image, architecture, cell, tally);
     }
     cell.parameters[PARAMETER_in_flight] = 1;
-    cell.parameters[PARAMETER_pressure_bytes] = parameters[PARAMETER_pressure_bytes].min;
+    cell.parameters[PARAMETER_polluter_bytes] = parameters[PARAMETER_polluter_bytes].min;
     check_widths(image, architecture, cell, tally);
 }
 

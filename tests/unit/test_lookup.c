@@ -311,7 +311,7 @@ TEST(other_data_is_counted)
     cell.parameters[PARAMETER_in_flight] = 2;
     assert_int_equal(workload_variant(cell.parameters), 2);
     assert_int_equal(access_count(&cell, &alone), STATUS_OK);
-    cell.parameters[PARAMETER_pressure_bytes] = 65536;
+    cell.parameters[PARAMETER_polluter_bytes] = 65536;
     assert_int_equal(workload_variant(cell.parameters), 6);
     assert_int_equal(workload_input_loads(cell.workload, cell.parameters), 8 + 4);
     assert_int_equal(access_count(&cell, &pressed), STATUS_OK);

@@ -49,8 +49,8 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
             return false;
         }
     }
-    if (!cuda_device_zeros(device, &device->memory->other, cell->parameters[PARAMETER_pressure_bytes])) {
-        snprintf(reason, CELL_REASON_BYTES, "out of memory for --pressure-bytes");
+    if (!cuda_device_zeros(device, &device->memory->other, cell->parameters[PARAMETER_polluter_bytes])) {
+        snprintf(reason, CELL_REASON_BYTES, "out of memory for --polluter-bytes");
         return false;
     }
     out->modules = modules;
@@ -148,7 +148,7 @@ uint64_t cuda_launch_bytes(const struct cuda_device *device, const struct cuda_l
     const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
     const uint64_t read = indices ? indices->of->count : launch->room;
 
-    return (read + launch->room) * sizeof(uint32_t) + launch->cell->parameters[PARAMETER_pressure_bytes];
+    return (read + launch->room) * sizeof(uint32_t) + launch->cell->parameters[PARAMETER_polluter_bytes];
 }
 
 uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
@@ -173,7 +173,7 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     const struct cuda_table *table = turn_table(device, launch, turn.number);
     const struct cuda_indices *indices = cuda_indices_find(device, cell->indices);
     const struct cuda_buffers *buffers = cuda_buffers_find(device, launch->room);
-    const uint32_t other_bytes = cell->parameters[PARAMETER_pressure_bytes];
+    const uint32_t other_bytes = cell->parameters[PARAMETER_polluter_bytes];
     struct kernel_args arguments = {
         .input = indices ? indices->on_device[turn.buffer_set % indices->count]
                          : buffers->input[turn.buffer_set % buffers->count],

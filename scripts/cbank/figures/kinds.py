@@ -51,7 +51,7 @@ class Source:
 
 FACTS = {"distinct": "{} addresses", "stride_bytes": "{} B apart", "radius": "radius {}", "width_bytes": "{} B wide",
          "table_bytes": "{} table", "loads": "{} loads", "in_flight": "{} in flight", "run_threads": "of {} threads",
-         "skew_percent": "exponent {} %", "warps_per_sm": "{} warps an SM", "pressure_bytes": "{} beside",
+         "skew_percent": "exponent {} %", "warps_per_sm": "{} warps an SM", "polluter_bytes": "{} beside",
          "refill_bytes": "{} written", "elements": "{} elements", "block_size": "blocks of {}", "modules": "{} modules"}
 
 
@@ -61,7 +61,7 @@ def fact_text(key, value):
         value = int(value)
     if key == "elements":
         value = style.count_text(value)
-    elif key in ("table_bytes", "pressure_bytes", "refill_bytes") and not isinstance(value, str):
+    elif key in ("table_bytes", "polluter_bytes", "refill_bytes") and not isinstance(value, str):
         value = style.bytes_text(value)
     return FACTS.get(key, "{}" if key in CELL_KEYS else f"{key.replace('_', ' ')} {{}}").format(value)
 
@@ -125,7 +125,7 @@ def quickest(rows, others):
 # -- the matrix, and sweeps ---------------------------------------------------------------------------------------
 
 # The x axis of a sweep is the first of these that has enough values.
-AXES = {"warps_per_sm": "warps that an SM runs at a time", "pressure_bytes": "bytes streamed through L1 beside the table",
+AXES = {"warps_per_sm": "warps that an SM runs at a time", "polluter_bytes": "bytes streamed through L1 beside the table",
         "distinct": "distinct addresses in a warp", "radius": "radius of the filter",
         "refill_bytes": "bytes written before every launch", "modules": "modules in turn", "table_bytes": "bytes of the table",
         "width_bytes": "bytes of an element"}
