@@ -7,7 +7,7 @@ _cbank_options()
 {
     case $1 in
     '') echo 'run show counters explain advise compare gate calibrate characterize history ingest forget fleet export contribute check report plot convert atlas cards list doctor help' ;;
-    run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --extra-shared-bytes --polluter-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --in-turn --patience --strict --quiet --color' ;;
+    run) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --extra-shared-bytes --polluter-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --json --resume --retry-failed --sequential --watchdog-slack --strict --quiet --color' ;;
     show) echo '--help --cell --markdown --csv --json --raw --color' ;;
     counters) echo '--help --cell --workload --path --pattern --cache-state --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --extra-shared-bytes --polluter-bytes --table-count --markdown --csv --json --raw' ;;
     explain) echo '--help --card --cell --json --color' ;;
@@ -15,7 +15,7 @@ _cbank_options()
     compare) echo '--help --batch --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --strict --quiet --color' ;;
     gate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --extra-shared-bytes --polluter-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --seconds --keep --base-program --new-program --threshold --counter-threshold --allow-diff --calibration --all --markdown --junit --json --strict --quiet --color' ;;
     calibrate) echo '--help --sweep --workload --path --pattern --source --indices --elements --block-size --distinct --stride-bytes --radius --refill-bytes --modules --width-bytes --table-bytes --loads --in-flight --skew-percent --run-threads --warps-per-sm --extra-shared-bytes --polluter-bytes --table-count --cache-state --engine --device --counters --max-noise --sample-us --max-samples --max-seconds --seed --card --anonymous --processes --keep --json --color' ;;
-    characterize) echo '--help --device --replay --json --card --new-card --patience --quiet' ;;
+    characterize) echo '--help --device --replay --json --card --new-card --watchdog-slack --quiet' ;;
     history) echo '--help' ;;
     ingest) echo '--help' ;;
     forget) echo '--help' ;;

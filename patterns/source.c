@@ -108,7 +108,7 @@ static void make_warps(const struct source_numbers *numbers, uint32_t step,
     }
 }
 
-static uint32_t in_turn(uint32_t k, uint32_t distinct)
+static uint32_t sequential(uint32_t k, uint32_t distinct)
 {
     return k % distinct;
 }
@@ -149,7 +149,7 @@ ENTRY(runs, i == 0 || (uint64_t)(uint32_t)random * numbers->parameters[PARAMETER
 ENTRY(sorted, (uint32_t)(i * numbers->length / numbers->elements +
                          (i * numbers->length % numbers->elements + ((random >> 32) * numbers->length >> 32)) /
                              numbers->elements))
-MAKER(distinct, make_warps(numbers, step, in_turn, index);)
+MAKER(distinct, make_warps(numbers, step, sequential, index);)
 MAKER(unequal, make_warps(numbers, step, once_each, index);)
 
 #define file_source NULL

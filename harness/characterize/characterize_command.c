@@ -16,7 +16,7 @@ struct characterize_options {
     const char *replay_path; /* file whose answers are analysed; NULL: a GPU is asked */
     const char *json_path, *card_path;
     const char *new_card_path; /* file for the new card; NULL: none */
-    double patience_seconds; /* 0: not given */
+    double watchdog_slack_seconds; /* 0: not given */
     bool quiet;
 };
 
@@ -36,8 +36,8 @@ static const struct option_row rows[] = {
     {.name = "new-card", .argument = "FILE",
      .help = "write a card of the chip, with numbers that were measured, from the driver, and from --card",
      .kind = &option_text, MEMBER(new_card_path)},
-    {.name = "patience", .argument = "SECONDS", .help = "extra time for a call to the GPU before the command ends (default 120)",
-     .kind = &option_number, MEMBER(patience_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
+    {.name = "watchdog-slack", .argument = "SECONDS", .help = "extra time for a call to the GPU before the command ends (default 120)",
+     .kind = &option_number, MEMBER(watchdog_slack_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
     {.name = "quiet", .help = "print only errors and warnings", .kind = &option_flag, MEMBER(quiet)},
 };
 /* clang-format on */
@@ -89,8 +89,8 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
         made.device = recorded.device;
     } else {
         watchdog_open(&watchdog, &then);
-        status = cuda_probe_open((uint32_t)options->ordinal, &watchdog, options->patience_seconds, &probe, &made.device,
-                                 &record.source);
+        status = cuda_probe_open((uint32_t)options->ordinal, &watchdog, options->watchdog_slack_seconds, &probe,
+                                 &made.device, &record.source);
     }
     if (status == STATUS_OK)
         status = file_lock_take(options->json_path, &lock);

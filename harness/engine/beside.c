@@ -52,8 +52,8 @@ static enum status start(struct one *one, const struct run_options *options, con
     }
     if (one->started || child_signal())
         return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "cannot start a process for device %s: %s; --in-turn needs none", one->number,
-                     strerror(errno));
+    return log_error(STATUS_ENVIRONMENT, "cannot start a process for device %s: %s; --sequential needs none",
+                     one->number, strerror(errno));
 }
 
 static void copy(FILE *from, FILE *to)
@@ -82,7 +82,7 @@ static enum status finish(struct one *one)
         return (enum status)WEXITSTATUS(code);
     if (child_signal())
         return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "the process of device %s %s; --in-turn measures without processes",
+    return log_error(STATUS_ENVIRONMENT, "the process of device %s %s; --sequential measures without processes",
                      one->number, WIFSIGNALED(code) ? strsignal(WTERMSIG(code)) : "did not start");
 }
 

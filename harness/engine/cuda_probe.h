@@ -14,7 +14,7 @@ struct cuda_probe;
 /* Opens the device and describes it in *info; *source takes the requests. The watchdog guards the calls and must
  * outlive the probe; patience as in struct engine_options. STATUS_ENVIRONMENT, logged with the remedy, on failure. On
  * success the caller closes *out, and must not use *source after that. */
-enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double patience, struct cuda_probe **out,
+enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack, struct cuda_probe **out,
                             struct device_info *info, struct probe_source *source);
 
 /* Releases; accepts NULL. */

@@ -36,7 +36,7 @@ struct engine_options {
     uint32_t samples_max;
     double seconds_max;                 /* for each cell */
     struct watchdog *watchdog;          /* guards calls that may not come back; NULL: none */
-    double patience; /* seconds that it allows in addition to the expected time; 0: the engine's own
+    double watchdog_slack; /* seconds that it allows in addition to the expected time; 0: the engine's own
                                          * value */
     const struct fault *fault; /* planted fault, NULL for none: developers only */
     const struct path *slow_path; /* planted slowdown: cells of this path, NULL for none, ... */

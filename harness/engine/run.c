@@ -175,11 +175,11 @@ static void end_now(void *context, const char *call, double seconds)
     _exit(status);
 }
 
-void run_watch_open(struct run_watch *watch, double patience)
+void run_watch_open(struct run_watch *watch, double watchdog_slack)
 {
     const struct watchdog_end then = {.end = end_now, .asked = interrupted, .context = watch};
 
-    watch->patience = patience;
+    watch->watchdog_slack = watchdog_slack;
     watchdog_open(&watch->watchdog, &then);
 }
 
@@ -192,7 +192,7 @@ static void watch_devices(struct run_watch *watch)
 {
     static const double slow_seconds = 120; /* a driver that nobody has used since it was loaded */
 
-    watch_begin(&watch->watchdog, "asking for GPUs", watch->patience > 0 ? watch->patience : slow_seconds);
+    watch_begin(&watch->watchdog, "asking for GPUs", watch->watchdog_slack > 0 ? watch->watchdog_slack : slow_seconds);
 }
 
 uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason)
@@ -293,7 +293,7 @@ static enum status run_cells(struct run *run)
         .samples_max = result->samples_max,
         .seconds_max = result->seconds_max,
         .watchdog = &run->watch->watchdog,
-        .patience = run->watch->patience,
+        .watchdog_slack = run->watch->watchdog_slack,
         .fault = measure->fault,
         .slow_path = measure->slow.path,
         .slow_share = measure->slow.percent / 100,

@@ -17,19 +17,19 @@ struct run_options {
     struct look_options look;
     const char *json_path;   /* NULL: a name made up in the current folder; "-": stdout */
     const char *resume_path; /* NULL: a new run */
-    double patience_seconds; /* 0: not given */
-    bool retry_failed, strict, quiet, in_turn;
+    double watchdog_slack_seconds; /* 0: not given */
+    bool retry_failed, strict, quiet, sequential;
 };
 
 /* Ends the command if a call of an engine does not come back. Everything measured is saved. */
 struct run_watch {
     struct watchdog watchdog;
-    double patience; /* of --patience; 0: not given */
+    double watchdog_slack; /* of --watchdog-slack; 0: not given */
     struct run *run; /* the run that is measuring; NULL: none */
 };
 
 /* Starts watching. The struct must not move until run_watch_close. */
-void run_watch_open(struct run_watch *watch, double patience);
+void run_watch_open(struct run_watch *watch, double watchdog_slack);
 void run_watch_close(struct run_watch *watch);
 
 /* The progress line on a terminal. */

@@ -22,11 +22,11 @@ static const struct option_row own_rows[] = {
     {.name = "resume", .argument = "FILE", .help = "measure the missing cells of an interrupted result, in place",
      .kind = &option_text, OWN(resume_path)},
     {.name = "retry-failed", .help = "with --resume: also repeat failed cells", .kind = &option_flag, OWN(retry_failed)},
-    {.name = "in-turn", .help = "with several devices: one after the other, not at the same time", .kind = &option_flag,
-     OWN(in_turn)},
-    {.name = "patience", .argument = "SECONDS",
+    {.name = "sequential", .help = "with several devices: one after the other, not at the same time", .kind = &option_flag,
+     OWN(sequential)},
+    {.name = "watchdog-slack", .argument = "SECONDS",
      .help = "extra time for a call to the GPU before the run ends (default 20 times the expected time, at least 10 seconds)",
-     .kind = &option_number, OWN(patience_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
+     .kind = &option_number, OWN(watchdog_slack_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
     {.name = "strict", .help = "exit 4 if a cell is inconclusive", .kind = &option_flag, OWN(strict)},
     {.name = "quiet", .help = "print only errors and warnings", .kind = &option_flag, OWN(quiet)},
 };
@@ -118,8 +118,8 @@ enum status run_open_result(struct run *run, const struct plan *plan, const stru
 }
 
 /* Measures on one device after the other, in this process. */
-static enum status run_in_turn(struct run *run, const struct plan *plan, const struct invocation *invocation,
-                               const uint32_t *devices, size_t count)
+static enum status run_sequential(struct run *run, const struct plan *plan, const struct invocation *invocation,
+                                  const uint32_t *devices, size_t count)
 {
     enum status worst = STATUS_OK;
 
@@ -165,10 +165,10 @@ static enum status run_new(const struct run_options *options, const struct invoc
         status = log_memory("%zu devices", count);
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
         list[i] = (uint32_t)(asked->all ? i : asked->values[i]);
-    if (status == STATUS_OK && count > 1 && !options->in_turn && !to_stdout)
+    if (status == STATUS_OK && count > 1 && !options->sequential && !to_stdout)
         status = run_beside(options, invocation, list, count);
     else if (status == STATUS_OK)
-        status = run_in_turn(&run, &plan, invocation, list, count);
+        status = run_sequential(&run, &plan, invocation, list, count);
     free(list);
     plan_close(&plan);
     index_list_close(&indices);
@@ -268,7 +268,7 @@ static enum status run(const void *parsed, const struct invocation *invocation)
     if (options->retry_failed && !options->resume_path)
         return log_error(STATUS_USAGE, "--retry-failed goes with --resume FILE, whose failed cells it tries again");
     interrupt_catch();
-    run_watch_open(&watch, options->patience_seconds);
+    run_watch_open(&watch, options->watchdog_slack_seconds);
     status = options->resume_path ? run_resumed(options, &watch) : run_new(options, invocation, &watch);
     run_watch_close(&watch);
     interrupt_end();

@@ -236,24 +236,24 @@ class Hang(Faults):
 
     def test_of_a_kernel(self):
         begin = time.monotonic()
-        result = self.run_with(f"hang_kernel={CULPRIT}:6000", 1, "--patience", "0.5")
+        result = self.run_with(f"hang_kernel={CULPRIT}:6000", 1, "--watchdog-slack", "0.5")
         self.assertLess(time.monotonic() - begin, 5)
         self.assert_ended(result, CULPRIT, "cudaStreamSynchronize did not come back in 0.5 s")
         self.assertTrue(all(in_progress(cell) for cell in result["cells"] if cell["status"] == "pending"))
         self.assert_whole(self.resume(0), result)
 
     def test_of_a_copy(self):
-        result = self.run_with("hang=cudaMemcpyAsync:3", 1, "--patience", "0.3")
+        result = self.run_with("hang=cudaMemcpyAsync:3", 1, "--watchdog-slack", "0.3")
         self.assert_ended(result, result["ended"]["cell"], "cudaMemcpyAsync did not come back")
         self.assert_whole(self.resume(0), result)
 
     def test_before_anything_is_measured(self):
-        result = self.run_with("hang=cudaGetDeviceCount:1", 1, "--patience", "0.3")
+        result = self.run_with("hang=cudaGetDeviceCount:1", 1, "--watchdog-slack", "0.3")
         self.assertIsNone(result)
         self.assertIn("did not come back in 0.3 s, and nothing was measured", self.said)
 
     def test_of_characterizing(self):
-        process = subprocess.run([SIMULATED, "characterize", "--json", "c.json", "--patience", "0.3"], cwd=self.folder,
+        process = subprocess.run([SIMULATED, "characterize", "--json", "c.json", "--watchdog-slack", "0.3"], cwd=self.folder,
                                  capture_output=True, text=True, timeout=60, check=False,
                                  env={**os.environ, "CBANK_SIMULATED": "hang=cuModuleLoadData:2"})
         self.assertEqual(process.returncode, 1, process.stderr)
@@ -388,7 +388,7 @@ class SeveralDevices(Faults):
 
     def test_at_the_same_time_as_in_turn(self):
         said = []
-        for more in ([], ["--in-turn"]):
+        for more in ([], ["--sequential"]):
             process = self.start("devices=3", "--json", "x.json", "--device", "all", "--seed", "5", *PLAN, *more)
             self.end(process, 0)
             said.append([re.sub(r"[0-9.]+ [mun]?s|[^ ]+%|[0-9.]+x", "", line) for line in self.out.splitlines()

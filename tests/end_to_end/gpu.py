@@ -210,7 +210,7 @@ class Runs(Case):
         if cuda_devices()[0]["name"].startswith("Simulated"):
             self.skipTest("simulated time has ten minutes at once: faults.py has its own kernels that do not end")
         begin = time.monotonic()
-        self.ended("hang", "did not come back", "--patience", "1")
+        self.ended("hang", "did not come back", "--watchdog-slack", "1")
         self.assertLess(time.monotonic() - begin, 20)
 
     def ended(self, fault, word, *arguments):

@@ -272,10 +272,10 @@ class Completion(unittest.TestCase):
 
     def test_commands_and_options(self):
         self.assertEqual(self.complete(""), [*command_names(), "help"])
-        self.assertEqual(self.complete("run", "--p"), ["--path", "--pattern", "--polluter-bytes", "--patience"])
+        self.assertEqual(self.complete("run", "--p"), ["--path", "--pattern", "--polluter-bytes", "--watchdog-slack"])
         self.assertEqual(set(self.complete("list", "--")), {"--help", "--json", "--csv", "--markdown", "--color", "--raw"})
         self.assertEqual(set(self.complete("characterize", "--")),
-                         {"--help", "--device", "--replay", "--json", "--card", "--new-card", "--patience", "--quiet"})
+                         {"--help", "--device", "--replay", "--json", "--card", "--new-card", "--watchdog-slack", "--quiet"})
 
     def test_names_of_tables(self):
         for option, table in (("--pattern", "patterns"), ("--path", "paths"), ("--cache-state", "cache_states"),

@@ -53,7 +53,7 @@ class Run:
 
     def wrong(self):
         """The first thing that the program did wrong; None when nothing is."""
-        patience = ["--patience", "0.5"] if self.planted.startswith("hang=") else []
+        patience = ["--watchdog-slack", "0.5"] if self.planted.startswith("hang=") else []
         code, said = self.cbank(self.planted, "--json", "x.json", *PLAN, *patience)
         result = self.result()
         if code not in (0, 1, 3):

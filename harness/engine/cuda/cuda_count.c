@@ -90,7 +90,7 @@ static enum status open_counting(struct engine_session *session, struct result *
                                                                  .counters = session->options->counters,
                                                                  .ranges_max = ranges > 0 ? ranges : 1,
                                                                  .watchdog = device->calls.watchdog,
-                                                                 .patience = cuda_patience(device)},
+                                                                 .watchdog_slack = cuda_watchdog_slack(device)},
                                          &session->counting, loading->reason);
     return loading->status == COUNTER_OK ? STATUS_OK : cupti_gave_up(session, result, loading->status, loading->reason);
 }

@@ -12,7 +12,7 @@
 
 /* -- calls --------------------------------------------------------------------------------------------- */
 
-static const double patience_least = 10, patience_share = 20; /* seconds; multiple of the expected time */
+static const double watchdog_slack_least = 10, watchdog_slack_share = 20; /* seconds; multiple of the expected time */
 
 void cuda_expect(struct cuda_device *device, double seconds)
 {
@@ -36,18 +36,18 @@ void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint
     device->calls.suspect_count = 1;
 }
 
-double cuda_patience(const struct cuda_device *device)
+double cuda_watchdog_slack(const struct cuda_device *device)
 {
     const struct cuda_calls *calls = &device->calls;
 
-    return calls->patience > 0 ? calls->patience + calls->expected
-                               : fmax(patience_least, patience_share * calls->expected);
+    return calls->watchdog_slack > 0 ? calls->watchdog_slack + calls->expected
+                                     : fmax(watchdog_slack_least, watchdog_slack_share * calls->expected);
 }
 
 bool cuda_call_begin(struct cuda_device *device, const char *call)
 {
     if (!device->calls.lost)
-        watch_begin(device->calls.watchdog, call, cuda_patience(device));
+        watch_begin(device->calls.watchdog, call, cuda_watchdog_slack(device));
     return !device->calls.lost;
 }
 
@@ -455,7 +455,7 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
         .ordinal = request->ordinal,
         .info = request->info,
         .calls = {.watchdog = request->watchdog,
-                  .patience = request->patience,
+                  .watchdog_slack = request->watchdog_slack,
                   .expected = open_seconds,
                   .suspects = calloc(request->cells + 1, sizeof(*device->calls.suspects))},
         .tools.cells = request->cells,

@@ -50,7 +50,7 @@ struct cuda_suspect {
 /* The state of the calls on a device. */
 struct cuda_calls {
     struct watchdog *watchdog;  /* not owned; NULL: none */
-    double patience;            /* seconds, in addition to the expected time, for a call to come back; 0: see
+    double watchdog_slack;            /* seconds, in addition to the expected time, for a call to come back; 0: see
                                  * cuda_expect */
     double expected;            /* seconds that the next calls may take */
     const char *failed, *error; /* the first failed call since cuda_device_error, and its error; NULL: none */
@@ -112,7 +112,7 @@ struct cuda_request {
     const struct device_info *info; /* outlives the device */
     size_t cells;                   /* cells that will be timed */
     struct watchdog *watchdog;      /* outlives the device; NULL: calls are not guarded */
-    double patience;                /* seconds; 0: as for cuda_expect */
+    double watchdog_slack;                /* seconds; 0: as for cuda_expect */
 };
 
 /* Makes the device current and loads the tools (from machine code, else from PTX). STATUS_ENVIRONMENT, logged, on
@@ -150,7 +150,7 @@ void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint
 void cuda_expect(struct cuda_device *device, double seconds);
 
 /* Seconds that a call has to come back. */
-double cuda_patience(const struct cuda_device *device);
+double cuda_watchdog_slack(const struct cuda_device *device);
 
 /* Whether the device is lost. After a failed call this launches the empty kernel and waits for it. */
 bool cuda_device_lost(struct cuda_device *device);

@@ -549,7 +549,7 @@ static enum status open_group(struct engine_session *session, struct result *res
 /* Reads throttle reasons and temperature. From now on, values that NVML does not give count as not known. */
 static void read_state(struct engine_session *session, struct result *result, uint64_t *reasons, double *celsius)
 {
-    watch_begin(session->options->watchdog, "asking NVML", cuda_patience(&session->device));
+    watch_begin(session->options->watchdog, "asking NVML", cuda_watchdog_slack(&session->device));
     result->device.throttle_known = result->device.throttle_known && nvml_throttle_reasons(session->nvml, reasons);
     result->temperature.known = result->temperature.known && nvml_temperature(session->nvml, celsius);
     watch_end(session->options->watchdog);

@@ -210,7 +210,7 @@ enum counter_status cupti_session_open(const struct cupti *cupti, const struct c
                                           .counters = calloc(count, sizeof(*session->counters)),
                                           .metrics = calloc(count, sizeof(*session->metrics)),
                                           .metric_values = calloc(count, sizeof(*session->metric_values))};
-        watch_begin(request->watchdog, "setting up CUPTI", request->patience);
+        watch_begin(request->watchdog, "setting up CUPTI", request->watchdog_slack);
         if (session->counters && session->metrics && session->metric_values)
             code = set_up(session, &function);
         watch_end(request->watchdog);
@@ -234,7 +234,7 @@ void cupti_session_close(struct cupti_session *session)
 {
     if (!session)
         return;
-    watch_begin(session->request.watchdog, "closing CUPTI", session->request.patience);
+    watch_begin(session->request.watchdog, "closing CUPTI", session->request.watchdog_slack);
     if (session->profiler)
         CUPTI_CALL(session->cupti->f.cuptiRangeProfilerDisable, CUpti_RangeProfiler_Disable,
                    .pRangeProfilerObject = session->profiler);
@@ -262,7 +262,7 @@ const char *cupti_session_chip(const struct cupti_session *session)
 static void watched_begin(struct cupti_session *session, const char *function)
 {
     session->called = function;
-    watch_begin(session->request.watchdog, function, session->request.patience);
+    watch_begin(session->request.watchdog, function, session->request.watchdog_slack);
 }
 
 static CUptiResult watched_end(struct cupti_session *session, CUptiResult code)

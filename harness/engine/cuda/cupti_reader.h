@@ -39,7 +39,7 @@ struct cupti_request {
     const struct counter_set *counters; /* outlives the session */
     size_t ranges_max; /* largest number of ranges at a time */
     struct watchdog *watchdog; /* guards every call; NULL: none */
-    double patience; /* seconds that it allows for a call */
+    double watchdog_slack; /* seconds that it allows for a call */
 };
 
 /* The launches that a session counts, as hooks of the caller. */

@@ -55,7 +55,7 @@ static enum status cuda_open(const struct engine_options *options, struct result
         .info = &result->device,
         .cells = result->cell_count,
         .watchdog = options->watchdog,
-        .patience = options->patience,
+        .watchdog_slack = options->watchdog_slack,
     };
     enum status status = STATUS_OK;
 
@@ -103,7 +103,7 @@ void cuda_observe(struct engine_session *session, struct result *result)
     const uint32_t noted = session->grew;
     char text[512];
 
-    watch_begin(session->options->watchdog, "reading errors by NVML", cuda_patience(&session->device));
+    watch_begin(session->options->watchdog, "reading errors by NVML", cuda_watchdog_slack(&session->device));
     session->grew |= nvml_health_end(session->nvml, &result->health);
     watch_end(session->options->watchdog);
     if (session->grew == noted)

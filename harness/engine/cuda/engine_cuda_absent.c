@@ -36,12 +36,12 @@ const struct engine engine_cuda = {
     .diagnose = absent_diagnose,
 };
 
-enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double patience, struct cuda_probe **out,
+enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack, struct cuda_probe **out,
                             struct device_info *info, struct probe_source *source)
 {
     (void)ordinal;
     (void)watchdog;
-    (void)patience;
+    (void)watchdog_slack;
     (void)out;
     (void)info;
     (void)source;

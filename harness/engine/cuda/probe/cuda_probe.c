@@ -493,12 +493,12 @@ void cuda_probe_close(struct cuda_probe *probe)
     free(probe);
 }
 
-enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double patience, struct cuda_probe **out,
+enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack, struct cuda_probe **out,
                             struct device_info *info, struct probe_source *source)
 {
     const char *reason = "there are fewer; cbank list devices names them";
     const uint32_t devices = cuda_device_count(&reason), count = PROBE_CHUNK_INSTRUCTIONS;
-    struct cuda_request request = {.ordinal = ordinal, .watchdog = watchdog, .patience = patience};
+    struct cuda_request request = {.ordinal = ordinal, .watchdog = watchdog, .watchdog_slack = watchdog_slack};
     struct cuda_probe *probe;
     struct cuda_device *device;
     enum status status;
