@@ -20,13 +20,13 @@ command -v compute-sanitizer > /dev/null || {
 
 common="run --engine cuda --counters none --max-samples 6 --sample-us 10 --quiet --block-size 256"
 plans=(
-    "--elements 4096 --workload all --path constant,global,shared,staging --pattern per_block"
+    "--elements 4096 --workload all --path constant,global,shared,shared_fill_only --pattern per_block"
     "--elements 4096 --workload add --path all --pattern hashed"
     "--elements 4096 --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,64,128 --source random --loads 4"
     "--elements 4096 --workload lookup --path all --table-bytes 1024 --table-count 2 --polluter-bytes 4096 --source zipf --loads 4"
 )
 shared_plans=(
-    "--elements 512 --workload add,stencil_1d --path shared,staging,constant --pattern lockstep"
+    "--elements 512 --workload add,stencil_1d --path shared,shared_fill_only,constant --pattern lockstep"
     "--elements 512 --workload lookup --path shared,shared_copies --table-bytes 128 --source random --loads 1"
 )
 log=$(mktemp)

@@ -82,7 +82,7 @@ class Figures(Case):
             cell("add", "readonly", "pseudo_random", counters={"l2_sectors": 1000000, "l1_sectors": 2400000}),
             conv_2d("constant", time=(1000, 990, 1010), counters={"dram_read_bytes": 45}, operations={"ideal": 0.5, "dram": 0.6, "l2": 0.34}),
             conv_2d("global", time=1250, counters={"dram_read_bytes": 100}, operations={"ideal": 0.25, "dram": 0.22, "l2": 0.31}),
-            conv_2d("staging", time=980),
+            conv_2d("shared_fill_only", time=980),
             cell("add", "constant", counters={"idc_requests": 400000, "ldc_instructions": 400000, "idc_active_cycles": 800000}),
             cell("add", "constant", "half_warp", counters={"idc_active_cycles": 832000}),
             *(distinct(2**i, 4, idc_active_cycles=400000 * value) for i, value in enumerate((2, 2, 2, 2, 2, 8))),

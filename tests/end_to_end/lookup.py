@@ -85,7 +85,7 @@ class Model(Case):
                 self.assertAlmostEqual(cell["counts"]["requests_per_load"], sums[cell["path"]] / len(warps))
             if cell["status"] == "ok":
                 self.assertEqual(cell["counts"]["footprint_bytes"],
-                                 4 * len(set(values)) if cell["path"] != "staging" else 0)
+                                 4 * len(set(values)) if cell["path"] != "shared_fill_only" else 0)
                 self.assertEqual(cell["indices"], {"source": "file", "file": self.trace, "hash": digest})
                 self.assertEqual(cell["identity"], f"lookup/{cell['path']}/file/640/256/hot/loads=3/in_flight=1/"
                                                    f"indices={digest[:16]}")
@@ -252,7 +252,7 @@ class Gpu(Case):
         self.assertIn(("select_16", "select_16 holds a table of 64 bytes at most"), skipped)
         self.assertIn(("shuffle", "shuffle holds 32 entries at most"), skipped)
         done = [cell for cell in cells["cells"] if cell["status"] == "ok"]
-        self.assertEqual({cell["path"] for cell in done}, {*LOADING, "staging", "shuffle", "select_4", "select_16"})
+        self.assertEqual({cell["path"] for cell in done}, {*LOADING, "shared_fill_only", "shuffle", "select_4", "select_16"})
         self.assertTrue(all(cell["verified"] for cell in done))
         self.assertEqual(cells["exact_counters"]["differing"], 0)
         instructions = {(cell["path"], cell["kernel"]["instruction"]) for cell in done if cell["path"].startswith(("shuf", "sel"))}

@@ -156,7 +156,7 @@ class Tables(Case):
         """As a path's class names it; texture loads and operands give words, and LDC and ULDC two at most. A table that is
         copied and not loaded is words."""
         base, point, rest = sass.partition(".")
-        least, most = {"texture": (4, 16), "constant_operand": (4, 4), "staging": (4, 4)}.get(path, (1, 16))
+        least, most = {"texture": (4, 16), "constant_operand": (4, 4), "shared_fill_only": (4, 4)}.get(path, (1, 16))
         most = 8 if base in ("LDC", "ULDC") else most
         return base + self.WIDTHS[min(max(width, least), most)] + point + rest
 

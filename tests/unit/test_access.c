@@ -382,7 +382,7 @@ static bool brute_holds(const struct cell *cell)
 /* Elements of every width, in tables of every size, on paths with and without a widest load. */
 TEST(tables_of_every_width_match_brute_force)
 {
-    static const char *const some_paths[] = {"constant",      "param",   "global",   "shared",   "staging",
+    static const char *const some_paths[] = {"constant",      "param",   "global",   "shared",   "shared_fill_only",
                                              "shared_copies", "shuffle", "select_4", "select_16"};
     const uint32_t every = (uint32_t)repetitions(1, sanitized(3, 2));
     char reason[CELL_REASON_BYTES];
@@ -450,8 +450,8 @@ TEST(convolutions_match_brute_force)
         for (uint32_t radius = 1; workloads[w].takes & PARAMETER_BIT(radius) && radius <= workloads[w].variants;
              radius += workloads[w].dimensions)
             for (size_t e = (w + radius) % every; e < sizeof(elements) / sizeof(elements[0]); e += every) {
-                struct cell cell =
-                    make_cell(&workloads[w], path_named("staging"), pattern_named("lockstep"), elements[e], 96);
+                struct cell cell = make_cell(&workloads[w], path_named("shared_fill_only"), pattern_named("lockstep"),
+                                             elements[e], 96);
 
                 cell.parameters[PARAMETER_radius] = radius;
                 check(&cell);
@@ -529,7 +529,7 @@ static const struct cell *list_at(const void *context, size_t i)
 /* Counts copied from an earlier cell equal those of counting. */
 TEST(cells_share_counts_where_they_are_the_same)
 {
-    static const char *const names[] = {"constant", "global", "shared", "staging", "param"};
+    static const char *const names[] = {"constant", "global", "shared", "shared_fill_only", "param"};
     struct cell cells[40];
     struct access_counts counts[40] = {0};
     const struct list list = {cells};

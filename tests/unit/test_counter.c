@@ -80,7 +80,7 @@ TEST(loads_of_add)
         {"global_l2", 130, 130, 257 + 513, 0, 0},
         {"texture", 65, 65, 257, 65, 0},
         {"shared", 65 + 1536, 65 + 1536, 257 + 6144, 0, 65},
-        {"staging", 65 + 1536, 65 + 1536, 257 + 6144, 0, 0},
+        {"shared_fill_only", 65 + 1536, 65 + 1536, 257 + 6144, 0, 0},
         {"shared_copies", 65 + 3 * 256, 65 + 3 * 256, 257 + 3 * 512, 0, 65}, /* 4096 elements, twice */
         {"shuffle", 65 + 96, 65 + 96, 257 + 96 * 4, 0, 0}, /* each of 96 warps loads 32 elements */
         {"select_4", 65 + 65 * 4, 65 + 65 * 4, 257 + 65 * 4, 0, 0}, /* each of 65 with an element, 4 words */
@@ -103,7 +103,7 @@ TEST(loads_of_the_stencil)
         {"global", 24 + 32, 22 + 32, 46 + 32, 0, 64},
         {"texture", 24, 22, 46, 32, 64},
         {"shared", 24 + 8, 22 + 8, 46 + 8, 0, 64 + 32},
-        {"staging", 24 + 8, 22 + 8, 46 + 8, 0, 64},
+        {"shared_fill_only", 24 + 8, 22 + 8, 46 + 8, 0, 64},
     };
     struct cell cell = make_cell("stencil_1d", "constant", "lockstep", 256, 32);
 

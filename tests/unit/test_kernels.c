@@ -206,8 +206,8 @@ static const struct {
     {"stencil_1d", "constant", "lockstep", 0, "2 LDC, 3 LDG, 8 LDS", "4 LDC, 3 LDG, 8 LDS"},
     {"stencil_1d", "shared", "lockstep", 0, "4 LDG, 12 LDS", NULL},
     {"stencil_1d", "shared", "lockstep", 0, "3 LDG, 12 LDS", "3 LDG, 12 LDS and copies"},
-    {"add", "staging", "per_warp", 0, "6 LDG, 1 LDS", NULL},
-    {"add", "staging", "per_warp", 0, "6 LDG, 2 LDS", "1 LDG, 1 LDS and copies"},
+    {"add", "shared_fill_only", "per_warp", 0, "6 LDG, 1 LDS", NULL},
+    {"add", "shared_fill_only", "per_warp", 0, "6 LDG, 2 LDS", "1 LDG, 1 LDS and copies"},
     /* An element is loaded by the instruction of its width, or by several where there is none so wide. */
     {"add", "constant", "per_warp", 16, "2 LDC.64, 1 LDG", NULL},
     {"add", "constant", "per_warp", 16, "4 LDC, 1 LDG", "2 LDC.64, 1 LDG"},

@@ -332,7 +332,7 @@ static const struct cell *cell_at(const void *list, size_t i)
 /* Counts copied from an earlier cell equal those of counting; for lookups, the instruction does not matter. */
 TEST(cells_share_counts_of_the_same_lookups)
 {
-    static const char *const names[] = {"constant", "shared", "staging"};
+    static const char *const names[] = {"constant", "shared", "shared_fill_only"};
     static const uint32_t in_flight[] = {1, 2}, widths[] = {2, 4, 16};
     static uint32_t index[4 * 1500];
     const struct indices indices = {index, sizeof(index[0]), false, 4 * 1500};

@@ -401,9 +401,13 @@ TEST(operations_per_byte_are_those_of_textbooks)
         const char *workload, *path;
         double ideal; /* 0: none */
     } rows[] = {
-        {"add", "constant", 0},      {"stencil_1d", "constant", 0.5}, {"stencil_1d", "param", 0.5},
-        {"conv_1d", "global", 0.25}, {"conv_2d", "readonly", 0.25},   {"conv_3d", "constant_operand", 0.5},
-        {"conv_1d", "staging", 0},
+        {"add", "constant", 0},
+        {"stencil_1d", "constant", 0.5},
+        {"stencil_1d", "param", 0.5},
+        {"conv_1d", "global", 0.25},
+        {"conv_2d", "readonly", 0.25},
+        {"conv_3d", "constant_operand", 0.5},
+        {"conv_1d", "shared_fill_only", 0},
     };
     struct counter_value counters[] = {
         {.name = "l2_sectors", .status = COUNTER_OK, .value = 10},

@@ -27,7 +27,7 @@ PATHS = {
     "shuffle": Look(PURPLE, "d", CLOSE),
     "select_4": Look(BLACK, "p", DOTTED),
     "select_16": Look(GREY, "H", DASHED),
-    "staging": Look(GREY, "<", LOOSE),
+    "shared_fill_only": Look(GREY, "<", LOOSE),
     "param": Look(YELLOW, "h", SOLID),
     "constant_uniform": Look(ORANGE, "*", DASHED),
     "constant_operand": Look(SKY, ">", DOTTED),
