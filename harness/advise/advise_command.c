@@ -138,7 +138,7 @@ static enum status set_file(const struct advise_options *options, struct index_l
                          "%s has indices of %" PRIu64 " loads a thread, not of %" PRIu64 "; leave out --loads", path,
                          file->rows, options->parameters[PARAMETER_loads]);
     cell->elements = file->elements;
-    cell->trace = file->trace;
+    cell->index_file_hash = file->index_file_hash;
     cell->parameters[PARAMETER_loads] = (uint32_t)file->rows;
     return STATUS_OK;
 }

@@ -22,19 +22,20 @@ const size_t cache_state_count = sizeof(cache_states) / sizeof(cache_states[0]);
 
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
 {
-    char trace[CELL_TRACE_BYTES];
+    char index_file_hash[CELL_INDEX_FILE_HASH_BYTES];
     snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell->workload->name, cell->path->name,
              cell->pattern->name, cell->elements, cell->block_size, cell->cache_state->name);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->parameters[i])
             text_join(text, CELL_IDENTITY_BYTES, "/", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
-    if (cell->trace)
-        text_join(text, CELL_IDENTITY_BYTES, "/", "indices=%s", cell_trace_text(cell->trace, trace));
+    if (cell->index_file_hash)
+        text_join(text, CELL_IDENTITY_BYTES, "/", "indices=%s",
+                  cell_index_file_hash_text(cell->index_file_hash, index_file_hash));
 }
 
-const char *cell_trace_text(uint64_t trace, char text[CELL_TRACE_BYTES])
+const char *cell_index_file_hash_text(uint64_t index_file_hash, char text[CELL_INDEX_FILE_HASH_BYTES])
 {
-    snprintf(text, CELL_TRACE_BYTES, "%016" PRIx64, trace);
+    snprintf(text, CELL_INDEX_FILE_HASH_BYTES, "%016" PRIx64, index_file_hash);
     return text;
 }
 
@@ -94,8 +95,8 @@ uint64_t cell_axis(const struct cell *cell, size_t axis)
         return (uintptr_t)cell->cache_state;
     case AXIS_PATTERN:
         return (uintptr_t)cell->pattern;
-    case AXIS_TRACE:
-        return cell->trace;
+    case AXIS_INDEX_FILE:
+        return cell->index_file_hash;
     case AXIS_PATH:
         return (uintptr_t)cell->path;
     default:
@@ -176,7 +177,7 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
         return refuse(text, "%s has %" PRIu64 " indices at most", workload->name, CELL_INDICES_MAX);
     if (value[PARAMETER_distinct] > entries)
         return refuse(text, "the table has %" PRIu32 " entries", entries);
-    return cell->trace && table_count(value) > 1 && refuse(text, "the indices of a file are of one table");
+    return cell->index_file_hash && table_count(value) > 1 && refuse(text, "the indices of a file are of one table");
 }
 
 /* Refuses a table that the path cannot hold because it is too large. For tables in registers it also refuses more

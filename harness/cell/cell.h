@@ -28,7 +28,7 @@ struct cell {
     uint32_t block_size; /* threads in a block: a multiple of 32, 32 to 1024 */
     const struct cache_state *cache_state;
     uint32_t parameters[PARAMETER_COUNT]; /* by enum parameter_index; 0 for those that the cell does not take */
-    uint64_t trace; /* for the source `file`: the first 64 bits of the hash of its content; else 0 */
+    uint64_t index_file_hash; /* for the source `file`: the first 64 bits of the hash of its content; else 0 */
 
     /* For a workload that reads indices; not part of the identity. */
     const struct indices *indices; /* not owned; NULL until index_list.h gives them */
@@ -50,8 +50,8 @@ enum { CELL_IDENTITY_BYTES = 256, CELL_REASON_BYTES = 256 };
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
 
 /* Writes the trace of a cell as 16 hexadecimal digits, as in identities. Returns text. */
-enum { CELL_TRACE_BYTES = 17 };
-const char *cell_trace_text(uint64_t trace, char text[CELL_TRACE_BYTES]);
+enum { CELL_INDEX_FILE_HASH_BYTES = 17 };
+const char *cell_index_file_hash_text(uint64_t index_file_hash, char text[CELL_INDEX_FILE_HASH_BYTES]);
 
 /* Whether the cell's indices come from a file. */
 bool cell_reads_file(const struct cell *cell);
@@ -74,7 +74,7 @@ enum cell_axis {
     AXIS_BLOCK_SIZE,
     AXIS_CACHE_STATE,
     AXIS_PATTERN,
-    AXIS_TRACE,
+    AXIS_INDEX_FILE,
     AXIS_PARAMETERS, /* one for each parameter, by enum parameter_index */
     AXIS_PATH = AXIS_PARAMETERS + PARAMETER_COUNT,
     AXIS_COUNT

@@ -97,23 +97,23 @@ static void read_parameters(const struct node *node, const struct field *field, 
 static void write_trace(cJSON *object, const struct field *field, const void *base)
 {
     const struct cell *cell = base;
-    char trace[CELL_TRACE_BYTES];
+    char index_file_hash[CELL_INDEX_FILE_HASH_BYTES];
 
-    if (cell->trace)
-        json_add_text(object, field->key, cell_trace_text(cell->trace, trace));
+    if (cell->index_file_hash)
+        json_add_text(object, field->key, cell_index_file_hash_text(cell->index_file_hash, index_file_hash));
 }
 
 static void read_trace(const struct node *node, const struct field *field, void *base)
 {
     struct cell *cell = base;
     const char *text;
-    char again[CELL_TRACE_BYTES];
+    char again[CELL_INDEX_FILE_HASH_BYTES];
 
     if (!cell_reads_file(cell))
         return;
     text = node_text(node, field->key, false);
-    cell->trace = text ? strtoull(text, NULL, 16) : 0;
-    if (text && (!cell->trace || strcmp(cell_trace_text(cell->trace, again), text) != 0))
+    cell->index_file_hash = text ? strtoull(text, NULL, 16) : 0;
+    if (text && (!cell->index_file_hash || strcmp(cell_index_file_hash_text(cell->index_file_hash, again), text) != 0))
         node_refuse(node, field->key, "16 hexadecimal digits");
 }
 
@@ -155,7 +155,7 @@ static const struct field cell_rows[] = {
     {FIELD(field_row, struct cell, "cache_state", cache_state, REQUIRED), .of = &cache_state_table},
     {.key = "parameters", .kind = &kind_parameters},
     {.key = "array_bytes", .kind = &kind_array_bytes},
-    {.key = "trace", .kind = &kind_trace},
+    {.key = "index_file_hash", .kind = &kind_trace},
 };
 static const struct fields cell_fields = FIELDS(cell_rows);
 
@@ -194,13 +194,13 @@ void cell_value_identity(const struct grid_column *column, const void *row, stru
 
 void cell_parameters_text(const struct cell *cell, uint32_t set, char *out, size_t room)
 {
-    char trace[CELL_TRACE_BYTES];
+    char index_file_hash[CELL_INDEX_FILE_HASH_BYTES];
 
     for (size_t i = 0; i < parameter_count; i++)
         if (set >> i & 1 && cell->parameters[i])
             text_join(out, room, " ", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
-    if (cell->trace && set & CELL_TRACE_BIT)
-        text_join(out, room, " ", "indices=%s", cell_trace_text(cell->trace, trace));
+    if (cell->index_file_hash && set & CELL_TRACE_BIT)
+        text_join(out, room, " ", "indices=%s", cell_index_file_hash_text(cell->index_file_hash, index_file_hash));
 }
 
 static void value_parameters(const struct grid_column *column, const void *row, struct grid_value *out)

@@ -28,8 +28,8 @@ enum status index_list_map(struct index_list *list, const char *path, const stru
     sha256_hex(file.mapping, file.bytes, array.sha256);
     /* The first 64 bits of the hash. Never 0, which stands for no file. */
     memcpy(digits, array.sha256, sizeof(digits) - 1);
-    array.trace = strtoull(digits, NULL, 16);
-    array.trace = array.trace ? array.trace : 1;
+    array.index_file_hash = strtoull(digits, NULL, 16);
+    array.index_file_hash = array.index_file_hash ? array.index_file_hash : 1;
     *out = index_list_add(list, &array);
     if (!*out)
         npy_close(&file);

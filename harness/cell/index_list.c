@@ -45,7 +45,8 @@ static struct index_array *list_find(const struct index_list *list, const struct
 {
     struct index_array *array = list->first;
 
-    while (array && !(cell->trace ? array->trace == cell->trace : same_indices(array, cell)))
+    while (array &&
+           !(cell->index_file_hash ? array->index_file_hash == cell->index_file_hash : same_indices(array, cell)))
         array = array->next;
     return array;
 }
@@ -132,7 +133,7 @@ enum status index_list_give(struct index_list *list, struct cell *cell, const st
         return status;
     *out = list_find(list, cell);
     if (!*out)
-        return log_error(STATUS_USAGE, "no file has the indices of hash %016" PRIx64, cell->trace);
+        return log_error(STATUS_USAGE, "no file has the indices of hash %016" PRIx64, cell->index_file_hash);
     length = cell_length(cell);
     if ((*out)->path && (*out)->highest >= length) {
         const uint64_t place = indices_first_beyond(&(*out)->indices, length);

@@ -12,7 +12,7 @@ struct index_array {
     struct indices indices;
     char sha256[SHA256_HEX_BYTES]; /* of the indices as 32-bit integers, or of the file; "" where `unhashed` */
     const char *path;              /* of the file, not owned; NULL: made by a source */
-    uint64_t trace;                /* of the file: see struct cell; 0: made by a source */
+    uint64_t index_file_hash;                /* of the file: see struct cell; 0: made by a source */
     uint64_t rows, elements;       /* of the file: steps, and indices of each */
     uint64_t highest;              /* of the file: its highest index; a negative one is above all others */
     void *file;                    /* its mapping; owned; NULL: no file */

@@ -45,7 +45,7 @@ static enum status axes_open(const struct plan_options *options, const struct wo
  * number of loads itself. */
 static enum status add_paths(const struct plan_options *options, struct cell cell, struct plan *plan)
 {
-    const uint32_t takes = cell_takes(cell.workload, cell.pattern) & ~(cell.trace ? PARAMETER_BIT(loads) : 0);
+    const uint32_t takes = cell_takes(cell.workload, cell.pattern) & ~(cell.index_file_hash ? PARAMETER_BIT(loads) : 0);
     size_t turn[PARAMETER_COUNT] = {0}, k;
 
     do {
@@ -139,7 +139,8 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
             const struct selection pattern = {.rows = rows, .count = 1};
             uint64_t values[] = {file->elements};
             const struct integers elements = {.values = values, .count = 1};
-            const struct cell like = {.parameters = {[PARAMETER_loads] = (uint32_t)file->rows}, .trace = file->trace};
+            const struct cell like = {.parameters = {[PARAMETER_loads] = (uint32_t)file->rows},
+                                      .index_file_hash = file->index_file_hash};
             struct axes of_file = axes;
 
             of_file.patterns = &pattern;

@@ -285,7 +285,8 @@ enum status plan_options_check_named(const struct plan_options *options, const s
 
     /* A file determines the number of loads itself. */
     for (size_t i = 0; i < count; i++)
-        taken |= cell_takes(cells[i].workload, cells[i].pattern) & ~(cells[i].trace ? PARAMETER_BIT(loads) : 0);
+        taken |=
+            cell_takes(cells[i].workload, cells[i].pattern) & ~(cells[i].index_file_hash ? PARAMETER_BIT(loads) : 0);
     for (size_t i = 0; status == STATUS_OK && i < parameter_count; i++)
         if (options->named[i] && !(taken >> i & 1))
             status = refuse_parameter(i);

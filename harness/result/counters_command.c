@@ -174,7 +174,7 @@ static enum status print_text(struct grid *grid, struct listing *listing, bool m
     const char *before = "";
 
     for (size_t i = 1; i < grid->row_count; i++) {
-        differing |= rows[i].cell->trace != rows->cell->trace ? CELL_TRACE_BIT : 0;
+        differing |= rows[i].cell->index_file_hash != rows->cell->index_file_hash ? CELL_TRACE_BIT : 0;
         for (size_t k = 0; k < parameter_count; k++)
             differing |= (uint32_t)(rows[i].cell->parameters[k] != rows->cell->parameters[k]) << k;
     }

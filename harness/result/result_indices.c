@@ -31,7 +31,7 @@ static enum status give_indices(struct cell_result *cell, struct index_list *lis
 
     if (cell_reads_file(&cell->cell))
         status = index_list_map(list, path, &array);
-    if (status == STATUS_OK && array && array->trace != cell->cell.trace)
+    if (status == STATUS_OK && array && array->index_file_hash != cell->cell.index_file_hash)
         return log_error(STATUS_ENVIRONMENT,
                          "%s has changed since cells were measured with it; put the file back of SHA-256 %s", path,
                          cell->indices.sha256);

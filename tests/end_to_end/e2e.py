@@ -704,7 +704,7 @@ class CommittedResults(Case):
         self.assertEqual({place for place, nothing in never.items() if nothing} - self.TROUBLE, self.NEVER_FILLED)
         self.assertEqual({place for place in self.places(read_json(os.path.join(ROOT, "results/schema.json"))) if place not in never
                           and not place.startswith(("cells.counters.", "cells.counts", "cells.process_deviation.", "ended.",
-                                                    "temperature.", "health.xids."))}, {"cells.time_ns.clocks_mhz", "cells.trace"})
+                                                    "temperature.", "health.xids."))}, {"cells.time_ns.clocks_mhz", "cells.index_file_hash"})
 
     def places(self, schema, part=None, place=""):
         """Every key that the schema describes; the first of several kinds is looked into."""

@@ -173,7 +173,7 @@ static struct cell cell_of(const struct launch *launch)
                         .elements = args->elements,
                         .block_size = launch->threads,
                         .cache_state = &cache_states[0],
-                        .trace = loaded ? (uintptr_t)args->input : 0,
+                        .index_file_hash = loaded ? (uintptr_t)args->input : 0,
                         .grid_blocks = loaded ? launch->blocks : 0};
     const uint32_t takes = cell_takes(cell.workload, cell.pattern);
     const uint32_t bytes = function->width * args->length;
@@ -216,7 +216,7 @@ static struct behaviour *behaviour_of(struct launch *launch)
         behaviour = calloc(1, sizeof(*behaviour));
         if (!behaviour)
             abort();
-        if (cell.trace) {
+        if (cell.index_file_hash) {
             behaviour->indices = cell_launch_indices(launch);
             cell.indices = &behaviour->indices;
         }

@@ -183,7 +183,7 @@ TEST(what_cannot_be_says_why)
     }
     cell = make_cell("param", 1000, 4);
     cell.parameters[PARAMETER_table_count] = 2;
-    cell.trace = 1;
+    cell.index_file_hash = 1;
     assert_obstacle(&cell, 0, "the indices of a file are of one table");
     cell = make_cell("constant", 1000, 4);
     cell.pattern = &sources[SOURCE_distinct];
