@@ -43,7 +43,7 @@ template <class Element, uint32_t length> struct parameter_values {
     struct pattern_##name_ {                                                                                \
         static constexpr struct pattern row = {.name = #name_, __VA_ARGS__};                                \
         static constexpr enum index_scope scope = row.scope;                                                \
-        static constexpr bool walks = row.walks, core = row.core;                                           \
+        static constexpr bool index_is_step = row.index_is_step, core = row.core;                                           \
         static __device__ uint32_t index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,   \
                                          const struct pattern_numbers &numbers)                             \
         {                                                                                                   \
@@ -430,7 +430,7 @@ static constexpr uint32_t power(uint32_t base, uint32_t exponent)
         static constexpr bool pressed = variant_ > CBANK_IN_FLIGHT_MAX;                                     \
         static constexpr uint32_t steps = row.steps ? row.steps : power(2 * variant_ + 1, row.dimensions);  \
         static constexpr enum workload_index index = row.index;                                             \
-        static constexpr uint32_t takes = row.takes;                                                        \
+        static constexpr uint32_t parameter_mask = row.parameter_mask;                                                        \
         static __device__ uint32_t result(uint32_t input, uint32_t sum)                                     \
         {                                                                                                   \
             (void)input;                                                                                    \
@@ -468,8 +468,8 @@ static constexpr uint32_t architecture = 0;
 template <class Workload, class Path, class Pattern,
           bool can = Workload::index != INDEX_LOADED && Pattern::scope >= Path::scope &&
                      architecture >= Path::architecture &&
-                     (Workload::steps == 1 || Pattern::walks) &&
-                     (Path::whole || (Workload::takes & PARAMETER_BIT(width_bytes)) != 0) &&
+                     (Workload::steps == 1 || Pattern::index_is_step) &&
+                     (Path::whole || (Workload::parameter_mask & PARAMETER_BIT(width_bytes)) != 0) &&
                      !Path::copied && !Path::exchanged && !Path::selects &&
                      (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD))>
 struct instance {

@@ -331,7 +331,7 @@ static void taps_add(const double *input, const double *values, uint32_t taps, u
 
 /* The greatest value of each parameter. */
 enum {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) GREATEST_##name = (max),
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) GREATEST_##name = (max),
 #include "parameters.def"
 };
 

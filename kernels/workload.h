@@ -37,7 +37,7 @@ struct workload {
     uint32_t dimensions;    /* of the image */
     uint32_t steps;         /* payload loads a thread makes; 0: as many as the filter has elements */
     enum workload_index index;
-    uint32_t takes;         /* set of PARAMETER_BIT */
+    uint32_t parameter_mask;         /* set of PARAMETER_BIT */
     uint32_t variants;      /* the kernel is compiled for each number from 1 to this; 0: for one only */
     const char *patterns;   /* default values of the plan, comma-separated */
     const char *elements;

@@ -2,8 +2,8 @@
 #include "parameter.h"
 
 const struct parameter parameters[PARAMETER_COUNT] = {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) \
-    {#name, option, summary, unit, min, max, multiple, fallback, left_out},
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) \
+    {#name, option, summary, unit, min, max, multiple, plan_values, default_value},
 #include "parameters.def"
 };
 
@@ -18,10 +18,10 @@ int parameter_allows(const struct parameter *parameter, uint64_t value)
 
 uint32_t parameter_kept(const struct parameter *parameter, uint32_t value)
 {
-    return value == parameter->left_out ? 0 : value;
+    return value == parameter->default_value ? 0 : value;
 }
 
 uint32_t parameter_value(const uint32_t values[PARAMETER_COUNT], enum parameter_index i)
 {
-    return values[i] || parameters[i].left_out == PARAMETER_NAMED ? values[i] : parameters[i].left_out;
+    return values[i] || parameters[i].default_value == PARAMETER_NAMED ? values[i] : parameters[i].default_value;
 }

@@ -8,12 +8,12 @@
 
 /* Index of each row of parameters.def, and their number. */
 enum parameter_index {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) PARAMETER_##name,
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) PARAMETER_##name,
 #include "parameters.def"
     PARAMETER_COUNT
 };
 
-/* The value of left_out for parameters whose every value is named. */
+/* The value of default_value for parameters whose every value is named. */
 #define PARAMETER_NAMED UINT32_MAX
 
 /* The bit of a parameter in a set of parameters. */
@@ -27,8 +27,8 @@ struct parameter {
     const char *unit;
     uint32_t min, max;
     uint32_t multiple;    /* values are multiples of this; 0: powers of two */
-    const char *fallback; /* default values of the plan, comma-separated; or a word for what 0 stands for */
-    uint32_t left_out; /* identities leave this value out, and cells hold it as 0; PARAMETER_NAMED: every value is
+    const char *plan_values; /* default values of the plan, comma-separated; or a word for what 0 stands for */
+    uint32_t default_value; /* identities leave this value out, and cells hold it as 0; PARAMETER_NAMED: every value is
                         * named */
 };
 

@@ -42,10 +42,10 @@ struct pattern {
     const char *summary; /* one line for people */
     const char *formula; /* the index expression, as written in the table */
     enum index_scope scope;
-    int walks;           /* at every step all threads read the same element, the next one: for workloads of many
+    int index_is_step; /* at every step all threads read the same element, the next one: for workloads of many
                           * steps */
-    int core;            /* part of the core matrix */
-    uint32_t takes;      /* set of PARAMETER_BIT */
+    int core; /* part of the core matrix */
+    uint32_t parameter_mask; /* set of PARAMETER_BIT */
 
     /* Element that (block, thread) reads at `step`, from a table of `length` elements. It is below `length`. */
     uint32_t (*index)(uint32_t block, uint32_t thread, uint32_t step, uint32_t length, struct pattern_numbers numbers);

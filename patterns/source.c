@@ -155,13 +155,13 @@ MAKER(unequal, make_warps(numbers, step, once_each, index);)
 #define file_source NULL
 
 static make_step *const makers[] = {
-#define SOURCE(name, summary, takes, formula) name##_source,
+#define SOURCE(name, summary, parameter_mask, formula) name##_source,
 #include "sources.def"
 };
 
 const struct pattern sources[] = {
 #define SOURCE(name_, summary_, takes_, formula_) \
-    {.name = #name_, .summary = summary_, .formula = formula_, .scope = INDEX_THREAD, .takes = takes_},
+    {.name = #name_, .summary = summary_, .formula = formula_, .scope = INDEX_THREAD, .parameter_mask = takes_},
 #include "sources.def"
 };
 
@@ -170,9 +170,9 @@ const size_t source_made_count = SOURCE_file;
 
 int source_make(const struct pattern *source, const struct source_numbers *numbers, uint32_t *index)
 {
-    struct zipf *zipf = source->takes & PARAMETER_BIT(skew_percent) ? zipf_open(numbers) : NULL;
+    struct zipf *zipf = source->parameter_mask & PARAMETER_BIT(skew_percent) ? zipf_open(numbers) : NULL;
 
-    if (source->takes & PARAMETER_BIT(skew_percent) && !zipf)
+    if (source->parameter_mask & PARAMETER_BIT(skew_percent) && !zipf)
         return 0;
     for (uint32_t step = 0; step < numbers->steps; step++)
         makers[source - sources](numbers, step, zipf, index + step * numbers->elements);

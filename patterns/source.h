@@ -7,7 +7,7 @@
 
 /* Index of each row of sources.def. `file`, the last, makes nothing. */
 enum source_index {
-#define SOURCE(name, summary, takes, formula) SOURCE_##name,
+#define SOURCE(name, summary, parameter_mask, formula) SOURCE_##name,
 #include "sources.def"
     SOURCE_COUNT
 };

@@ -102,12 +102,12 @@ static enum status check_options(const struct advise_options *options)
 /* Refuses an option that has no effect with these indices. */
 static enum status check_given(const struct advise_options *options, const struct cell *cell)
 {
-    const uint32_t takes = cell_takes(cell->workload, cell->pattern);
+    const uint32_t parameter_mask = cell_parameter_mask(cell->workload, cell->pattern);
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const bool *given = (const bool *)((const char *)options + rows[i].given);
 
-        if (rows[i].given && *given && !(takes >> (given - options->given) & 1))
+        if (rows[i].given && *given && !(parameter_mask >> (given - options->given) & 1))
             return log_error(STATUS_USAGE, "%s %s takes no --%s; leave it out", options->pattern ? "pattern" : "source",
                              cell->pattern->name, rows[i].name);
     }
@@ -155,15 +155,15 @@ static enum status make_cell(const struct advise_options *options, struct index_
         .cache_state = &cache_states[0],
     };
     enum status status = check_given(options, &cell);
-    uint32_t takes;
+    uint32_t parameter_mask;
 
     /* The workload's own: the first of its numbers. */
     cell.elements = options->elements ? options->elements : strtoull(cell.workload->elements, NULL, 10);
     cell.block_size =
         (uint32_t)(options->block_size ? options->block_size : strtoull(cell.workload->block_sizes, NULL, 10));
-    takes = cell_takes(cell.workload, cell.pattern);
+    parameter_mask = cell_parameter_mask(cell.workload, cell.pattern);
     for (size_t i = 0; i < parameter_count; i++)
-        if (takes >> i & 1)
+        if (parameter_mask >> i & 1)
             cell.parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i]);
     /* A table too large for all paths stays too large when cut to 32 bits. */
     cell.parameters[PARAMETER_table_bytes] = options->table_bytes < UINT32_MAX
@@ -171,7 +171,7 @@ static enum status make_cell(const struct advise_options *options, struct index_
                                                  : UINT32_MAX / 16 * 16 - (uint32_t)options->width + 1;
     cell.parameters[PARAMETER_width_bytes] =
         parameter_kept(&parameters[PARAMETER_width_bytes], (uint32_t)options->width);
-    if (takes >> PARAMETER_stride_bytes & 1 && !options->parameters[PARAMETER_stride_bytes])
+    if (parameter_mask >> PARAMETER_stride_bytes & 1 && !options->parameters[PARAMETER_stride_bytes])
         cell.parameters[PARAMETER_stride_bytes] = options->width < 4 ? 4 : (uint32_t)options->width;
     if (status == STATUS_OK && options->indices_path)
         status = set_file(options, indices, &cell);

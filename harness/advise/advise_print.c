@@ -122,7 +122,7 @@ static void print_asked(FILE *stream, const struct advice *advice, const struct 
 
     snprintf(indices, sizeof(indices), "%s", advice->indices_path ? advice->indices_path : cell->pattern->name);
     for (size_t i = 0; i < parameter_count; i++)
-        if (cell->pattern->takes >> i & 1)
+        if (cell->pattern->parameter_mask >> i & 1)
             text_join(indices, LINE_BYTES, ", ", "%s %" PRIu32, parameters[i].name, cell->parameters[i]);
     advise_put(stream, look, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
     advise_put(stream, look, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 ", indices: %s",
@@ -211,7 +211,7 @@ static void write_configuration(cJSON *object, const struct field *field, const 
     json_add_integer(configuration, "elements", cell->elements);
     json_add_integer(configuration, "block_size", cell->block_size);
     for (size_t i = 0; i < parameter_count; i++)
-        if (cell_takes(cell->workload, cell->pattern) >> i & 1)
+        if (cell_parameter_mask(cell->workload, cell->pattern) >> i & 1)
             json_add_integer(configuration, parameters[i].name,
                              parameter_value(cell->parameters, (enum parameter_index)i));
 }

@@ -129,9 +129,9 @@ int cell_order(const struct cell *a, const struct cell *b)
     return order ? order : cell_order_before(a, b, AXIS_COUNT);
 }
 
-uint32_t cell_takes(const struct workload *workload, const struct pattern *pattern)
+uint32_t cell_parameter_mask(const struct workload *workload, const struct pattern *pattern)
 {
-    return workload->takes | pattern->takes;
+    return workload->parameter_mask | pattern->parameter_mask;
 }
 
 const struct table *cell_pattern_table(const struct workload *workload)
@@ -215,7 +215,7 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     const uint32_t width = table_width(value), bytes = table_bytes(path, value);
     const bool loaded = workload->index == INDEX_LOADED;
 
-    if (!loaded && workload_steps(workload, value) > 1 && !cell->pattern->walks)
+    if (!loaded && workload_steps(workload, value) > 1 && !cell->pattern->index_is_step)
         return refuse(text, "%s reads another element at every step, which the pattern does not", workload->name);
     if (!loaded && workload->index != INDEX_COMPILED && !cell->pattern->core)
         return refuse(text, "%s chooses between the patterns of the core matrix alone", workload->name);

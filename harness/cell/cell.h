@@ -92,7 +92,7 @@ int cell_order_before(const struct cell *a, const struct cell *b, size_t end);
 int cell_order(const struct cell *a, const struct cell *b);
 
 /* The parameters that a cell with these rows takes: a set of PARAMETER_BIT. */
-uint32_t cell_takes(const struct workload *workload, const struct pattern *pattern);
+uint32_t cell_parameter_mask(const struct workload *workload, const struct pattern *pattern);
 
 /* Whether the tables have no such cell on a chip of this architecture, with any toolkit; then writes the reason into
  * text. Reasons: the architecture lacks the path, the pattern hides more of the index than the path needs, or a

@@ -55,7 +55,7 @@ static uint32_t read_parameter(const struct node *values, const struct parameter
     char expected[96], step[32] = "a power of two";
     uint64_t value = 0;
 
-    if (parameter->left_out != PARAMETER_NAMED && !node_get(values, parameter->name))
+    if (parameter->default_value != PARAMETER_NAMED && !node_get(values, parameter->name))
         return 0;
     if (json_get_integer(values->json, parameter->name, &value) && parameter_allows(parameter, value))
         return parameter_kept(parameter, (uint32_t)value);
@@ -75,21 +75,21 @@ static void check_parameter(const struct node *values, const char *name, const s
     if (!row)
         node_wrong_member(values, name, "this build has no %s '%s'; cbank list shows those that it has",
                           parameter_table.what, text_shown(name, shown));
-    else if (!(cell_takes(cell->workload, cell->pattern) & 1u << (row - parameters)))
+    else if (!(cell_parameter_mask(cell->workload, cell->pattern) & 1u << (row - parameters)))
         node_wrong_member(values, name, "%s with %s does not take it", cell->workload->name, cell->pattern->name);
 }
 
 static void read_parameters(const struct node *node, const struct field *field, void *base)
 {
     struct cell *cell = base;
-    const uint32_t takes = cell_takes(cell->workload, cell->pattern);
+    const uint32_t parameter_mask = cell_parameter_mask(cell->workload, cell->pattern);
     const struct node values = node_object(node, field->key);
     const cJSON *item;
 
     cJSON_ArrayForEach (item, values.json)
         check_parameter(&values, item->string, cell);
     for (size_t i = 0; i < parameter_count; i++)
-        if (takes & 1u << i)
+        if (parameter_mask & 1u << i)
             cell->parameters[i] = read_parameter(&values, &parameters[i]);
 }
 

@@ -36,7 +36,7 @@ static bool same_indices(const struct index_array *array, const struct cell *cel
         a[PARAMETER_table_count] != b[PARAMETER_table_count])
         return false;
     for (size_t i = 0; i < parameter_count; i++)
-        if (cell->pattern->takes >> i & 1 && a[i] != b[i])
+        if (cell->pattern->parameter_mask >> i & 1 && a[i] != b[i])
             return false;
     return true;
 }

@@ -95,13 +95,13 @@ static void write_takers(cJSON *row, const struct field *field, const void *base
     cJSON *array = json_add(row, field->key, cJSON_CreateArray());
 
     for (size_t i = 0; i < pattern_count; i++)
-        if (patterns[i].takes >> parameter & 1)
+        if (patterns[i].parameter_mask >> parameter & 1)
             add_word(array, patterns[i].name);
     for (size_t i = 0; i < source_count; i++)
-        if (sources[i].takes >> parameter & 1)
+        if (sources[i].parameter_mask >> parameter & 1)
             add_word(array, sources[i].name);
     for (size_t i = 0; i < workload_count; i++)
-        if (workloads[i].takes >> parameter & 1)
+        if (workloads[i].parameter_mask >> parameter & 1)
             add_word(array, workloads[i].name);
 }
 
@@ -153,11 +153,11 @@ static void write_options(cJSON *row, const struct field *field, const void *bas
     json_add_text(row, field->key, options);
 }
 
-static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, takes = {write_takes, NULL},
-                               takers = {write_takers, NULL}, option = {write_option, NULL},
-                               values = {write_values, NULL}, widest = {write_widest, NULL},
-                               largest = {write_largest, NULL}, preset_options = {write_options, NULL},
-                               metrics = {write_metrics, NULL};
+static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL},
+                               parameter_mask = {write_takes, NULL}, takers = {write_takers, NULL},
+                               option = {write_option, NULL}, values = {write_values, NULL},
+                               widest = {write_widest, NULL}, largest = {write_largest, NULL},
+                               preset_options = {write_options, NULL}, metrics = {write_metrics, NULL};
 
 /* -- tables of the program ----------------------------------------------------------------------------- */
 
@@ -168,7 +168,7 @@ static const struct field workload_fields[] = {
     {OF(workload, field_reference, name)}, {FIELD(field_reference, struct workload, "shape", shape_name, REQUIRED)},
     {OF(workload, field_uint32, steps)}, {OF(workload, field_uint32, dimensions)},
     {OF(workload, field_uint32, variants)}, {OF(workload, field_name, index), .of = &indices},
-    {FIELD(takes, struct workload, "parameters", takes, REQUIRED)},
+    {FIELD(parameter_mask, struct workload, "parameters", parameter_mask, REQUIRED)},
     {OF(workload, items, patterns)}, {OF(workload, items, elements), .of = "numbers"},
     {OF(workload, items, block_sizes), .of = "numbers"}, {OF(workload, field_reference, formula)},
     {OF(workload, field_reference, summary)},
@@ -183,18 +183,18 @@ static const struct field path_fields[] = {
     {OF(path, field_reference, summary)},
 };
 static const struct field pattern_fields[] = {
-    {OF(pattern, field_reference, name)}, {OF(pattern, field_name, scope), .of = &scopes}, {OF(pattern, flag, walks)},
-    {OF(pattern, flag, core)}, {FIELD(takes, struct pattern, "parameters", takes, REQUIRED)},
+    {OF(pattern, field_reference, name)}, {OF(pattern, field_name, scope), .of = &scopes}, {OF(pattern, flag, index_is_step)},
+    {OF(pattern, flag, core)}, {FIELD(parameter_mask, struct pattern, "parameters", parameter_mask, REQUIRED)},
     {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
 };
 static const struct field source_fields[] = {
-    {OF(pattern, field_reference, name)}, {FIELD(takes, struct pattern, "parameters", takes, REQUIRED)},
+    {OF(pattern, field_reference, name)}, {FIELD(parameter_mask, struct pattern, "parameters", parameter_mask, REQUIRED)},
     {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
 };
 static const struct field parameter_fields[] = {
     {OF(parameter, field_reference, name)}, {OF(parameter, option, option)}, {OF(parameter, field_reference, unit)},
     {OF(parameter, field_uint32, min)}, {OF(parameter, field_uint32, max)}, {.key = "values", .kind = &values},
-    {OF(parameter, items, fallback), .of = "numbers"}, {.key = "taken_by", .kind = &takers},
+    {OF(parameter, items, plan_values), .of = "numbers"}, {.key = "taken_by", .kind = &takers},
     {OF(parameter, field_reference, summary)},
 };
 static const struct field sweep_fields[] = {

@@ -45,12 +45,13 @@ static enum status axes_open(const struct plan_options *options, const struct wo
  * number of loads itself. */
 static enum status add_paths(const struct plan_options *options, struct cell cell, struct plan *plan)
 {
-    const uint32_t takes = cell_takes(cell.workload, cell.pattern) & ~(cell.index_file_hash ? PARAMETER_BIT(loads) : 0);
+    const uint32_t parameter_mask =
+        cell_parameter_mask(cell.workload, cell.pattern) & ~(cell.index_file_hash ? PARAMETER_BIT(loads) : 0);
     size_t turn[PARAMETER_COUNT] = {0}, k;
 
     do {
         for (size_t i = 0; i < parameter_count; i++)
-            if (takes & 1u << i)
+            if (parameter_mask & 1u << i)
                 cell.parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i].values[turn[i]]);
         for (size_t i = 0; i < options->paths.count; i++) {
             if ((plan->count & (plan->count - 1)) == 0) {
@@ -64,7 +65,7 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
             plan->cells[plan->count++] = cell;
         }
         for (k = parameter_count; k > 0; k--) {
-            if (!(takes & 1u << (k - 1)))
+            if (!(parameter_mask & 1u << (k - 1)))
                 continue;
             if (++turn[k - 1] < options->parameters[k - 1].count)
                 break;

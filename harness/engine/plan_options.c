@@ -255,7 +255,7 @@ static const char *who_takes(const struct pattern *rows, size_t count, size_t pa
     const char *name = NULL;
 
     for (size_t i = count; i-- > 0;)
-        name = rows[i].takes >> parameter & 1 ? rows[i].name : name;
+        name = rows[i].parameter_mask >> parameter & 1 ? rows[i].name : name;
     return name;
 }
 
@@ -267,7 +267,7 @@ static enum status refuse_parameter(size_t parameter)
     const char *workload = "lookup";
 
     for (size_t i = workload_count; i-- > 0;)
-        workload = workloads[i].takes >> parameter & 1 ? workloads[i].name : workload;
+        workload = workloads[i].parameter_mask >> parameter & 1 ? workloads[i].name : workload;
     return log_error(STATUS_USAGE, "--%s: no cell of this plan takes it; those of --%s %s do",
                      parameters[parameter].option,
                      pattern  ? "pattern"
@@ -285,8 +285,8 @@ enum status plan_options_check_named(const struct plan_options *options, const s
 
     /* A file determines the number of loads itself. */
     for (size_t i = 0; i < count; i++)
-        taken |=
-            cell_takes(cells[i].workload, cells[i].pattern) & ~(cells[i].index_file_hash ? PARAMETER_BIT(loads) : 0);
+        taken |= cell_parameter_mask(cells[i].workload, cells[i].pattern) &
+                 ~(cells[i].index_file_hash ? PARAMETER_BIT(loads) : 0);
     for (size_t i = 0; status == STATUS_OK && i < parameter_count; i++)
         if (options->named[i] && !(taken >> i & 1))
             status = refuse_parameter(i);

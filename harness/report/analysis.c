@@ -77,9 +77,9 @@ enum status analysis_start(size_t count, char **words)
 
 /* Declares the command implemented by the module cbank.commands.NAME, which has its own options. */
 /* clang-format off */
-#define ANALYSIS(row, takes, says) \
+#define ANALYSIS(row, parameter_mask, says) \
     extern const struct command row##_command; \
-    const struct command row##_command = {.name = #row, .arguments = takes, .summary = says, .start = analysis_start, \
+    const struct command row##_command = {.name = #row, .arguments = parameter_mask, .summary = says, .start = analysis_start, \
                                           .details = "cbank " #row " --help lists its options."};
 /* clang-format on */
 

@@ -42,7 +42,7 @@ struct table {
  * written even with default values. */
 static void name_line(const struct table *table, const struct cell *cell, char name[NAME_BYTES])
 {
-    const uint32_t takes = cell_takes(cell->workload, cell->pattern);
+    const uint32_t parameter_mask = cell_parameter_mask(cell->workload, cell->pattern);
 
     snprintf(name, NAME_BYTES, "%s", cell->pattern->name);
     for (size_t i = 0; i < parameter_count; i++)
@@ -51,7 +51,7 @@ static void name_line(const struct table *table, const struct cell *cell, char n
     for (size_t i = 0; i < parameter_count; i++) {
         const uint32_t value = parameter_value(cell->parameters, (enum parameter_index)i);
 
-        if (~table->common & takes & 1u << i && value)
+        if (~table->common & parameter_mask & 1u << i && value)
             text_join(name, NAME_BYTES, " ", "%s=%" PRIu32, parameters[i].name, value);
     }
 }

@@ -230,7 +230,7 @@ class Run(Case):
                 if value not in plan[key]:
                     plan[key].append(value)
         self.assertEqual(list(plans), names("workloads"))
-        fallbacks = {row["name"]: row["fallback"] for row in rows("parameters")}
+        fallbacks = {row["name"]: row["plan_values"] for row in rows("parameters")}
         for row in rows("workloads"):
             plan = plans[row["name"]]
             self.assertEqual((plan["patterns"], plan["block_sizes"]), (row["patterns"], row["block_sizes"]))

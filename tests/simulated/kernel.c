@@ -175,7 +175,7 @@ static struct cell cell_of(const struct launch *launch)
                         .cache_state = &cache_states[0],
                         .index_file_hash = loaded ? (uintptr_t)args->input : 0,
                         .grid_blocks = loaded ? launch->blocks : 0};
-    const uint32_t takes = cell_takes(cell.workload, cell.pattern);
+    const uint32_t parameter_mask = cell_parameter_mask(cell.workload, cell.pattern);
     const uint32_t bytes = function->width * args->length;
     const uint32_t values[PARAMETER_COUNT] = {
         [PARAMETER_distinct] = args->numbers.distinct,
@@ -191,8 +191,8 @@ static struct cell cell_of(const struct launch *launch)
     };
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        cell.parameters[i] = takes & 1u << i ? values[i] : 0;
-    if (takes & PARAMETER_BIT(extra_shared_bytes))
+        cell.parameters[i] = parameter_mask & 1u << i ? values[i] : 0;
+    if (parameter_mask & PARAMETER_BIT(extra_shared_bytes))
         cell.parameters[PARAMETER_extra_shared_bytes] = launch->shared_bytes - cell_staged_bytes(&cell);
     return cell;
 }

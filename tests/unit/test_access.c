@@ -360,7 +360,7 @@ TEST(table_patterns_match_brute_force)
         for (size_t p = 0; p < pattern_count; p++) {
             struct cell cell = make_cell(&workloads[0], path_named(some_paths[path]), &patterns[p], 1, 32);
 
-            if (cell_takes(cell.workload, cell.pattern) & PARAMETER_BIT(distinct)) {
+            if (cell_parameter_mask(cell.workload, cell.pattern) & PARAMETER_BIT(distinct)) {
                 cell.parameters[PARAMETER_distinct] = 8;
                 cell.parameters[PARAMETER_stride_bytes] = 64;
             }
@@ -397,7 +397,7 @@ TEST(tables_of_every_width_match_brute_force)
 
                     cell.parameters[PARAMETER_width_bytes] = width == 4 ? 0 : width;
                     cell.parameters[PARAMETER_table_bytes] = bytes == 8 ? 0 : bytes;
-                    if (cell_takes(cell.workload, cell.pattern) & PARAMETER_BIT(distinct)) {
+                    if (cell_parameter_mask(cell.workload, cell.pattern) & PARAMETER_BIT(distinct)) {
                         cell.parameters[PARAMETER_distinct] = 8;
                         cell.parameters[PARAMETER_stride_bytes] = 48;
                     }
@@ -447,7 +447,8 @@ TEST(convolutions_match_brute_force)
     const size_t every = repetitions(1, sanitized(6, 2));
 
     for (size_t w = 0; w < workload_count; w++)
-        for (uint32_t radius = 1; workloads[w].takes & PARAMETER_BIT(radius) && radius <= workloads[w].variants;
+        for (uint32_t radius = 1;
+             workloads[w].parameter_mask & PARAMETER_BIT(radius) && radius <= workloads[w].variants;
              radius += workloads[w].dimensions)
             for (size_t e = (w + radius) % every; e < sizeof(elements) / sizeof(elements[0]); e += every) {
                 struct cell cell = make_cell(&workloads[w], path_named("shared_fill_only"), pattern_named("lockstep"),

@@ -29,7 +29,7 @@ static bool find_code(const char *workload, struct code *out)
     for (size_t pattern = 0; pattern < pattern_count; pattern++) {
         cell.pattern = &patterns[pattern];
         for (size_t i = 0; i < parameter_count; i++)
-            cell.parameters[i] = cell_takes(cell.workload, cell.pattern) >> i & 1 ? parameters[i].min : 0;
+            cell.parameters[i] = cell_parameter_mask(cell.workload, cell.pattern) >> i & 1 ? parameters[i].min : 0;
         for (size_t i = 0; image_at(i, &image); i++)
             if (image_kernel(image.data, image.bytes, &cell, &sass) && sass.known) {
                 assert_true(sass.bytes <= CODE_BYTES_MAX);

@@ -22,8 +22,8 @@ static struct cell smallest_cell(size_t workload_index, size_t path_index, size_
                         .cache_state = &cache_states[0]};
 
     for (size_t i = 0; i < parameter_count; i++)
-        if (cell_takes(cell.workload, cell.pattern) >> i & 1)
-            cell.parameters[i] = parameters[i].left_out == PARAMETER_NAMED ? parameters[i].min : 0;
+        if (cell_parameter_mask(cell.workload, cell.pattern) >> i & 1)
+            cell.parameters[i] = parameters[i].default_value == PARAMETER_NAMED ? parameters[i].min : 0;
     return cell;
 }
 
@@ -73,7 +73,7 @@ static void check_kernels(const struct image *image, uint32_t architecture, stru
     do {
         check_kernel(image, architecture, &cell, tally);
     } while (cell.parameters[PARAMETER_radius]++ < cell.workload->variants);
-    if (!(cell.workload->takes & PARAMETER_BIT(width_bytes)))
+    if (!(cell.workload->parameter_mask & PARAMETER_BIT(width_bytes)))
         return;
     cell.parameters[PARAMETER_radius] = 0;
     cell.parameters[PARAMETER_table_bytes] = parameters[PARAMETER_table_bytes].min;

@@ -139,8 +139,8 @@ TEST(patterns_are_what_their_columns_say)
         assert_int_equal(by_thread, patterns[p].scope == INDEX_THREAD);
         assert_true(by_block == (patterns[p].scope == INDEX_BLOCK) || patterns[p].scope == INDEX_THREAD);
         /* A filter is staged, and checked, as all threads read it. */
-        assert_true(!patterns[p].walks || (by_step && patterns[p].scope == INDEX_IMMEDIATE));
-        assert_int_equal(by_number, patterns[p].takes != 0);
+        assert_true(!patterns[p].index_is_step || (by_step && patterns[p].scope == INDEX_IMMEDIATE));
+        assert_int_equal(by_number, patterns[p].parameter_mask != 0);
     }
 }
 

@@ -17,7 +17,7 @@
 #include "sass.h"
 
 enum {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, fallback, left_out) CUDA_MAX_##name = max,
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) CUDA_MAX_##name = max,
 #include "parameters.def"
     CUDA_MODULES_MAX = CUDA_MAX_modules, /* of one workload: the greatest value of the parameter `modules` */
     CUDA_MODULE_COPIES = 4, /* copies of each module, at different addresses; buffer sets take them in turn */
