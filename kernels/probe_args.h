@@ -31,7 +31,7 @@ struct probe_args {
     uint32_t iterations;
     struct probe_reading *readings; /* one for each warp */
 
-    /* probe_walk: follows links from `start` on, the first `warm_up` untimed, then `timed` of them timed one by one.
+    /* probe_chase: follows links from `start` on, the first `warm_up` untimed, then `timed` of them timed one by one.
      * The cycles of access i are added to cycles[i]. readings[0].end is the offset at which it ends. */
     uint32_t warm_up, timed;
     uint32_t *cycles;
@@ -54,7 +54,7 @@ struct probe_sharing_args {
 /* probe_relay: a pointer chase over the constant banks of several modules. Each of `members` modules launches one block
  * on every SM. The blocks on one SM do the chase: the first SM that runs all of them. Address a is byte a %
  * CBANK_TABLE_BYTES of the bank of member a / CBANK_TABLE_BYTES. The member that the baton names loads until a link
- * leads to the bank of another. The accesses are as in probe_walk: `warm_up` untimed, then `timed` into cycles[i].
+ * leads to the bank of another. The accesses are as in probe_chase: `warm_up` untimed, then `timed` into cycles[i].
  * readings[member].end is the address at which the chase ended. */
 struct probe_relay_args {
     uint64_t *baton; /* accesses made x 2^32 + the next address */
@@ -71,7 +71,7 @@ struct probe_relay_args {
 /* Largest number of members. */
 enum { PROBE_MEMBERS = 8 };
 
-/* probe_code: one thread follows `warm_up` links of the constant bank, as probe_walk does. Then it runs `chunks` pieces
+/* probe_code: one thread follows `warm_up` links of the constant bank, as probe_chase does. Then it runs `chunks` pieces
  * of straight code, and follows `timed` more links. */
 struct probe_code_args {
     uint32_t start, warm_up, timed, chunks;

@@ -2,11 +2,11 @@
  *
  * The probes that characterize a chip: they load and do nothing else, on every load path, in a module of their own.
  *
- *   probe_walk<path>    one thread follows the links of the table and times every load
+ *   probe_chase<path>    one thread follows the links of the table and times every load
  *   probe_chain<path>   a warp follows links: latency
  *   probe_stream<path>  loads that do not depend on each other, by many warps: throughput
  *   probe_sharing       the SMs, one after the other, load data from the constant bank that one of them loaded before
- *   probe_relay         a pointer chase as in probe_walk, over the constant banks of several modules that run at a time
+ *   probe_relay         a pointer chase as in probe_chase, over the constant banks of several modules that run at a time
  *   probe_code          a pointer chase over the constant bank, straight code, and the chase again
  *
  * The load expressions are those of paths.def. Here they take offsets in bytes, so that a chain has no address
@@ -163,7 +163,7 @@ static __device__ void write_reading(struct probe_reading *readings, uint32_t be
  * compiler sums over the warp first.) */
 template <class Path>
 __global__ void __launch_bounds__(CBANK_WARP_THREADS)
-    probe_walk(const CBANK_PARAMETER probe_args args, const uint32_t *__restrict__ restricted,
+    probe_chase(const CBANK_PARAMETER probe_args args, const uint32_t *__restrict__ restricted,
                const CBANK_PARAMETER typename Path::table_values values)
 {
     const places<typename Path::table_values> place = {args.table, restricted, args.texture, values};
@@ -292,7 +292,7 @@ extern "C" __global__ void probe_sharing(const CBANK_PARAMETER probe_sharing_arg
 
 /* -- more than one bank, and code ----------------------------------------------------------------------- */
 
-/* Loads at `offset` of the bank, timed as in probe_walk, into *cycles. The address of *cycles depends on the thread. */
+/* Loads at `offset` of the bank, timed as in probe_chase, into *cycles. The address of *cycles depends on the thread. */
 static __device__ uint32_t timed_load(uint32_t offset, volatile uint32_t &arrived, uint32_t *cycles, uint32_t lane_zero)
 {
     uint32_t begin = 0, end = 0, next;
@@ -425,18 +425,18 @@ static constexpr uint32_t architecture = 0;
 template <class Path, bool can = Path::loads && architecture >= Path::architecture,
           bool follows = can && Path::scope != INDEX_IMMEDIATE>
 struct instances {
-    static constexpr const void *walk = (const void *)probe_walk<Path>;
+    static constexpr const void *chase = (const void *)probe_chase<Path>;
     static constexpr const void *chain = (const void *)probe_chain<Path>;
     static constexpr const void *stream = (const void *)probe_stream<Path>;
 };
 
 template <class Path> struct instances<Path, true, false> {
-    static constexpr const void *walk = nullptr, *chain = nullptr;
+    static constexpr const void *chase = nullptr, *chain = nullptr;
     static constexpr const void *stream = (const void *)probe_stream<Path>;
 };
 
 template <class Path> struct instances<Path, false, false> {
-    static constexpr const void *walk = nullptr, *chain = nullptr, *stream = nullptr;
+    static constexpr const void *chase = nullptr, *chain = nullptr, *stream = nullptr;
 };
 
 template <class Path> struct path_instances {
@@ -444,7 +444,7 @@ template <class Path> struct path_instances {
 };
 
 template <class Path>
-const void *const path_instances<Path>::kernels[] = {instances<Path>::walk, instances<Path>::chain,
+const void *const path_instances<Path>::kernels[] = {instances<Path>::chase, instances<Path>::chain,
                                                      instances<Path>::stream};
 
 #define PATH(name, access, ...) template struct path_instances<path_##name>;

@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ENGINE = "harness/engine/cuda/"
 GOALS = {True: 85, False: 93}  # per cent: of the CUDA engine, of the rest
 ON_PROGRAM = ("characterization", "characterize", "cards", "counters", "e2e", "formats", "gate", "lookup", "names", "terminal")
-ON_SIMULATION = {"simulated": "full", "faults": "small", "walk": "small"}  # CBANK_TEST of each
+ON_SIMULATION = {"simulated": "full", "faults": "small", "chase": "small"}  # CBANK_TEST of each
 
 
 # ---- Running

@@ -180,7 +180,7 @@ static const struct objects levels = {OBJECTS(geometry_level, geometry, level_co
 static const struct field geometry_rows[] = {
     {GEOMETRY(field_uint32, "searched_bytes", searched_bytes)},
     {GEOMETRY(field_reference, "shared_carve_out", shared_carve_out)},
-    {GEOMETRY(field_uint64, "walks", walks)},
+    {GEOMETRY(field_uint64, "chases", chases)},
     {GEOMETRY(field_uint64, "accesses", accesses)},
     {GEOMETRY(field_array, "levels", level), .of = &levels},
 };

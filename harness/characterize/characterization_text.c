@@ -111,7 +111,7 @@ static bool missing_note(const void *row, size_t index, char *out, size_t bytes)
 }
 
 /* Prints levels, with latencies like those of loads without a clock. A chain does not read the clock: the access of the
- * first level takes longer in a walk by that time. */
+ * first level takes longer in a pointer chase by that time. */
 static enum status print_levels(int width, const struct characterization *all, const struct outcome *outcome)
 {
     struct geometry_level level[GEOMETRY_LEVELS_MAX];

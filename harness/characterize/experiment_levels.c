@@ -13,18 +13,18 @@ enum {
     LEVELS_MAX = 4,
     KEPT_BYTES_MIN = 256,
     CODE_STEP = 4, /* chunks of straight code */
-    COUNTED_WALKS_MAX = 48,
+    COUNTED_CHASES_MAX = 48,
 };
 
 /* -- geometry ------------------------------------------------------------------------------------------ */
 
-/* A walk without a warm-up follows a launch that walks the same list. Otherwise L2 would first bring from memory what the
+/* A pointer chase without a warm-up follows a launch that pointer chases the same list. Otherwise L2 would first bring from memory what the
  * host wrote, and two slow levels would look alike. */
-static enum status walk(void *context, const struct probe_walk *list, uint32_t *cycles)
+static enum status chase(void *context, const struct probe_chase *list, uint32_t *cycles)
 {
     struct experiment_run *run = context;
     struct probe_request request = {
-        .kind = run->outcome->experiment.probes >> PROBE_RELAY ? PROBE_RELAY : PROBE_WALK,
+        .kind = run->outcome->experiment.probes >> PROBE_RELAY ? PROBE_RELAY : PROBE_CHASE,
         .address = list->address,
         .count = list->count,
         .warm_up = list->warm_up,
@@ -42,7 +42,7 @@ void experiment_geometry(struct experiment_run *run)
 {
     const struct experiment *row = &run->outcome->experiment;
     const uint32_t bank_bytes = row->probes >> PROBE_RELAY ? BANK_BYTES : 0;
-    const struct prober prober = {run, row->bytes, bank_bytes, run->record->source.samples_max, walk};
+    const struct prober prober = {run, row->bytes, bank_bytes, run->record->source.samples_max, chase};
     const uint64_t *address = run->record->source.bank_address;
     struct geometry *geometry = calloc(1, sizeof(*geometry));
     const struct geometry_level *level;
@@ -80,71 +80,73 @@ void experiment_geometry(struct experiment_run *run)
 
 /* -- regions ------------------------------------------------------------------------------------------- */
 
-/* A walk of a region, and how many of its accesses each level answered in each repeat: the level with the nearest
+/* A pointer chase of a region, and how many of its accesses each level answered in each repeat: the level with the nearest
  * latency. */
-struct region_walk {
+struct region_chase {
     struct probe_request request;
     uint32_t address[BANK_BYTES / 4], answered[STATE_REPEATS][GEOMETRY_LEVELS_MAX];
     size_t judged; /* the first accesses alone count */
 };
 
 /* Lists every `step` bytes of the first `bytes`, once. */
-static void list_region(struct region_walk *walk, uint32_t bytes, uint32_t step)
+static void list_region(struct region_chase *chase, uint32_t bytes, uint32_t step)
 {
-    walk->request.address = walk->address;
-    walk->request.count = 0;
+    chase->request.address = chase->address;
+    chase->request.count = 0;
     for (uint32_t at = 0; at < bytes; at += step)
-        walk->address[walk->request.count++] = at;
-    walk->judged = walk->request.count;
+        chase->address[chase->request.count++] = at;
+    chase->judged = chase->request.count;
 }
 
-static void ask_region(struct experiment_run *run, struct region_walk *walk, size_t repeats)
+static void ask_region(struct experiment_run *run, struct region_chase *chase, size_t repeats)
 {
     const struct geometry *geometry = run->geometry;
     uint32_t cycles[BANK_BYTES / 4];
 
-    memset(walk->answered, 0, sizeof(walk->answered));
-    for (size_t r = 0; r < repeats && experiment_ask(run, &walk->request, cycles); r++)
-        for (size_t i = 0, level = 0; i < walk->judged; i++, level = 0) {
+    memset(chase->answered, 0, sizeof(chase->answered));
+    for (size_t r = 0; r < repeats && experiment_ask(run, &chase->request, cycles); r++)
+        for (size_t i = 0, level = 0; i < chase->judged; i++, level = 0) {
             while (level + 1 < geometry->level_count && cycles[i] > geometry_behind(geometry, level))
                 level++;
-            walk->answered[r][level]++;
+            chase->answered[r][level]++;
         }
 }
 
 /* Sets the number to the median share of the accesses that the levels from `first` to `last` answered. */
-static void median_share(const struct region_walk *walk, struct number *number, size_t first, size_t last)
+static void median_share(const struct region_chase *chase, struct number *number, size_t first, size_t last)
 {
     double shares[STATE_REPEATS] = {0};
 
     for (size_t r = 0; r < STATE_REPEATS; r++)
         for (size_t k = first; k <= last; k++)
-            shares[r] += (double)walk->answered[r][k] / (double)walk->judged;
+            shares[r] += (double)chase->answered[r][k] / (double)chase->judged;
     experiment_median(number, shares, STATE_REPEATS);
     number->unit = "of the accesses";
-    number->stride = walk->address[1];
+    number->stride = chase->address[1];
 }
 
 /* -- what launches and copies leave -------------------------------------------------------------------- */
 
 /* Adds the share of a chase that each level answers. Returns the share of `level` and those before it. */
-static double walk_after(struct experiment_run *run, struct region_walk *walk, uint32_t level, enum probe_before before)
+static double chase_after(struct experiment_run *run, struct region_chase *chase, uint32_t level,
+                          enum probe_before before)
 {
     static const char *const names[] = {"share_answered_by_level_1", "share_answered_by_level_2",
                                         "share_answered_by_level_3", "share_answered_by_level_4"};
     double kept = 0;
 
-    walk->request.before = before;
-    ask_region(run, walk, STATE_REPEATS);
+    chase->request.before = before;
+    ask_region(run, chase, STATE_REPEATS);
     for (size_t k = 0; k < run->geometry->level_count; k++) {
-        struct number number = {.name = names[k],
-                                .method = "each access of a walk in a launch of its own, by the nearest latency of a "
-                                          "level: median share of 9 walks, distribution-free interval",
-                                .level = level + 1,
-                                .before = probe_before_names[before]};
+        struct number number = {
+            .name = names[k],
+            .method = "each access of a pointer chase in a launch of its own, by the nearest latency of a "
+                      "level: median share of 9 pointer chases, distribution-free interval",
+            .level = level + 1,
+            .before = probe_before_names[before]};
 
-        median_share(walk, &number, k, k);
-        number.samples *= walk->judged;
+        median_share(chase, &number, k, k);
+        number.samples *= chase->judged;
         experiment_number(run, number);
         kept += k <= level ? number.value : 0;
     }
@@ -152,33 +154,33 @@ static double walk_after(struct experiment_run *run, struct region_walk *walk, u
 }
 
 /* Adds the share of a chase that `level` and those before it answer, in the launch that brought in the region. */
-static double walk_in_launch(struct experiment_run *run, struct region_walk *walk, uint32_t level, const char *name)
+static double chase_in_launch(struct experiment_run *run, struct region_chase *chase, uint32_t level, const char *name)
 {
-    struct number number = {.name = name,
-                            .method =
-                                "a walk in the launch that brought the region by two walks before; evicted: with a "
-                                "walk over twice what the level holds between: median share of 9 walks, "
-                                "distribution-free interval",
-                            .level = level + 1};
+    struct number number = {
+        .name = name,
+        .method = "a pointer chase in the launch that brought the region by two pointer chases before; evicted: with a "
+                  "chase over twice what the level holds between: median share of 9 pointer chases, "
+                  "distribution-free interval",
+        .level = level + 1};
 
-    walk->request.before = PROBE_BEFORE_NOTHING;
-    walk->request.warm_up = 2;
-    ask_region(run, walk, STATE_REPEATS);
-    median_share(walk, &number, 0, level);
-    number.samples *= walk->judged;
+    chase->request.before = PROBE_BEFORE_NOTHING;
+    chase->request.warm_up = 2;
+    ask_region(run, chase, STATE_REPEATS);
+    median_share(chase, &number, 0, level);
+    number.samples *= chase->judged;
     experiment_number(run, number);
     return number.value;
 }
 
 /* Chases the region, with a chase of twice the level's size between. Takes several banks if one is too small for both.
  * False if neither is possible. */
-static bool walk_evicted(struct experiment_run *run, const struct region_walk *walk, uint32_t level, double *share)
+static bool chase_evicted(struct experiment_run *run, const struct region_chase *chase, uint32_t level, double *share)
 {
     const struct outcome *modules = experiment_outcome(run, "geometry", "constant_modules");
     const struct geometry *geometry = run->geometry, *larger = modules ? modules->geometry : NULL;
-    const uint32_t step = walk->address[1], bytes = (uint32_t)walk->request.count * step;
+    const uint32_t step = chase->address[1], bytes = (uint32_t)chase->request.count * step;
     const struct geometry_number *capacity = &geometry->level[level].capacity_bytes;
-    struct region_walk both = {.request = {.kind = PROBE_WALK, .timed = 1}};
+    struct region_chase both = {.request = {.kind = PROBE_CHASE, .timed = 1}};
 
     if (!capacity->known && larger && larger->level_count > level)
         capacity = &larger->level[level].capacity_bytes;
@@ -191,8 +193,8 @@ static bool walk_evicted(struct experiment_run *run, const struct region_walk *w
         run->geometry = larger;
     }
     list_region(&both, bytes + 2 * capacity->value, step);
-    both.judged = walk->request.count;
-    *share = walk_in_launch(run, &both, level, "share_answered_when_evicted");
+    both.judged = chase->request.count;
+    *share = chase_in_launch(run, &both, level, "share_answered_when_evicted");
     run->geometry = geometry;
     return true;
 }
@@ -204,7 +206,7 @@ void experiment_invalidation(struct experiment_run *run)
 {
     const struct geometry_level *levels = run->geometry->level;
     const uint32_t first = levels[0].fetch_bytes.value;
-    struct region_walk walk = {.request = {.kind = PROBE_WALK, .timed = 1}}, again;
+    struct region_chase chase = {.request = {.kind = PROBE_CHASE, .timed = 1}}, again;
 
     for (uint32_t level = 0; level + 1 < run->geometry->level_count; level++) {
         const uint32_t fits = levels[level].fits_bytes.value, before = level ? levels[level - 1].fits_bytes.value : 0;
@@ -216,12 +218,12 @@ void experiment_invalidation(struct experiment_run *run)
             bytes = fits / 2;
         if (!first || (level && !before) || bytes < KEPT_BYTES_MIN || bytes <= before || bytes > BANK_BYTES)
             continue;
-        list_region(&walk, bytes, levels[level].fetch_bytes.known ? levels[level].fetch_bytes.value : first);
+        list_region(&chase, bytes, levels[level].fetch_bytes.known ? levels[level].fetch_bytes.value : first);
         for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_COUNT; after++)
-            shares[after] = walk_after(run, &walk, level, (enum probe_before)after);
-        again = walk;
-        held = walk_in_launch(run, &again, level, "share_answered_when_held");
-        walked = walk_evicted(run, &walk, level, &empty);
+            shares[after] = chase_after(run, &chase, level, (enum probe_before)after);
+        again = chase;
+        held = chase_in_launch(run, &again, level, "share_answered_when_held");
+        walked = chase_evicted(run, &chase, level, &empty);
         empty = walked ? empty : shares[PROBE_BEFORE_FLUSH]; /* which then cannot be judged */
         differ = held - empty >= 0.5;
         for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_FLUSH + (size_t)walked; after++) {
@@ -232,8 +234,8 @@ void experiment_invalidation(struct experiment_run *run)
             struct verdict *verdict = experiment_verdict(
                 run, "what_it_held_is", level + 1, differ ? value : NULL,
                 "level %u or one before it answers %.3f of the accesses after it, %.3f %s, %.3f while it holds them%s",
-                level + 1, share, empty, walked ? "after a walk over twice what it holds" : "after a flush", held,
-                differ ? "" : ": too near to tell what was lost");
+                level + 1, share, empty, walked ? "after a pointer chase over twice what it holds" : "after a flush",
+                held, differ ? "" : ": too near to tell what was lost");
 
             verdict->before = probe_before_names[after];
             verdict->share = share;
@@ -250,28 +252,28 @@ void experiment_invalidation(struct experiment_run *run)
 void experiment_cold(struct experiment_run *run)
 {
     const struct geometry_number *fetch = &run->geometry->level[1].fetch_bytes;
-    struct region_walk walk = {.request = {.timed = 1, .counted = PROBE_WALK}};
+    struct region_chase chase = {.request = {.timed = 1, .counted = PROBE_CHASE}};
 
     if (!fetch->known) {
         experiment_skip(run, run->outcome->experiment.unknown);
         return;
     }
-    list_region(&walk, BANK_BYTES, fetch->value);
+    list_region(&chase, BANK_BYTES, fetch->value);
     for (size_t i = 0; i < 2; i++) {
         const enum probe_before before = i ? PROBE_BEFORE_FLUSH : PROBE_BEFORE_LAUNCH;
-        const size_t lines = walk.request.count;
+        const size_t lines = chase.request.count;
         uint32_t counted[PROBE_COUNTED_COUNT] = {0};
         bool cold;
 
-        walk.request.kind = PROBE_WALK;
-        walk_after(run, &walk, 1, before);
-        walk.request.kind = PROBE_COUNT;
-        experiment_ask(run, &walk.request, counted);
+        chase.request.kind = PROBE_CHASE;
+        chase_after(run, &chase, 1, before);
+        chase.request.kind = PROBE_COUNT;
+        experiment_ask(run, &chase.request, counted);
         cold = counted[PROBE_COUNTED_LINES] >= lines && counted[PROBE_COUNTED_GCC_MISSES] >= lines;
         experiment_verdict(
             run, "table_is", 0, cold ? "cold" : "not cold",
-            "%u lines came into level 1 and %u into level 2, by counters, in a walk over the %zu lines of the whole "
-            "table, which the launch before had walked",
+            "%u lines came into level 1 and %u into level 2, by counters, in a pointer chase over the %zu lines of the whole "
+            "table, which the launch before had visited",
             counted[PROBE_COUNTED_LINES], counted[PROBE_COUNTED_GCC_MISSES], lines)
             ->before = probe_before_names[before];
     }
@@ -283,12 +285,12 @@ void experiment_cold(struct experiment_run *run)
 void experiment_code(struct experiment_run *run)
 {
     const struct geometry_level *level = &run->geometry->level[1];
-    struct region_walk walk = {.request = {.kind = PROBE_CODE, .warm_up = 2, .timed = 1}};
-    struct number number = {.name = "share_lost",
-                            .method =
-                                "accesses of a walk, after straight code of so many bytes, that level 2 held before "
-                                "and does not answer: median share of 9 walks, distribution-free interval",
-                            .level = 2};
+    struct region_chase chase = {.request = {.kind = PROBE_CODE, .warm_up = 2, .timed = 1}};
+    struct number number = {
+        .name = "share_lost",
+        .method = "accesses of a pointer chase, after straight code of so many bytes, that level 2 held before "
+                  "and does not answer: median share of 9 pointer chases, distribution-free interval",
+        .level = 2};
     struct number none = number, first = number;
     bool pushed;
 
@@ -298,13 +300,13 @@ void experiment_code(struct experiment_run *run)
     }
     number.region_bytes =
         level->fits_bytes.known && level->fits_bytes.value < BANK_BYTES ? level->fits_bytes.value : BANK_BYTES;
-    list_region(&walk, number.region_bytes, level->fetch_bytes.value);
-    for (; walk.request.chunks <= PROBE_CHUNKS_MAX; walk.request.chunks += CODE_STEP) {
-        ask_region(run, &walk, STATE_REPEATS);
-        median_share(&walk, &number, 2, GEOMETRY_LEVELS_MAX - 1);
-        number.code_bytes = walk.request.chunks * run->record->source.chunk_bytes;
+    list_region(&chase, number.region_bytes, level->fetch_bytes.value);
+    for (; chase.request.chunks <= PROBE_CHUNKS_MAX; chase.request.chunks += CODE_STEP) {
+        ask_region(run, &chase, STATE_REPEATS);
+        median_share(&chase, &number, 2, GEOMETRY_LEVELS_MAX - 1);
+        number.code_bytes = chase.request.chunks * run->record->source.chunk_bytes;
         experiment_number(run, number);
-        if (walk.request.chunks == 0)
+        if (chase.request.chunks == 0)
             none = number;
         if (first.code_bytes == 0 && number.low > none.high)
             first = number;
@@ -321,7 +323,7 @@ void experiment_code(struct experiment_run *run)
 
 /* -- counts -------------------------------------------------------------------------------------------- */
 
-/* A walk of a region. */
+/* A pointer chase of a region. */
 struct walked {
     uint32_t bytes;
     size_t accesses;
@@ -337,10 +339,10 @@ static void compare_counts(struct experiment_run *run, const struct walked *walk
     static const char *const names[][2] = {{"lines_by_time", "lines_counted"},
                                            {"second_level_lines_by_time", "second_level_lines_counted"}};
     static const char *const methods[] = {
-        "accesses of three walks in one launch that the level did not answer, by time",
-        "the same by counter, of another launch, less what launches count beside their walks: the median difference "
+        "accesses of three pointer chases in one launch that the level did not answer, by time",
+        "the same by counter, of another launch, less what launches count beside their pointer chases: the median difference "
         "from the count by time"};
-    double more[COUNTED_WALKS_MAX], beside, most = 0;
+    double more[COUNTED_CHASES_MAX], beside, most = 0;
 
     for (size_t i = 0; i < count; i++)
         more[i] = walked[i].counted[counters[level]] - walked[i].slower[level];
@@ -356,7 +358,7 @@ static void compare_counts(struct experiment_run *run, const struct walked *walk
     }
     experiment_verdict(
         run, "counters_and_time", level + 1, most == 0 ? "agree" : "differ",
-        "%s of %zu walks over %u to %u bytes: largest difference %.0f lines; launches count %.0f beside their walks",
+        "%s of %zu pointer chases over %u to %u bytes: largest difference %.0f lines; launches count %.0f beside their pointer chases",
         probe_counters[counters[level]], count, walked[0].bytes, walked[count - 1].bytes, most, beside);
 }
 
@@ -405,8 +407,8 @@ static void add_unit_costs(struct experiment_run *run, const struct walked *walk
 void experiment_counts(struct experiment_run *run)
 {
     const uint32_t fits = run->geometry->level[0].fits_bytes.value, step = run->geometry->level[0].fetch_bytes.value;
-    struct region_walk walk = {.request = {.timed = 3, .counted = PROBE_WALK}};
-    struct walked walked[COUNTED_WALKS_MAX] = {0};
+    struct region_chase chase = {.request = {.timed = 3, .counted = PROBE_CHASE}};
+    struct walked walked[COUNTED_CHASES_MAX] = {0};
     size_t count = 0;
 
     if (!fits) {
@@ -414,22 +416,22 @@ void experiment_counts(struct experiment_run *run)
         return;
     }
     for (uint32_t lines = 1;
-         count < COUNT(walked) && lines * step <= 4 * fits && lines * step * walk.request.timed <= BANK_BYTES;
+         count < COUNT(walked) && lines * step <= 4 * fits && lines * step * chase.request.timed <= BANK_BYTES;
          lines += 1 + lines / 8) {
         struct walked *one = &walked[count++];
 
-        list_region(&walk, lines * step, step);
-        walk.request.kind = PROBE_WALK;
+        list_region(&chase, lines * step, step);
+        chase.request.kind = PROBE_CHASE;
         one->bytes = lines * step;
-        one->accesses = walk.judged = walk.request.count * walk.request.timed;
-        ask_region(run, &walk, 1);
-        one->slower[0] = (double)one->accesses - walk.answered[0][0];
-        one->slower[1] = one->slower[0] - walk.answered[0][1];
-        walk.request.kind = PROBE_COUNT;
-        experiment_ask(run, &walk.request, one->counted);
+        one->accesses = chase.judged = chase.request.count * chase.request.timed;
+        ask_region(run, &chase, 1);
+        one->slower[0] = (double)one->accesses - chase.answered[0][0];
+        one->slower[1] = one->slower[0] - chase.answered[0][1];
+        chase.request.kind = PROBE_COUNT;
+        experiment_ask(run, &chase.request, one->counted);
     }
     if (count < 8) {
-        experiment_skip(run, "the first level is too small, or too large, for walks around its size");
+        experiment_skip(run, "the first level is too small, or too large, for pointer chases around its size");
         return;
     }
     for (uint32_t level = 0; level < 2 && level + 1 < run->geometry->level_count; level++)

@@ -29,9 +29,9 @@ enum {
 
 /* clang-format off */
 const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS] = {
-    {AT(fetch_bytes), false, "bytes", "spacing of the misses of a walk over all words, cold and warm"},
+    {AT(fetch_bytes), false, "bytes", "spacing of the misses of a pointer chase over all words, cold and warm"},
     {AT(line_bytes), true, "bytes", "length of the runs of misses of the smallest region that does not fit"},
-    {AT(fits_bytes), false, "bytes", "bisection: regions walked again and again, who answers each access"},
+    {AT(fits_bytes), false, "bytes", "bisection: regions visited again and again, who answers each access"},
     {AT(capacity_bytes), true, "bytes", "ways x sets x line"},
     {AT(ways), true, "lines", "most lines of one set that all hit, each set by itself; lists drawn at random"},
     {AT(sets), true, "sets", "spacing of the misses of the smallest region that does not fit; lists at random"},
@@ -80,11 +80,11 @@ static uint32_t reach_at(const struct pool *pool, uint32_t cycles)
 }
 
 /* Chases all words, from `first` around to the one before it. Sets cycles[word]. */
-static void walk_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles, struct pool *pool)
+static void chase_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles, struct pool *pool)
 {
     for (uint32_t i = 0; i < search->words; i++)
         search->address[i] = (first + i) % search->words * WORD_BYTES;
-    search_walk(search, search->words, warm_up, 1);
+    search_chase(search, search->words, warm_up, 1);
     for (uint32_t i = 0; i < search->words; i++) {
         cycles[(first + i) % search->words] = search->cycles[i];
         pool->count[search->cycles[i] < CYCLES_MAX ? search->cycles[i] : CYCLES_MAX] += 1;
@@ -101,7 +101,7 @@ static void sweep(struct search *search, struct pool *pool)
 
         for (uint32_t i = 0; i < count; i++)
             search->address[i] = i * SWEEP_STEP;
-        search_walk(search, count, 2, SWEEP_PASSES);
+        search_chase(search, count, 2, SWEEP_PASSES);
         for (uint32_t i = 0; i < count; i++) {
             uint32_t *const values = search->swept + SWEEP_PASSES * search->swept_count++, middle;
 
@@ -251,13 +251,13 @@ static void find_fetch(struct search *search)
     begin =
         at[0] + at[1] + elsewhere < 2 * SPACINGS_MIN || (every > 1 && (at[0] + at[1]) * (every - 1) >= 4 * elsewhere);
     if (cold && !begin)
-        search_not_found(fetch, "misses are %u bytes apart in a cold walk, but not in a warm one", cold);
+        search_not_found(fetch, "misses are %u bytes apart in a cold pointer chase, but not in a warm one", cold);
     else if (cold || (warm && begin && 2 * at[0] >= at[1] && 2 * at[1] >= at[0]))
         search_found(fetch, spacing, 2 * (size_t)search->words);
     else if (search->index + 1 == (int)search->band_count)
-        search_not_found(fetch, "nothing slower was seen in walks over %u bytes", all);
+        search_not_found(fetch, "nothing slower was seen in pointer chases over %u bytes", all);
     else
-        search_not_found(fetch, "misses of walks over all %u bytes have no one spacing, or are too few", all);
+        search_not_found(fetch, "misses of pointer chases over all %u bytes have no one spacing, or are too few", all);
 }
 
 /* -- the largest region that fits ---------------------------------------------------------------------- */
@@ -299,7 +299,7 @@ static void find_fits(struct search *search)
     else if (low == 0)
         search_not_found(fits, "%u bytes are too few to pass the levels before it", most * unit);
     else if (low == most)
-        search_not_found(fits, "all of the %u bytes that could be walked fit", most * unit);
+        search_not_found(fits, "all of the %u bytes that could be visited fit", most * unit);
     else
         search_found(fits, low * unit, fits->samples);
 }
@@ -358,7 +358,7 @@ static void find_sets(struct search *search)
     if (missed * 20 >= units * 19) {
         length = apart = 1;
     } else if (runs < 2 || length == 0 || apart % length || apart == 0) {
-        no_shape(out, "the lines that miss when one more than fits is walked are not evenly spaced");
+        no_shape(out, "the lines that miss when one more than fits is visited are not evenly spaced");
         return;
     }
     search->shape->line_bytes = length * unit;
@@ -632,7 +632,7 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
     cycles = swept > prober->samples_max ? swept : prober->samples_max;
     search.memory = calloc(2 * (swept + words) + (LISTS + 2) * words + swept + cycles, sizeof(double));
     if (!search.memory)
-        return log_memory("walks of %zu accesses", words);
+        return log_memory("pointer chases of %zu accesses", words);
     search.samples = search.memory;
     search.lines = (size_t *)(search.samples + 2 * (swept + words));
     next = (uint32_t *)(search.lines + words);
@@ -643,8 +643,8 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
     search.judged = (uint8_t *)(search.cycles + cycles);
     /* The first chase of all finds nothing in the caches. The second one starts elsewhere: effects of time, unlike
      * those of the address, are then elsewhere, too. */
-    walk_all(&search, 0, 0, search.cold, &pool);
-    walk_all(&search, 2743 % search.words, 1, search.warm, &pool);
+    chase_all(&search, 0, 0, search.cold, &pool);
+    chase_all(&search, 2743 % search.words, 1, search.warm, &pool);
     sweep(&search, &pool);
     find_bands(&search, &pool);
     if (search.status == STATUS_OK)

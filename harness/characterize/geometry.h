@@ -17,7 +17,7 @@
 
 /* One pointer chase: a single thread loads table[address / 4] for each address in turn. Each load depends on the one
  * before. */
-struct probe_walk {
+struct probe_chase {
     const uint32_t *address; /* `count` byte offsets, multiples of 4, all different: pointers in the table chain them */
     size_t count;
     uint32_t warm_up; /* passes over the whole list before the first timed one; 0: the launch finds the caches as they
@@ -33,7 +33,7 @@ struct prober {
     size_t samples_max; /* most accesses that one chase can time: count x timed */
     /* Writes count x timed cycles, pass after pass. Each includes reading the clock, which always takes the same
      * time. */
-    enum status (*walk)(void *context, const struct probe_walk *walk, uint32_t *cycles);
+    enum status (*chase)(void *context, const struct probe_chase *chase, uint32_t *cycles);
 };
 
 enum { GEOMETRY_LEVELS_MAX = 6, GEOMETRY_REASON_BYTES = 200, GEOMETRY_BANKS_MAX = 16 };
@@ -66,7 +66,7 @@ struct geometry {
         *shared_carve_out; /* the share of L1 left to shared memory during the chases; set by the caller, not owned */
     size_t level_count; /* the last one answers everything that no cache holds */
     struct geometry_level level[GEOMETRY_LEVELS_MAX];
-    uint64_t walks, accesses; /* of the search, warm-up included */
+    uint64_t chases, accesses; /* of the search, warm-up included */
 };
 
 /* A number that the search determines at every level. */

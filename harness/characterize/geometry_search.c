@@ -26,15 +26,15 @@ void search_not_found(struct geometry_number *finding, const char *format, ...)
     va_end(arguments);
 }
 
-void search_walk(struct search *search, size_t count, uint32_t warm_up, uint32_t timed)
+void search_chase(struct search *search, size_t count, uint32_t warm_up, uint32_t timed)
 {
-    const struct probe_walk list = {search->address, count, warm_up, timed};
+    const struct probe_chase list = {search->address, count, warm_up, timed};
 
     if (search->status != STATUS_OK)
         return;
-    search->out->walks++;
+    search->out->chases++;
     search->out->accesses += count * (warm_up + timed);
-    search->status = search->prober->walk(search->prober->context, &list, search->cycles);
+    search->status = search->prober->chase(search->prober->context, &list, search->cycles);
 }
 
 int search_answered_by(const struct search *search, uint32_t cycles)
@@ -54,7 +54,7 @@ void search_count_misses(struct search *search, size_t count, uint32_t groups, u
         search->clean[g] = passes;
     for (uint32_t done = 0, timed; done < passes; done += timed) {
         timed = passes - done < room ? passes - done : (uint32_t)room;
-        search_walk(search, count, warm_up, timed);
+        search_chase(search, count, warm_up, timed);
         for (size_t k = 0; k < timed * count; k++) {
             const size_t i = k % count;
             const uint32_t group = search->group[i];

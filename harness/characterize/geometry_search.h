@@ -7,7 +7,7 @@
 
 enum {
     WORD_BYTES = 4,
-    SWEEP_PASSES = 3, /* timed walks of each region of the sweep */
+    SWEEP_PASSES = 3, /* timed pointer chases of each region of the sweep */
     NOBODY = -1,      /* no level answers in this time */
 };
 
@@ -62,7 +62,7 @@ void search_found(struct geometry_number *finding, uint32_t value, size_t sample
 __attribute__((format(printf, 2, 3))) void search_not_found(struct geometry_number *finding, const char *format, ...);
 
 /* Chases the first `count` of search->address; does nothing after an error. */
-void search_walk(struct search *search, size_t count, uint32_t warm_up, uint32_t timed);
+void search_chase(struct search *search, size_t count, uint32_t warm_up, uint32_t timed);
 
 /* The index of the level that answers in this time, or NOBODY. */
 int search_answered_by(const struct search *search, uint32_t cycles);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Questions to a source of probes, and its answers, as text; and a source that answers from a record.
  *
- * A question: "walk constant warm_up 1 timed 3 before nothing list 0+16*64". A list is runs FIRST+STEP*COUNT of byte
+ * A question: "chase constant warm_up 1 timed 3 before nothing list 0+16*64". A list is runs FIRST+STEP*COUNT of byte
  * offsets, with spaces between. An answer: numbers with spaces between, N*COUNT for a repeated number.
  */
 #ifndef CBANK_PROBE_RECORD_H

@@ -2,7 +2,7 @@
 #include "probe_source.h"
 
 const char *const probe_kind_names[PROBE_KIND_COUNT] = {
-    [PROBE_WALK] = "walk",   [PROBE_CHAIN] = "chain", [PROBE_STREAM] = "stream", [PROBE_SHARING] = "sharing",
+    [PROBE_CHASE] = "chase", [PROBE_CHAIN] = "chain", [PROBE_STREAM] = "stream", [PROBE_SHARING] = "sharing",
     [PROBE_RELAY] = "relay", [PROBE_CODE] = "code",   [PROBE_COUNT] = "count"};
 
 const char *const probe_counters[PROBE_COUNTED_COUNT] = {
@@ -28,7 +28,7 @@ bool probe_is_single(enum probe_kind kind)
 size_t probe_answer_count(const struct probe_request *request)
 {
     switch (request->kind) {
-    case PROBE_WALK:
+    case PROBE_CHASE:
     case PROBE_RELAY:
     case PROBE_CODE:
         return request->count * request->timed;

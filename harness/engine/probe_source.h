@@ -14,7 +14,7 @@
 
 /* The kernels of kernels/probes.cu. */
 enum probe_kind {
-    PROBE_WALK,
+    PROBE_CHASE,
     PROBE_CHAIN,
     PROBE_STREAM,
     PROBE_SHARING,
@@ -46,10 +46,10 @@ struct probe_request {
     enum probe_kind kind;
     const struct path *path; /* for PROBE_SHARING, the path of the constant bank */
 
-    /* PROBE_WALK: see struct probe_walk. Answer: count x timed cycles. PROBE_RELAY: the same over the constant banks of
+    /* PROBE_CHASE: see struct probe_chase. Answer: count x timed cycles. PROBE_RELAY: the same over the constant banks of
      * PROBE_MEMBERS modules, one after the other. PROBE_CODE: the same in the constant bank, with `chunks` pieces of
      * straight code (probe_args.h) between the warm-up and the timed part. PROBE_COUNT: counts a launch of `counted`,
-     * which is PROBE_WALK or PROBE_STREAM; `before` applies as in a walk. Answer: one value for each of
+     * which is PROBE_CHASE or PROBE_STREAM; `before` applies as in a pointer chase. Answer: one value for each of
      * probe_counters. */
     enum probe_kind counted;
     const uint32_t *address;
@@ -106,12 +106,12 @@ struct probe_kernel {
 
 struct probe_source {
     void *context;
-    size_t samples_max; /* of one walk */
+    size_t samples_max; /* of one pointer chase */
     uint32_t sm_count;
     uint32_t chunk_bytes; /* of a piece of straight code; 0: not known */
     const uint64_t *bank_address; /* PROBE_MEMBERS device addresses of the banks of PROBE_RELAY, owned by the source; 0
                                      until its kernel is requested */
-    char shared_carve_out[PROBE_TEXT_BYTES]; /* shared memory that walks of the L1 data cache request */
+    char shared_carve_out[PROBE_TEXT_BYTES]; /* shared memory that pointer chases of the L1 data cache request */
     /* STATUS_ENVIRONMENT: the GPU failed; STATUS_USAGE: the file lacks the answer. */
     enum status (*ask)(void *context, const struct probe_request *request, uint32_t *answer);
     /* The kernel that answers; never NULL. The source owns it. */

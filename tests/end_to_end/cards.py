@@ -84,7 +84,7 @@ class Made(Case):
         for key, pattern, change in (
                 ("constant_address_cycles", r"^stream constant distinct (2|4|8|16|32) stride 4 .*iterations 69",
                  lambda numbers: [numbers[0] * 20] * len(numbers)),
-                ("constant_l1_bytes", r"^walk constant ", lambda numbers: [40] * len(numbers))):
+                ("constant_l1_bytes", r"^chase constant ", lambda numbers: [40] * len(numbers))):
             with self.subTest(key):
                 def plant(record, pattern=pattern, change=change):
                     another_chip(record)

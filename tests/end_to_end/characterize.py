@@ -193,18 +193,18 @@ PLANTED = (
     ("points on no line: 32 addresses take as long as one",
      "^chain constant distinct 32 stride 4 warps 1 iterations 69 ", slower(-341 * 1024), "serialization_constant",
      {("latency_grows_per", None, None): None, ("throughput_falls_per", None, None): "address"}),
-    ("a launch that keeps the first level", r"^walk constant .* before launch list 0\+64\*16$",
+    ("a launch that keeps the first level", r"^chase constant .* before launch list 0\+64\*16$",
      lambda numbers: [34] * len(numbers), "invalidation_constant",
      {("what_it_held_is", 1, "launch"): "kept", ("what_it_held_is", 1, "copy"): "lost"}),
-    ("a walk over twice the level that empties nothing: empty cannot be told from held",
-     r"^walk constant .* before nothing list 0\+64\*80$", lambda numbers: [34] * len(numbers), "invalidation_constant",
+    ("a pointer chase over twice the level that empties nothing: empty cannot be told from held",
+     r"^chase constant .* before nothing list 0\+64\*80$", lambda numbers: [34] * len(numbers), "invalidation_constant",
      {("what_it_held_is", 1, "launch"): None, ("what_it_held_is", 1, "flush"): None, ("what_it_held_is", 2, "launch"): "lost"}),
     ("code that pushes nothing out", "^code ", lambda numbers: [104] * len(numbers), "code_constant",
      {("instructions_and_constants_share", 2, None): "not seen"}),
-    ("a counter that counts one line more, in one walk", r"^count constant of walk .* list 0\+64\*33$",
+    ("a counter that counts one line more, in one pointer chase", r"^count constant of chase .* list 0\+64\*33$",
      lambda numbers: [numbers[0], numbers[1] + 1, *numbers[2:]], "counts_constant",
      {("counters_and_time", 1, None): "differ"}),
-    ("a table that stays in the second level", r"^count constant of walk .* before launch list 0\+256\*256$",
+    ("a table that stays in the second level", r"^count constant of chase .* before launch list 0\+256\*256$",
      lambda numbers: [*numbers[:3], 9, *numbers[4:]], "cold_constant",
      {("table_is", None, "launch"): "not cold", ("table_is", None, "flush"): "cold"}),
 )
@@ -223,7 +223,7 @@ class Planted(Case):
                 self.assertNotEqual({key: before[key] for key in expected}, expected)
 
     def test_a_slower_chip_has_the_same_geometry_and_other_latencies(self):
-        after = self.replay(lambda record: change_answers(record, "^walk constant .* before (nothing|launch)", slower(50)))
+        after = self.replay(lambda record: change_answers(record, "^chase constant .* before (nothing|launch)", slower(50)))
         levels = zip(found(read_json(RECORDED))["geometry_constant"]["geometry"]["levels"],
                      after["geometry_constant"]["geometry"]["levels"])
         for level, slow in levels:
@@ -295,7 +295,7 @@ class Planted(Case):
     def test_cycles_of_the_unit(self):
         """Made up: 3 cycles a request and 5 a line."""
         after = self.replay(lambda record: change_answers(
-            record, "^count constant of walk ",
+            record, "^count constant of chase ",
             lambda numbers: [*numbers[:4], 3 * numbers[0] + 5 * numbers[1], numbers[5]]))["counts_constant"]
         for name, expected in (("active_cycles_per_request", 3), ("active_cycles_per_line", 5)):
             for key in ("value", "low", "high"):

@@ -72,7 +72,7 @@ const struct kernel_row kernel_rows[] = {
     {"tool_flush", sizeof(struct tool_flush_args), false, false, run_flush},
     {"tool_stamp", sizeof(struct tool_stamp_args), false, false, run_stamp},
     {"tool_clock", sizeof(struct tool_clock_args), false, false, run_clock},
-    {"_Z10probe_walkI", sizeof(struct probe_args), true, false, run_walk},
+    {"_Z11probe_chaseI", sizeof(struct probe_args), true, false, run_chase},
     {"_Z11probe_chainI", sizeof(struct probe_args), true, false, run_chain},
     {"_Z12probe_streamI", sizeof(struct probe_args), true, false, run_stream},
     {"probe_sharing", sizeof(struct probe_sharing_args), false, false, run_sharing},

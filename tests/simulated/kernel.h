@@ -110,7 +110,7 @@ const void *path_place(const struct path *path, const struct places *places);
 
 /* Runs of cells and probes, for the table. */
 int run_cell(struct device *device, struct launch *launch, double *work_ns);
-int run_walk(struct device *device, struct launch *launch, double *work_ns);
+int run_chase(struct device *device, struct launch *launch, double *work_ns);
 int run_chain(struct device *device, struct launch *launch, double *work_ns);
 int run_stream(struct device *device, struct launch *launch, double *work_ns);
 int run_sharing(struct device *device, struct launch *launch, double *work_ns);

@@ -102,7 +102,7 @@ static struct places probe_places(const struct launch *launch)
 
 /* -- a path's probes ----------------------------------------------------------------------------------- */
 
-int run_walk(struct device *device, struct launch *launch, double *work_ns)
+int run_chase(struct device *device, struct launch *launch, double *work_ns)
 {
     const struct probe_args *const args = &launch->args.probe;
     const struct places places = probe_places(launch);
@@ -275,8 +275,8 @@ int run_code(struct device *device, struct launch *launch, double *work_ns)
     return ended(&probing, work_ns);
 }
 
-/* The walk of members that are all there, from bank to bank. */
-static int walk_members(struct launch *const *members, double *work_ns)
+/* The pointer chase of members that are all there, from bank to bank. */
+static int chase_members(struct launch *const *members, double *work_ns)
 {
     const struct probe_relay_args *const args = &members[0]->args.relay;
     struct probe_reading *const readings = memory_at(args->readings, args->members * sizeof(*readings));
@@ -304,7 +304,7 @@ static int walk_members(struct launch *const *members, double *work_ns)
     return ended(&probing, work_ns);
 }
 
-/* Launches on streams of their own run side by side: the last to come lets all walk. */
+/* Launches on streams of their own run side by side: the last to come lets all pointer chase. */
 int run_relay(struct device *device, struct launch *launch, double *work_ns)
 {
     static struct launch *members[PROBE_MEMBERS];
@@ -322,7 +322,7 @@ int run_relay(struct device *device, struct launch *launch, double *work_ns)
     members[args->member] = launch_hold(launch);
     if (++count < args->members)
         return 0;
-    code = walk_members(members, work_ns);
+    code = chase_members(members, work_ns);
     for (uint32_t k = 0; k < args->members; k++)
         launch_release(members[k]);
     count = 0;

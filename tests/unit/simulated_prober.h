@@ -49,7 +49,7 @@ struct sim {
     bool keeps; /* from launch to launch */
     double noise, outliers;
     uint64_t random;
-    uint64_t accesses, walks;
+    uint64_t accesses, chases;
 };
 
 static inline double sim_uniform(uint64_t *state)
@@ -171,23 +171,23 @@ static inline uint32_t sim_access(struct sim *sim, uint64_t address)
     return sim->memory_cycles;
 }
 
-static inline enum status sim_walk(void *context, const struct probe_walk *walk, uint32_t *cycles)
+static inline enum status sim_chase(void *context, const struct probe_chase *chase, uint32_t *cycles)
 {
     struct sim *sim = context;
 
-    sim->walks++;
+    sim->chases++;
     for (uint32_t i = 0; i < sim->level_count && !sim->keeps; i++)
         memset(sim->levels[i].line, 0, (size_t)sim->levels[i].sets * sim->levels[i].ways * sizeof(uint32_t));
-    for (uint32_t pass = 0; pass < walk->warm_up + walk->timed; pass++)
-        for (size_t i = 0; i < walk->count; i++) {
+    for (uint32_t pass = 0; pass < chase->warm_up + chase->timed; pass++)
+        for (size_t i = 0; i < chase->count; i++) {
             double value;
 
             if (sim->kept) {
                 sim_access(sim, sim->kept);
                 sim->accesses--;
             }
-            value = sim_access(sim, walk->address[i]) + sim->noise * sim_gauss(&sim->random);
-            if (pass < walk->warm_up)
+            value = sim_access(sim, chase->address[i]) + sim->noise * sim_gauss(&sim->random);
+            if (pass < chase->warm_up)
                 continue;
             if (sim_uniform(&sim->random) < sim->outliers)
                 value += 50 + 950 * sim_uniform(&sim->random);

@@ -12,19 +12,19 @@
 enum { BANK_BYTES = 65536, SAMPLES_MAX = 65536, LARGEST_BYTES = 262144 };
 
 /* The simulation, after a look at the list: words of the memory, all different. */
-static enum status checked_walk(void *context, const struct probe_walk *walk, uint32_t *cycles)
+static enum status checked_chase(void *context, const struct probe_chase *chase, uint32_t *cycles)
 {
-    static uint32_t seen[4 * BANK_BYTES / 4], walks;
+    static uint32_t seen[4 * BANK_BYTES / 4], chases;
 
-    walks++;
-    assert_true(walk->count > 0 && walk->timed > 0);
-    for (size_t i = 0; i < walk->count; i++) {
-        assert_int_equal(walk->address[i] % 4, 0);
-        assert_true(walk->address[i] / 4 < sizeof(seen) / sizeof(seen[0]));
-        assert_true(seen[walk->address[i] / 4] != walks);
-        seen[walk->address[i] / 4] = walks;
+    chases++;
+    assert_true(chase->count > 0 && chase->timed > 0);
+    for (size_t i = 0; i < chase->count; i++) {
+        assert_int_equal(chase->address[i] % 4, 0);
+        assert_true(chase->address[i] / 4 < sizeof(seen) / sizeof(seen[0]));
+        assert_true(seen[chase->address[i] / 4] != chases);
+        seen[chase->address[i] / 4] = chases;
     }
-    return sim_walk(context, walk, cycles);
+    return sim_chase(context, chase, cycles);
 }
 
 /* The geometry that is found in `bytes` of memory. */
@@ -33,12 +33,12 @@ static void find(struct sim *sim, uint32_t bytes, size_t samples_max, struct geo
     const struct prober prober = {.context = sim,
                                   .bytes = bytes,
                                   .samples_max = samples_max,
-                                  .walk = checked_walk,
+                                  .chase = checked_chase,
                                   .bank_bytes = sim->levels[0].bank_bytes};
 
     sim_open(sim);
     assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, found), STATUS_OK);
-    assert_int_equal(found->walks, sim->walks);
+    assert_int_equal(found->chases, sim->chases);
     assert_int_equal(found->accesses, sim->accesses);
     sim_close(sim);
 }
@@ -179,7 +179,7 @@ TEST(what_is_reported_of_random_hierarchies_is_right)
         struct geometry found;
 
         find(&sim, BANK_BYTES, SAMPLES_MAX, &found);
-        assert_true(found.walks <= 400);
+        assert_true(found.chases <= 400);
         if (is_right(&sim, &found))
             continue;
         for (uint32_t i = 0; i < sim.level_count; i++)
@@ -287,25 +287,25 @@ TEST(another_policy_is_none)
 
 /* -- failures ------------------------------------------------------------------------------------------ */
 
-static enum status failing_walk(void *context, const struct probe_walk *walk, uint32_t *cycles)
+static enum status failing_chase(void *context, const struct probe_chase *chase, uint32_t *cycles)
 {
     uint32_t *left = context;
 
     if ((*left)-- == 0)
         return STATUS_ENVIRONMENT;
-    for (size_t i = 0; i < walk->count * walk->timed; i++)
+    for (size_t i = 0; i < chase->count * chase->timed; i++)
         cycles[i] = i % 16 ? 20 : 100;
     return STATUS_OK;
 }
 
-TEST(a_walk_that_fails_ends_the_search)
+TEST(a_chase_that_fails_ends_the_search)
 {
-    for (uint32_t walks = 0; walks < 39; walks++) {
-        uint32_t left = walks;
+    for (uint32_t chases = 0; chases < 39; chases++) {
+        uint32_t left = chases;
         const struct prober prober = {.context = &left,
                                       .bytes = BANK_BYTES,
                                       .samples_max = SAMPLES_MAX,
-                                      .walk = failing_walk};
+                                      .chase = failing_chase};
         struct geometry found;
 
         assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, &found), STATUS_ENVIRONMENT);

@@ -283,13 +283,13 @@ def serialization(sources):
                     sentence, labels, [sources[0].document])]
 
 
-# A walk over the first COUNT steps of a list, as the evidence of an experiment asks for it.
+# A pointer chase over the first COUNT steps of a list, as the evidence of an experiment asks for it.
 WALK = re.compile(r"\w+ (\w+) warm_up ([1-9]\d*) timed (\d+) before nothing list 0\+(\d+)\*(\d+)")
 ALL_FIT = re.compile(r"all of the (\d+) bytes")
 
 
 def walks(experiment):
-    """{bytes: (mean, 95th percentile)} of the series of walks over the most sizes, in cycles."""
+    """{bytes: (mean, 95th percentile)} of the series of pointer chases over the most sizes, in cycles."""
     series = {}
     for exchange in experiment["evidence"]:
         match = WALK.fullmatch(exchange["asked"])
@@ -324,7 +324,7 @@ def clock_cycles(experiments, experiment):
 
 
 def walked(source):
-    """Rows of the capacity figure: points of walks, and the levels that were found, without the clock's cycles where they are known."""
+    """Rows of the capacity figure: points of pointer chases, and the levels that were found, without the clock's cycles where they are known."""
     experiments, made = {entry["name"]: entry for entry in source.content["experiments"]}, []
     for name, experiment in experiments.items():
         if not name.startswith("geometry_") or experiment["status"] != "ok":
@@ -352,11 +352,11 @@ def walked(source):
 def capacity(sources):
     rows = walked(sources[0])
     if rows.empty:
-        raise NotDrawn("no experiment of it walks over working sets")
+        raise NotDrawn("no experiment of it pointer chases over working sets")
     levels = rows[rows["record"] == "level"].groupby("panel", sort=False)["reference"].agg("; ".join)
-    sentence = "; ".join(f"{panel} has {text}" for panel, text in levels.items()) or "no level was found in the walks"
+    sentence = "; ".join(f"{panel} has {text}" for panel, text in levels.items()) or "no level was found in the pointer chases"
     return [Drawing("capacity", f"{sources[0].document.stem}-capacity", rows, sentence[0].upper() + sentence[1:] + ".",
-                    {None: ("bytes walked", "cycles of an access")}, [sources[0].document])]
+                    {None: ("bytes visited", "cycles of an access")}, [sources[0].document])]
 
 
 # -- several chips ------------------------------------------------------------------------------------------------
@@ -366,12 +366,12 @@ CHIP_PANELS = {"latency": ("latency of a constant load", DISTINCT, "cycles"),
                "cycles_per_load": ("an SM full of constant loads", DISTINCT, "cycles per load"),
                "ns_per_load": ("an SM full of constant loads, in time", DISTINCT, "ns per load"),
                "to_best": ("constant to the best other path", DISTINCT, "ratio of cycles per load"),
-               "walk": ("constant table walked", "bytes walked", "cycles of an access"),
-               "knee": ("constant table walked, about 2 KB", "bytes walked", "cycles of an access")}
+               "chase": ("constant table visited", "bytes visited", "cycles of an access"),
+               "knee": ("constant table visited, about 2 KB", "bytes visited", "cycles of an access")}
 
 
 def chips(sources):
-    """All chips in one: distinct addresses in cycles and in ns, constant beside the best other path, walks."""
+    """All chips in one: distinct addresses in cycles and in ns, constant beside the best other path, pointer chases."""
     results = [source for source in sources if source.kind == "result" and source.content["engine"] == "cuda"]
     sources = [source for source in sources if source.kind == "characterization"]
     names = [source.content["device"]["name"] for source in sources]
@@ -403,7 +403,7 @@ def of_chip(label, source, results):
         parts.append(load.assign(quantity="to_best", unit="ratio", path=best["path"].to_numpy(), y=load["y"] / best["y"].to_numpy(),
                                  low=load["low"] / best["high"].to_numpy(), high=load["high"] / best["low"].to_numpy()).dropna(subset=["y"]))
     walk = walked(source)
-    walk = walk[(walk["experiment"] == "geometry_constant") & (walk["series"] == "mean")].assign(quantity="walk", unit="cycles", device=points["device"].iloc[0])
+    walk = walk[(walk["experiment"] == "geometry_constant") & (walk["series"] == "mean")].assign(quantity="chase", unit="cycles", device=points["device"].iloc[0])
     parts += [walk, walk[walk["x"].between(1024, 4096)].assign(quantity="knee")]
     columns = ["quantity", "x", "y", "low", "high", "unit", "path", "device", "source", "source_sha256"]
     return pandas.concat([part[columns] for part in parts]).assign(series=label)
@@ -591,9 +591,9 @@ KINDS = {
     "sweep": Kind(sweep, ("result",), "lines", "time against what was varied, a line for each path", f"{T_INTERVAL} Nothing is fitted."),
     "serialization": Kind(serialization, ("characterization",), "lines", "cost of distinct addresses in a warp, path by path",
                           "Medians of loads with nothing beside them, with 95 % intervals."),
-    "chips": Kind(chips, ("characterization", "result"), "lines", "several chips: distinct addresses, and latency against bytes walked",
+    "chips": Kind(chips, ("characterization", "result"), "lines", "several chips: distinct addresses, and latency against bytes visited",
                   "Cycles are of characterizations; ns at the median SM clock of results of the same GPU or model.", True),
-    "capacity": Kind(capacity, ("characterization",), "lines", "latency of an access against the bytes walked, with the levels found",
+    "capacity": Kind(capacity, ("characterization",), "lines", "latency of an access against the bytes visited, with the levels found",
                      "Mean and 95th percentile of single timed accesses, without the clock's own cycles where they are known."),
     "generations": Kind(generations, ("result",), "dots", "several chips: constant and global memory and their ratio",
                         f"Time of a launch, by the SMs of the chip and the warps of its elements. {OPPOSITE}", True),

@@ -19,7 +19,7 @@ enum {
     SM_TRIES = 8,           /* attempts until two launches ran on the same SM */
     WARPS_OF_BLOCK_MAX = 32,
     SMS_MAX = 1024,
-    LOADS_OF_WALK = 2, /* one untimed, one timed */
+    LOADS_OF_CHASE = 2, /* one untimed, one timed */
 };
 
 /* A kernel, and the loads in its code. */
@@ -145,16 +145,16 @@ static bool read_readings(struct cuda_probe *probe, size_t count)
            cuda_device_set(&probe->device, probe->readings, 0, bytes) && cuda_device_wait(&probe->device);
 }
 
-/* -- lists that one thread walks ----------------------------------------------------------------------- */
+/* -- lists that one thread pointer chases ----------------------------------------------------------------------- */
 
 /* Enqueues the chase that brings in the list, and the step that the request has after it. Nothing else may come between
  * this and the launch that is timed or counted: clearing and reading happen before or after both. */
-static bool walk_before(struct cuda_probe *probe, const struct probe_request *request, const struct launching *walk)
+static bool chase_before(struct cuda_probe *probe, const struct probe_request *request, const struct launching *chase)
 {
     struct probe_request before = *request;
-    struct probe_args args = walk->args;
+    struct probe_args args = chase->args;
 
-    before.kind = PROBE_WALK;
+    before.kind = PROBE_CHASE;
     args.warm_up = (uint32_t)request->count;
     args.timed = 0;
     args.readings = probe->readings + 1;
@@ -162,7 +162,7 @@ static bool walk_before(struct cuda_probe *probe, const struct probe_request *re
         return false;
     switch (request->before) {
     case PROBE_BEFORE_COPY:
-        return copy_links(probe, request->path, walk->words);
+        return copy_links(probe, request->path, chase->words);
     case PROBE_BEFORE_MODULE:
         return cuda_launch_empty(&probe->device);
     case PROBE_BEFORE_FLUSH:
@@ -177,27 +177,27 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
     const bool has_before = request->before != PROBE_BEFORE_NOTHING;
     struct cuda_device *device = &probe->device;
     uint32_t tries = 0, end = 0, sm = 0, before_sm = 0;
-    struct launching walk;
+    struct launching chase;
     size_t bytes;
 
-    if (!prepare(probe, request, request->kind, &walk))
+    if (!prepare(probe, request, request->kind, &chase))
         return ask_failed(probe, request);
-    bytes = walk.args.timed * sizeof(uint32_t);
+    bytes = chase.args.timed * sizeof(uint32_t);
     do {
         bool walked = cuda_device_set(device, probe->cycles, 0, bytes);
 
         if (request->kind == PROBE_RELAY) {
-            struct probe_args before = walk.args;
+            struct probe_args before = chase.args;
 
             before.warm_up = (uint32_t)request->count;
             before.timed = 0;
-            walked = walked && (!has_before || cuda_relay_walk(&probe->relay, &before, &end, &before_sm)) &&
-                     cuda_relay_walk(&probe->relay, &walk.args, &end, &sm) &&
+            walked = walked && (!has_before || cuda_relay_chase(&probe->relay, &before, &end, &before_sm)) &&
+                     cuda_relay_chase(&probe->relay, &chase.args, &end, &sm) &&
                      cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && cuda_device_wait(device);
         } else {
-            struct probe_code_args code = {.start = walk.args.start,
-                                           .warm_up = walk.args.warm_up,
-                                           .timed = walk.args.timed,
+            struct probe_code_args code = {.start = chase.args.start,
+                                           .warm_up = chase.args.warm_up,
+                                           .timed = chase.args.timed,
                                            .chunks = request->chunks,
                                            .one = 1,
                                            .cycles = probe->cycles,
@@ -208,8 +208,8 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
                 walked =
                     walked && cuda_device_launch(device, probe->kernels[PROBE_CODE][0].function, 1, 1, 0, parameters);
             else
-                walked = walked && (!has_before || walk_before(probe, request, &walk)) &&
-                         launch(probe, request, &walk.args, 1, 1);
+                walked = walked && (!has_before || chase_before(probe, request, &chase)) &&
+                         launch(probe, request, &chase.args, 1, 1);
             walked =
                 walked && cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && read_readings(probe, 2);
             end = probe->host_readings[0].end;
@@ -223,9 +223,9 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
         return log_error(STATUS_ENVIRONMENT,
                          "two launches of one block do not run on the same SM; try it on a GPU that "
                          "nothing else uses");
-    if (end != walk.args.start)
+    if (end != chase.args.start)
         return log_error(STATUS_ENVIRONMENT,
-                         "a walk on %s did not end where its links lead: the GPU, or this program, is wrong",
+                         "a pointer chase on %s did not end where its links lead: the GPU, or this program, is wrong",
                          request->path->name);
     memcpy(answer, probe->host_cycles, bytes);
     return STATUS_OK;
@@ -327,7 +327,7 @@ static bool prepare_counted(void *context, size_t i)
 
     (void)i;
     return (counted->request.before == PROBE_BEFORE_NOTHING ||
-            walk_before(counted->probe, &counted->request, &counted->launching)) &&
+            chase_before(counted->probe, &counted->request, &counted->launching)) &&
            cuda_device_wait(&counted->probe->device);
 }
 
@@ -402,7 +402,7 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
 {
     const bool single = probe_is_single(kind);
     const struct path *path = &paths[row]; /* those for all paths load as that of the constant bank does */
-    const uint32_t loads = single || kind == PROBE_WALK ? LOADS_OF_WALK : PROBE_LOADS;
+    const uint32_t loads = single || kind == PROBE_CHASE ? LOADS_OF_CHASE : PROBE_LOADS;
     struct cuda_probe_kernel *kernel = &probe->kernels[kind][row];
     struct probe_kernel *found = &kernel->found;
     struct kernel_sass sass;
@@ -439,7 +439,7 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
                  found->loads[0] ? found->loads : "no load of any class");
     }
     /* The pointer chase gets all of the L1 data cache. */
-    if (kind == PROBE_WALK && path->unit != UNIT_SHARED)
+    if (kind == PROBE_CHASE && path->unit != UNIT_SHARED)
         DRIVER_TRY(&probe->device, cuFuncSetAttribute, kernel->function,
                    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
 }

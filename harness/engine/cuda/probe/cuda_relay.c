@@ -32,7 +32,7 @@ bool cuda_relay_open(struct cuda_device *device, struct cuda_relay *out, char re
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
         opened = opened && cuda_module_load(device, "probes", &out->modules[i]) == STATUS_OK &&
                  cuda_module_find_bank(device, "probe_bank", &out->modules[i]) == STATUS_OK;
-    /* Banks that lie one behind the other are walked in that order. */
+    /* Banks that lie one behind the other are visited in that order. */
     if (opened)
         qsort(out->modules, PROBE_MEMBERS, sizeof(out->modules[0]), compare_banks);
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
@@ -46,7 +46,7 @@ bool cuda_relay_open(struct cuda_device *device, struct cuda_relay *out, char re
              CUDA(device, cudaMalloc, (void **)&out->readings, PROBE_MEMBERS * sizeof(*out->readings)) &&
              CUDA(device, cudaMalloc, (void **)&args.cycles, sizeof(*args.cycles)) &&
              CUDA(device, cudaMemset, args.cycles, 0, sizeof(*args.cycles)) &&
-             cuda_relay_copy(out, no_links, CBANK_TABLE_LENGTH) && cuda_relay_walk(out, &args, &end, &sm);
+             cuda_relay_copy(out, no_links, CBANK_TABLE_LENGTH) && cuda_relay_chase(out, &args, &end, &sm);
     CUDA_TRY(device, cudaFree, args.cycles);
     if (opened)
         return true;
@@ -83,12 +83,12 @@ bool cuda_relay_copy(struct cuda_relay *relay, const uint32_t *links, size_t wor
     return cuda_device_wait(relay->device);
 }
 
-bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *walk, uint32_t *end, uint32_t *sm)
+bool cuda_relay_chase(struct cuda_relay *relay, const struct probe_args *chase, uint32_t *end, uint32_t *sm)
 {
     struct cuda_device *device = relay->device;
     const uint32_t sms = device->info->sm_count;
     struct probe_reading readings[PROBE_MEMBERS];
-    uint64_t baton = walk->start;
+    uint64_t baton = chase->start;
     uint32_t *const words = (uint32_t *)(relay->state + 1);
     struct probe_relay_args args = {.baton = relay->state,
                                     .arrived = words,
@@ -97,9 +97,9 @@ bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *walk, ui
                                     .blocks = PROBE_MEMBERS * sms,
                                     .sm_count = sms,
                                     .wait_us = WAIT_US,
-                                    .warm_up = walk->warm_up,
-                                    .timed = walk->timed,
-                                    .cycles = walk->cycles,
+                                    .warm_up = chase->warm_up,
+                                    .timed = chase->timed,
+                                    .cycles = chase->cycles,
                                     .readings = relay->readings};
 
     void *parameters[] = {&args};

@@ -31,6 +31,6 @@ bool cuda_relay_copy(struct cuda_relay *relay, const uint32_t *links, size_t wor
 /* Runs a chase from args->start: `warm_up` accesses, then `timed` into args->cycles (device, zero before). *end is its
  * last address, *sm the SM that ran it. Waits for the device. False if a launch failed, or if not all members
  * arrived. */
-bool cuda_relay_walk(struct cuda_relay *relay, const struct probe_args *args, uint32_t *end, uint32_t *sm);
+bool cuda_relay_chase(struct cuda_relay *relay, const struct probe_args *args, uint32_t *end, uint32_t *sm);
 
 #endif
