@@ -81,10 +81,10 @@ struct place_code {
 const struct place_code *place_code_of(const struct path *path);
 
 /* Prints advice as text. STATUS_ENVIRONMENT when out of memory. */
-enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look);
+enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look);
 
 /* Prints the loads of the user's code, if there is any. STATUS_ENVIRONMENT when out of memory. */
-enum status advise_print_code(FILE *stream, const struct advice *advice, const struct grid_look *look);
+enum status advise_print_code(FILE *stream, const struct advice *advice, const struct print_style *look);
 
 /* Prints a paragraph; lines after the first are indented. */
 #define advise_put(stream_, look_, ...) \

@@ -22,7 +22,7 @@ struct advise_options {
     bool given[PARAMETER_COUNT];          /* ... and whether they were given */
     const char *card_path, *json_path;
     const char *kernel_path, *function; /* NULL: not given */
-    struct look_options look;
+    struct output_options look;
 };
 
 #define MEMBER(name) .offset = offsetof(struct advise_options, name)
@@ -73,7 +73,7 @@ static const struct option_row rows[] = {
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
-    OPTION_GROUP(look_option_rows, offsetof(struct advise_options, look)),
+    OPTION_GROUP(output_option_rows, offsetof(struct advise_options, look)),
 };
 
 /* -- the configuration --------------------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ static enum status make_cell(const struct advise_options *options, struct index_
 static enum status advise(const void *parsed, const struct invocation *invocation)
 {
     const struct advise_options *options = parsed;
-    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
+    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
     struct index_list indices = {.unhashed = true};
     struct advice advice = {0};
     struct user_code code = {0};

@@ -113,7 +113,7 @@ static struct grid grid_of(const struct advice *advice, size_t column_count)
 }
 
 /* The lookups, and what a load of a warp asks for. */
-static void print_asked(FILE *stream, const struct advice *advice, const struct grid_look *look)
+static void print_asked(FILE *stream, const struct advice *advice, const struct print_style *look)
 {
     const struct cell *cell = &advice->cell;
     const uint32_t width = table_width(cell->parameters), bytes = cell->parameters[PARAMETER_table_bytes];
@@ -136,7 +136,7 @@ static void print_asked(FILE *stream, const struct advice *advice, const struct 
     advise_put(stream, look, "times are modelled by the card of %s: nothing was measured", advice->card.name);
 }
 
-enum status advise_print(FILE *stream, const struct advice *advice, const struct grid_look *look)
+enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)
 {
     const struct grid grid = grid_of(advice, TEXT_COLUMNS);
     const struct advised_place *first = &advice->places[0];

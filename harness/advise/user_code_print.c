@@ -53,7 +53,7 @@ static struct grid grid_of(const struct user_kernel *kernel, size_t column_count
                          .note = means_note};
 }
 
-enum status advise_print_code(FILE *stream, const struct advice *advice, const struct grid_look *look)
+enum status advise_print_code(FILE *stream, const struct advice *advice, const struct print_style *look)
 {
     const struct user_code *code = advice->code;
     const struct card *card = &advice->card;

@@ -140,7 +140,7 @@ static enum status print_levels(int width, const struct characterization *all, c
         print_line(width, INDENT, "cycles: reading the clock included");
     else
         print_line(width, INDENT, "cycles: without the %.4g that reading the clock takes", clock);
-    return grid_print(stdout, &levels, &(struct grid_look){.width = width, .indent = INDENT});
+    return grid_print(stdout, &levels, &(struct print_style){.width = width, .indent = INDENT});
 }
 
 /* -- all ----------------------------------------------------------------------------------------------- */

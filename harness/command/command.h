@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "look.h"
 #include "option.h"
+#include "output_options.h"
 #include "status.h"
 
 /* An option that stood on the line. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "log.h"
-#include "whole.h"
+#include "parse_size.h"
 
 /* -- messages ------------------------------------------------------------------------------------------ */
 
@@ -39,9 +39,9 @@ static enum status parse_integer(const struct option_row *option, const char *te
 {
     uint64_t *value = member;
 
-    if (text[0] == '-' && whole_read(text + 1, value))
+    if (text[0] == '-' && parse_size(text + 1, value))
         return out_of_limits(option, text);
-    if (!whole_read(text, value))
+    if (!parse_size(text, value))
         return bad_value(option, text, "a whole number");
     if ((double)*value < option->low || (double)*value > option->high ||
         (option->multiple && *value % option->multiple) || (option->power_of_two && (*value & (*value - 1))))

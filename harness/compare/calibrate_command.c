@@ -17,7 +17,7 @@
 struct calibrate_options {
     struct plan_options plan;
     struct measure_options measure;
-    struct look_options look;
+    struct output_options look;
     uint64_t processes;
     const char *keep_path; /* folder that the results are kept in; NULL: nowhere */
     const char *json_path;
@@ -40,7 +40,7 @@ static const struct option_group groups[] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct calibrate_options, plan)),
     OPTION_GROUP(measure_option_rows, offsetof(struct calibrate_options, measure)),
     OPTION_GROUP(rows, 0),
-    OPTION_GROUP(look_option_rows, offsetof(struct calibrate_options, look)),
+    OPTION_GROUP(output_option_rows, offsetof(struct calibrate_options, look)),
 };
 
 #define OF(member) GRID_MEMBER(struct calibrated_cell, member)
@@ -75,7 +75,7 @@ static enum status write_and_print(const struct process_series *series, const ch
 
         printf("%s: %u %sprocesses: standard deviation between them, greatest difference of two\n",
                calibration.device.name, calibration.processes, calibration.modelled ? "modelled " : "");
-        status = grid_print(stdout, &grid, &(struct grid_look){.width = text_width(stdout), .indent = 2});
+        status = grid_print(stdout, &grid, &(struct print_style){.width = text_width(stdout), .indent = 2});
         printf("calibration: %s\n", path);
     }
     calibration_close(&calibration);

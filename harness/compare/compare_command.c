@@ -10,7 +10,7 @@
 
 struct compare_command_options {
     struct comparing_options comparing;
-    struct look_options look;
+    struct output_options look;
     const char *batch_path;
 };
 
@@ -26,7 +26,7 @@ static const struct option_row own_rows[] = {
 static const struct option_group groups[] = {
     OPTION_GROUP(own_rows, 0),
     OPTION_GROUP(comparing_option_rows, offsetof(struct compare_command_options, comparing)),
-    OPTION_GROUP(look_option_rows, offsetof(struct compare_command_options, look)),
+    OPTION_GROUP(output_option_rows, offsetof(struct compare_command_options, look)),
 };
 
 static enum status batch(const char *path, const struct compare_options *options)
@@ -64,7 +64,7 @@ static enum status compare(const void *parsed, const struct invocation *invocati
     if (status == STATUS_OK && wanted > 0)
         status = compare_sides(sides, &as, &comparison);
     if (status == STATUS_OK && wanted > 0)
-        status = comparing_report(comparing, look_color(&options->look, STDOUT_FILENO), &comparison);
+        status = comparing_report(comparing, output_color(&options->look, STDOUT_FILENO), &comparison);
     comparison_close(&comparison);
     calibration_close(&calibration);
     for (size_t i = 0; i < SIDES; i++)

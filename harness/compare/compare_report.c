@@ -154,7 +154,7 @@ enum format { TEXT, MARKDOWN, JUNIT };
 struct report {
     FILE *stream;
     enum format format;
-    const struct grid_look *look; /* of text */
+    const struct print_style *look; /* of text */
 };
 
 /* A line above the table: a paragraph, an item of a list, or a property. */
@@ -392,7 +392,7 @@ static enum status print(const struct report *to, const struct comparison *compa
     return status;
 }
 
-enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct grid_look *look)
+enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look)
 {
     return print(&(const struct report){stream, TEXT, look}, comparison, all);
 }
@@ -478,7 +478,7 @@ enum status comparing_report(const struct comparing_options *options, bool color
         silent = silent || (reports[i].path && strcmp(reports[i].path, "-") == 0);
     if (!silent)
         status = compare_print(stdout, comparison, options->all,
-                               &(const struct grid_look){.width = text_width(stdout), .color = color});
+                               &(const struct print_style){.width = text_width(stdout), .color = color});
     for (size_t i = 0; i < COUNT(reports); i++)
         if (reports[i].path)
             status = status_worse(status, file_write(reports[i].path, reports[i].write, comparison));

@@ -33,7 +33,7 @@ enum status comparing_report(const struct comparing_options *options, bool color
 
 /* Text: a summary, the context, then cells, worst first. Cells that are the same are counted, or listed with `all`.
  * STATUS_ENVIRONMENT when out of memory. */
-enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct grid_look *look);
+enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look);
 
 /* Reports for an open stream; `context` is a struct comparison. */
 file_writer compare_markdown, compare_junit, compare_json;

@@ -29,7 +29,7 @@ struct gate_options {
     struct plan_options plan;
     struct measure_options measure;
     struct comparing_options comparing;
-    struct look_options look;
+    struct output_options look;
     const char *programs[SIDES]; /* NULL: not given */
     const char *keep_path;       /* NULL: a folder of its own */
     uint64_t processes;
@@ -60,7 +60,7 @@ static const struct option_group groups[] = {
     OPTION_GROUP(measure_option_rows, offsetof(struct gate_options, measure)),
     OPTION_GROUP(own_rows, 0),
     OPTION_GROUP(comparing_option_rows, offsetof(struct gate_options, comparing)),
-    OPTION_GROUP(look_option_rows, offsetof(struct gate_options, look)),
+    OPTION_GROUP(output_option_rows, offsetof(struct gate_options, look)),
 };
 
 struct gating {
@@ -206,7 +206,7 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
             process_series_close(&gating.series[i], !options->keep_path && !(failed ? some : open), failed);
     }
     if (gating.as.folder && status == STATUS_OK)
-        status = comparing_report(&options->comparing, look_color(&options->look, STDOUT_FILENO), &gating.comparison);
+        status = comparing_report(&options->comparing, output_color(&options->look, STDOUT_FILENO), &gating.comparison);
     comparison_close(&gating.comparison);
     for (size_t i = 0; i < SIDES; i++)
         sides_close(&gating.sides[i]);

@@ -90,7 +90,7 @@ struct grid {
 };
 
 /* Layout of text. */
-struct grid_look {
+struct print_style {
     int width; /* columns of the terminal, see text_width */
     int indent; /* of every line below the title */
     bool color; /* use ANSI attributes */
@@ -101,11 +101,11 @@ struct grid_look {
  * row. If the others still do not fit, they stand in blocks below each other. Columns of the greatest rank are left out
  * if that makes fewer blocks. Names of rows that take more than half of the width have lines of their own. A grid
  * without rows prints nothing. STATUS_ENVIRONMENT when out of memory. */
-enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_look *look);
+enum status grid_print(FILE *stream, const struct grid *grid, const struct print_style *look);
 
 /* Prints each row as lines of a heading and a wrapped value. Missing values are left out, and so is the title if there
  * are none. */
-void grid_print_records(FILE *stream, const struct grid *grid, const struct grid_look *look);
+void grid_print_records(FILE *stream, const struct grid *grid, const struct print_style *look);
 
 /* Prints GitHub-flavoured Markdown, with the group before the heading. */
 void grid_print_markdown(FILE *stream, const struct grid *grid);

@@ -25,7 +25,7 @@ struct shown {
 struct layout {
     FILE *stream;
     const struct grid *grid;
-    const struct grid_look *look;
+    const struct print_style *look;
     int room;               /* columns of the terminal after the indent */
     int *natural;           /* width of each column by itself */
     int *widths;            /* at least as wide as the names of the groups */
@@ -341,7 +341,7 @@ static void put_stack(const struct layout *layout, const struct shown *shown)
         }
 }
 
-enum status grid_print(FILE *stream, const struct grid *grid, const struct grid_look *look)
+enum status grid_print(FILE *stream, const struct grid *grid, const struct print_style *look)
 {
     struct layout layout = {.stream = stream, .grid = grid, .look = look};
     enum status status = STATUS_OK;
@@ -375,7 +375,7 @@ out:
 
 /* -- records ------------------------------------------------------------------------------------------- */
 
-void grid_print_records(FILE *stream, const struct grid *grid, const struct grid_look *look)
+void grid_print_records(FILE *stream, const struct grid *grid, const struct print_style *look)
 {
     const char *title = grid->title;
     char room[TEXT_NUMBER_BYTES];

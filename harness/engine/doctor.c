@@ -75,7 +75,7 @@ static const struct grid_column columns[] = {
 
 struct doctor_options {
     bool json;
-    struct look_options look;
+    struct output_options look;
 };
 
 /* clang-format off */
@@ -86,7 +86,7 @@ static const struct option_row rows[] = {
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
-    OPTION_GROUP(look_option_rows, offsetof(struct doctor_options, look)),
+    OPTION_GROUP(output_option_rows, offsetof(struct doctor_options, look)),
 };
 
 /* The program, the devices that can be measured, and the findings. */
@@ -116,7 +116,7 @@ static enum status print_json(const struct grid *grid)
 static enum status doctor(const void *parsed, const struct invocation *invocation)
 {
     const struct doctor_options *options = parsed;
-    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
+    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
     struct diagnosis diagnosis = {0};
     enum status status;
 

@@ -413,7 +413,7 @@ static enum status fill(const struct list *list, cJSON *array)
 
 struct list_options {
     struct format_options format;
-    struct look_options look;
+    struct output_options look;
 };
 
 /* The printed text of an object's member; the row points to the object. */
@@ -439,9 +439,9 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
     struct grid_column columns[COLUMNS_MAX];
     struct grid grid = {
         .title = list->title, .columns = columns, .rows = rows, .row_bytes = sizeof(*rows), .raw = options->format.raw};
-    const struct grid_look look = {.width = text_width(stdout),
-                                   .indent = 2,
-                                   .color = look_color(&options->look, STDOUT_FILENO)};
+    const struct print_style look = {.width = text_width(stdout),
+                                     .indent = 2,
+                                     .color = output_color(&options->look, STDOUT_FILENO)};
     enum status status = STATUS_OK;
 
     if (!rows)
@@ -482,7 +482,7 @@ static enum status print_list(const struct list *list, const struct list_options
 
 static const struct option_group groups[] = {
     OPTION_GROUP(format_option_rows, offsetof(struct list_options, format)),
-    OPTION_GROUP(look_option_rows, offsetof(struct list_options, look)),
+    OPTION_GROUP(output_option_rows, offsetof(struct list_options, look)),
 };
 
 static enum status list(const void *parsed, const struct invocation *invocation)

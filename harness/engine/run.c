@@ -85,7 +85,7 @@ static enum status report(const struct run *run, enum status written, enum statu
     if (result->counters_reason[0])
         log_warning("counters were not read: %s", result->counters_reason);
     if (table)
-        status = show_result(stdout, result, look_color(&run->options->look, STDOUT_FILENO));
+        status = show_result(stdout, result, output_color(&run->options->look, STDOUT_FILENO));
     if (table && status == STATUS_OK && written == STATUS_OK)
         printf("result: %s\n", run->path);
     else if (table && written == STATUS_OK)

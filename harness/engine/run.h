@@ -14,7 +14,7 @@
 struct run_options {
     struct plan_options plan;
     struct measure_options measure;
-    struct look_options look;
+    struct output_options look;
     const char *json_path;   /* NULL: a name made up in the current folder; "-": stdout */
     const char *resume_path; /* NULL: a new run */
     double watchdog_slack_seconds; /* 0: not given */
@@ -69,8 +69,8 @@ enum status run_unsaved(struct run *run);
 
 /* Measures the plan of the command line on `count` devices in parallel, each in a process of its own. The output of each
  * process is printed when it has ended, in the order of the devices. Returns the worst exit code. */
-enum status run_beside(const struct run_options *options, const struct invocation *invocation, const uint32_t *devices,
-                       size_t count);
+enum status run_devices_parallel(const struct run_options *options, const struct invocation *invocation,
+                                 const uint32_t *devices, size_t count);
 
 /* Asks an engine for the number of devices, or for the description of one, with a watchdog. */
 uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason);

@@ -36,7 +36,7 @@ static const struct option_group groups[] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct run_options, plan)),
     OPTION_GROUP(measure_option_rows, offsetof(struct run_options, measure)),
     OPTION_GROUP(own_rows, 0),
-    OPTION_GROUP(look_option_rows, offsetof(struct run_options, look)),
+    OPTION_GROUP(output_option_rows, offsetof(struct run_options, look)),
 };
 
 /* -- new runs ----------------------------------------------------------------------------------------- */
@@ -166,7 +166,7 @@ static enum status run_new(const struct run_options *options, const struct invoc
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
         list[i] = (uint32_t)(asked->all ? i : asked->values[i]);
     if (status == STATUS_OK && count > 1 && !options->sequential && !to_stdout)
-        status = run_beside(options, invocation, list, count);
+        status = run_devices_parallel(options, invocation, list, count);
     else if (status == STATUS_OK)
         status = run_sequential(&run, &plan, invocation, list, count);
     free(list);

@@ -23,7 +23,7 @@ struct explain_options {
     const char *card_path; /* NULL: the built-in card of the device */
     const char *cell;      /* NULL: all */
     bool json;
-    struct look_options look;
+    struct output_options look;
 };
 
 #define MEMBER(name) .offset = offsetof(struct explain_options, name)
@@ -41,7 +41,7 @@ static const struct option_row rows[] = {
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
-    OPTION_GROUP(look_option_rows, offsetof(struct explain_options, look)),
+    OPTION_GROUP(output_option_rows, offsetof(struct explain_options, look)),
 };
 
 /* One file, explained. */
@@ -231,7 +231,7 @@ static void close_file(struct explained *file)
 static enum status explain(const void *parsed, const struct invocation *invocation)
 {
     const struct explain_options *options = parsed;
-    const struct grid_look look = {.width = text_width(stdout), .color = look_color(&options->look, STDOUT_FILENO)};
+    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
     struct explanation explanation = {.threshold = EXPLAIN_THRESHOLD};
     enum status worst = STATUS_OK;
 

@@ -94,7 +94,7 @@ static void print_name(FILE *stream, const struct cell_row *row, size_t width)
 
 static enum status print_cell(FILE *stream, const struct cell_row *row)
 {
-    const struct grid_look look = {.width = text_width(stream), .indent = INDENT};
+    const struct print_style look = {.width = text_width(stream), .indent = INDENT};
     const struct grid counters = {.title = "counters",
                                   .columns = counter_columns,
                                   .column_count = COUNT(counter_columns),

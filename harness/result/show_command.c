@@ -9,7 +9,7 @@
 struct show_options {
     struct format_options format;
     const char *cell; /* NULL: all */
-    struct look_options look;
+    struct output_options look;
 };
 
 /* clang-format off */
@@ -22,7 +22,7 @@ static const struct option_row rows[] = {
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
     OPTION_GROUP(format_option_rows, offsetof(struct show_options, format)),
-    OPTION_GROUP(look_option_rows, offsetof(struct show_options, look)),
+    OPTION_GROUP(output_option_rows, offsetof(struct show_options, look)),
 };
 
 /* Refuses options that have no meaning together. */
@@ -58,7 +58,7 @@ static enum status show_file(const struct show_options *options, const struct in
     else if (options->format.markdown)
         status = show_markdown(stdout, &result);
     else
-        status = show_result(stdout, &result, look_color(&options->look, STDOUT_FILENO));
+        status = show_result(stdout, &result, output_color(&options->look, STDOUT_FILENO));
     result_close(&result);
     return status;
 }

@@ -8,7 +8,7 @@
 struct page {
     FILE *stream;
     bool markdown;
-    struct grid_look look; /* of text */
+    struct print_style look; /* of text */
     struct text_wrap wrap; /* of the open paragraph */
 };
 

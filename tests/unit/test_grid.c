@@ -181,7 +181,7 @@ static const struct {
 };
 
 /* The text of a grid; the caller's to free. */
-static char *printed(const struct grid *what, struct grid_look look)
+static char *printed(const struct grid *what, struct print_style look)
 {
     char *text = NULL;
     size_t bytes;
@@ -203,7 +203,7 @@ TEST(columns_stand_beside_or_below_each_other)
     for (size_t i = 0; i < COUNT(texts); i++) {
         unsigned rank = 0;
 
-        expect(printed(texts[i].grid, (struct grid_look){.width = texts[i].width, .rank = &rank}), texts[i].text);
+        expect(printed(texts[i].grid, (struct print_style){.width = texts[i].width, .rank = &rank}), texts[i].text);
         assert_int_equal(rank, texts[i].rank);
     }
 }
@@ -270,7 +270,7 @@ TEST(records_have_a_line_a_fact)
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
-    grid_print_records(stream, &outer_grid, &(struct grid_look){.width = 30, .indent = 2});
+    grid_print_records(stream, &outer_grid, &(struct print_style){.width = 30, .indent = 2});
     fclose(stream);
     expect(text, "title\n"
                  "  text      a text that goes\n"

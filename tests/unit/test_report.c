@@ -9,7 +9,7 @@
 #include "test.h"
 #include "text.h"
 
-static const struct grid_look narrow = {.width = 80}, wide = {.width = 160}, colored = {.width = 160, .color = true};
+static const struct print_style narrow = {.width = 80}, wide = {.width = 160}, colored = {.width = 160, .color = true};
 
 enum { CELLS = 9 };
 
@@ -62,7 +62,7 @@ static const struct compare_options *options(void)
 }
 
 /* A report as text, from a writer, or without one as `look` has it; no line is wider than the look. */
-static char *report(file_writer *write, const struct comparison *comparison, bool all, const struct grid_look *look)
+static char *report(file_writer *write, const struct comparison *comparison, bool all, const struct print_style *look)
 {
     char *text = NULL;
     size_t bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Options for the style of the output, which several commands share. */
-#ifndef CBANK_LOOK_H
-#define CBANK_LOOK_H
+#ifndef CBANK_OUTPUT_OPTIONS_H
+#define CBANK_OUTPUT_OPTIONS_H
 
 #include "option.h"
 
@@ -13,11 +13,11 @@ struct color_row {
 };
 
 /* --color */
-struct look_options {
+struct output_options {
     const struct color_row *color;
 };
 
-extern const struct option_row look_option_rows[1];
+extern const struct option_row output_option_rows[1];
 
 /* --markdown, --csv, --json: instead of text; --raw: for CSV */
 struct format_options {
@@ -33,6 +33,6 @@ extern const struct option_row format_option_rows[4];
 enum status format_check(const struct format_options *options);
 
 /* Whether to use colour on a stream, from --color, NO_COLOR, TERM and whether it is a terminal. */
-bool look_color(const struct look_options *options, int descriptor);
+bool output_color(const struct output_options *options, int descriptor);
 
 #endif

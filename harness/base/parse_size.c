@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "whole.h"
+#include "parse_size.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static const struct scale scales[] = {
     {"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"Ki", 1024}, {"Mi", 1048576}, {"Gi", 1073741824},
 };
 
-bool whole_read(const char *text, uint64_t *value)
+bool parse_size(const char *text, uint64_t *value)
 {
     static const char digits[] = "0123456789";
     const size_t whole = strspn(text, digits), point = text[whole] == '.';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "look.h"
+#include "output_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +14,12 @@ static const struct color_row color_rows[] = {
 };
 static const size_t color_count = sizeof(color_rows) / sizeof(color_rows[0]);
 
-const struct option_row look_option_rows[1] = {
+const struct option_row output_option_rows[1] = {
     {.name = "color",
      .argument = "WHEN",
      .help = "auto, always or never; NO_COLOR is respected",
      .kind = &option_choice,
-     .offset = offsetof(struct look_options, color),
+     .offset = offsetof(struct output_options, color),
      .table = TABLE("colour mode", color_rows, color_count),
      .fallback = "auto"},
 };
@@ -41,7 +41,7 @@ enum status format_check(const struct format_options *options)
     return STATUS_OK;
 }
 
-bool look_color(const struct look_options *options, int descriptor)
+bool output_color(const struct output_options *options, int descriptor)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 

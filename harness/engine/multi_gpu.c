@@ -32,7 +32,7 @@ static enum status start(struct one *one, const struct run_options *options, con
 
     /* The command line as typed, followed by the words for one device, which override earlier ones. */
     const char *more[] = {"--device", one->number,
-                          "--color",  look_color(&options->look, STDOUT_FILENO) ? "always" : "never",
+                          "--color",  output_color(&options->look, STDOUT_FILENO) ? "always" : "never",
                           "--json",   one->path};
     const size_t more_count = sizeof(more) / sizeof(more[0]) - (one->path[0] ? 0 : 2);
     const size_t count = (size_t)invocation->argc;
@@ -86,8 +86,8 @@ static enum status finish(struct one *one)
                      one->number, WIFSIGNALED(code) ? strsignal(WTERMSIG(code)) : "did not start");
 }
 
-enum status run_beside(const struct run_options *options, const struct invocation *invocation, const uint32_t *devices,
-                       size_t count)
+enum status run_devices_parallel(const struct run_options *options, const struct invocation *invocation,
+                                 const uint32_t *devices, size_t count)
 {
     struct one *all = calloc(count, sizeof(*all));
     enum status worst = all ? STATUS_OK : log_memory("%zu devices", count);
