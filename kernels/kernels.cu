@@ -124,7 +124,7 @@ template <class Path, uint32_t width> struct sized : Path {
 };
 
 /* A zero to add to an index. It hides from the compiler what the path must not reveal. */
-template <class Path> static __device__ uint32_t hidden_zero(const kernel_args &args)
+template <class Path> static __device__ uint32_t opaque_zero(const kernel_args &args)
 {
     return Path::scope == INDEX_THREAD ? threadIdx.x & args.divergence
            : Path::scope == INDEX_BLOCK ? args.divergence : 0;
@@ -259,7 +259,7 @@ static __device__ uint32_t map_index(const kernel_args &args, uint32_t step)
 
     const uint32_t index = Pattern::index(blockIdx.x, threadIdx.x, step, Path::length, args.numbers);
 
-    return (Path::whole ? index : index & (args.length - 1)) | hidden_zero<Path>(args);
+    return (Path::whole ? index : index & (args.length - 1)) | opaque_zero<Path>(args);
 }
 
 /* One input element, `steps` loads. */
@@ -352,7 +352,7 @@ struct shape_stencil {
         __shared__ float tile[CBANK_BLOCK_THREADS_MAX + 2 * radius];
         const float *const input = (const float *)args.input;
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
-        const uint32_t zero = hidden_zero<Path>(args);
+        const uint32_t zero = opaque_zero<Path>(args);
         float sum = __uint_as_float(stage<Path>(args, Workload::steps));
 
         tile[radius + threadIdx.x] = element < args.elements ? input[element] : 0;
@@ -387,7 +387,7 @@ struct shape_convolution {
             return;
 
         const float *const centre = (const float *)args.input + element;
-        const uint32_t zero = hidden_zero<Path>(args);
+        const uint32_t zero = opaque_zero<Path>(args);
         const uint32_t width = ry ? 1u << args.width_log2 : args.rows, height = rz ? width : args.rows, depth = args.rows;
         const uint32_t x = ry ? element & (width - 1) : element;
         const uint32_t y = rz ? element >> args.width_log2 & (width - 1) : element >> args.width_log2;

@@ -294,7 +294,7 @@ bool cell_blocks_alike(const struct cell *cell)
     return cell->workload->index != INDEX_LOADED && !strstr(cell->pattern->formula, "block");
 }
 
-bool cell_strides(const struct cell *cell)
+bool uses_grid_stride_loop(const struct cell *cell)
 {
     return cell->workload->index == INDEX_LOADED;
 }
@@ -306,18 +306,18 @@ uint32_t cell_grid_blocks(const struct cell *cell)
 
 void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time)
 {
-    if (cell_strides(cell))
+    if (uses_grid_stride_loop(cell))
         cell->grid_blocks = blocks_at_a_time < cell_blocks(cell) ? (uint32_t)blocks_at_a_time : cell_blocks(cell);
 }
 
-uint32_t cell_crowd(const struct cell *cell)
+uint32_t requested_blocks_per_sm(const struct cell *cell)
 {
     return cell->parameters[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS / cell->block_size;
 }
 
-bool cell_crowd_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room, char text[CELL_REASON_BYTES])
+bool requested_blocks_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room, char text[CELL_REASON_BYTES])
 {
-    const uint32_t crowd = cell_crowd(cell), warps = cell->block_size / CBANK_WARP_THREADS;
+    const uint32_t crowd = requested_blocks_per_sm(cell), warps = cell->block_size / CBANK_WARP_THREADS;
 
     if (crowd > room)
         return refuse(text, "an SM has room for %" PRIu32 " warps of this kernel at a time", room * warps);

@@ -130,7 +130,7 @@ bool cell_blocks_alike(const struct cell *cell);
 
 /* Whether the kernel has a grid-stride loop: threads go from element to element, and wait for an index before each
  * lookup. */
-bool cell_strides(const struct cell *cell);
+bool uses_grid_stride_loop(const struct cell *cell);
 
 /* Thread blocks of a launch: cell_blocks, or fewer in a grid-stride loop. */
 uint32_t cell_grid_blocks(const struct cell *cell);
@@ -140,11 +140,11 @@ uint32_t cell_grid_blocks(const struct cell *cell);
 void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time);
 
 /* Blocks that each SM should run at a time, from the parameter warps_per_sm; 0: as many as fit. */
-uint32_t cell_crowd(const struct cell *cell);
+uint32_t requested_blocks_per_sm(const struct cell *cell);
 
 /* Whether the sm_count SMs cannot run that many; then writes the reason into text. Either an SM has room for only
  * `room` blocks, or there are too few elements. */
-bool cell_crowd_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room, char text[CELL_REASON_BYTES]);
+bool requested_blocks_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room, char text[CELL_REASON_BYTES]);
 
 /* Threads of a block that have an element: fewer in the last block. */
 uint32_t cell_block_threads(const struct cell *cell, uint64_t block);

@@ -88,7 +88,7 @@ static double steps_of(const struct work *work)
  * everything else. */
 static double copies_of(const struct work *work)
 {
-    return cell_strides(work->cell) ? 0 : (double)work->access->staging_loads;
+    return uses_grid_stride_loop(work->cell) ? 0 : (double)work->access->staging_loads;
 }
 
 /* -- units of an SM ------------------------------------------------------------------------------------ */
@@ -129,7 +129,7 @@ static double fill_ns(struct work *work)
     /* The warps of a block find data that another warp brought in, unless the block alone needs more than the cache
      * holds. */
     asked = block_lines * fmax(block_lines / work->blocks / steps_of(work) * ACCESS_LINE_BYTES / capacity, 1);
-    asked = fmin(cell_strides(work->cell) ? lines : asked, lines);
+    asked = fmin(uses_grid_stride_loop(work->cell) ? lines : asked, lines);
     return isnan(missed) ? NAN : busiest_ns(work, by_cost(work, asked * missed, CARD_constant_fill_cycles));
 }
 
@@ -244,7 +244,7 @@ static double latency_ns(struct work *work, const double busy_ns[TIME_UNITS])
     const double own = fmax(fmax(busy_ns[TIME_ISSUE], busy_ns[TIME_CONSTANT]), busy_ns[TIME_L1]) / work->resident;
     double life;
 
-    if (cell_strides(work->cell))
+    if (uses_grid_stride_loop(work->cell))
         return ceil(waves) * stride_ns(work) + own;
     life = block_ns(work) + staging_ns(work);
     if (goes_to(work, UNIT_L2, UNIT_L2)) /* half of the later loads wait for the previous one */
@@ -279,7 +279,7 @@ static double evaluate(struct work *work, double busy_ns[TIME_UNITS])
 
     find_shares(work);
     first = use(work, CARD_launch_ns);
-    if (cell_strides(work->cell))
+    if (uses_grid_stride_loop(work->cell))
         first += staging_ns(work) + use(work, CARD_block_l2_ns);
     busy_ns[TIME_ISSUE] = issue_ns(work);
     busy_ns[TIME_CONSTANT] = constant_ns(work);

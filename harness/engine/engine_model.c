@@ -164,8 +164,8 @@ static enum status model_time(struct engine_session *session, struct result *res
             break;
         if (result->cells[i].status != CELL_PENDING)
             continue;
-        if (cell_crowd_obstacle(&result->cells[i].cell, (uint32_t)session->card.number[CARD_sm_count].value,
-                                card_blocks_room(&session->card, &result->cells[i].cell, 0), reason)) {
+        if (requested_blocks_obstacle(&result->cells[i].cell, (uint32_t)session->card.number[CARD_sm_count].value,
+                                      card_blocks_room(&session->card, &result->cells[i].cell, 0), reason)) {
             engine_end_cell(&result->cells[i], CELL_SKIPPED, "%s", reason);
             continue;
         }

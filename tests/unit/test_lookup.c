@@ -279,18 +279,18 @@ TEST(a_cell_says_how_many_warps_an_sm_runs)
 
     assert_int_equal(card_read(NULL, &card), STATUS_OK);
     cell.block_size = 64;
-    assert_int_equal(cell_crowd(&cell), 0);
+    assert_int_equal(requested_blocks_per_sm(&cell), 0);
     cell.parameters[PARAMETER_warps_per_sm] = 6;
     assert_false(cell_obstacle(&cell, 0, reason));
-    assert_int_equal(cell_crowd(&cell), 3);
-    assert_false(cell_crowd_obstacle(&cell, 132, 3, reason));
-    assert_true(cell_crowd_obstacle(&cell, 132, 2, reason));
+    assert_int_equal(requested_blocks_per_sm(&cell), 3);
+    assert_false(requested_blocks_obstacle(&cell, 132, 3, reason));
+    assert_true(requested_blocks_obstacle(&cell, 132, 2, reason));
     assert_string_equal(reason, "an SM has room for 4 warps of this kernel at a time");
     cell.elements = 64 * 3 * 132 - 64;
-    assert_true(cell_crowd_obstacle(&cell, 132, 3, reason));
+    assert_true(requested_blocks_obstacle(&cell, 132, 3, reason));
     assert_string_equal(reason, "25280 elements are too few for 6 warps on each of 132 SMs");
     cell.elements++;
-    assert_false(cell_crowd_obstacle(&cell, 132, 3, reason));
+    assert_false(requested_blocks_obstacle(&cell, 132, 3, reason));
     assert_int_equal(card_blocks_resident(&card, &cell, 0), 3);
     card_set_grid(&card, &cell);
     assert_int_equal(cell.grid_blocks, 3 * 132);

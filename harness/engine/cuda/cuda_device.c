@@ -352,9 +352,9 @@ bool cuda_launch_empty(struct cuda_device *device)
     return launch_tool(device, device->tools.empty, 1, CBANK_WARP_THREADS, NULL);
 }
 
-bool cuda_launch_stir(struct cuda_device *device)
+bool launch_sm_shuffle(struct cuda_device *device)
 {
-    return launch_tool(device, device->tools.stir, STIR_BLOCKS * device->info->sm_count, STIR_THREADS, NULL);
+    return launch_tool(device, device->tools.sm_shuffle, STIR_BLOCKS * device->info->sm_count, STIR_THREADS, NULL);
 }
 
 bool cuda_launch_stamp(struct cuda_device *device, size_t stamp)
@@ -409,7 +409,7 @@ static enum status open_tools(struct cuda_device *device)
         const char *name;
         CUfunction *function;
     } kernels[] = {
-        {"tool_empty", &tools->empty}, {"tool_stir", &tools->stir},   {"tool_flush", &tools->flush},
+        {"tool_empty", &tools->empty}, {"tool_stir", &tools->sm_shuffle}, {"tool_flush", &tools->flush},
         {"tool_stamp", &tools->stamp}, {"tool_clock", &tools->clock},
     };
     const size_t bytes = TOOL_STAMPS_MAX * sizeof(uint64_t);

@@ -74,7 +74,7 @@ struct cuda_module {
 /* The kernels of tools.cu, and the memory that they write. */
 struct cuda_tools {
     struct cuda_module module;
-    CUfunction empty, stir, flush, stamp, clock; /* NULL until the module is loaded */
+    CUfunction empty, sm_shuffle, flush, stamp, clock; /* NULL until the module is loaded */
     struct clock_reading *readings; /* pinned and mapped: `cells` readings of cells, then one of spins and one of a
                                      * tick */
     size_t cells;
@@ -222,7 +222,7 @@ bool cuda_flush_prepare(struct cuda_device *device, uint64_t l2_bytes);
  * order in which SMs come free, and the empty kernel. Then the kernel that stamps the time (stamp number `stamp`), the
  * clock probe (into reading number `cell`, with the stamps), and a kernel that spins for at least spin_ns. */
 bool cuda_launch_flush(struct cuda_device *device);
-bool cuda_launch_stir(struct cuda_device *device);
+bool launch_sm_shuffle(struct cuda_device *device);
 bool cuda_launch_empty(struct cuda_device *device);
 bool cuda_launch_stamp(struct cuda_device *device, size_t stamp);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);

@@ -56,7 +56,7 @@ static enum status take_accesses(struct engine_session *session, struct result *
 static enum status prepare_kernel(struct engine_session *session, struct cell_result *cell, struct cuda_cell *cuda)
 {
     struct cuda_device *device = &session->device;
-    const uint32_t sm_count = device->info->sm_count, crowd = cell_crowd(&cell->cell);
+    const uint32_t sm_count = device->info->sm_count, crowd = requested_blocks_per_sm(&cell->cell);
     struct kernel_sass sass;
     char reason[CELL_REASON_BYTES];
     const char *image;
@@ -81,7 +81,7 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
 
         DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, function, (int)cell->cell.block_size,
                    cell_shared_bytes(&cell->cell));
-        if (cell_crowd_obstacle(&cell->cell, sm_count, (uint32_t)room, reason))
+        if (requested_blocks_obstacle(&cell->cell, sm_count, (uint32_t)room, reason))
             engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
         else
             cell_set_grid(&cell->cell, (uint64_t)sm_count * (crowd ? crowd : (uint32_t)room));

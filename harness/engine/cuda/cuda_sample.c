@@ -46,9 +46,9 @@ static bool launch_short(const struct cuda_chain *chain, uint32_t place, uint32_
 /* The additional launches of long stretches take the table offsets in turn, from draw to draw. */
 static bool enqueue_hot(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
 {
-    const uint32_t each = chain->launches / chain->draws, table_offset = draw * each;
+    const uint32_t each = chain->launches / chain->repetitions, table_offset = draw * each;
 
-    return cuda_launch_stir(chain->device) && launch_many(chain, place, table_offset, chain->lead_in) &&
+    return launch_sm_shuffle(chain->device) && launch_many(chain, place, table_offset, chain->lead_in) &&
            stamp(chain, draw, 0) && launch_short(chain, place, table_offset) && stamp(chain, draw, 1) &&
            stamp(chain, draw, 2) && launch_many(chain, place, table_offset, chain->reference + each) &&
            slow(chain, draw) && stamp(chain, draw, 3);
@@ -82,7 +82,7 @@ static bool capture(const struct cuda_chain *chain, uint32_t place, cudaGraph_t 
 
     if (!CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal))
         return false;
-    for (uint32_t i = 0; captured && i < chain->draws; i++)
+    for (uint32_t i = 0; captured && i < chain->repetitions; i++)
         captured = (chain->cold ? enqueue_cold : enqueue_hot)(chain, place, i);
     if (!CUDA(device, cudaStreamEndCapture, device->stream, graph)) {
         CUDA_TRY(device, cudaStreamEndCapture, device->stream, graph);
@@ -133,9 +133,9 @@ const struct clock_reading *cuda_sample_reading(const struct cuda_chain *chain)
 double cuda_sample_ns(const struct cuda_chain *chain)
 {
     const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;
-    double ns = chain->reference ? 0 : chain->draws * chain->device->info->launch_ns;
+    double ns = chain->reference ? 0 : chain->repetitions * chain->device->info->launch_ns;
 
-    for (uint32_t i = 0; i < chain->draws; i++, stamps_ns += CUDA_DRAW_STAMPS)
+    for (uint32_t i = 0; i < chain->repetitions; i++, stamps_ns += CUDA_DRAW_STAMPS)
         ns += (double)(stamps_ns[3] - stamps_ns[2]) - (double)(stamps_ns[1] - stamps_ns[0]);
     return ns / chain->launches;
 }
@@ -144,7 +144,7 @@ double cuda_sample_total_ns(const struct cuda_chain *chain)
 {
     const uint64_t *const stamps_ns = cuda_sample_reading(chain)->stamps_ns;
 
-    return (double)(stamps_ns[CUDA_DRAW_STAMPS * chain->draws - 1] - stamps_ns[0]);
+    return (double)(stamps_ns[CUDA_DRAW_STAMPS * chain->repetitions - 1] - stamps_ns[0]);
 }
 
 /* Median ns of a few samples of a chain, taken now; NaN if one fails. */
@@ -174,7 +174,7 @@ double cuda_time_empty_launch(struct cuda_device *device)
     const struct cuda_chain chain = {.device = device,
                                      .lead_in = CUDA_LEAD_IN_LAUNCHES,
                                      .reference = CUDA_REFERENCE_LAUNCHES,
-                                     .draws = CUDA_DRAWS_MAX,
+                                     .repetitions = CUDA_REPETITIONS_MAX,
                                      .launches = CUDA_LAUNCHES_MAX / 4,
                                      .buffer_sets = 1,
                                      .table_offsets = 1,

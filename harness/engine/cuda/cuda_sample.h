@@ -14,7 +14,7 @@ enum {
     CUDA_LEAD_IN_LAUNCHES = 2,   /* of each draw of a hot sample */
     CUDA_REFERENCE_LAUNCHES = 2, /* of a short stretch of a hot sample, at most */
     CUDA_DRAW_STAMPS = 4,        /* of a draw: two around its short stretch, and two around its long one */
-    CUDA_DRAWS_MAX = TOOL_STAMPS_MAX / CUDA_DRAW_STAMPS,
+    CUDA_REPETITIONS_MAX = TOOL_STAMPS_MAX / CUDA_DRAW_STAMPS,
 };
 
 /* The launches of a cell, or of the empty kernel. A sample repeats several draws: each has a short stretch of launches
@@ -23,7 +23,8 @@ struct cuda_chain {
     struct cuda_device *device;
     const struct cuda_launch *launch; /* NULL: the empty kernel */
     bool cold; /* a flush precedes each stretch; the long one has one launch */
-    uint32_t draws, lead_in, reference; /* of a sample: draws; of a draw: launches before its stretches, and those of
+    uint32_t repetitions, lead_in,
+        reference; /* of a sample: draws; of a draw: launches before its stretches, and those of
                                            the short one, 0 for an empty kernel. Cold samples, and those that need none,
                                            have 0 in the last two */
     uint32_t launches; /* additional launches of the long stretches, over all draws: equally many in each */

@@ -31,7 +31,7 @@ enum {
     /* Lengths of samples. */
     DRAW_LAUNCHES = 12,    /* in a draw of a hot sample, at least, ... */
     DRAW_TICKS = 100,      /* ... and ticks of the timer in that time */
-    SHORT_DRAWS = 4,       /* of a sample with few short launches; each has at least this many launches */
+    SHORT_REPETITIONS = 4,       /* of a sample with few short launches; each has at least this many launches */
     ESTIMATE_SAMPLES = 3,  /* for a first estimate, ... */
     ESTIMATE_LAUNCHES = 4, /* ... and launches in each */
     LAUNCHES_LEAST = 12,   /* of a hot sample, unless it would become LONGER times as long as required */
@@ -68,8 +68,8 @@ struct cuda_sampling {
     double *totals_ns; /* of this process's samples, from the first stamp to the last; owned */
     size_t before; /* samples of an earlier process */
     uint32_t made; /* graphs made, of one for each buffer set */
-    size_t ahead; /* enqueued samples */
-    bool astray; /* one of these did not count: later ones are not in the buffer set that is next */
+    size_t enqueued; /* enqueued samples */
+    bool discard_pending; /* one of these did not count: later ones are not in the buffer set that is next */
     bool done; /* it failed, or it cannot be timed */
 };
 
@@ -103,7 +103,7 @@ static double estimate_from(struct cuda_chain *chain, uint32_t launches, uint32_
 {
     chain->lead_in = !chain->cold;
     chain->reference = chain->cold ? 0 : reference;
-    chain->draws = chain->cold ? launches : 1;
+    chain->repetitions = chain->cold ? launches : 1;
     chain->launches = launches;
     chain->table_offsets = 1;
     return cuda_sample_median(chain, samples);
@@ -139,12 +139,13 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
      * its variation. For short ones, the assignment of blocks to SMs causes the variation, and several draws average
      * it. */
     ticks = launches * launch_ns / cuda_tick_ns(chain->device);
-    wanted = launch_ns < reference_ns && launches < 2 * DRAW_LAUNCHES ? fmin(SHORT_DRAWS, launches / SHORT_DRAWS)
-                                                                      : launches / DRAW_LAUNCHES;
-    chain->draws = (uint32_t)fmax(1, fmin(CUDA_DRAWS_MAX, fmin(wanted, ticks / DRAW_TICKS)));
-    while (kept && launches % chain->draws) /* draws have equally many launches, and their sum stays */
-        chain->draws--;
-    chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
+    wanted = launch_ns < reference_ns && launches < 2 * DRAW_LAUNCHES
+                 ? fmin(SHORT_REPETITIONS, launches / SHORT_REPETITIONS)
+                 : launches / DRAW_LAUNCHES;
+    chain->repetitions = (uint32_t)fmax(1, fmin(CUDA_REPETITIONS_MAX, fmin(wanted, ticks / DRAW_TICKS)));
+    while (kept && launches % chain->repetitions) /* draws have equally many launches, and their sum stays */
+        chain->repetitions--;
+    chain->launches = (launches + chain->repetitions - 1) / chain->repetitions * chain->repetitions;
     chain->reference = launch_ns < long_ns ? launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES) : 0;
     chain->lead_in = alone ? 0 : launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
 }
@@ -167,7 +168,8 @@ static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time, 
         return false;
     if (chain->cold) {
         chain->table_offsets = cuda_launch_table_offsets(chain->device, chain->launch);
-        chain->draws = chain->launches = launches ? launches : launches_of(cold_ns, launch_ns, CUDA_DRAWS_MAX);
+        chain->repetitions = chain->launches =
+            launches ? launches : launches_of(cold_ns, launch_ns, CUDA_REPETITIONS_MAX);
     } else {
         size_hot(chain, launches, launch_ns, options->sample_ns);
     }
@@ -177,7 +179,8 @@ static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time, 
 
         chain->slow_ns = spin_ns > 1 ? (uint64_t)spin_ns : 1;
     }
-    chain->seconds = 1e-9 * launch_ns * (chain->draws * (chain->lead_in + 2 * chain->reference) + chain->launches) *
+    chain->seconds = 1e-9 * launch_ns *
+                     (chain->repetitions * (chain->lead_in + 2 * chain->reference) + chain->launches) *
                      (1 + chain->replays);
     return true;
 }
@@ -206,7 +209,7 @@ static bool make_room(struct cuda_sampling *sampling, size_t planned, size_t sam
     size_t room;
 
     if (!time->clocks_mhz || time->code_copies < 1 || launches < 1 ||
-        launches > (sampling->chain.cold ? CUDA_DRAWS_MAX : CUDA_LAUNCHES_MAX))
+        launches > (sampling->chain.cold ? CUDA_REPETITIONS_MAX : CUDA_LAUNCHES_MAX))
         time->summary.count = 0;
     sampling->before = time->summary.count;
     room = sampling->before > samples_max ? sampling->before : samples_max;
@@ -299,8 +302,8 @@ static void take_sample(struct cuda_sampling *sampling, const struct engine_opti
     struct cell_time *time = &sampling->result->time;
 
     /* A cell that has settled stays so. An interrupted empty kernel can make a time negative; that time is dropped. */
-    sampling->astray |= !counts || ns <= 0 || stopping_criterion->stop != STOP_NONE;
-    if (sampling->astray)
+    sampling->discard_pending |= !counts || ns <= 0 || stopping_criterion->stop != STOP_NONE;
+    if (sampling->discard_pending)
         return;
     if (sampling->before)
         sampling->result->flags |= FLAG_RESUMED;
@@ -347,7 +350,7 @@ static enum status launch_sample(struct cuda_timing *timing, struct cuda_samplin
 {
     struct cuda_device *device = timing->device;
     struct cuda_calls *calls = &device->calls;
-    const size_t number = sampling->result->time.summary.count + sampling->ahead++;
+    const size_t number = sampling->result->time.summary.count + sampling->enqueued++;
 
     device->tools.readings[turn] = (struct clock_reading){0};
     calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, turn};
@@ -387,9 +390,9 @@ static enum status drop_stretch(struct cuda_timing *timing, size_t first, size_t
 }
 
 /* Launches the samples of a round from turn *next on, enough for a stretch. While the device works, makes graphs of the
- * `ahead` group and releases the `past` one (NULL: none). Then it records the samples. */
+ * `enqueued` group and releases the `past` one (NULL: none). Then it records the samples. */
 static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size_t *next, struct cuda_timing *past,
-                                  struct cuda_timing *ahead)
+                                  struct cuda_timing *enqueued)
 {
     struct cuda_device *device = timing->device;
     const size_t first = *next;
@@ -399,7 +402,7 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
 
     cuda_expect(device, 0);
     for (size_t k = 0; k < timing->count; k++)
-        timing->samplings[k].ahead = timing->samplings[k].astray = 0;
+        timing->samplings[k].enqueued = timing->samplings[k].discard_pending = 0;
     for (; status == STATUS_OK && *next < turns && seconds < stretch_seconds; ++*next) {
         struct cuda_sampling *sampling = turn_sampling(timing, *next);
 
@@ -412,9 +415,9 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
         return status;
     show_progress(timing);
     /* If a graph cannot be made now, its own group tries again, where a cell gets the error. */
-    for (size_t i = 0; made && ahead && i < ahead->count; i++)
-        while (made && lacks_graphs(&ahead->samplings[i]) && cuda_device_is_busy(device))
-            made = make_graph(&ahead->samplings[i]);
+    for (size_t i = 0; made && enqueued && i < enqueued->count; i++)
+        while (made && lacks_graphs(&enqueued->samplings[i]) && cuda_device_is_busy(device))
+            made = make_graph(&enqueued->samplings[i]);
     if (!made)
         cuda_device_error(device);
     while (past && past->count > 0 && cuda_device_is_busy(device)) /* a graph takes a tenth of a millisecond */
@@ -470,9 +473,9 @@ static void flag_shared(const struct cuda_timing *timing)
 }
 
 /* Times all items until each has settled, by the options' limits, or until the user stops it; samples that a result has
- * already count. Cells that have not settled stay pending with their samples. `past` and `ahead` as in
+ * already count. Cells that have not settled stay pending with their samples. `past` and `enqueued` as in
  * sample_stretch. */
-static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *past, struct cuda_timing *ahead)
+static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *past, struct cuda_timing *enqueued)
 {
     enum status status = STATUS_OK;
     size_t turns;
@@ -487,7 +490,7 @@ static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *pa
     for (; status == STATUS_OK && !timing->stopped && (turns = choose_round(timing)) > 0;
          timing->rounds += timing->warm)
         for (size_t next = 0; status == STATUS_OK && next < turns && !timing->stopped;)
-            status = sample_stretch(timing, turns, &next, past, ahead);
+            status = sample_stretch(timing, turns, &next, past, enqueued);
     for (size_t i = 0; i < timing->count; i++) {
         struct cuda_sampling *sampling = &timing->samplings[i];
 
