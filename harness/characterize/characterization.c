@@ -323,7 +323,7 @@ const struct document characterization_document = {
     .schema = "cbank-characterization",
     .what = "characterization",
     .remedy = "cbank characterize writes one",
-    .major = 2,
+    .major = 1,
     .minor = 0,
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX, .check = check_characterization},
 };

@@ -201,8 +201,8 @@ static const struct document document = {
     .schema = "cbank-calibration",
     .what = "calibration",
     .remedy = "take a file that cbank calibrate wrote",
-    .major = 2,
-    .minor = 1,
+    .major = 1,
+    .minor = 0,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX, .check = check_cells},
 };
 

@@ -211,7 +211,7 @@ static const struct field rows[] = {
 static const struct document document = {
     .schema = "cbank-comparison",
     .what = "comparison",
-    .major = 4,
+    .major = 1,
     .minor = 0,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };

@@ -150,8 +150,8 @@ static const struct document result_document = {
     .schema = "cbank-result",
     .what = "result",
     .remedy = "give a file that cbank run wrote",
-    .major = 2,
-    .minor = 8,
+    .major = 1,
+    .minor = 0,
     .root = {.fields = FIELDS(result_rows), .given = SIZE_MAX},
 };
 

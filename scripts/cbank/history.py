@@ -422,7 +422,7 @@ def main(words: list[str]) -> int:
         parts = {"rows": view.json(), "changes": [change_json(history, change) for change in changes], "forgotten": list(map(forgotten_json, history.forgotten))}
         encode = json.JSONEncoder(allow_nan=False).encode
         arrays = (f'"{key}": [' + ",\n".join(map(encode, of)) + "]" for key, of in parts.items())
-        text.write("-", '{"schema": {"name": "cbank-history", "version": "1.1"},\n' + ",\n".join(arrays) + "}\n")
+        text.write("-", '{"schema": {"name": "cbank-history", "version": "1.0"},\n' + ",\n".join(arrays) + "}\n")
     elif options.csv:
         text.write("-", text.csv_text(view.json(), options.raw))
     else:

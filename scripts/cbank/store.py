@@ -25,7 +25,7 @@ VERSION = 1  # of store.sql
 FILE_BYTES_MAX = 1 << 28
 WAIT_SECONDS = 120  # for another command that writes
 RESULT, CALIBRATION = "cbank-result", "cbank-calibration"
-MAJOR = {RESULT: "2", CALIBRATION: "2"}  # versions that are read
+MAJOR = {RESULT: "1", CALIBRATION: "1"}  # versions that are read
 GEOMETRY = ("chip", "compute_capability", "sm_count", "warps_per_sm", "blocks_per_sm", "shared_bytes_per_sm",
             "shared_bytes_reserved", "l2_bytes", "memory_bytes")
 STATUSES = ("ok", "skipped", "failed", "pending")

@@ -389,7 +389,7 @@ class Calibration(Case):
                   "process_deviation": {"value": 0.0127, "degrees_of_freedom": 3.8, "origin": "processes"},
                   "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in result["cells"]]
         path = self.write("noise.json", {
-            "schema": {"name": "cbank-calibration", "version": "2.1"}, "tool": {"name": "cbank", "version": "0.1.0"},
+            "schema": {"name": "cbank-calibration", "version": "1.0"}, "tool": {"name": "cbank", "version": "0.1.0"},
             "processes": 5, "engine": "cuda", "modelled": False, "device": result["device"], "cells": cells})
         self.compare(FIRST, new, status=1)
         self.assertEqual(self.compare(FIRST, new, "--calibration", path, status=4)["counts"]["regressed"], 0)

@@ -51,7 +51,7 @@ def slower(result, factor, path=None):
 def calibration_of(gpu, deviation=0.05, cells=6, **changes):
     """A calibration of that GPU: its processes differ by `deviation`."""
     keys = ("identity", "workload", "path", "pattern", "elements", "block_size", "cache_state", "parameters", "array_bytes")
-    return {"schema": {"name": "cbank-calibration", "version": "2.0"}, "tool": SOURCE["tool"], "engine": "cuda", "modelled": False,
+    return {"schema": {"name": "cbank-calibration", "version": "1.0"}, "tool": SOURCE["tool"], "engine": "cuda", "modelled": False,
             "device": {**SOURCE["device"], "uuid": uuid(gpu)}, "processes": 20,
             "cells": [{**{key: cell[key] for key in keys}, "noise": 0.1, "median_ns": cell["time_ns"]["value"],
                        "process_deviation": {"value": deviation, "degrees_of_freedom": 20, "origin": "processes"},
