@@ -158,9 +158,8 @@ static double chase_in_launch(struct experiment_run *run, struct region_chase *c
 {
     struct number number = {
         .name = name,
-        .method = "a pointer chase in the launch that brought the region by two pointer chases before; evicted: with a "
-                  "chase over twice what the level holds between: median share of 9 pointer chases, "
-                  "distribution-free interval",
+        .method = "a pointer chase in the launch that brought the region by two before. Evicted: with one over twice "
+                  "the size of the level between. Median share of 9 pointer chases, distribution-free interval",
         .level = level + 1};
 
     chase->request.before = PROBE_BEFORE_NOTHING;

@@ -197,8 +197,8 @@ static uint32_t table_offset_count(const struct cuda_device *device, size_t byte
     return share < CUDA_TABLE_OFFSETS_MAX ? (uint32_t)share : CUDA_TABLE_OFFSETS_MAX;
 }
 
-/* Bytes from the start of the first table offset to the end of the last one; and the bytes to allocate, so that a buffer set can
- * start where it should. */
+/* Bytes from the start of the first table offset to the end of the last one. The allocation is larger, so that a buffer
+ * set can start at its own address. */
 static size_t table_offsets_bytes(const struct cuda_device *device, const struct cuda_table *table)
 {
     return (table_offset_count(device, table->bytes) - 1) * (size_t)CBANK_TABLE_BYTES + table->bytes;

@@ -44,8 +44,8 @@ struct cuda_indices {
 };
 
 /* A table; number k is also in the constant bank of module k of each workload. A buffer set has it at several table offsets,
- * which launches read in turn: the location in L2 depends on more bits of the physical address than a program can
- * choose. Many table offsets fit into 2 MB, which have one entry of a TLB; those of a buffer set fill at most an eighth of L2. A
+ * which launches read one after the other. The location in L2 depends on more bits of the physical address than a
+ * program can choose. Many table offsets fit into 2 MB, which have one entry of a TLB; those of a buffer set fill at most an eighth of L2. A
  * table of more than CBANK_TABLE_BYTES has one table offset. */
 struct cuda_table {
     size_t bytes; /* 0: there is none yet */
