@@ -39,9 +39,9 @@ _cbank_words()
     case $1:$2 in
     run:--sweep) echo 'widths sizes distinct lookup warps pressure large copies' ;;
     run:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
-    run:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle select_4 select_16 param constant_uniform constant_operand all' ;;
+    run:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies shared_fill_only shuffle select_4 select_16 param constant_uniform constant_operand all' ;;
     run:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
-    run:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
+    run:--source) echo 'random zipf distinct unequal sorted runs lockstep all' ;;
     run:--table-bytes) echo 'whole' ;;
     run:--warps-per-sm) echo 'full' ;;
     run:--extra-shared-bytes) echo 'none' ;;
@@ -53,20 +53,20 @@ _cbank_words()
     run:--color) echo 'auto always never' ;;
     show:--color) echo 'auto always never' ;;
     counters:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
-    counters:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle select_4 select_16 param constant_uniform constant_operand all' ;;
+    counters:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies shared_fill_only shuffle select_4 select_16 param constant_uniform constant_operand all' ;;
     counters:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
     counters:--cache-state) echo 'hot cold all' ;;
     explain:--color) echo 'auto always never' ;;
-    advise:--source) echo 'uniform zipf distinct unequal sorted runs lockstep' ;;
+    advise:--source) echo 'random zipf distinct unequal sorted runs lockstep' ;;
     advise:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed' ;;
     advise:--color) echo 'auto always never' ;;
     compare:--allow-diff) echo 'engine device uuid driver vbios clocks ecc mig sass all' ;;
     compare:--color) echo 'auto always never' ;;
     gate:--sweep) echo 'widths sizes distinct lookup warps pressure large copies' ;;
     gate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
-    gate:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle select_4 select_16 param constant_uniform constant_operand all' ;;
+    gate:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies shared_fill_only shuffle select_4 select_16 param constant_uniform constant_operand all' ;;
     gate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
-    gate:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
+    gate:--source) echo 'random zipf distinct unequal sorted runs lockstep all' ;;
     gate:--table-bytes) echo 'whole' ;;
     gate:--warps-per-sm) echo 'full' ;;
     gate:--extra-shared-bytes) echo 'none' ;;
@@ -79,9 +79,9 @@ _cbank_words()
     gate:--color) echo 'auto always never' ;;
     calibrate:--sweep) echo 'widths sizes distinct lookup warps pressure large copies' ;;
     calibrate:--workload) echo 'add add_switch add_runtime refill modules stencil_1d conv_1d conv_2d conv_3d lookup all' ;;
-    calibrate:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies staging shuffle select_4 select_16 param constant_uniform constant_operand all' ;;
+    calibrate:--path) echo 'constant global readonly restrict global_l2 texture shared shared_copies shared_fill_only shuffle select_4 select_16 param constant_uniform constant_operand all' ;;
     calibrate:--pattern) echo 'per_block per_warp per_thread pseudo_random half_warp distinct broadcast lockstep hashed all' ;;
-    calibrate:--source) echo 'uniform zipf distinct unequal sorted runs lockstep all' ;;
+    calibrate:--source) echo 'random zipf distinct unequal sorted runs lockstep all' ;;
     calibrate:--table-bytes) echo 'whole' ;;
     calibrate:--warps-per-sm) echo 'full' ;;
     calibrate:--extra-shared-bytes) echo 'none' ;;

@@ -162,7 +162,7 @@ class Model(Case):
                 "its header is none": lambda: self.put(whole.replace(b"'descr'", b"'shape'")),
                 "its shape is": lambda: self.put(whole.replace(b"(2, 50), }" + 17 * b" ", b"(4294967296, 4294967296), }")),
                 "its values are '|b1', no integers": lambda: self.put(whole.replace(b"'<i4'", b"'|b1'")),
-                "it has 0 dimensions": lambda: self.put(whole.replace(b"(2, 50)", b"()     ")),
+                "integers in one or two dimensions": lambda: self.put(whole.replace(b"(2, 50)", b"()     ")),
                 "it is in Fortran order": lambda: npy(self.trace, "i", (2, 50), good, fortran=True),
                 "its values are '<f4', no integers": lambda: npy(self.trace, "f", (2, 50), good),
                 "its values are '>i4', not little-endian": lambda: npy(self.trace, "i", (2, 50), good, order=">"),
