@@ -272,7 +272,7 @@ class Completion(unittest.TestCase):
 
     def test_commands_and_options(self):
         self.assertEqual(self.complete(""), [*command_names(), "help"])
-        self.assertEqual(self.complete("run", "--p"), ["--path", "--pattern", "--polluter-bytes", "--watchdog-slack"])
+        self.assertEqual(self.complete("run", "--p"), ["--path", "--pattern", "--polluter-bytes"])
         self.assertEqual(set(self.complete("list", "--")), {"--help", "--json", "--csv", "--markdown", "--color", "--raw"})
         self.assertEqual(set(self.complete("characterize", "--")),
                          {"--help", "--device", "--replay", "--json", "--card", "--new-card", "--watchdog-slack", "--quiet"})
