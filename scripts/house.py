@@ -27,7 +27,7 @@ DATA = "--exclude-dir=golden,corpus,data"
 # The core is what these two files include.
 CORE = ("harness/engine/run_command.c", "harness/engine/run.c", "harness/engine/cuda/engine_cuda.c")
 
-ENFORCED = False  # False: every limit is only printed
+ENFORCED = True  # False: every limit is only printed
 
 
 def tool(*command):
@@ -148,7 +148,7 @@ LIMITS = (
     *((f"sentences: {kind}", functools.partial(lambda kind: faults()[kind], kind), 0, sum) for kind in english.KINDS),
 )
 # A limit that is not reached yet: its number today, which may not grow. A row goes when the limit is reached.
-RATCHETS = {}
+RATCHETS = {"lines of C": 27278, "lines of scripts": 7265, "lines of tests": 20434, "% of static functions with one use": 57.1}
 # Guides fail nothing: how many things are larger.
 GUIDES = (("lines of a file", lines_of_files, 600), ("lines of a function", long_functions, 60),
           ("parameters of a function", parameters, 7))
