@@ -28,7 +28,7 @@ def rows(program, table):
 
 
 # In place of a pattern, where indices are data.
-SOURCE = {"name": "source", "scope": "thread", "chases": True, "core": False}
+SOURCE = {"name": "source", "scope": "thread", "index_is_step": True, "core": False}
 
 
 def loaded(workload):
@@ -99,7 +99,7 @@ def can_be(workload, radius, path, pattern, width, architecture):
                 (path["unit"] != "select" or 2 * width <= path["bytes"]))
     return (SCOPES.index(path["scope"]) <= SCOPES.index(pattern["scope"]) and
             architecture >= path["architecture"] and
-            (steps(workload, radius) == 1 or pattern["chases"]) and
+            (steps(workload, radius) == 1 or pattern["index_is_step"]) and
             (compiled or (pattern["core"] and path["scope"] == "thread")))
 
 
