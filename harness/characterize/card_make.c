@@ -22,15 +22,15 @@ static const struct source {
     const char *verdict, *expected; /* that the experiment has to give; NULL: none */
 } sources[CARD_NUMBERS] = {
     /* clang-format off */
-    [CARD_constant_l1_bytes] = {"geometry_constant", "capacity_bytes"},
+    [CARD_constant_l1_bytes] = {.experiment = "geometry_constant", .number = "capacity_bytes"},
     [CARD_constant_address_cycles] = {"serialization_constant", "cycles_per_load_per_extra_address", .stride = 4,
                                       .verdict = "throughput_falls_per", .expected = "address"},
     [CARD_shared_wavefronts_per_cycle] = {"serialization_shared", "cycles_per_load_per_extra_address", .stride = 128,
                                           .inverse = true},
     [CARD_l1_requests_per_cycle] = {"throughput_global", "loads_per_cycle", .largest = true},
     [CARD_texture_requests_per_cycle] = {"throughput_texture", "loads_per_cycle", .largest = true},
-    [CARD_l1_latency_cycles] = {"latency_global", "latency"},
-    [CARD_l2_latency_cycles] = {"latency_global_l2", "latency"},
+    [CARD_l1_latency_cycles] = {.experiment = "latency_global", .number = "latency"},
+    [CARD_l2_latency_cycles] = {.experiment = "latency_global_l2", .number = "latency"},
     /* clang-format on */
 };
 
