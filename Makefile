@@ -196,7 +196,6 @@ $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE) $(OBJ)/images.stamp
 # The cards go into the program by .incbin, which dependency files do not see.
 $(filter $(OBJ)/harness/counts/card%,$(OBJECTS)): $(CARDS)
 
-$(OBJ)/harness/command/help_text.o: $(wildcard harness/command/*.txt)
 
 # The folders that an object may include, by its own folder.
 $(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room)) $(if $(filter $(room),$(FUZZED)),$(GUIDED))))

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cbank.h"
-#include "help.h"
 #include "log.h"
 #include "parse.h"
 #include "table.h"
@@ -50,44 +49,53 @@ static const struct command_row rows[] = {COMMANDS(LISTED)};
 static const size_t row_count = sizeof(rows) / sizeof(rows[0]);
 static const struct table commands = TABLE("command", rows, row_count);
 
-/* A word in place of a command. */
-struct word {
-    const char *name;
-    void (*print)(const struct table *commands);
-};
-
-static void print_version(const struct table *unused)
+static void print_help(void)
 {
-    (void)unused;
-    printf("%s %s", tool.name, tool.version);
-    if (tool.git_commit)
-        printf(" (commit %s%s)", tool.git_commit, tool.git_dirty ? ", with changes" : "");
+    enum { SUMMARY_COLUMN = 16 };
+
+    command_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
+    command_paragraph(
+        "Measures the cost of reading a small table on an NVIDIA GPU: patterns by load paths, checked and "
+        "counted.",
+        0);
     putchar('\n');
+    for (size_t i = 0; i < row_count; i++) {
+        printf("  %-13s ", rows[i].name);
+        command_paragraph(rows[i].command->summary, SUMMARY_COLUMN);
+    }
+    putchar('\n');
+    command_paragraph("cbank COMMAND --help explains a command, cbank help prints this, cbank --version the version.",
+                      0);
+    command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
+                      "4 inconclusive, under --strict.",
+                      0);
 }
 
-static const struct word words[] = {
-    {"help", help_print},         {"--help", help_print},    {"-h", help_print},
-    {"--version", print_version}, {"--man", help_print_man}, {"--completion", help_print_completion},
-};
-static const size_t word_count = sizeof(words) / sizeof(words[0]);
-
-static enum status run_word(int argc, char **argv)
+/* Runs what the first words name: a command, or help or the version in place of one. */
+static enum status run_words(int argc, char **argv)
 {
-    static const struct table word_table = TABLE("word", words, word_count);
-    /* "cbank help --man" is one. */
-    const char *name = argc > 2 && strcmp(argv[1], "help") == 0 ? argv[2] : argv[1];
-    const struct word *word = table_find(&word_table, name);
-    const struct command_row *row = table_find(&commands, name);
+    static const char *const help_words[] = {"help", "--help", "-h"};
+    /* "cbank help run" is "cbank run --help". */
+    const bool helps = argc > 2 && strcmp(argv[1], "help") == 0;
+    const struct command_row *row = table_find(&commands, argv[1 + helps]);
 
-    if (word)
-        word->print(&commands);
-    else if (row && name == argv[2] && row->command->start)
-        return row->command->start(2, (char *[]){argv[2], "--help"});
-    else if (row && name == argv[2])
-        command_print_help(row->command);
-    else if (row)
-        return command_run(row->command, argc, argv);
-    return word || row ? STATUS_OK : table_unknown(&commands, name);
+    for (size_t i = 0; !helps && i < sizeof(help_words) / sizeof(help_words[0]); i++)
+        if (strcmp(argv[1], help_words[i]) == 0) {
+            print_help();
+            return STATUS_OK;
+        }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("%s %s", tool.name, tool.version);
+        if (tool.git_commit)
+            printf(" (commit %s%s)", tool.git_commit, tool.git_dirty ? ", with changes" : "");
+        putchar('\n');
+        return STATUS_OK;
+    }
+    if (!row)
+        return table_unknown(&commands, argv[1 + helps]);
+    if (helps)
+        return command_run(row->command, 3, (char *[]){argv[0], argv[2], "--help", NULL});
+    return command_run(row->command, argc, argv);
 }
 
 int cbank_main(int argc, char **argv)
@@ -100,9 +108,9 @@ int cbank_main(int argc, char **argv)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
             return STATUS_USAGE;
     if (argc < 2)
-        help_print(&commands);
+        print_help();
     else
-        status = run_word(argc, argv);
+        status = run_words(argc, argv);
     flushed = fflush(stdout) == 0;
     /* The reason for an earlier failed write is not kept. */
     if (!flushed || ferror(stdout))

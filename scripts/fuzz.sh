@@ -37,7 +37,7 @@ parts=$(((jobs + ${#targets[@]} - 1) / ${#targets[@]}))
 # Words that a mutation may put in: of the schemas, and options.
 words() { # TARGET
     if [ "$1" = command ]; then
-        grep -oh -e '--[a-z-]*[a-z]' docs/cbank.1 docs/cbank.bash
+        grep -rohE --include='*option*.c' --include='*_command.c' '\.name = "[a-z-]+"' harness | sed 's/.*"\(.*\)"/--\1/'
     else
         grep -oh '"[A-Za-z_][A-Za-z0-9_]*"' results/*schema.json | sed 's/"/\\"/g'
     fi | sort -u | sed 's/.*/"&"/'

@@ -33,12 +33,10 @@ struct command {
     const char *summary;
     const char *arguments; /* for its usage line: "FILE..."; NULL: it takes none */
     size_t arguments_min, arguments_max;
-    const struct table *argument_table; /* the table whose rows they name, for completion and the man page; NULL:
-                                         * none */
     const struct option_group *groups;
     size_t group_count;
     size_t options_bytes;  /* of the struct that its options set */
-    const char *details;   /* paragraphs for the man page, an empty line between; NULL: none */
+    const char *details;   /* paragraphs of its help, an empty line between; NULL: none */
     /* Runs the command. `options` is the struct of its options; the caller releases it afterwards. Returns the exit
      * code. */
     enum status (*run)(const void *options, const struct invocation *invocation);

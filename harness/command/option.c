@@ -11,8 +11,6 @@
 #include "log.h"
 #include "parse_size.h"
 
-/* -- messages ------------------------------------------------------------------------------------------ */
-
 static enum status bad_value(const struct option_row *option, const char *text, const char *expected)
 {
     return log_error(STATUS_USAGE, "--%s: '%s' is not %s", option->name, text, expected);
@@ -33,12 +31,8 @@ static enum status out_of_limits(const struct option_row *option, const char *te
                      option->high, option->unit);
 }
 
-/* -- numbers ------------------------------------------------------------------------------------------- */
-
-static enum status parse_integer(const struct option_row *option, const char *text, void *member)
+static enum status parse_integer(const struct option_row *option, const char *text, uint64_t *value)
 {
-    uint64_t *value = member;
-
     if (text[0] == '-' && parse_size(text + 1, value))
         return out_of_limits(option, text);
     if (!parse_size(text, value))
@@ -55,14 +49,8 @@ void integers_close(struct integers *integers)
     *integers = (struct integers){0};
 }
 
-static void close_integers(void *member)
+static enum status parse_integers(const struct option_row *option, const char *text, struct integers *integers)
 {
-    integers_close(member);
-}
-
-static enum status parse_integers(const struct option_row *option, const char *text, void *member)
-{
-    struct integers *integers = member;
     enum status status = STATUS_OK;
     char *copy = strdup(text);
     uint64_t value;
@@ -87,107 +75,67 @@ static enum status parse_integers(const struct option_row *option, const char *t
     return status;
 }
 
-static enum status parse_number(const struct option_row *option, const char *text, void *member)
+enum status option_parse(const struct option_kind *kind, const struct option_row *option, const char *text,
+                         void *member)
 {
     char *end;
-    const double value = strtod(text, &end);
+    double number;
+    const void *row;
 
-    if (*end == '%' && strcmp(option->unit, "percent") == 0)
-        end++;
-    if (end == text || *end || !isfinite(value))
-        return bad_value(option, text, "a number");
-    if (value < option->low || value > option->high)
-        return out_of_limits(option, text);
-    *(double *)member = value;
-    return STATUS_OK;
+    switch (kind->type) {
+    case OPTION_FLAG:
+        *(bool *)member = true;
+        return STATUS_OK;
+    case OPTION_TEXT:
+        *(const char **)member = text;
+        return text[0] ? STATUS_OK : bad_value(option, text, "a path or a name");
+    case OPTION_INTEGER:
+        return parse_integer(option, text, member);
+    case OPTION_INTEGERS:
+        return parse_integers(option, text, member);
+    case OPTION_NUMBER:
+        number = strtod(text, &end);
+        if (*end == '%' && strcmp(option->unit, "percent") == 0)
+            end++;
+        if (end == text || *end || !isfinite(number))
+            return bad_value(option, text, "a number");
+        *(double *)member = number;
+        return number < option->low || number > option->high ? out_of_limits(option, text) : STATUS_OK;
+    case OPTION_SEED:
+        errno = 0;
+        *(uint64_t *)member = strtoull(text, &end, 10);
+        return errno || end == text || *end || text[0] == '-' ? bad_value(option, text, "a whole number below 2^64")
+                                                              : STATUS_OK;
+    case OPTION_CHOICE:
+        row = table_find(&option->table, text);
+        *(const void **)member = row;
+        return row || (option->otherwise && strcmp(text, option->otherwise) == 0) ? STATUS_OK
+                                                                                  : table_unknown(&option->table, text);
+    case OPTION_SELECTION:
+        selection_close(member);
+        return table_select(&option->table, text, member);
+    case OPTION_OTHER:
+        break;
+    }
+    return kind->parse(option, text, member);
 }
 
-static enum status parse_seed(const struct option_row *option, const char *text, void *member)
+void option_close(const struct option_kind *kind, void *member)
 {
-    char *end;
-
-    errno = 0;
-    *(uint64_t *)member = strtoull(text, &end, 10);
-    if (errno || end == text || *end || text[0] == '-')
-        return bad_value(option, text, "a whole number below 2^64");
-    return STATUS_OK;
+    if (kind->type == OPTION_INTEGERS)
+        integers_close(member);
+    else if (kind->type == OPTION_SELECTION)
+        selection_close(member);
+    else if (kind->close)
+        kind->close(member);
 }
 
-/* -- words --------------------------------------------------------------------------------------------- */
-
-static enum status parse_flag(const struct option_row *option, const char *text, void *member)
-{
-    (void)option;
-    (void)text;
-    *(bool *)member = true;
-    return STATUS_OK;
-}
-
-static enum status parse_text(const struct option_row *option, const char *text, void *member)
-{
-    if (!text[0])
-        return bad_value(option, text, "a path or a name");
-    *(const char **)member = text;
-    return STATUS_OK;
-}
-
-static enum status parse_choice(const struct option_row *option, const char *text, void *member)
-{
-    const void *row = table_find(&option->table, text);
-
-    if (!row && (!option->otherwise || strcmp(text, option->otherwise) != 0))
-        return table_unknown(&option->table, text);
-    *(const void **)member = row;
-    return STATUS_OK;
-}
-
-static void close_selection(void *member)
-{
-    selection_close(member);
-}
-
-static enum status parse_selection(const struct option_row *option, const char *text, void *member)
-{
-    selection_close(member);
-    return table_select(&option->table, text, member);
-}
-
-static const char *row_or(const struct option_row *option, size_t index, const char *last)
-{
-    const size_t count = *option->table.count;
-
-    return index < count ? table_name(&option->table, index) : index == count ? last : NULL;
-}
-
-static const char *choice_words(const struct option_row *option, size_t index)
-{
-    return row_or(option, index, option->otherwise);
-}
-
-static const char *selection_words(const struct option_row *option, size_t index)
-{
-    return row_or(option, index, "all");
-}
-
-static const char *integer_words(const struct option_row *option, size_t index)
-{
-    return index == 0 ? option->otherwise : NULL;
-}
-
-const struct option_kind option_flag = {parse_flag, NULL, NULL};
-const struct option_kind option_text = {parse_text, NULL, NULL};
-const struct option_kind option_integer = {parse_integer, NULL, NULL};
-const struct option_kind option_integers = {parse_integers, close_integers, integer_words};
-const struct option_kind option_number = {parse_number, NULL, NULL};
-const struct option_kind option_seed = {parse_seed, NULL, NULL};
-const struct option_kind option_choice = {parse_choice, NULL, choice_words};
-const struct option_kind option_preset = {parse_choice, NULL, choice_words};
-const struct option_kind option_selection = {parse_selection, close_selection, selection_words};
-
-const char *preset_value(const struct preset *preset, const char *option)
-{
-    for (size_t i = 0; preset && i < PRESET_VALUES_MAX && preset->values[i].option; i++)
-        if (strcmp(preset->values[i].option, option) == 0)
-            return preset->values[i].value;
-    return NULL;
-}
+const struct option_kind option_flag = {.type = OPTION_FLAG};
+const struct option_kind option_text = {.type = OPTION_TEXT};
+const struct option_kind option_integer = {.type = OPTION_INTEGER};
+const struct option_kind option_integers = {.type = OPTION_INTEGERS};
+const struct option_kind option_number = {.type = OPTION_NUMBER};
+const struct option_kind option_seed = {.type = OPTION_SEED};
+const struct option_kind option_choice = {.type = OPTION_CHOICE};
+const struct option_kind option_preset = {.type = OPTION_CHOICE};
+const struct option_kind option_selection = {.type = OPTION_SELECTION};

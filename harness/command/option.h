@@ -13,19 +13,34 @@
 
 struct option_row;
 
+enum option_type {
+    OPTION_OTHER, /* the kind's own functions read and release it */
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_INTEGER,
+    OPTION_INTEGERS,
+    OPTION_NUMBER,
+    OPTION_SEED,
+    OPTION_CHOICE,
+    OPTION_SELECTION,
+};
+
 /* How to read and release a value. */
 struct option_kind {
-    /* Sets the member of the row's struct at `member`. STATUS_USAGE, logged, for a bad value. */
-    enum status (*parse)(const struct option_row *option, const char *text, void *member);
-    void (*close)(void *member); /* releases the member's memory; accepts a zeroed member; NULL: nothing to release */
-    const char *(*choices)(const struct option_row *option,
-                           size_t index); /* word `index` for completion, NULL after the last; NULL: words are not
-                                                                          known */
+    enum option_type type;
+    enum status (*parse)(const struct option_row *option, const char *text, void *member); /* of OPTION_OTHER */
+    void (*close)(void *member); /* of OPTION_OTHER; NULL: nothing to release */
 };
+
+/* Sets the member of the row's struct at `member`. STATUS_USAGE, logged, for a bad value. */
+enum status option_parse(const struct option_kind *kind, const struct option_row *option, const char *text,
+                         void *member);
+
+/* Releases the member's memory; accepts a zeroed member. */
+void option_close(const struct option_kind *kind, void *member);
 
 struct option_row {
     const char *name;
-    char letter;          /* of its short form; 0 for none */
     const char *argument; /* its name in help; NULL for a flag */
     const char *help;
     const struct option_kind *kind;
@@ -72,9 +87,6 @@ struct preset {
         const char *option, *value; /* NULL after the last */
     } values[PRESET_VALUES_MAX];
 };
-
-/* The preset's value for an option; NULL if it has none, or if there is no preset. */
-const char *preset_value(const struct preset *preset, const char *option);
 
 /* Rows that a command takes, and the offset of their struct in the struct of the command. */
 struct option_group {

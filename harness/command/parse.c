@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "parse.h"
 
-#include <argp.h>
-#include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +9,9 @@
 #include <sys/stat.h>
 
 #include "log.h"
-#include "text.h"
 #include "text_print.h"
 
-enum { KEY_BASE = 0x1000, OPTIONS_MAX = 64 };
+enum { OPTIONS_MAX = 64, KEY_BASE = 0x1000, HELP_COLUMN = 29 };
 
 /* An option of the command. */
 struct listed {
@@ -25,79 +23,81 @@ struct listed {
 
 /* A command line that is being parsed. */
 struct parsing {
-    const struct command *command;
-    char *options; /* the command's struct */
-    struct given_option *given;
-    struct invocation invocation;
     struct listed listed[OPTIONS_MAX];
-    struct argp_option shown[OPTIONS_MAX + 1]; /* what argp knows of each */
-    size_t count;
-    enum status status;
+    struct option known[OPTIONS_MAX + 2]; /* the same for getopt, then --help; `val` is KEY_BASE and the index */
+    size_t count, shown;                  /* hidden options come after those that are shown */
 };
 
 static enum status parse_value(const struct listed *option, const char *text)
 {
-    return option->row->kind->parse(option->row, text, option->base + option->row->offset);
+    return option_parse(option->row->kind, option->row, text, option->base + option->row->offset);
 }
 
-static error_t parse_key(int key, char *text, struct argp_state *state)
+/* Lists the rows of all groups. */
+static void list_options(struct parsing *parsing, const struct command *command, char *options)
 {
-    struct parsing *parsing = state->input;
+    for (int hidden = 0; hidden <= 1; hidden++) {
+        for (size_t g = 0; g < command->group_count; g++)
+            for (size_t i = 0; i < command->groups[g].count && parsing->count < OPTIONS_MAX; i++) {
+                const struct option_group *group = &command->groups[g];
+                const struct option_row *row = &group->rows[i];
+                const size_t index = parsing->count;
 
-    if (key == ARGP_KEY_ARGS) {
-        parsing->invocation.arguments = state->argv + state->next;
-        parsing->invocation.argument_count = (size_t)(state->argc - state->next);
-        return 0;
+                if (row->hidden != hidden)
+                    continue;
+                parsing->listed[index] = (struct listed){.row = row, .group = group, .base = options + group->offset};
+                parsing->known[index] = (struct option){row->name, row->argument ? required_argument : no_argument,
+                                                        NULL, KEY_BASE + (int)index};
+                parsing->count++;
+            }
+        if (!hidden)
+            parsing->shown = parsing->count;
     }
-    for (size_t i = 0; i < parsing->count; i++)
-        if (key == parsing->shown[i].key) {
-            struct listed *option = &parsing->listed[i];
-
-            parsing->given[parsing->invocation.given_count++] =
-                (struct given_option){.option = option->row, .group = option->group, .value = text};
-            option->given = true;
-            if (option->row->given)
-                *(bool *)(option->base + option->row->given) = true;
-            parsing->status = parse_value(option, text);
-            return parsing->status == STATUS_OK ? 0 : EINVAL;
-        }
-    return ARGP_ERR_UNKNOWN;
+    parsing->known[parsing->count] = (struct option){"help", no_argument, NULL, 'h'};
 }
 
-/* Whether `name` begins the name of an option, even a hidden one: argp accepts unique beginnings. */
-static bool is_option(const struct argp_option *options, const char *name)
+/* Reads the options of a line into their members. *help: --help was among them, and nothing after it was read. */
+static enum status read_line(struct parsing *parsing, struct invocation *invocation, struct given_option *given,
+                             char **words, bool *help)
 {
-    for (; options->name; options++)
-        if (strncmp(options->name, name, strlen(name)) == 0)
-            return true;
-    return false;
-}
+    const struct table table = {"option", parsing->known, sizeof(parsing->known[0]), &parsing->shown};
+    const int count = invocation->argc - 1;
+    enum status status = STATUS_OK;
 
-/* argp reports an unknown option without a suggestion. This looks first, and suggests the closest. */
-static enum status check_names(const struct parsing *parsing, int argc, char **argv)
-{
-    static const struct argp_option builtin[] = {{.name = "help"}, {.name = "usage"}, {0}};
-    struct argp_option shown[OPTIONS_MAX + 2];
-    size_t count = 0;
-
-    for (size_t i = 0; i < parsing->count; i++)
-        if (!parsing->listed[i].row->hidden)
-            shown[count++] = parsing->shown[i];
-    for (size_t i = 0; builtin[i].name; i++)
-        shown[count++] = builtin[i];
-
-    const struct table table = {"option", shown, sizeof(shown[0]), &count};
-
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    opterr = 0;
+    optind = 0; /* glibc starts anew */
+    while (status == STATUS_OK) {
+        const int key = getopt_long(count, words, ":h", parsing->known, NULL);
+        const char *word = words[optind > 0 ? optind - 1 : 0];
         char name[64];
 
-        if (strncmp(argv[i], "--", 2) != 0)
-            continue;
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
-        if (!is_option(parsing->shown, name) && !is_option(builtin, name))
+        if (key < 0)
+            break;
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + strspn(word, "-"), "="), word + strspn(word, "-"));
+        if (key == 'h') {
+            *help = true;
+            return STATUS_OK;
+        }
+        if (key == ':')
+            return log_error(STATUS_USAGE, "--%s needs a value", name);
+        if (key == '?' && optopt && strncmp(word, "--", 2) == 0)
+            return log_error(STATUS_USAGE, "--%s takes no value", name);
+        if (key == '?')
             return table_unknown(&table, name);
+
+        struct listed *option = &parsing->listed[key - KEY_BASE];
+
+        given[invocation->given_count++] =
+            (struct given_option){.option = option->row, .group = option->group, .value = optarg};
+        option->given = true;
+        if (option->row->given)
+            *(bool *)(option->base + option->row->given) = true;
+        status = parse_value(option, optarg);
     }
-    return STATUS_OK;
+    invocation->given = given;
+    invocation->arguments = words + optind;
+    invocation->argument_count = (size_t)(count - optind);
+    return status;
 }
 
 /* Parses the values of options that were not given: from the given preset, or from their rows. */
@@ -107,15 +107,18 @@ static enum status parse_fallbacks(const struct parsing *parsing)
 
     for (size_t i = 0; status == STATUS_OK && i < parsing->count; i++) {
         const struct listed *option = &parsing->listed[i];
-        const char *value = NULL;
+        const char *value = option->row->fallback;
 
-        for (size_t k = 0; !value && k < parsing->count; k++) {
-            const struct listed *preset = &parsing->listed[k];
+        for (size_t k = 0; k < parsing->count; k++) {
+            const struct listed *other = &parsing->listed[k];
+            const struct preset *preset = NULL;
 
-            if (preset->row->kind == &option_preset)
-                value = preset_value(*(const struct preset **)(preset->base + preset->row->offset), option->row->name);
+            if (other->row->kind == &option_preset)
+                preset = *(const struct preset **)(other->base + other->row->offset);
+            for (size_t v = 0; preset && v < PRESET_VALUES_MAX && preset->values[v].option; v++)
+                if (strcmp(preset->values[v].option, option->row->name) == 0)
+                    value = preset->values[v].value;
         }
-        value = value ? value : option->row->fallback;
         if (value && !option->given)
             status = parse_value(option, value);
     }
@@ -166,7 +169,10 @@ static enum status check_written(const struct invocation *invocation)
     return STATUS_OK;
 }
 
-/* -- help ---------------------------------------------------------------------------------------------- */
+static int order_of_options(const void *a, const void *b)
+{
+    return strcmp(((const struct listed *)a)->row->name, ((const struct listed *)b)->row->name);
+}
 
 void command_paragraph(const char *text, int indent)
 {
@@ -176,140 +182,86 @@ void command_paragraph(const char *text, int indent)
     putchar('\n');
 }
 
-static const char exit_codes[] =
-    "Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; 4 inconclusive, "
-    "under --strict. A finding is wrong output, a failed cell, a wrong exact counter or uncorrected memory errors. "
-    "An interrupted run saves its results and ends by the signal.";
-
-/* argp prints help, too, but ends the process when out of memory. */
 void command_print_help(const struct command *command)
 {
-    const char *end = command->summary[strlen(command->summary) - 1] == '?' ? "" : ".";
-    char line[256];
+    struct parsing parsing = {.count = 0};
+    char text[TEXT_PARAGRAPH_BYTES];
 
-    snprintf(line, sizeof(line), "Usage: cbank %s [OPTION...] %s", command->name,
+    list_options(&parsing, command, NULL);
+    snprintf(text, sizeof(text), "Usage: cbank %s [OPTION...] %s", command->name,
              command->arguments ? command->arguments : "");
-    command_paragraph(line, 0);
-    snprintf(line, sizeof(line), "%s%s", command->summary, end);
-    command_paragraph(line, 0);
+    command_paragraph(text, 0);
+    command_paragraph(command->summary, 0);
     putchar('\n');
-    for (const struct option_row *row = NULL, *before = NULL;; before = row) { /* in the order of the alphabet */
-        row = NULL;
-        for (size_t g = 0; g < command->group_count; g++)
-            for (size_t i = 0; i < command->groups[g].count; i++) {
-                const struct option_row *one = &command->groups[g].rows[i];
+    qsort(parsing.listed, parsing.shown, sizeof(parsing.listed[0]), order_of_options);
+    for (size_t i = 0; i < parsing.shown; i++) {
+        const struct option_row *row = parsing.listed[i].row;
+        const int width = printf("  --%s%s%s", row->name, row->argument ? "=" : "", row->argument ? row->argument : "");
 
-                if (!one->hidden && (!before || strcmp(one->name, before->name) > 0) &&
-                    (!row || strcmp(one->name, row->name) < 0))
-                    row = one;
-            }
-        if (!row)
-            break;
-
-        enum { HELP_COLUMN = 29 };
-        char letter[8] = "", name[80];
-
-        if (row->letter)
-            snprintf(letter, sizeof(letter), "-%c,", row->letter);
-        snprintf(name, sizeof(name), "  %3s --%s%s%s", letter, row->name, row->argument ? "=" : "",
-                 row->argument ? row->argument : "");
-        printf("%-*s", HELP_COLUMN, name);
-        if (strlen(name) >= HELP_COLUMN)
-            printf("\n%*s", HELP_COLUMN, "");
+        printf("%s%*s", width < HELP_COLUMN ? "" : "\n", width < HELP_COLUMN ? HELP_COLUMN - width : HELP_COLUMN, "");
         command_paragraph(row->help, HELP_COLUMN);
     }
     putchar('\n');
-    command_paragraph(exit_codes, 0);
-    putchar('\n');
-}
+    /* An empty line divides paragraphs; other ends of lines are those of the source. */
+    for (const char *rest = command->details; rest && *rest; rest += strspn(rest, "\n")) {
+        const char *end = strstr(rest, "\n\n");
+        const size_t bytes = end ? (size_t)(end - rest) : strlen(rest);
 
-/* -- a command ---------------------------------------------------------------------------------------- */
-
-/* Parses the `count` words and runs the command. words[0] is the command's name. */
-static enum status parse_and_run(struct parsing *parsing, int count, char **words)
-{
-    const struct command *command = parsing->command;
-    const struct argp argp = {.options = parsing->shown, .parser = parse_key};
-    char program[64];
-    enum status status;
-    error_t error;
-
-    /* A word asks for help: a beginning of --help or --usage that no option of the command shares. */
-    for (int i = 1; i < count && strcmp(words[i], "--") != 0; i++) {
-        const char *word = words[i];
-        const size_t bytes = strlen(word);
-
-        if (strcmp(word, "-h") != 0 && strcmp(word, "-?") != 0 &&
-            (bytes <= 2 || is_option(parsing->shown, word + 2) ||
-             (strncmp("--help", word, bytes) != 0 && strncmp("--usage", word, bytes) != 0)))
-            continue;
-        command_print_help(command);
-        return STATUS_OK;
+        snprintf(text, sizeof(text), "%.*s", (int)bytes, rest);
+        for (char *c = text; (c = strchr(c, '\n'));)
+            *c = ' ';
+        command_paragraph(text, 0);
+        putchar('\n');
+        rest += bytes;
     }
-    snprintf(program, sizeof(program), "cbank %s", command->name);
-    status = check_names(parsing, count, words);
-    if (status != STATUS_OK)
-        return status;
-    words[0] = program;
-    error = argp_parse(&argp, count, words, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, parsing);
-    if (error != 0)
-        return parsing->status != STATUS_OK ? parsing->status
-               : error == ENOMEM            ? log_memory("the command line")
-                                            : STATUS_USAGE;
-    status = parse_fallbacks(parsing);
-    if (status == STATUS_OK && parsing->invocation.argument_count < command->arguments_min)
-        status = log_error(STATUS_USAGE, "%s needs %s; try cbank %s --help", command->name, command->arguments,
-                           command->name);
-    else if (status == STATUS_OK && parsing->invocation.argument_count > command->arguments_max)
-        status = log_error(STATUS_USAGE, "%s does not take '%s'; try cbank %s --help", command->name,
-                           parsing->invocation.arguments[command->arguments_max], command->name);
-    if (status == STATUS_OK)
-        status = check_written(&parsing->invocation);
-    return status == STATUS_OK ? command->run(parsing->options, &parsing->invocation) : status;
+    command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
+                      "4 inconclusive, under --strict. A finding is wrong output, a failed cell, a wrong exact counter "
+                      "or uncorrected memory errors. An interrupted run saves its results and ends by the signal.",
+                      0);
 }
 
 enum status command_run(const struct command *command, int argc, char **argv)
 {
-    struct parsing parsing = {.command = command, .invocation = {.argc = argc, .argv = argv}};
-    char **words; /* argp permutes these; argv is recorded as typed */
+    struct invocation invocation = {.argc = argc, .argv = argv};
+    struct parsing parsing = {.count = 0};
+    char **words, *options; /* getopt permutes the words; argv is recorded as typed */
+    struct given_option *given;
     enum status status;
+    bool help = false;
 
     if (command->start)
         return command->start((size_t)argc - 1, argv + 1);
     words = malloc((size_t)argc * sizeof(*words));
-    parsing.options = calloc(1, command->options_bytes + 1);
-    parsing.given = calloc((size_t)argc, sizeof(*parsing.given));
-    if (words && parsing.options && parsing.given) {
-        memcpy(words, argv + 1, (size_t)argc * sizeof(*argv));
-        parsing.invocation.given = parsing.given;
-        /* argp gets the rows of all groups. An option's key is its letter, if it has one. */
-        for (size_t g = 0; g < command->group_count; g++) {
-            const struct option_group *group = &command->groups[g];
-
-            for (size_t i = 0; i < group->count && parsing.count < OPTIONS_MAX; i++) {
-                const struct option_row *row = &group->rows[i];
-                const size_t index = parsing.count++;
-
-                parsing.listed[index] =
-                    (struct listed){.row = row, .group = group, .base = parsing.options + group->offset};
-                parsing.shown[index] = (struct argp_option){
-                    .name = row->name,
-                    .key = row->letter ? row->letter : KEY_BASE + (int)index,
-                    .arg = row->argument,
-                    .doc = row->help,
-                    .flags = row->hidden ? OPTION_HIDDEN : 0,
-                };
-            }
-        }
-        status = parse_and_run(&parsing, argc - 1, words);
-        for (size_t i = 0; i < parsing.count; i++)
-            if (parsing.listed[i].row->kind->close)
-                parsing.listed[i].row->kind->close(parsing.listed[i].base + parsing.listed[i].row->offset);
-    } else {
+    options = calloc(1, command->options_bytes + 1);
+    given = calloc((size_t)argc, sizeof(*given));
+    if (!words || !options || !given) {
         status = log_memory("the command line");
+        goto out;
     }
-    free(parsing.given);
-    free(parsing.options);
+    memcpy(words, argv + 1, (size_t)argc * sizeof(*argv));
+    list_options(&parsing, command, options);
+    status = read_line(&parsing, &invocation, given, words, &help);
+    if (status == STATUS_OK && help) {
+        command_print_help(command);
+        goto out;
+    }
+    if (status == STATUS_OK)
+        status = parse_fallbacks(&parsing);
+    if (status == STATUS_OK && invocation.argument_count < command->arguments_min)
+        status = log_error(STATUS_USAGE, "%s needs %s; try cbank %s --help", command->name, command->arguments,
+                           command->name);
+    else if (status == STATUS_OK && invocation.argument_count > command->arguments_max)
+        status = log_error(STATUS_USAGE, "%s does not take '%s'; try cbank %s --help", command->name,
+                           invocation.arguments[command->arguments_max], command->name);
+    if (status == STATUS_OK)
+        status = check_written(&invocation);
+    if (status == STATUS_OK)
+        status = command->run(options, &invocation);
+out:
+    for (size_t i = 0; i < parsing.count; i++)
+        option_close(parsing.listed[i].row->kind, parsing.listed[i].base + parsing.listed[i].row->offset);
+    free(given);
+    free(options);
     free(words);
     return status;
 }

@@ -9,7 +9,7 @@
  * logged, for an unknown option (with the closest), a bad value (with the limits), or too few or too many arguments. */
 enum status command_run(const struct command *command, int argc, char **argv);
 
-/* Prints the options of a command; a paragraph of text, its later lines indented. */
+/* Prints the options and the details of a command; a paragraph of text, its later lines indented. */
 void command_print_help(const struct command *command);
 void command_paragraph(const char *text, int indent);
 

@@ -519,7 +519,6 @@ const struct command list_command = {
     .summary = "List the tables of the program, its devices, or CUPTI's metrics; everything without a name",
     .arguments = "[TABLE]",
     .arguments_max = 1,
-    .argument_table = &list_table,
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct list_options),

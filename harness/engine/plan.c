@@ -30,9 +30,9 @@ static enum status axes_open(const struct plan_options *options, const struct wo
     if (!loaded || !options->indices_path)
         status = table_select(loaded ? &data : &formulas, workload->patterns, &out->own_patterns);
     if (status == STATUS_OK)
-        status = option_integers.parse(&numbers, workload->elements, &out->own_elements);
+        status = option_parse(&option_integers, &numbers, workload->elements, &out->own_elements);
     if (status == STATUS_OK)
-        status = option_integers.parse(&numbers, workload->block_sizes, &out->own_block_sizes);
+        status = option_parse(&option_integers, &numbers, workload->block_sizes, &out->own_block_sizes);
     out->options = options;
     out->workload = workload;
     out->patterns = asked->count ? asked : &out->own_patterns;

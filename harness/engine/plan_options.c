@@ -22,15 +22,7 @@ static void close_counters(void *member)
     counter_set_close(&((struct counters_option *)member)->set);
 }
 
-static const char *counter_words(const struct option_row *option, size_t index)
-{
-    static const char *const words[] = {"default", "none"};
-
-    (void)option;
-    return index < 2 ? words[index] : index - 2 < counter_count ? counters[index - 2].name : NULL;
-}
-
-static const struct option_kind option_counters = {parse_counters, close_counters, counter_words};
+static const struct option_kind option_counters = {.parse = parse_counters, .close = close_counters};
 
 /* "PATH:PERCENT". */
 static enum status parse_slow(const struct option_row *option, const char *text, void *member)
@@ -43,10 +35,10 @@ static enum status parse_slow(const struct option_row *option, const char *text,
     slow->path = table_find(&option->table, name);
     if (!slow->path)
         return table_unknown(&option->table, name);
-    return option_number.parse(option, text[colon] ? text + colon + 1 : "", &slow->percent);
+    return option_parse(&option_number, option, text[colon] ? text + colon + 1 : "", &slow->percent);
 }
 
-static const struct option_kind option_slow = {parse_slow, NULL, NULL};
+static const struct option_kind option_slow = {.parse = parse_slow};
 
 /* -- sweeps -------------------------------------------------------------------------------------------- */
 
@@ -200,7 +192,7 @@ enum status measure_options_open(struct measure_options *out)
         const struct option_row *row = &measure_option_rows[i];
 
         if (row->fallback)
-            status = row->kind->parse(row, row->fallback, (char *)out + row->offset);
+            status = option_parse(row->kind, row, row->fallback, (char *)out + row->offset);
     }
     if (status != STATUS_OK)
         measure_options_close(out);
@@ -210,8 +202,7 @@ enum status measure_options_open(struct measure_options *out)
 void measure_options_close(struct measure_options *options)
 {
     for (size_t i = 0; i < MEASURE_OPTION_COUNT; i++)
-        if (measure_option_rows[i].kind->close)
-            measure_option_rows[i].kind->close((char *)options + measure_option_rows[i].offset);
+        option_close(measure_option_rows[i].kind, (char *)options + measure_option_rows[i].offset);
 }
 
 bool plan_options_given(const struct plan_options *options)

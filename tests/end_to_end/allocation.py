@@ -37,7 +37,7 @@ COMPARE = ["compare", "--calibration", "calibration.json", "base.json", "new.jso
 CHECKED = ["measured.json", "calibration.json", "record.json", os.path.join(ROOT, "results/cards/h200.json")]
 # Name: command line. All read files of the folder that setUpClass fills; what they write begins with "out".
 COMMANDS = {
-    "help": ["help"], "--version": ["--version"], "--man": ["help", "--man"], "--completion": ["help", "--completion"],
+    "help": ["help"], "--version": ["--version"],
     "show --help": ["show", "--help"], "missing value": ["show", "--cell"], "bad value": ["run", "--elements", "x"],
     "unknown command": ["shwo"], "unknown option": ["show", "--jsn", "base.json"],
     "show": ["show", "base.json"], "show measured": ["show", "measured.json"],
