@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "advise.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "image.h"
 #include "log.h"
@@ -15,30 +13,29 @@ const char *const advise_standing_names[ADVISE_STANDING_COUNT] = {
     [ADVISE_SLOWER] = "slower", [ADVISE_UNKNOWN] = "not known",
 };
 
-static const struct place_code codes[] = {
-#define PLACE(path, declaration, load) {#path, declaration, load},
-#include "places.def"
-};
-
-const struct place_code *place_code_of(const struct path *path)
+const struct space_code *space_code_of(const struct path *path)
 {
+    static const struct space_code codes[] = {
+#define SPACE(path, declaration, load) {#path, declaration, load},
+#include "spaces.def"
+    };
     static const size_t count = sizeof(codes) / sizeof(codes[0]);
-    static const struct table table = TABLE("place", codes, count);
+    static const struct table table = TABLE("memory space", codes, count);
 
     return table_find(&table, path->name);
 }
 
-/* -- ranking ------------------------------------------------------------------------------------------ */
-
-/* Places by their times; equal times stay in the order of paths.def. A lower bound does not rank: those places come
+/* Spaces by their times; equal times stay in the order of paths.def. A lower bound does not rank: those spaces come
  * after all times. */
-static int compare_places(const void *left, const void *right)
+static int compare_spaces(const void *left, const void *right)
 {
-    const struct advised_place *a = left, *b = right;
+    const struct advised_space *a = left, *b = right;
     const bool a_known = !isnan(a->estimate.time_ns.value), b_known = !isnan(b->estimate.time_ns.value);
     const double a_ns = a_known ? a->estimate.time_ns.value : a->estimate.time_ns.low,
                  b_ns = b_known ? b->estimate.time_ns.value : b->estimate.time_ns.low;
 
+    if (!a->reason[0] != !b->reason[0])
+        return a->reason[0] ? 1 : -1;
     if (a_known != b_known)
         return b_known - a_known;
     return a_ns != b_ns ? (a_ns > b_ns) - (a_ns < b_ns) : (a->path > b->path) - (a->path < b->path);
@@ -46,118 +43,92 @@ static int compare_places(const void *left, const void *right)
 
 void advise_rank(struct advice *advice)
 {
-    const struct advised_place *first = advice->places;
+    const struct advised_space *first = advice->spaces;
 
-    qsort(advice->places, advice->count, sizeof(*advice->places), compare_places);
-    for (struct advised_place *place = advice->places; place < advice->places + advice->count; place++) {
-        place->relative = place->estimate.time_ns.value / first->estimate.time_ns.value;
-        place->standing = isnan(place->relative)                                       ? ADVISE_UNKNOWN
-                          : place == first                                             ? ADVISE_FIRST
-                          : place->relative <= 1 + ADVISE_TOLD                         ? ADVISE_ALIKE_FIRST
-                          : place->estimate.time_ns.low > first->estimate.time_ns.high ? ADVISE_SLOWER
+    qsort(advice->spaces, advice->count + advice->excluded, sizeof(*advice->spaces), compare_spaces);
+    for (struct advised_space *space = advice->spaces; space < advice->spaces + advice->count; space++) {
+        space->relative = space->estimate.time_ns.value / first->estimate.time_ns.value;
+        space->standing = isnan(space->relative)                                       ? ADVISE_UNKNOWN
+                          : space == first                                             ? ADVISE_FIRST
+                          : space->relative <= 1 + ADVISE_TOLD                         ? ADVISE_ALIKE_FIRST
+                          : space->estimate.time_ns.low > first->estimate.time_ns.high ? ADVISE_SLOWER
                                                                                        : ADVISE_TOO_CLOSE;
     }
 }
 
-/* -- advice ------------------------------------------------------------------------------------------- */
-
-static const struct cell *place_cell(const void *rows, size_t index)
+static const struct cell *space_cell(const void *rows, size_t index)
 {
-    return &((const struct advised_place *)rows)[index].cell;
+    return &((const struct advised_space *)rows)[index].cell;
 }
 
-/* Fails because no path can hold the table. Each path gives its reason; if the table is too large, the largest possible
- * one is the remedy. */
-static enum status refuse(const struct advice *advice)
+/* Counts a cell and estimates its time with the card, and with the kernel's code for its chip if the program has it. */
+static enum status fill_space(struct advice *advice, size_t index, struct index_list *indices,
+                              struct access_counts *counts)
 {
-    const bool loaded = advice->cell.workload->index == INDEX_LOADED;
-    const struct advised_place *roomiest = advice->places;
-    uint32_t most = 0;
-
-    for (const struct advised_place *place = advice->places; place < advice->places + advice->excluded; place++) {
-        const uint32_t bytes = loaded ? path_largest(place->path) : place->path->bytes;
-
-        if (bytes > most) {
-            roomiest = place;
-            most = bytes;
-        }
-    }
-    if (table_bytes(roomiest->path, roomiest->cell.parameters) <= most)
-        return log_error(STATUS_USAGE, "no path can make these lookups: %s; change what that names%s", roomiest->reason,
-                         loaded ? "" : ", or name a --source, which takes a table of any number of entries");
-    return log_error(STATUS_USAGE,
-                     "no path can hold this table: %s; the largest has %" PRIu32 " bytes: name a smaller --table-bytes",
-                     advice->places[0].reason, most);
-}
-
-/* Estimates the time with the card, and with the kernel's code for its chip if the program has it. */
-static void estimate(struct advised_place *place, const struct card *card)
-{
+    const struct card *card = &advice->card;
+    struct advised_space *space = &advice->spaces[index];
     struct kernel_sass sass;
-    struct expectation expectation = {.cell = &place->cell, .access = &place->access};
+    struct expectation expectation = {.cell = &space->cell, .access = &space->access};
     struct time_kernel kernel;
     struct image image;
+    const struct index_array *array;
+    enum status status = index_list_give(indices, &space->cell, &array);
 
-    if (image_for_chip(place->cell.workload->name, card->cc_major, card->cc_minor, &image) &&
-        image_kernel(image.data, image.bytes, &place->cell, &sass) && sass.counted)
+    card_set_grid(card, &space->cell);
+    if (status == STATUS_OK)
+        status = access_count_next(space_cell, advice->spaces, index, counts);
+    if (status != STATUS_OK)
+        return status;
+    space->access = counts[index];
+    if (image_for_chip(space->cell.workload->name, card->cc_major, card->cc_minor, &image) &&
+        image_kernel(image.data, image.bytes, &space->cell, &sass) && sass.counted)
         expectation.sass = &sass.counts;
     kernel = estimate_kernel(&expectation);
-    estimate_time(&place->cell, &place->access, card, &kernel, &place->estimate);
-    place->requests_per_load = access_requests_per_load(&place->cell, &place->access);
-    place->bound = time_units[place->estimate.longest].name;
+    estimate_time(&space->cell, &space->access, card, &kernel, &space->estimate);
+    space->requests_per_load = access_requests_per_load(&space->cell, &space->access);
+    space->bound = time_units[space->estimate.longest].name;
+    return STATUS_OK;
 }
 
-/* Counts and estimates the paths that hold the table. The others follow, with the reason. */
-static enum status fill_places(struct advice *advice, struct index_list *indices)
-{
-    const uint32_t architecture = 10 * advice->card.cc_major + advice->card.cc_minor;
-    struct access_counts *counts = calloc(path_count, sizeof(*counts));
-    enum status status = counts ? STATUS_OK : log_memory("the counts of %zu paths", path_count);
-
-    for (const struct path *path = paths; status == STATUS_OK && path < paths + path_count; path++) {
-        struct advised_place place = {.path = path, .cell = advice->cell};
-        struct advised_place *to = &advice->places[advice->count];
-        const struct index_array *array;
-
-        place.cell.path = path;
-        if (!path->loads || cell_obstacle(&place.cell, architecture, place.reason))
-            continue;
-        status = index_list_give(indices, &place.cell, &array);
-        card_set_grid(&advice->card, &place.cell);
-        *to = place;
-        if (status == STATUS_OK)
-            status = access_count_next(place_cell, advice->places, advice->count, counts);
-        to->access = counts[advice->count++];
-        if (status != STATUS_OK)
-            break;
-        estimate(to, &advice->card);
-    }
-    for (const struct path *path = paths; path < paths + path_count; path++) {
-        struct advised_place *place = &advice->places[advice->count + advice->excluded];
-
-        *place = (struct advised_place){.path = path, .cell = advice->cell};
-        place->cell.path = path;
-        advice->excluded += path->loads && cell_obstacle(&place->cell, architecture, place->reason);
-    }
-    free(counts);
-    return status == STATUS_OK && advice->count == 0 ? refuse(advice) : status;
-}
-
-enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices,
+enum status advise_open(const struct plan *plan, const struct card *card, struct index_list *indices,
                         const char *indices_path, struct advice *out)
 {
-    const struct advised_place *of; /* whose load is one instruction */
-    enum status status;
+    const uint32_t architecture = 10 * card->cc_major + card->cc_minor;
+    struct access_counts *counts = calloc(plan->count + 1, sizeof(*counts));
+    const struct advised_space *of; /* whose load is one instruction */
+    enum status status = STATUS_OK;
     double loads;
 
-    *out = (struct advice){.card = *card, .cell = *cell, .indices_path = indices_path};
-    out->places = calloc(path_count + 1, sizeof(*out->places));
-    status = out->places ? fill_places(out, indices) : log_memory("%zu paths", path_count);
+    *out = (struct advice){.card = *card, .cell = plan->cells[0], .indices_path = indices_path};
+    out->spaces = calloc(plan->count + 1, sizeof(*out->spaces));
+    if (!counts || !out->spaces)
+        status = log_memory("the counts of %zu paths", plan->count);
+    for (size_t i = 0; status == STATUS_OK && i < plan->count; i++) {
+        const size_t index = out->count + out->excluded;
+        struct advised_space *space = &out->spaces[index];
+
+        if (!plan->cells[i].path->loads)
+            continue;
+        *space = (struct advised_space){.path = plan->cells[i].path, .cell = plan->cells[i]};
+        if (cell_obstacle(&space->cell, architecture, space->reason)) {
+            out->excluded++;
+        } else {
+            out->count++;
+            status = fill_space(out, index, indices, counts);
+        }
+    }
+    free(counts);
+    if (status == STATUS_OK && out->count == 0) {
+        of = out->spaces;
+        for (size_t i = 1; i < out->excluded; i++)
+            of = path_largest(out->spaces[i].path) > path_largest(of->path) ? &out->spaces[i] : of;
+        status = log_error(STATUS_USAGE, "no path can make these lookups: %s", of->reason);
+    }
     if (status == STATUS_OK) {
         advise_rank(out);
-        of = out->places;
-        out->choice = out->places[0].standing == ADVISE_FIRST ? out->places[0].path->name : NULL;
-        while (of + 1 < out->places + out->count && (image_pieces(&of->cell) > 1 || of->path->copies > 1))
+        of = out->spaces;
+        out->choice = of->standing == ADVISE_FIRST ? of->path->name : NULL;
+        while (of + 1 < out->spaces + out->count && (image_pieces(&of->cell) > 1 || of->path->copies > 1))
             of++;
         loads = (double)of->access.payload_loads;
         out->facts = (struct advised_facts){(double)of->access.addresses / loads, (double)of->access.lines / loads,
@@ -173,7 +144,7 @@ enum status advise_open(const struct cell *cell, const struct card *card, struct
 
 void advise_close(struct advice *advice)
 {
-    free(advice->places);
+    free(advice->spaces);
     free(advice->measure);
     *advice = (struct advice){0};
 }

@@ -6,7 +6,7 @@
 
 #include "estimate.h"
 #include "grid.h"
-#include "index_list.h"
+#include "plan.h"
 
 struct document;
 struct user_code;
@@ -27,7 +27,7 @@ enum advise_standing {
 extern const char *const advise_standing_names[ADVISE_STANDING_COUNT]; /* names in the document */
 
 /* A path with the configuration. */
-struct advised_place {
+struct advised_space {
     const struct path *path;
     struct cell cell;
     struct access_counts access;
@@ -50,7 +50,7 @@ struct advice {
     struct card card;
     struct cell cell; /* the configuration: without a path */
     const char *indices_path; /* NULL: the indices were made */
-    struct advised_place *places; /* owned: `count` ranked ones, then those that cannot hold the table */
+    struct advised_space *spaces; /* owned: `count` ranked ones, then those that cannot hold the table */
     size_t count, excluded;
     const char *choice; /* the best path; NULL: no time is known */
     char *measure; /* owned: the command line of cbank run that measures all paths that may be the best */
@@ -58,33 +58,29 @@ struct advice {
     const struct user_code *code; /* of --kernel; NULL: not given; not owned */
 };
 
-/* Counts and estimates the configuration `cell` in every memory space of the card's chip, and ranks them. The path of
- * `cell` is ignored. The list keeps the indices; `indices_path` is their file, NULL if they were made. STATUS_USAGE,
- * logged, if no path can hold the table or an index is beyond it; STATUS_ENVIRONMENT when out of memory. On success the
- * caller closes *out. */
-enum status advise_open(const struct cell *cell, const struct card *card, struct index_list *indices,
+/* Counts and estimates the cells of a plan, which differ by their path alone, and ranks them. The list keeps the indices;
+ * `indices_path` is their file, NULL if they were made. STATUS_USAGE, logged, if no path can hold the table or an index is
+ * beyond it; STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
+enum status advise_open(const struct plan *plan, const struct card *card, struct index_list *indices,
                         const char *indices_path, struct advice *out);
 
-/* Sorts the first advice->count places by their times, those without one last, and sets relative and standing. */
+/* Sorts the spaces: first by their times, then those without a time, last the excluded ones. Sets relative and standing. */
 void advise_rank(struct advice *advice);
 
 /* Releases; accepts a zeroed struct. */
 void advise_close(struct advice *advice);
 
-/* The C++ for a path: a row of places.def. */
-struct place_code {
+/* The C++ for a path: a row of spaces.def. */
+struct space_code {
     const char *name; /* of the path */
     const char *declaration, *load;
 };
 
 /* NULL if there is no row. */
-const struct place_code *place_code_of(const struct path *path);
+const struct space_code *space_code_of(const struct path *path);
 
 /* Prints advice as text. STATUS_ENVIRONMENT when out of memory. */
 enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look);
-
-/* Prints the loads of the user's code, if there is any. STATUS_ENVIRONMENT when out of memory. */
-enum status advise_print_code(FILE *stream, const struct advice *advice, const struct print_style *look);
 
 /* Prints a paragraph; lines after the first are indented. */
 #define advise_put(stream_, look_, ...) \

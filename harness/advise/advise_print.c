@@ -29,8 +29,8 @@ char *advise_run_command(const struct advice *advice)
         return NULL;
     fprintf(stream, "cbank run --workload %s --path ", cell->workload->name);
     for (size_t i = 0; i < advice->count; i++)
-        if (advice->places[i].standing != ADVISE_SLOWER)
-            fprintf(stream, "%s%s", i ? "," : "", advice->places[i].path->name);
+        if (advice->spaces[i].standing != ADVISE_SLOWER)
+            fprintf(stream, "%s%s", i ? "," : "", advice->spaces[i].path->name);
     if (advice->indices_path) {
         fputs(" --indices", stream);
         text_put_word(stream, advice->indices_path);
@@ -50,7 +50,7 @@ char *advise_run_command(const struct advice *advice)
 /* "2 us to 3 us", or a lower bound. */
 static void interval_value(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const struct time_range *time = &((const struct advised_place *)row)->estimate.time_ns;
+    const struct time_range *time = &((const struct advised_space *)row)->estimate.time_ns;
 
     (void)column;
     if (isinf(time->high))
@@ -64,17 +64,17 @@ static void standing_value(const struct grid_column *column, const void *row, st
 {
     static const enum grid_style styles[ADVISE_STANDING_COUNT] = {
         [ADVISE_FIRST] = GRID_GOOD, [ADVISE_ALIKE_FIRST] = GRID_GOOD, [ADVISE_TOO_CLOSE] = GRID_DOUBT};
-    const struct advised_place *place = row;
+    const struct advised_space *space = row;
 
     (void)column;
-    out->text = advise_standing_names[place->standing];
-    out->style = styles[place->standing];
+    out->text = advise_standing_names[space->standing];
+    out->style = styles[space->standing];
 }
 
 static void path_value(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    out->text = ((const struct advised_place *)row)->path->name;
+    out->text = ((const struct advised_space *)row)->path->name;
 }
 
 #define NUMBER(key_, heading_, format_, member) \
@@ -82,7 +82,7 @@ static void path_value(const struct grid_column *column, const void *row, struct
      .heading = heading_,                       \
      .format = format_,                         \
      .value = grid_number,                      \
-     .of = GRID_MEMBER(struct advised_place, member)}
+     .of = GRID_MEMBER(struct advised_space, member)}
 
 /* The last ones are for JSON. */
 enum { TEXT_COLUMNS = 7 };
@@ -97,7 +97,7 @@ static const struct grid_column columns[] = {
     {.key = "bound",
      .heading = "longest",
      .value = grid_text,
-     .of = GRID_MEMBER(struct advised_place, bound),
+     .of = GRID_MEMBER(struct advised_space, bound),
      .rank = 2},
     NUMBER("low", "", text_time, estimate.time_ns.low),
     NUMBER("high", "", text_time, estimate.time_ns.high),
@@ -107,9 +107,9 @@ static struct grid grid_of(const struct advice *advice, size_t column_count)
 {
     return (struct grid){.columns = columns,
                          .column_count = column_count,
-                         .rows = advice->places,
+                         .rows = advice->spaces,
                          .row_count = advice->count,
-                         .row_bytes = sizeof(*advice->places)};
+                         .row_bytes = sizeof(*advice->spaces)};
 }
 
 /* The lookups, and what a load of a warp asks for. */
@@ -139,8 +139,8 @@ static void print_asked(FILE *stream, const struct advice *advice, const struct 
 enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)
 {
     const struct grid grid = grid_of(advice, TEXT_COLUMNS);
-    const struct advised_place *first = &advice->places[0];
-    const struct place_code *code = place_code_of(first->path);
+    const struct advised_space *first = &advice->spaces[0];
+    const struct space_code *code = space_code_of(first->path);
     char missing[CARD_TEXT_BYTES];
     enum status status;
 
@@ -151,7 +151,7 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
         return status;
     fputs(advice->excluded ? "\n" : "", stream);
     for (size_t i = advice->count; i < advice->count + advice->excluded; i++)
-        advise_put(stream, look, "not %s: %s", advice->places[i].path->name, advice->places[i].reason);
+        advise_put(stream, look, "not %s: %s", advice->spaces[i].path->name, advice->spaces[i].reason);
     fputc('\n', stream);
     if (!advice->choice) {
         estimate_missing_text(&first->estimate, missing);
@@ -165,7 +165,7 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
         advise_put(stream, look, "look for in the SASS: %s", image_instruction(&first->cell));
     }
     advise_put(stream, look, "measure: %s", advice->measure);
-    return advise_print_code(stream, advice, look);
+    return advice->code ? user_code_print(stream, advice->code, look) : STATUS_OK;
 }
 
 /* -- the document -------------------------------------------------------------------------------------- */
@@ -185,8 +185,8 @@ static void write_excluded(cJSON *object, const struct field *field, const void 
     for (size_t i = advice->count; i < advice->count + advice->excluded; i++) {
         cJSON *excluded = json_append(array, cJSON_CreateObject());
 
-        json_add_text(excluded, "path", advice->places[i].path->name);
-        json_add_text(excluded, "reason", advice->places[i].reason);
+        json_add_text(excluded, "path", advice->spaces[i].path->name);
+        json_add_text(excluded, "reason", advice->spaces[i].reason);
     }
 }
 

@@ -29,11 +29,7 @@ struct kernel_loads {
     bool calls_out; /* it calls functions by pointers or in other sections; their loads are not counted */
 };
 
-/* Whether this can read code of the architecture: from sm_35 on. In code before sm_70 it finds neither loops nor
- * calls. */
-bool kernel_loads_known(uint32_t architecture);
-
-/* Reads code of an architecture that kernel_loads_known accepts. STATUS_ENVIRONMENT, logged, when out of memory. */
+/* Reads code of an architecture that instruction_known accepts. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status kernel_loads_read(const void *code, size_t bytes, uint32_t architecture, struct kernel_loads *out);
 
 #endif

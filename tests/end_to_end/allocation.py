@@ -49,7 +49,6 @@ COMMANDS = {
     "advise": ["advise", "--table-bytes", "256", "--elements", "1024"],
     "advise --json": ["advise", "--table-bytes", "256", "--elements", "1024", "--json", "out.json"],
     "advise --kernel": ["advise", "--table-bytes", "256", "--elements", "1024", "--kernel", "lookup.cubin", "--json", "out.json"],
-    "advise --function": ["advise", "--table-bytes", "256", "--elements", "1024", "--kernel", "lookup.cubin", "--function", "other"],
     "explain": ["explain", "measured.json"], "explain --json": ["explain", "--json", "measured.json"],
     "compare": [*COMPARE, "--all"], "compare folders": ["compare", "bases", "news"],
     **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("json", "junit", "markdown")},

@@ -212,7 +212,7 @@ void fuzz_cubin(const char *text, size_t bytes)
     enum status status;
 
     capture_begin(&fuzz_stderr);
-    status = user_code_parse(FUZZ_FILE, text, bytes, NULL, &code);
+    status = user_code_parse(FUZZ_FILE, text, bytes, &code);
     capture_end(&fuzz_stderr);
     /* An architecture that cannot be read is 3. */
     require_said(status == STATUS_ENVIRONMENT ? STATUS_USAGE : status);

@@ -6,8 +6,7 @@ import re
 import subprocess
 
 WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
-# Braces are around the pairs that Maxwell and Pascal issue together; the second of a pair has no semicolon.
-LINE = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:\{\s*)?(@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*[;}]")
+LINE = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*;")
 BANK = re.compile(r"\bc\[0x([0-9a-f]+)\]\s*\[([^\]]*)\]")
 WRITTEN = re.compile(r", 0x([0-9a-f])$")
 INDEXED = {"LDC": "LDC", "ULDC": "ULDC/LDCU", "LDCU": "ULDC/LDCU"}
@@ -34,28 +33,16 @@ def constant(base, bank, index, width):
     return "c[2], c[4]", width
 
 
-def global_load(modifiers, old):
-    """The cache operators of CUDA 11.8's disassembler before Volta are those of PTX."""
-    for word, of in (("CONSTANT", "LDG.CONSTANT"), ("STRONG", "LDG.STRONG"), ("CI", "LDG.CONSTANT"), ("CG", "LDG.STRONG"), ("CV", "LDG.STRONG")):
-        if word in modifiers and (old or len(word) > 2):
-            return of
-    return "LDG"
-
-
-def load(opcode, operands, architecture):
+def load(opcode, operands):
     """(what cbank calls it, bytes); None for what is no load."""
     base, *modifiers = opcode.split(".")
-    if architecture < 50 and base in ("LD", "LDG"):  # LD is of global memory, and LDG through the texture cache
-        modifiers, base = modifiers + ["CONSTANT"] * (base == "LDG"), "LDG"
     width = next((WIDTHS[word] for word in modifiers if word in WIDTHS), 4)
     bank = BANK.search(operands)
     if bank:
         return constant(base, int(bank.group(1), 16), bank.group(2), width)
     if base == "LDG":
-        return global_load(modifiers, architecture < 70), width
-    if base in ("TEX", "TLD", "TLD4", "TXD", "TEXS", "TLDS"):
-        if architecture < 70:
-            return "TEX/TLD", 4
+        return next((f"LDG.{word}" for word in ("CONSTANT", "STRONG") if word in modifiers), "LDG"), width
+    if base in ("TEX", "TLD", "TLD4", "TXD"):
         written = WRITTEN.search(operands)
         registers = bin(int(written.group(1), 16)).count("1") if written else 4
         return "TEX/TLD", 16 if registers > 2 else 4 * registers
@@ -64,7 +51,7 @@ def load(opcode, operands, architecture):
     return (base, 4) if base in ("SHFL", "LDGSTS") else None
 
 
-def disassembled(nvdisasm, cubin, architecture):
+def disassembled(nvdisasm, cubin):
     """{kernel: Counter of (load, bytes)}"""
     done = subprocess.run([nvdisasm, "-c", "-ndf", cubin], capture_output=True, text=True, check=True)
     found, counts = {}, None
@@ -73,7 +60,7 @@ def disassembled(nvdisasm, cubin, architecture):
         if section:
             counts = found[section.group(1)] = collections.Counter()
         elif instruction and counts is not None and (instruction.group(1) or "").strip() != "@!PT":
-            counts.update(filter(None, [load(*instruction.groups()[1:], architecture)]))
+            counts.update(filter(None, [load(*instruction.groups()[1:])]))
     return found
 
 

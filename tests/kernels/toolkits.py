@@ -91,12 +91,12 @@ class Toolkit(unittest.TestCase):
         if not disassembler(self.toolkit):
             self.skipTest("no nvdisasm")
         with tempfile.TemporaryDirectory() as folder:
-            for architecture in [name for name in self.known if name in (*self.chosen, *FAMILIES)]:
+            for architecture in [name for name in self.known if name in (*self.chosen, *FAMILIES) and int(name) >= 70]:
                 cubin = os.path.join(folder, f"{architecture}.cubin")
                 self.check(run(ROOT, f"{self.toolkit}/bin/nvcc", *self.host_compiler(), "-cubin", f"-arch=sm_{architecture}",
                                "-Wno-deprecated-gpu-targets", "-o", cubin, "tests/kernels/loads.cu"))
                 done = self.check(self.program("advise", "--table-bytes", "64", "--elements", "64", "--kernel", cubin, "--json", "-"))
-                self.assertEqual(loads.said(json.loads(done.stdout)["code"]), loads.disassembled(disassembler(self.toolkit), cubin, int(architecture)), architecture)
+                self.assertEqual(loads.said(json.loads(done.stdout)["code"]), loads.disassembled(disassembler(self.toolkit), cubin), architecture)
 
     @staticmethod
     def host_compiler():

@@ -7,46 +7,46 @@
 #include "cells.h"
 #include "test.h"
 
-static struct advised_place place_of(const char *path, double value, double low, double high)
+static struct advised_space space_of(const char *path, double value, double low, double high)
 {
-    return (struct advised_place){.path = path_named(path), .estimate = {.time_ns = {value, low, high}}};
+    return (struct advised_space){.path = path_named(path), .estimate = {.time_ns = {value, low, high}}};
 }
 
 TEST(a_space_is_slower_where_the_intervals_lie_apart)
 {
-    struct advised_place places[] = {
-        place_of("shared", 100, 90, 110),       place_of("global", 104, 95, 115), place_of("texture", 50, 40, 60),
-        place_of("constant", NAN, 5, INFINITY), place_of("param", 58, 48, 70),    place_of("readonly", 50.4, 40, 61),
+    struct advised_space spaces[] = {
+        space_of("shared", 100, 90, 110),       space_of("global", 104, 95, 115), space_of("texture", 50, 40, 60),
+        space_of("constant", NAN, 5, INFINITY), space_of("param", 58, 48, 70),    space_of("readonly", 50.4, 40, 61),
     };
     static const struct {
         const char *path;
         enum advise_standing standing;
     } ranking[] = {{"texture", ADVISE_FIRST}, {"readonly", ADVISE_ALIKE_FIRST}, {"param", ADVISE_TOO_CLOSE},
                    {"shared", ADVISE_SLOWER}, {"global", ADVISE_SLOWER},        {"constant", ADVISE_UNKNOWN}};
-    struct advice advice = {.places = places, .count = 6};
+    struct advice advice = {.spaces = spaces, .count = 6};
 
     advise_rank(&advice);
     for (size_t i = 0; i < 6; i++) {
-        assert_string_equal(places[i].path->name, ranking[i].path);
-        assert_int_equal(places[i].standing, ranking[i].standing);
+        assert_string_equal(spaces[i].path->name, ranking[i].path);
+        assert_int_equal(spaces[i].standing, ranking[i].standing);
     }
-    assert_true(places[3].relative == 2 && isnan(places[5].relative));
+    assert_true(spaces[3].relative == 2 && isnan(spaces[5].relative));
 }
 
 TEST(without_times_nothing_is_best)
 {
-    struct advised_place places[] = {place_of("shared", NAN, 9, INFINITY), place_of("constant", NAN, 7, INFINITY)};
-    struct advice advice = {.places = places, .count = 2};
+    struct advised_space spaces[] = {space_of("shared", NAN, 9, INFINITY), space_of("constant", NAN, 7, INFINITY)};
+    struct advice advice = {.spaces = spaces, .count = 2};
 
     advise_rank(&advice);
-    assert_string_equal(places[0].path->name, "constant");
-    assert_true(places[0].standing == ADVISE_UNKNOWN && places[1].standing == ADVISE_UNKNOWN);
+    assert_string_equal(spaces[0].path->name, "constant");
+    assert_true(spaces[0].standing == ADVISE_UNKNOWN && spaces[1].standing == ADVISE_UNKNOWN);
 }
 
 TEST(every_path_that_loads_has_its_code)
 {
     for (size_t i = 0; i < path_count; i++)
-        assert_true(!paths[i].loads == !place_code_of(&paths[i]));
+        assert_true(!paths[i].loads == !space_code_of(&paths[i]));
 }
 
 /* -- cards of what was found --------------------------------------------------------------------------- */
