@@ -84,8 +84,6 @@ struct chip_counters {
     const char *chip; /* CUPTI's name */
     const char *reason; /* why the chip is unknown; NULL when it is known */
     const bool *has; /* counter_count values: whether the chip has one of the row's metrics */
-    const char *const *metrics; /* all metrics of the chip, sorted, without rollups */
-    size_t metric_count;
 };
 
 struct chip_visitor {

@@ -29,7 +29,7 @@ enum { COLUMNS_MAX = 16 };
 /* The words of enums. */
 static const struct names
     homes = WORDS([TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global", [TABLE_PARAMETER] = "parameter"),
-    units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "random", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
+    units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
                   [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared", [UNIT_REGISTERS] = "registers",
                   [UNIT_SELECT] = "select"),
     scopes = WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
@@ -38,10 +38,12 @@ static const struct names
     kinds = {.names = counter_kind_names};
 /* clang-format on */
 
-static void add_word(cJSON *array, const char *word)
-{
-    json_append(array, cJSON_CreateString(word));
-}
+static const char *const parameter_words[PARAMETER_COUNT] = {
+#define PARAMETER(name, ...) #name,
+#include "parameters.def"
+};
+
+static const struct names parameter_names = NAMES(parameter_words, PARAMETER_COUNT, NULL);
 
 static cJSON *add_row(cJSON *array, const char *name)
 {
@@ -51,15 +53,10 @@ static cJSON *add_row(cJSON *array, const char *name)
     return row;
 }
 
-static const void *member_of(const struct field *field, const void *base)
-{
-    return (const char *)base + field->offset;
-}
-
 /* int: 0 or 1. */
 static void write_flag(cJSON *row, const struct field *field, const void *base)
 {
-    json_add(row, field->key, cJSON_CreateBool(*(const int *)member_of(field, base)));
+    json_add(row, field->key, cJSON_CreateBool(*(const int *)((const char *)base + field->offset)));
 }
 
 /* const char *: the items of a comma-separated list. They are written as they are, so numbers stay numbers, if the
@@ -67,7 +64,7 @@ static void write_flag(cJSON *row, const struct field *field, const void *base)
 static void write_items(cJSON *row, const struct field *field, const void *base)
 {
     cJSON *array = json_add(row, field->key, cJSON_CreateArray());
-    const char *list = *(const char *const *)member_of(field, base);
+    const char *list = *(const char *const *)((const char *)base + field->offset);
     char item[64];
 
     for (size_t length; *list; list += length + (list[length] == ',')) {
@@ -78,60 +75,10 @@ static void write_items(cJSON *row, const struct field *field, const void *base)
     }
 }
 
-/* uint32_t: the names of a set of PARAMETER_BIT. */
-static void write_takes(cJSON *row, const struct field *field, const void *base)
-{
-    cJSON *array = json_add(row, field->key, cJSON_CreateArray());
-
-    for (size_t i = 0; i < parameter_count; i++)
-        if (*(const uint32_t *)member_of(field, base) >> i & 1)
-            add_word(array, parameters[i].name);
-}
-
-/* The patterns, sources and workloads that take a parameter. */
-static void write_takers(cJSON *row, const struct field *field, const void *base)
-{
-    const size_t parameter = (size_t)((const struct parameter *)base - parameters);
-    cJSON *array = json_add(row, field->key, cJSON_CreateArray());
-
-    for (size_t i = 0; i < pattern_count; i++)
-        if (patterns[i].parameter_mask >> parameter & 1)
-            add_word(array, patterns[i].name);
-    for (size_t i = 0; i < source_count; i++)
-        if (sources[i].parameter_mask >> parameter & 1)
-            add_word(array, sources[i].name);
-    for (size_t i = 0; i < workload_count; i++)
-        if (workloads[i].parameter_mask >> parameter & 1)
-            add_word(array, workloads[i].name);
-}
-
-static void write_option(cJSON *row, const struct field *field, const void *base)
-{
-    char option[64];
-
-    snprintf(option, sizeof(option), "--%s", ((const struct parameter *)base)->option);
-    json_add_text(row, field->key, option);
-}
-
-static void write_values(cJSON *row, const struct field *field, const void *base)
-{
-    const unsigned multiple = ((const struct parameter *)base)->multiple;
-    char values[64];
-
-    snprintf(values, sizeof(values), "multiples of %u", multiple);
-    json_add_text(row, field->key, multiple == 0 ? "powers of two" : multiple == 1 ? "whole numbers" : values);
-}
-
 /* The largest part of an element that one of the path's instructions loads. */
 static void write_widest(cJSON *row, const struct field *field, const void *base)
 {
     json_add_integer(row, field->key, image_widest(base));
-}
-
-/* Bytes of the largest table that lookups read by the path. */
-static void write_largest(cJSON *row, const struct field *field, const void *base)
-{
-    json_add_integer(row, field->key, path_largest(base));
 }
 
 static void write_metrics(cJSON *row, const struct field *field, const void *base)
@@ -139,7 +86,7 @@ static void write_metrics(cJSON *row, const struct field *field, const void *bas
     cJSON *metrics = json_add(row, field->key, cJSON_CreateArray());
 
     for (size_t i = 0; i < COUNTER_METRICS_MAX && ((const struct counter *)base)->metrics[i]; i++)
-        add_word(metrics, ((const struct counter *)base)->metrics[i]);
+        json_append(metrics, cJSON_CreateString(((const struct counter *)base)->metrics[i]));
 }
 
 /* "--path constant,global --elements 128000" */
@@ -153,10 +100,7 @@ static void write_options(cJSON *row, const struct field *field, const void *bas
     json_add_text(row, field->key, options);
 }
 
-static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL},
-                               parameter_mask = {write_takes, NULL}, takers = {write_takers, NULL},
-                               option = {write_option, NULL}, values = {write_values, NULL},
-                               widest = {write_widest, NULL}, largest = {write_largest, NULL},
+static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, widest = {write_widest, NULL},
                                preset_options = {write_options, NULL}, metrics = {write_metrics, NULL};
 
 /* -- tables of the program ----------------------------------------------------------------------------- */
@@ -168,7 +112,7 @@ static const struct field workload_fields[] = {
     {OF(workload, field_reference, name)}, {FIELD(field_reference, struct workload, "shape", shape_name, REQUIRED)},
     {OF(workload, field_uint32, steps)}, {OF(workload, field_uint32, dimensions)},
     {OF(workload, field_uint32, variants)}, {OF(workload, field_name, index), .of = &indices},
-    {FIELD(parameter_mask, struct workload, "parameters", parameter_mask, REQUIRED)},
+    {FIELD(field_bits, struct workload, "parameters", parameter_mask, REQUIRED), .of = &parameter_names},
     {OF(workload, items, patterns)}, {OF(workload, items, elements), .of = "numbers"},
     {OF(workload, items, block_sizes), .of = "numbers"}, {OF(workload, field_reference, formula)},
     {OF(workload, field_reference, summary)},
@@ -178,23 +122,21 @@ static const struct field path_fields[] = {
     {OF(path, field_name, unit), .of = &units}, {OF(path, field_name, scope), .of = &scopes},
     {OF(path, field_uint32, bytes)}, {OF(path, field_uint32, copies)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
     {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {.key = "widest_bytes", .kind = &widest},
-    {.key = "largest_bytes", .kind = &largest},
     {OF(path, field_reference, ptx)},
     {OF(path, field_reference, summary)},
 };
 static const struct field pattern_fields[] = {
     {OF(pattern, field_reference, name)}, {OF(pattern, field_name, scope), .of = &scopes}, {OF(pattern, flag, index_is_step)},
-    {OF(pattern, flag, core)}, {FIELD(parameter_mask, struct pattern, "parameters", parameter_mask, REQUIRED)},
+    {OF(pattern, flag, core)}, {FIELD(field_bits, struct pattern, "parameters", parameter_mask, REQUIRED), .of = &parameter_names},
     {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
 };
 static const struct field source_fields[] = {
-    {OF(pattern, field_reference, name)}, {FIELD(parameter_mask, struct pattern, "parameters", parameter_mask, REQUIRED)},
+    {OF(pattern, field_reference, name)}, {FIELD(field_bits, struct pattern, "parameters", parameter_mask, REQUIRED), .of = &parameter_names},
     {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
 };
 static const struct field parameter_fields[] = {
-    {OF(parameter, field_reference, name)}, {OF(parameter, option, option)}, {OF(parameter, field_reference, unit)},
-    {OF(parameter, field_uint32, min)}, {OF(parameter, field_uint32, max)}, {.key = "values", .kind = &values},
-    {OF(parameter, items, plan_values), .of = "numbers"}, {.key = "taken_by", .kind = &takers},
+    {OF(parameter, field_reference, name)}, {OF(parameter, field_reference, option)}, {OF(parameter, field_reference, unit)},
+    {OF(parameter, field_uint32, min)}, {OF(parameter, field_uint32, max)}, {OF(parameter, items, plan_values), .of = "numbers"},
     {OF(parameter, field_reference, summary)},
 };
 static const struct field sweep_fields[] = {
@@ -204,6 +146,11 @@ static const struct field sweep_fields[] = {
 static const struct field cache_state_fields[] = {
     {OF(cache_state, field_reference, name)}, {OF(cache_state, field_reference, summary)},
 };
+static const struct field engine_own_fields[] = {{OF(engine, field_reference, summary)}};
+static const struct fields engine_own = FIELDS(engine_own_fields);
+static const struct field engine_fields[] = {
+    {OF(engine_row, field_reference, name)}, {FIELD(field_pointer, struct engine_row, NULL, engine, REQUIRED), .of = &engine_own},
+};
 static const struct field counter_fields[] = {
     {OF(counter, field_reference, name)}, {OF(counter, field_name, kind), .of = &kinds},
     {OF(counter, field_reference, unit)}, {OF(counter, metrics, metrics)}, {OF(counter, field_reference, summary)},
@@ -211,13 +158,6 @@ static const struct field counter_fields[] = {
 /* clang-format on */
 
 /* -- lists that are not tables of the program ---------------------------------------------------------- */
-
-static enum status list_engines(cJSON *array)
-{
-    for (size_t i = 0; i < engine_count; i++)
-        json_add_text(add_row(array, engine_rows[i].name), "summary", engine_rows[i].engine->summary);
-    return STATUS_OK;
-}
 
 /* A device that cannot be described has logged the reason; an incomplete list is not printed. */
 static enum status list_devices(cJSON *array)
@@ -262,52 +202,18 @@ static void list_chip(void *context, const struct chip_counters *chip)
 
     for (size_t i = 0; !chip->reason && i < counter_count; i++)
         if (!chip->has[i])
-            add_word(lacks, counters[i].name);
+            json_append(lacks, cJSON_CreateString(counters[i].name));
     json_add_text(row, "reason", chip->reason);
 }
 
-/* Words in the names of metrics about constants, LDC and uniform loads. */
-static const char *const constant_words[] = {"idc__",        "_idc",       "imc",      "gcc__", "_ldc",
-                                             "pipe_uniform", "op_uniform", "constant", "dcc"};
-
-static bool is_about_constants(const char *metric)
+static enum status list_chips(cJSON *array)
 {
-    for (size_t i = 0; i < sizeof(constant_words) / sizeof(constant_words[0]); i++)
-        if (strstr(metric, constant_words[i]))
-            return true;
-    return false;
-}
-
-/* Adds the chip to the rows of its metrics. */
-static void list_metrics_of(void *context, const struct chip_counters *chip)
-{
-    for (size_t i = 0; i < chip->metric_count; i++) {
-        cJSON *row;
-
-        if (!is_about_constants(chip->metrics[i]))
-            continue;
-        cJSON_ArrayForEach (row, (cJSON *)context) {
-            const char *name = "";
-
-            if (json_get_text(row, "name", &name) && strcmp(name, chip->metrics[i]) == 0)
-                break;
-        }
-        if (!row) {
-            row = add_row(context, chip->metrics[i]);
-            json_add(row, "chips", cJSON_CreateArray());
-        }
-        add_word(cJSON_GetObjectItemCaseSensitive(row, "chips"), chip->chip);
-    }
-}
-
-/* Visits the chips of all engines. */
-static enum status visit_chips(const struct chip_visitor *visitor)
-{
+    const struct chip_visitor visitor = {.visit = list_chip, .context = array};
     char reason[ENGINE_REASON_BYTES];
 
     for (size_t i = 0; i < engine_count; i++) {
         errno = 0;
-        if (!engine_rows[i].engine->chips || engine_rows[i].engine->chips(visitor, reason))
+        if (!engine_rows[i].engine->chips || engine_rows[i].engine->chips(&visitor, reason))
             continue;
         if (errno == ENOMEM)
             return log_memory("the chips of an engine");
@@ -339,16 +245,6 @@ static enum status list_cards(cJSON *array)
     return status;
 }
 
-static enum status list_chips(cJSON *array)
-{
-    return visit_chips(&(struct chip_visitor){.visit = list_chip, .context = array});
-}
-
-static enum status list_metrics(cJSON *array)
-{
-    return visit_chips(&(struct chip_visitor){.visit = list_metrics_of, .context = array});
-}
-
 static enum status list_images(cJSON *array)
 {
     struct image image;
@@ -365,7 +261,7 @@ static enum status list_images(cJSON *array)
 struct list {
     const char *name;
     const char *title;
-    size_t beside; /* number of keys printed next to the name if not all fit; the others go below it */
+    size_t on_line; /* number of keys printed next to the name if not all fit; the others go below it */
     enum status (*fill)(cJSON *array); /* NULL: the list is a table of the program, with the fields */
     struct table table;
     struct fields fields;
@@ -387,27 +283,16 @@ static const struct list lists[] = {
      TABLE("cache_state", cache_states, cache_state_count), FIELDS(cache_state_fields)},
     {"counters", "Counters: what is read from the hardware", 3, NULL,
      TABLE("counter", counters, counter_count), FIELDS(counter_fields)},
-    {.name = "engines", .title = "Engines: what executes a plan", .beside = 2, .fill = list_engines},
-    {.name = "devices", .title = "Devices: what the engines can run on here", .beside = 6, .fill = list_devices},
-    {.name = "chips", .title = "Chips: those that CUPTI knows, and the counters that they lack", .beside = 1, .fill = list_chips},
-    {.name = "metrics", .title = "Metrics: of constants, LDC and uniform loads, for --counters (NAME.sum)", .beside = 1, .fill = list_metrics},
-    {.name = "cards", .title = "Cards: chips that --card takes by name, and their constant caches", .beside = 6, .fill = list_cards},
-    {.name = "images", .title = "Images: the kernels in this program", .beside = 2, .fill = list_images},
+    {"engines", "Engines: what executes a plan", 2, NULL, TABLE("engine", engine_rows, engine_count), FIELDS(engine_fields)},
+    {.name = "devices", .title = "Devices: what the engines can run on here", .on_line = 6, .fill = list_devices},
+    {.name = "chips", .title = "Chips: those that CUPTI knows, and the counters that they lack", .on_line = 1, .fill = list_chips},
+    {.name = "cards", .title = "Cards: chips that --card takes by name, and their constant caches", .on_line = 6, .fill = list_cards},
+    {.name = "images", .title = "Images: the kernels in this program", .on_line = 2, .fill = list_images},
 };
 /* clang-format on */
 static const size_t list_count = sizeof(lists) / sizeof(lists[0]);
 
 static const struct table list_table = TABLE("list", lists, list_count);
-
-/* Fills the array with the list's objects. */
-static enum status fill(const struct list *list, cJSON *array)
-{
-    if (list->fill)
-        return list->fill(array);
-    for (size_t i = 0; i < *list->table.count; i++)
-        fields_write(json_append(array, cJSON_CreateObject()), &list->fields, table_row(&list->table, i));
-    return STATUS_OK;
-}
 
 /* -- printing ------------------------------------------------------------------------------------------ */
 
@@ -455,7 +340,7 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
                                           .heading = item->string,
                                           .value = show_member,
                                           .head = c == 0,
-                                          .below = c >= list->beside};
+                                          .below = c >= list->on_line};
     }
     if (options->format.csv && count > 0)
         grid_print_csv(stdout, &grid);
@@ -467,19 +352,6 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
     return status;
 }
 
-static enum status print_list(const struct list *list, const struct list_options *options)
-{
-    cJSON *array = cJSON_CreateArray();
-    enum status status = fill(list, array);
-
-    if (status == STATUS_OK && !options->format.json && !json_whole(array))
-        status = log_memory("a list");
-    else if (status == STATUS_OK)
-        status = options->format.json ? json_put(stdout, array) : print_grid(list, array, options);
-    cJSON_Delete(array);
-    return status;
-}
-
 static const struct option_group groups[] = {
     OPTION_GROUP(format_option_rows, offsetof(struct list_options, format)),
     OPTION_GROUP(output_option_rows, offsetof(struct list_options, look)),
@@ -488,35 +360,40 @@ static const struct option_group groups[] = {
 static enum status list(const void *parsed, const struct invocation *invocation)
 {
     const struct list_options *options = parsed;
+    const struct list *only = NULL; /* NULL: all of them */
+    cJSON *object, *array;
     enum status status = format_check(&options->format);
 
     if (status != STATUS_OK)
         return status;
-    if (invocation->argument_count > 0) {
-        const struct list *found = table_find(&list_table, invocation->arguments[0]);
-
-        return found ? print_list(found, options) : table_unknown(&list_table, invocation->arguments[0]);
+    if (invocation->argument_count > 0 && !(only = table_find(&list_table, invocation->arguments[0])))
+        return table_unknown(&list_table, invocation->arguments[0]);
+    object = cJSON_CreateObject();
+    for (const struct list *list = lists; list < lists + list_count; list++) {
+        if (only && only != list)
+            continue;
+        array = json_add(object, list->name, cJSON_CreateArray());
+        for (size_t i = 0; !list->fill && i < *list->table.count; i++)
+            fields_write(json_append(array, cJSON_CreateObject()), &list->fields, table_row(&list->table, i));
+        if (list->fill)
+            status = status_worse(status, list->fill(array));
     }
-    if (options->format.json) {
-        cJSON *object = cJSON_CreateObject();
-
-        for (size_t i = 0; i < list_count; i++)
-            status = status_worse(status, fill(&lists[i], json_add(object, lists[i].name, cJSON_CreateArray())));
-        if (status == STATUS_OK)
-            return json_put_owned(stdout, object);
-        cJSON_Delete(object);
-        return status;
-    }
-    for (size_t i = 0; status == STATUS_OK && i < list_count; i++) {
-        fputs(i > 0 ? "\n" : "", stdout);
-        status = print_list(&lists[i], options);
-    }
+    if (status == STATUS_OK && !json_whole(object))
+        status = log_memory("a list");
+    else if (status == STATUS_OK && options->format.json)
+        status = json_put(stdout, only ? object->child : object);
+    else if (status == STATUS_OK)
+        for (array = object->child; array && status == STATUS_OK; array = array->next) {
+            fputs(array == object->child ? "" : "\n", stdout);
+            status = print_grid(table_find(&list_table, array->string), array, options);
+        }
+    cJSON_Delete(object);
     return status;
 }
 
 const struct command list_command = {
     .name = "list",
-    .summary = "List the tables of the program, its devices, or CUPTI's metrics; everything without a name",
+    .summary = "List the tables of the program, its devices and CUPTI's chips; everything without a name",
     .arguments = "[TABLE]",
     .arguments_max = 1,
     .groups = groups,

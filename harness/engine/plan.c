@@ -41,12 +41,16 @@ static enum status axes_open(const struct plan_options *options, const struct wo
     return status;
 }
 
-/* Adds all parameters and paths for the other axes of a cell; the last parameter varies fastest. A file determines the
- * number of loads itself. */
+/* The parameters that a plan sets in a cell. A file of indices determines the number of loads itself. */
+static uint32_t taken_parameters(const struct cell *cell)
+{
+    return cell_parameter_mask(cell->workload, cell->pattern) & ~(cell->index_file_hash ? PARAMETER_BIT(loads) : 0);
+}
+
+/* Adds all parameters and paths for the other axes of a cell; the last parameter varies fastest. */
 static enum status add_paths(const struct plan_options *options, struct cell cell, struct plan *plan)
 {
-    const uint32_t parameter_mask =
-        cell_parameter_mask(cell.workload, cell.pattern) & ~(cell.index_file_hash ? PARAMETER_BIT(loads) : 0);
+    const uint32_t parameter_mask = taken_parameters(&cell);
     size_t turn[PARAMETER_COUNT] = {0}, k;
 
     do {
@@ -123,6 +127,7 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
 {
     const struct index_array *file = NULL;
     struct plan plan = {0};
+    uint32_t taken = 0; /* parameters that a cell takes */
     enum status status = plan_options_check(options);
 
     if (status == STATUS_OK && options->indices_path)
@@ -152,8 +157,12 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
         integers_close(&axes.own_elements);
         integers_close(&axes.own_block_sizes);
     }
-    if (status == STATUS_OK)
-        status = plan_options_check_named(options, plan.cells, plan.count);
+    for (size_t i = 0; status == STATUS_OK && i < plan.count; i++)
+        taken |= taken_parameters(&plan.cells[i]);
+    for (size_t i = 0; status == STATUS_OK && i < parameter_count; i++)
+        if (options->named[i] && !(taken >> i & 1))
+            status = log_error(STATUS_USAGE, "--%s: no cell of this plan takes it; cbank list names those that do",
+                               parameters[i].option);
     if (status == STATUS_OK)
         *out = plan;
     else

@@ -183,37 +183,6 @@ const struct option_row measure_option_rows[] = {
 };
 /* clang-format on */
 
-enum status measure_options_open(struct measure_options *out)
-{
-    enum status status = STATUS_OK;
-
-    *out = (struct measure_options){0};
-    for (size_t i = 0; status == STATUS_OK && i < MEASURE_OPTION_COUNT; i++) {
-        const struct option_row *row = &measure_option_rows[i];
-
-        if (row->fallback)
-            status = option_parse(row->kind, row, row->fallback, (char *)out + row->offset);
-    }
-    if (status != STATUS_OK)
-        measure_options_close(out);
-    return status;
-}
-
-void measure_options_close(struct measure_options *options)
-{
-    for (size_t i = 0; i < MEASURE_OPTION_COUNT; i++)
-        option_close(measure_option_rows[i].kind, (char *)options + measure_option_rows[i].offset);
-}
-
-bool plan_options_given(const struct plan_options *options)
-{
-    bool given = options->given;
-
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        given = given || options->named[i];
-    return given;
-}
-
 enum status plan_options_check(const struct plan_options *options)
 {
     const struct integers *bytes = &options->parameters[PARAMETER_table_bytes];
@@ -238,48 +207,4 @@ enum status plan_options_check(const struct plan_options *options)
         return log_error(STATUS_USAGE, "--%s: no indices of these workloads are data; name --workload lookup",
                          options->sources.count ? "source" : "indices");
     return STATUS_OK;
-}
-
-/* The first of `count` rows that takes a parameter; NULL if none does. */
-static const char *who_takes(const struct pattern *rows, size_t count, size_t parameter)
-{
-    const char *name = NULL;
-
-    for (size_t i = count; i-- > 0;)
-        name = rows[i].parameter_mask >> parameter & 1 ? rows[i].name : name;
-    return name;
-}
-
-/* Refuses a parameter that no cell takes, and names a row that would. */
-static enum status refuse_parameter(size_t parameter)
-{
-    const char *source = who_takes(sources, source_made_count, parameter);
-    const char *pattern = who_takes(patterns, pattern_count, parameter);
-    const char *workload = "lookup";
-
-    for (size_t i = workload_count; i-- > 0;)
-        workload = workloads[i].parameter_mask >> parameter & 1 ? workloads[i].name : workload;
-    return log_error(STATUS_USAGE, "--%s: no cell of this plan takes it; those of --%s %s do",
-                     parameters[parameter].option,
-                     pattern  ? "pattern"
-                     : source ? "source"
-                              : "workload",
-                     pattern  ? pattern
-                     : source ? source
-                              : workload);
-}
-
-enum status plan_options_check_named(const struct plan_options *options, const struct cell *cells, size_t count)
-{
-    enum status status = STATUS_OK;
-    uint32_t taken = 0;
-
-    /* A file determines the number of loads itself. */
-    for (size_t i = 0; i < count; i++)
-        taken |= cell_parameter_mask(cells[i].workload, cells[i].pattern) &
-                 ~(cells[i].index_file_hash ? PARAMETER_BIT(loads) : 0);
-    for (size_t i = 0; status == STATUS_OK && i < parameter_count; i++)
-        if (options->named[i] && !(taken >> i & 1))
-            status = refuse_parameter(i);
-    return status;
 }

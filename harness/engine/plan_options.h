@@ -68,17 +68,4 @@ extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];
  * tables. STATUS_USAGE, logged, if one would be ignored. */
 enum status plan_options_check(const struct plan_options *options);
 
-/* Checks that at least one cell takes each parameter that was given. STATUS_USAGE, logged, if one would be ignored. */
-enum status plan_options_check_named(const struct plan_options *options, const struct cell *cells, size_t count);
-
-/* Whether one of the options was given. */
-bool plan_options_given(const struct plan_options *options);
-
-/* Sets the defaults, for commands that do not have these options. STATUS_ENVIRONMENT when out of memory. On success the
- * caller closes *out. */
-enum status measure_options_open(struct measure_options *out);
-
-/* Releases; accepts a zeroed struct. */
-void measure_options_close(struct measure_options *options);
-
 #endif

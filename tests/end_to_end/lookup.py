@@ -188,12 +188,11 @@ class Model(Case):
 
     def test_a_parameter_that_no_cell_takes_is_refused(self):
         """It would be passed over. One that some cells take is theirs."""
-        for plan, option, remedy in (("--radius 3", "radius", "--workload conv_1d"),
-                                     ("--pattern per_warp --distinct 3", "distinct", "--pattern distinct"),
-                                     ("--sweep widths --loads 2", "loads", "--workload lookup"),
-                                     ("--workload lookup --source random --skew-percent 80", "skew-percent", "--source zipf")):
+        for plan, option in (("--radius 3", "radius"), ("--pattern per_warp --distinct 3", "distinct"),
+                             ("--sweep widths --loads 2", "loads"),
+                             ("--workload lookup --source random --skew-percent 80", "skew-percent")):
             done = self.cbank("run", "--engine", "model", *plan.split(), status=2)
-            self.assertIn(f"--{option}: no cell of this plan takes it; those of {remedy} do", done.stderr)
+            self.assertIn(f"--{option}: no cell of this plan takes it", done.stderr)
         for plan in ("--workload add,lookup --loads 2", "--pattern per_warp,distinct --distinct 3",
                      "--workload lookup --source random,zipf --skew-percent 80"):
             self.cbank("run", "--engine", "model", *plan.split(), "--elements", "4096", "--json", self.file)

@@ -236,7 +236,7 @@ class Addition(Changes):
         """Identities and CSV of cells without it stay as they were."""
         self.change(axis)
         row = self.scratch.rows("parameters")[-1]
-        self.assertEqual((row["name"], row["option"], row["taken_by"]), ("launch_blocks", "--launch-blocks", ["lookup"]))
+        self.assertEqual((row["name"], row["option"]), ("launch_blocks", "launch-blocks"))
         plan = ("--workload", "lookup", "--path", "constant", "--source", "sorted", "--elements", "4096")
         cells = [cell for words in ((), ("--launch-blocks", "7")) for cell in self.scratch.cells(*plan, *words)[0]]
         plain = "lookup/constant/sorted/4096/256/hot/loads=4/in_flight=1"

@@ -20,10 +20,15 @@ static const struct library_symbol symbols[] = {
 #undef SYMBOL
 };
 
+static const char *folder_text(const struct cupti *cupti)
+{
+    return cupti->folder[0] ? cupti->folder : "the loader's path";
+}
+
 /* Folders of the libraries: below the value of an environment variable, or below a fixed folder. */
-static const struct place {
+static const struct library_folder {
     const char *variable, *folder, *below;
-} places[] = {
+} folders[] = {
     {.variable = "CBANK_CUPTI_DIR", .below = ""},
     {.variable = "CUDA_HOME", .below = "/lib64"},
     {.variable = "CUDA_HOME", .below = "/extras/CUPTI/lib64"},
@@ -36,8 +41,6 @@ static const struct place {
     {.folder = "", .below = ""}, /* the loader's path */
 };
 
-static const char *const library_names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-
 /* RTLD_NODELETE: after profiling, CUPTI's hooks stay in the driver, and unloading the library would crash the next CUDA
  * call. */
 static void *open_in(const char *folder, const char *name, int flags)
@@ -48,42 +51,29 @@ static void *open_in(const char *folder, const char *name, int flags)
     return dlopen(path, RTLD_NOW | RTLD_NODELETE | flags);
 }
 
-/* Tries the folders in turn; if the user names one, only that one. Both libraries lie in one folder; without libcupti,
- * neither stays open. */
-static void open_libraries(struct cupti *cupti)
+enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTES])
 {
-    const char *named = getenv(places[0].variable);
-    const size_t count = named && named[0] ? 1 : sizeof(places) / sizeof(places[0]);
+    static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+    struct cupti *cupti = calloc(1, sizeof(*cupti));
+    const char *missing = "", *named = getenv(folders[0].variable);
+    /* Only the folder that the user names is tried, else all in turn. */
+    const size_t count = !cupti ? 0 : named && named[0] ? 1 : sizeof(folders) / sizeof(folders[0]);
 
-    for (size_t i = 0; !cupti->library && i < count; i++) {
-        const struct place *place = &places[i];
-        const char *root = place->variable ? getenv(place->variable) : place->folder;
+    for (size_t i = 0; i < count && !cupti->library; i++) {
+        const char *root = folders[i].variable ? getenv(folders[i].variable) : folders[i].folder;
 
-        if (!root || (place->variable && !root[0]) ||
-            snprintf(cupti->folder, sizeof(cupti->folder), "%s%s", root, place->below) >= CUPTI_FOLDER_BYTES)
+        if (!root || (folders[i].variable && !root[0]) ||
+            snprintf(cupti->folder, sizeof(cupti->folder), "%s%s", root, folders[i].below) >= CUPTI_FOLDER_BYTES)
             continue;
+        /* Both libraries lie in one folder; without libcupti, neither stays open. */
         cupti->perf = open_in(cupti->folder, "libnvperf_host.so", RTLD_GLOBAL);
-        for (size_t k = 0; !cupti->library && k < sizeof(library_names) / sizeof(library_names[0]); k++)
-            cupti->library = open_in(cupti->folder, library_names[k], RTLD_LOCAL);
+        for (size_t k = 0; !cupti->library && k < sizeof(names) / sizeof(names[0]); k++)
+            cupti->library = open_in(cupti->folder, names[k], RTLD_LOCAL);
         if (!cupti->library && cupti->perf) {
             dlclose(cupti->perf);
             cupti->perf = NULL;
         }
     }
-}
-
-static const char *folder_text(const struct cupti *cupti)
-{
-    return cupti->folder[0] ? cupti->folder : "the loader's path";
-}
-
-enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTES])
-{
-    struct cupti *cupti = calloc(1, sizeof(*cupti));
-    const char *missing = "";
-
-    if (cupti)
-        open_libraries(cupti);
     if (!cupti || !cupti->library) {
         snprintf(reason, CUPTI_REASON_BYTES, "%s",
                  cupti ? "libcupti not found; install the CUDA toolkit's CUPTI, or name its folder in CBANK_CUPTI_DIR"
@@ -160,26 +150,6 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Appends the base metrics of one type. */
-static CUptiResult add_names(struct cupti_chip *chip, CUpti_MetricType type)
-{
-    CUpti_Profiler_Host_GetBaseMetrics_Params base =
-        CUPTI_PARAMETERS(CUpti_Profiler_Host_GetBaseMetrics, .pHostObject = chip->host, .metricType = type);
-    const CUptiResult code = chip->cupti->f.cuptiProfilerHostGetBaseMetrics(&base);
-
-    if (code != CUPTI_SUCCESS || base.numMetrics == 0)
-        return code;
-
-    const char **names = realloc(chip->names, (chip->name_count + base.numMetrics) * sizeof(*names));
-
-    if (!names)
-        return CUPTI_ERROR_OUT_OF_MEMORY;
-    memcpy(names + chip->name_count, base.ppMetricNames, base.numMetrics * sizeof(*names));
-    chip->names = names;
-    chip->name_count += base.numMetrics;
-    return CUPTI_SUCCESS;
-}
-
 void cupti_chip_close(struct cupti_chip *chip)
 {
     if (chip->host)
@@ -200,8 +170,23 @@ CUptiResult cupti_chip_open(struct cupti_chip *chip, const struct cupti *cupti, 
     CUptiResult code = cupti->f.cuptiProfilerHostInitialize(&initialize);
 
     *chip = (struct cupti_chip){.cupti = cupti, .host = initialize.pHostObject};
-    for (size_t i = 0; code == CUPTI_SUCCESS && i < sizeof(types) / sizeof(types[0]); i++)
-        code = add_names(chip, types[i]);
+    for (size_t i = 0; code == CUPTI_SUCCESS && i < sizeof(types) / sizeof(types[0]); i++) {
+        CUpti_Profiler_Host_GetBaseMetrics_Params base =
+            CUPTI_PARAMETERS(CUpti_Profiler_Host_GetBaseMetrics, .pHostObject = chip->host, .metricType = types[i]);
+        const char **names;
+
+        code = cupti->f.cuptiProfilerHostGetBaseMetrics(&base);
+        if (code != CUPTI_SUCCESS || base.numMetrics == 0)
+            continue;
+        names = realloc(chip->names, (chip->name_count + base.numMetrics) * sizeof(*names));
+        if (!names) {
+            code = CUPTI_ERROR_OUT_OF_MEMORY;
+            continue;
+        }
+        memcpy(names + chip->name_count, base.ppMetricNames, base.numMetrics * sizeof(*names));
+        chip->names = names;
+        chip->name_count += base.numMetrics;
+    }
     if (code == CUPTI_SUCCESS)
         qsort(chip->names, chip->name_count, sizeof(*chip->names), compare_names);
     else
@@ -248,9 +233,7 @@ bool cupti_each_chip(const struct cupti *cupti, const struct chip_visitor *visit
             cupti_failed(cupti, code, "cuptiProfilerHostInitialize", reason);
         visitor->visit(visitor->context, &(struct chip_counters){.chip = chips.ppChipNames[i],
                                                                  .has = has,
-                                                                 .reason = code == CUPTI_SUCCESS ? NULL : reason,
-                                                                 .metrics = chip.names,
-                                                                 .metric_count = chip.name_count});
+                                                                 .reason = code == CUPTI_SUCCESS ? NULL : reason});
         cupti_chip_close(&chip);
     }
     free(has);
