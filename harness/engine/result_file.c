@@ -71,19 +71,10 @@ static enum status reserve(struct result_file *file, const char *folder, const s
     return cannot_write(path, EEXIST);
 }
 
-void result_file_name(const char *given, uint32_t device, char path[RESULT_PATH_BYTES])
-{
-    const char *dot = given ? strrchr(given, '.') : NULL;
-
-    path[0] = '\0';
-    if (given && !is_folder(given) && strcmp(given, "-") != 0)
-        snprintf(path, RESULT_PATH_BYTES, "%.*s-device%u%s", (int)(dot ? (size_t)(dot - given) : strlen(given)), given,
-                 (unsigned)device, dot ? dot : "");
-}
-
 enum status result_file_open(struct result_file *file, const char *given, const struct result *result, uint32_t device,
                              bool several, char path[RESULT_PATH_BYTES])
 {
+    const char *dot = given ? strrchr(given, '.') : NULL;
     struct stat about;
 
     if (given && is_folder(given))
@@ -91,7 +82,8 @@ enum status result_file_open(struct result_file *file, const char *given, const 
     if (!given || is_folder(given))
         return reserve(file, given ? given : "", result, device, path);
     if (several && strcmp(given, "-") != 0)
-        result_file_name(given, device, path);
+        snprintf(path, RESULT_PATH_BYTES, "%.*s-device%u%s", (int)(dot ? (size_t)(dot - given) : strlen(given)), given,
+                 (unsigned)device, dot ? dot : "");
     else
         snprintf(path, RESULT_PATH_BYTES, "%s", given);
     if (strcmp(path, "-") != 0 && stat(path, &about) == 0) {

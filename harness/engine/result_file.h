@@ -18,10 +18,6 @@ struct result_file {
     bool reserved;         /* the name is made up, and the file was created before anything was measured */
 };
 
-/* Writes the name of the result of one of several devices, for a file that the user named. It is "" if a name will be
- * made up, or if the result goes to stdout. */
-void result_file_name(const char *given, uint32_t device, char path[RESULT_PATH_BYTES]);
-
 /* Finds the path of the result, and checks before measuring that it can be written. STATUS_USAGE, logged, if it cannot.
  * `given` is the file or folder that the user named, or "-"; NULL: the current folder. A folder is created if needed.
  * In it a new name is made up, and an incomplete result is written at once. A file that another process is writing is

@@ -32,7 +32,7 @@ static enum status save(struct run *run)
 /* Saves the result before everything is measured. A failure is logged once. */
 static void checkpoint(struct run *run)
 {
-    if (run->unsaved || run->cannot_save || strcmp(run->path, "-") == 0 || save(run) == STATUS_OK)
+    if (run->cannot_save || strcmp(run->path, "-") == 0 || save(run) == STATUS_OK)
         return;
     run->cannot_save = true;
     log_warning("measuring goes on; the result is written again at the end");
@@ -44,12 +44,8 @@ static bool run_step(void *context, const char *phase, size_t done, size_t total
     struct progress_line *line = &run->line;
     const double now = clock_seconds();
 
-    if (line->phase != phase)
-        *line = (struct progress_line){.live = line->live, .phase = phase, .phase_start = now};
     if (line->live && now - line->last > 0.1) {
         fprintf(stderr, "\r\033[K%s: %zu of %zu cells", phase, done, total);
-        if (done > 0 && done < total)
-            fprintf(stderr, ", %.1f s left", (now - line->phase_start) / (double)done * (double)(total - done));
         line->last = now;
     }
     if (now >= run->save_at)
@@ -59,12 +55,6 @@ static bool run_step(void *context, const char *phase, size_t done, size_t total
 
 /* -- the end ------------------------------------------------------------------------------------------- */
 
-/* The file that --resume takes. */
-static const char *resumed_file(const struct run *run)
-{
-    return strcmp(run->path, "-") == 0 ? "FILE" : run->path;
-}
-
 /* Prints the table of a run that has ended, as far as there is one. Logs why counters were not read, where the result
  * is, which cells failed, and how to resume. `written` is the outcome of writing the result. Returns `written`, or
  * worse if the table could not be printed. */
@@ -73,6 +63,7 @@ static enum status report(const struct run *run, enum status written, enum statu
     const struct result *result = &run->result;
     const struct run_end *end = &result->end;
     const bool to_file = strcmp(run->path, "-") != 0;
+    const char *const file = to_file ? run->path : "FILE"; /* for --resume */
     /* Without memory for the file there is none for a table. */
     const bool table = to_file && !run->options->quiet && written != STATUS_ENVIRONMENT;
     const struct cell_result *first = NULL; /* that failed */
@@ -100,39 +91,18 @@ static enum status report(const struct run *run, enum status written, enum statu
             STATUS_FINDING,
             "the run ended before its time%s%s: %s; look at nvidia-smi and the kernel's log for the GPU, then cbank "
             "run --resume %s measures the rest and tries failed cells again",
-            end->cell[0] ? " at " : "", end->cell, end->reason, resumed_file(run));
+            end->cell[0] ? " at " : "", end->cell, end->reason, file);
     else if (!result->complete)
-        log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", resumed_file(run));
+        log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", file);
     else if (first) {
         char identity[CELL_IDENTITY_BYTES];
 
         cell_identity(&first->cell, identity);
         log_warning("%zu cell%s failed; %s%s: %s; cbank run --resume %s --retry-failed tries again", failed,
-                    failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity, first->reason,
-                    resumed_file(run));
+                    failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity, first->reason, file);
     } else if (!table && verdict == STATUS_FINDING)
         log_warning("an exact counter differs or errors of the device grew; cbank show tells which");
     return status_worse(status, written);
-}
-
-/* Marks the cells that went through every phase as done. */
-static void settle_cells(struct result *result, bool counters_asked)
-{
-    result->complete = !result->end.given;
-    for (size_t i = 0; i < result->cell_count; i++) {
-        struct cell_result *cell = &result->cells[i];
-
-        if (cell->status == CELL_PENDING && cell->time.stop_reason != STOP_NONE &&
-            (cell->counter_count > 0 || !counters_asked))
-            cell->status = CELL_OK;
-        result->complete = result->complete && cell->status != CELL_PENDING;
-    }
-}
-
-static void clear_line(const struct run *run)
-{
-    if (run->line.live)
-        fputs("\r\033[K", stderr);
 }
 
 /* Writes and prints the available part of a run whose session is or was open. Returns the exit code. */
@@ -141,8 +111,18 @@ static enum status run_end(struct run *run)
     struct result *result = &run->result;
     enum status written, verdict;
 
-    clear_line(run);
-    settle_cells(result, run->counters->count > 0);
+    if (run->line.live)
+        fputs("\r\033[K", stderr);
+    result->complete = !result->end.given;
+    for (size_t i = 0; i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+
+        /* Cells that went through every phase are done. */
+        if (cell->status == CELL_PENDING && cell->time.stop_reason != STOP_NONE &&
+            (cell->counter_count > 0 || run->counters->count == 0))
+            cell->status = CELL_OK;
+        result->complete = result->complete && cell->status != CELL_PENDING;
+    }
     if (result->complete)
         clock_utc(result->finished_utc);
     written = save(run);
@@ -153,66 +133,24 @@ static enum status run_end(struct run *run)
 
 /* -- calls that do not come back ------------------------------------------------------------------------ */
 
-/* Ends the process from another thread if a call does not come back. Everything measured is saved. */
-static void end_now(void *context, const char *call, double seconds)
+void run_end_now(void *context, const char *call, double seconds)
 {
     struct run *run = ((struct run_watch *)context)->run;
-    const bool saved = run && run->session && !run->unsaved;
     char reason[CELL_REASON_BYTES];
     enum status status = STATUS_FINDING;
 
     snprintf(reason, sizeof(reason), "%s did not come back in %.1f s", call, seconds);
     if (run && run->session && run->engine->stuck && !interrupted())
         run->engine->stuck(run->session, reason);
-    if (saved)
+    if (run && run->session)
         status = status_worse(status, run_end(run));
     else if (!interrupted())
         log_error(status, "%s, and nothing was measured; look at nvidia-smi and the kernel's log for the GPU", reason);
-    if (run && !run->unsaved)
+    if (run)
         result_file_close(&run->file, run->path, &run->result, !run->session);
     fflush(stdout);
     interrupt_end();
     _exit(status);
-}
-
-void run_watch_open(struct run_watch *watch, double watchdog_slack)
-{
-    const struct watchdog_end then = {.end = end_now, .asked = interrupted, .context = watch};
-
-    watch->watchdog_slack = watchdog_slack;
-    watchdog_open(&watch->watchdog, &then);
-}
-
-void run_watch_close(struct run_watch *watch)
-{
-    watchdog_close(&watch->watchdog);
-}
-
-static void watch_devices(struct run_watch *watch)
-{
-    static const double slow_seconds = 120; /* a driver that nobody has used since it was loaded */
-
-    watch_begin(&watch->watchdog, "asking for GPUs", watch->watchdog_slack > 0 ? watch->watchdog_slack : slow_seconds);
-}
-
-uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason)
-{
-    uint32_t count;
-
-    watch_devices(watch);
-    count = engine->device_count(reason);
-    watch_end(&watch->watchdog);
-    return count;
-}
-
-enum status run_describe(const struct run *run, uint32_t device, struct device_info *out)
-{
-    enum status status;
-
-    watch_devices(run->watch);
-    status = run->engine->describe(device, run->options->measure.card_path, out);
-    watch_end(&run->watch->watchdog);
-    return status;
 }
 
 /* -- one run ------------------------------------------------------------------------------------------ */
@@ -309,17 +247,6 @@ static enum status run_cells(struct run *run)
     run->engine->close(run->session);
     phase_add(result, "close", start);
     run->watch->run = NULL;
-    return status;
-}
-
-enum status run_unsaved(struct run *run)
-{
-    enum status status;
-
-    run->unsaved = true;
-    status = run_cells(run);
-    clear_line(run);
-    settle_cells(&run->result, run->counters->count > 0);
     return status;
 }
 

@@ -18,7 +18,7 @@ struct run_options {
     const char *json_path;   /* NULL: a name made up in the current folder; "-": stdout */
     const char *resume_path; /* NULL: a new run */
     double watchdog_slack_seconds; /* 0: not given */
-    bool retry_failed, strict, quiet, sequential;
+    bool retry_failed, strict, quiet;
 };
 
 /* Ends the command if a call of an engine does not come back. Everything measured is saved. */
@@ -28,15 +28,9 @@ struct run_watch {
     struct run *run; /* the run that is measuring; NULL: none */
 };
 
-/* Starts watching. The struct must not move until run_watch_close. */
-void run_watch_open(struct run_watch *watch, double watchdog_slack);
-void run_watch_close(struct run_watch *watch);
-
 /* The progress line on a terminal. */
 struct progress_line {
     bool live;          /* stderr is a terminal, and the line is wanted */
-    const char *phase;  /* of the last call */
-    double phase_start; /* seconds */
     double last;        /* seconds: when it was last printed */
 };
 
@@ -57,27 +51,14 @@ struct run {
     bool measuring;                 /* the engine was ready, so there is a result to write */
     double save_at;                 /* seconds: the time of the next save */
     bool cannot_save;               /* a save has failed; the end tries again */
-    bool unsaved;                   /* the caller owns the result, which is not written */
 };
 
 /* Measures, writes and prints. The caller owns the result (which has its cells), the path and the device. `several`:
  * there are several devices. */
 enum status run_device(struct run *run, bool several);
 
-/* Measures. Nothing is written or printed: everything stays in run->result, where measured cells are CELL_OK. */
-enum status run_unsaved(struct run *run);
-
-/* Measures the plan of the command line on `count` devices in parallel, each in a process of its own. The output of each
- * process is printed when it has ended, in the order of the devices. Returns the worst exit code. */
-enum status run_devices_parallel(const struct run_options *options, const struct invocation *invocation,
-                                 const uint32_t *devices, size_t count);
-
-/* Asks an engine for the number of devices, or for the description of one, with a watchdog. */
-uint32_t run_device_count(struct run_watch *watch, const struct engine *engine, const char **reason);
-enum status run_describe(const struct run *run, uint32_t device, struct device_info *out);
-
-/* Opens run->result with the plan's cells, none of them measured, for the run's engine and device. The caller closes
- * it. */
-enum status run_open_result(struct run *run, const struct plan *plan, const struct invocation *invocation);
+/* Ends the process from another thread if a call does not come back. Everything measured is saved. It is the `end` of a
+ * watchdog, whose context is a struct run_watch. */
+void run_end_now(void *context, const char *call, double seconds);
 
 #endif

@@ -22,8 +22,6 @@ static const struct option_row own_rows[] = {
     {.name = "resume", .argument = "FILE", .help = "measure the missing cells of an interrupted result, in place",
      .kind = &option_text, OWN(resume_path)},
     {.name = "retry-failed", .help = "with --resume: also repeat failed cells", .kind = &option_flag, OWN(retry_failed)},
-    {.name = "sequential", .help = "with several devices: one after the other, not at the same time", .kind = &option_flag,
-     OWN(sequential)},
     {.name = "watchdog-slack", .argument = "SECONDS",
      .help = "extra time for a call to the GPU before the run ends (default 20 times the expected time, at least 10 seconds)",
      .kind = &option_number, OWN(watchdog_slack_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
@@ -41,6 +39,32 @@ static const struct option_group groups[] = {
 
 /* -- new runs ----------------------------------------------------------------------------------------- */
 
+/* Asking a driver that nobody has used since it was loaded may take long. */
+static void watch_asking(struct run_watch *watch)
+{
+    watch_begin(&watch->watchdog, "asking for GPUs", watch->watchdog_slack > 0 ? watch->watchdog_slack : 120);
+}
+
+static uint32_t device_count(struct run_watch *watch, const struct engine *engine, const char **reason)
+{
+    uint32_t count;
+
+    watch_asking(watch);
+    count = engine->device_count(reason);
+    watch_end(&watch->watchdog);
+    return count;
+}
+
+static enum status describe(const struct run *run, uint32_t device, struct device_info *out)
+{
+    enum status status;
+
+    watch_asking(run->watch);
+    status = run->engine->describe(device, run->options->measure.card_path, out);
+    watch_end(&run->watch->watchdog);
+    return status;
+}
+
 /* The named engine, or the first that has a device. If the user named none and there is no device, a message says that
  * nothing is measured, even with --quiet. */
 static enum status choose_engine(const struct engine_row *named, struct run_watch *watch, const struct engine **out,
@@ -52,7 +76,7 @@ static enum status choose_engine(const struct engine_row *named, struct run_watc
         *out = engine_rows[i].engine;
         if (named && named->engine != *out)
             continue;
-        *devices = run_device_count(watch, *out, &reason);
+        *devices = device_count(watch, *out, &reason);
         if (*devices == 0 && named)
             return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", named->name, reason);
         if (*devices == 0)
@@ -65,32 +89,17 @@ static enum status choose_engine(const struct engine_row *named, struct run_watc
     return log_error(STATUS_ENVIRONMENT, "no engine can run here: %s", reason);
 }
 
-/* Batch systems put the job's number into the environment; Slurm also puts the node's name there. */
-static const char *const job_variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
-static const char *const node_variable = "SLURMD_NODENAME";
-
-/* Describes the host of this run. The board's slot is its PCI address. */
-static void find_host(struct host *host, const struct device_info *device)
+/* Opens run->result with the plan's cells, none of them measured, for the run's engine and device. The caller closes
+ * it. */
+static enum status open_result(struct run *run, const struct plan *plan, const struct invocation *invocation)
 {
-    const char *job = NULL, *node = getenv(node_variable);
-
-    if (node)
-        snprintf(host->name, sizeof(host->name), "%s", node);
-    else
-        gethostname(host->name, sizeof(host->name) - 1);
-    snprintf(host->slot, sizeof(host->slot), "%s", device->pci_bus_id);
-    for (size_t i = 0; i < sizeof(job_variables) / sizeof(job_variables[0]) && !job; i++)
-        job = getenv(job_variables[i]);
-    snprintf(host->job, sizeof(host->job), "%s", job ? job : "");
-}
-
-enum status run_open_result(struct run *run, const struct plan *plan, const struct invocation *invocation)
-{
+    /* Batch systems put the job's number into the environment; Slurm also puts the node's name there. */
+    static const char *const job_variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
     const struct measure_options *measure = &run->options->measure;
-    const struct integers *elements = &run->options->plan.elements;
+    const char *job = NULL, *node = getenv("SLURMD_NODENAME");
     struct result *result = &run->result;
+    struct host *host = &result->host;
     struct timespec now;
-    uint64_t limit;
     enum status status = result_open(result, plan->cells, plan->count);
 
     if (status != STATUS_OK)
@@ -105,44 +114,25 @@ enum status run_open_result(struct run *run, const struct plan *plan, const stru
     clock_utc(result->started_utc);
     command_line(invocation, result->argv, sizeof(result->argv));
     snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", measure->counters.text);
-    status = run_describe(run, run->device, &result->device);
-    if (!measure->anonymous)
-        find_host(&result->host, &result->device);
-    limit = result->device.memory_bytes / (2 * sizeof(uint32_t));
-    for (size_t i = 0; status == STATUS_OK && limit && i < elements->count; i++)
-        if (elements->values[i] > limit)
-            status = log_error(STATUS_USAGE,
-                               "--elements: %" PRIu64 " need more memory than %s has; at most %" PRIu64 " elements",
-                               elements->values[i], result->device.name, limit);
+    status = describe(run, run->device, &result->device);
+    if (measure->anonymous)
+        return status;
+    if (node)
+        snprintf(host->name, sizeof(host->name), "%s", node);
+    else
+        gethostname(host->name, sizeof(host->name) - 1);
+    snprintf(host->slot, sizeof(host->slot), "%s", result->device.pci_bus_id); /* of the board */
+    for (size_t i = 0; i < sizeof(job_variables) / sizeof(job_variables[0]) && !job; i++)
+        job = getenv(job_variables[i]);
+    snprintf(host->job, sizeof(host->job), "%s", job ? job : "");
     return status;
 }
 
-/* Measures on one device after the other, in this process. */
-static enum status run_sequential(struct run *run, const struct plan *plan, const struct invocation *invocation,
-                                  const uint32_t *devices, size_t count)
-{
-    enum status worst = STATUS_OK;
-
-    for (size_t i = 0; !interrupted() && i < count; i++) {
-        struct run one = *run;
-        enum status ended;
-
-        one.device = devices[i];
-        ended = run_open_result(&one, plan, invocation);
-        if (ended == STATUS_OK)
-            ended = run_device(&one, count > 1);
-        result_close(&one.result);
-        worst = status_worse(worst, ended);
-        run->start = clock_seconds();
-    }
-    return worst;
-}
-
+/* Measures on one device after the other. */
 static enum status run_new(const struct run_options *options, const struct invocation *invocation,
                            struct run_watch *watch)
 {
     const struct integers *asked = &options->measure.devices;
-    const bool to_stdout = options->json_path && strcmp(options->json_path, "-") == 0;
     struct index_list indices = {0};
     struct run run = {.options = options,
                       .counters = &options->measure.counters.set,
@@ -150,9 +140,9 @@ static enum status run_new(const struct run_options *options, const struct invoc
                       .indices = &indices,
                       .start = clock_seconds()};
     struct plan plan = {0};
-    uint32_t devices = 0, *list = NULL;
+    uint32_t devices = 0;
     size_t count;
-    enum status status = choose_engine(options->measure.engine, watch, &run.engine, &devices);
+    enum status status = choose_engine(options->measure.engine, watch, &run.engine, &devices), worst;
 
     for (size_t i = 0; status == STATUS_OK && i < asked->count; i++)
         if (asked->values[i] >= devices)
@@ -160,19 +150,22 @@ static enum status run_new(const struct run_options *options, const struct invoc
                                asked->values[i], devices - 1);
     if (status == STATUS_OK)
         status = plan_open(&options->plan, &indices, &plan);
-    count = asked->all ? devices : asked->count;
-    if (status == STATUS_OK && !(list = calloc(count + 1, sizeof(*list))))
-        status = log_memory("%zu devices", count);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        list[i] = (uint32_t)(asked->all ? i : asked->values[i]);
-    if (status == STATUS_OK && count > 1 && !options->sequential && !to_stdout)
-        status = run_devices_parallel(options, invocation, list, count);
-    else if (status == STATUS_OK)
-        status = run_sequential(&run, &plan, invocation, list, count);
-    free(list);
+    worst = status;
+    count = status != STATUS_OK ? 0 : asked->all ? devices : asked->count;
+    for (size_t i = 0; !interrupted() && i < count; i++) {
+        struct run one = run;
+
+        one.device = (uint32_t)(asked->all ? i : asked->values[i]);
+        status = open_result(&one, &plan, invocation);
+        if (status == STATUS_OK)
+            status = run_device(&one, count > 1);
+        result_close(&one.result);
+        worst = status_worse(worst, status);
+        run.start = clock_seconds();
+    }
     plan_close(&plan);
     index_list_close(&indices);
-    return status;
+    return worst;
 }
 
 /* -- interrupted runs ------------------------------------------------------------------------------------ */
@@ -182,14 +175,14 @@ static enum status find_device(struct run *run)
 {
     const struct device_info *wanted = &run->result.device;
     const char *reason = NULL;
-    const uint32_t count = run_device_count(run->watch, run->engine, &reason);
+    const uint32_t count = device_count(run->watch, run->engine, &reason);
 
     if (count == 0)
         return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", run->engine->name, reason);
     for (run->device = 0; run->device < count; run->device++) {
         struct device_info info = {0};
 
-        if (run_describe(run, run->device, &info) == STATUS_OK && strcmp(info.uuid, wanted->uuid) == 0 &&
+        if (describe(run, run->device, &info) == STATUS_OK && strcmp(info.uuid, wanted->uuid) == 0 &&
             strcmp(info.name, wanted->name) == 0 && strcmp(info.driver, wanted->driver) == 0)
             return STATUS_OK;
     }
@@ -206,10 +199,13 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
     struct index_list indices = {0};
     struct run run = {
         .options = options, .counters = &counters, .watch = watch, .indices = &indices, .start = clock_seconds()};
+    bool given = options->plan.given || options->measure.given || options->measure.seed_given;
     enum status status;
     size_t failed = 0; /* failed cells that stay so */
 
-    if (plan_options_given(&options->plan) || options->measure.given || options->measure.seed_given)
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        given = given || options->plan.named[i];
+    if (given)
         return log_error(STATUS_USAGE,
                          "--resume takes its plan from %s; leave out the options that choose cells or "
                          "how to measure them",
@@ -262,15 +258,15 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
 static enum status run(const void *parsed, const struct invocation *invocation)
 {
     const struct run_options *options = parsed;
-    struct run_watch watch = {0};
+    struct run_watch watch = {.watchdog_slack = options->watchdog_slack_seconds};
     enum status status;
 
     if (options->retry_failed && !options->resume_path)
         return log_error(STATUS_USAGE, "--retry-failed goes with --resume FILE, whose failed cells it tries again");
     interrupt_catch();
-    run_watch_open(&watch, options->watchdog_slack_seconds);
+    watchdog_open(&watch.watchdog, &(struct watchdog_end){.end = run_end_now, .asked = interrupted, .context = &watch});
     status = options->resume_path ? run_resumed(options, &watch) : run_new(options, invocation, &watch);
-    run_watch_close(&watch);
+    watchdog_close(&watch.watchdog);
     interrupt_end();
     return status;
 }
@@ -283,8 +279,8 @@ const struct command run_command = {
     .options_bytes = sizeof(struct run_options),
     .details =
         "The plan is every combination of what the options select. Cells that cannot be (a path that a chip or a\n"
-        "pattern has not, a filter too large) are skipped and say why. Each device gets a result file of its own.\n"
-        "Several devices are measured at the same time, each by a process.\n"
+        "pattern has not, a filter too large) are skipped and say why. Each device gets a result file of its own, and\n"
+        "is measured after the one before.\n"
         "\n"
         "With --resume the plan, the seed and the counters are the file's: options that choose cells or how to\n"
         "measure them are refused. Device and driver have to be the same.",

@@ -58,8 +58,8 @@ class Faults(Scratch):
     def resume(self, code, *arguments):
         return self.end(self.start("", "--resume", "x.json", *arguments), code)
 
-    def read(self):
-        with open(self.file, encoding="utf-8") as file:
+    def read(self, name="x.json"):
+        with open(self.path(name), encoding="utf-8") as file:
             result = json.load(file)
         with open(os.path.join(ROOT, "results/schema.json"), encoding="utf-8") as file:
             jsonschema.validate(result, json.load(file))
@@ -361,79 +361,29 @@ class Disk(Faults):
 
 
 class SeveralDevices(Faults):
-    """--device all: a process for each, at the same time."""
-
-    def results(self):
-        found = []
-        for device in range(3):
-            with open(os.path.join(self.folder, f"x-device{device}.json"), encoding="utf-8") as file:
-                found.append(json.load(file))
-        self.assertEqual(len({result["device"]["uuid"] for result in found}), 3)
-        return found
-
-    def begin(self, faults, *arguments):
-        """The process of a run on three devices, when there are those of the devices: its children."""
-        process = self.start(f"devices=3,{faults}", "--json", "x.json", "--device", "all", *PLAN, *arguments)
-        children, deadline = [], time.monotonic() + 20
-        while len(children) < 3 and time.monotonic() < deadline:
-            with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8") as file:
-                children = [int(word) for word in file.read().split()]
-        return process, children
-
-    def assert_gone(self, children):
-        deadline = time.monotonic() + 5 * SLOWER
-        while any(os.path.exists(f"/proc/{child}") for child in children) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self.assertFalse([child for child in children if os.path.exists(f"/proc/{child}")])
-
-    def test_at_the_same_time_as_in_turn(self):
-        said = []
-        for more in ([], ["--sequential"]):
-            process = self.start("devices=3", "--json", "x.json", "--device", "all", "--seed", "5", *PLAN, *more)
-            self.end(process, 0)
-            said.append([re.sub(r"[0-9.]+ [mun]?s|[^ ]+%|[0-9.]+x", "", line) for line in self.out.splitlines()
-                         if line.startswith(("engine", "add", "cells", "exact", "result"))])
-            self.assertEqual([line for line in self.out.splitlines() if line.startswith("result")],
-                             [f"result: x-device{device}.json" for device in range(3)])
-            for result in self.results():
-                self.assertEqual({cell["status"] for cell in result["cells"]}, {"ok"})
-        self.assertEqual(*said)
+    """--device all: one after the other, each with a file of its own."""
 
     def test_one_finding_is_that_of_all(self):
-        process, _ = self.begin("wrong=5")
-        self.end(process, 1)
-        self.assertEqual(self.said.count("wrong output"), 3)
+        self.run_with("devices=3,wrong=5", 1, "--device", "all")
+        self.assertEqual(self.said.count("wrong output"), 1)
+        found = []
+        for device in range(3):
+            self.assertIn(f"result: x-device{device}.json", self.out)
+            found.append(self.read(f"x-device{device}.json"))
+        self.assertEqual(len({result["device"]["uuid"] for result in found}), 3)
 
     def test_a_plan_that_cannot_be_is_said_once(self):
         self.end(self.start("devices=3", "--device", "all", "--elements", "0"), 2)
         self.assertEqual(self.said.count("error"), 1)
 
     def test_a_signal_ends_all(self):
-        process, children = self.begin(PACE, *LONG)
-        time.sleep(1.2 * SLOWER)
-        process.send_signal(signal.SIGTERM)
-        self.end(process, -signal.SIGTERM)
-        for device, result in enumerate(self.results()):
-            self.assertFalse(result["complete"])
-            self.assertIn(f"result: x-device{device}.json", self.out)
-            self.assertIn(f"cbank run --resume x-device{device}.json", self.said)
-        self.assert_gone(children)
-
-    def test_one_that_is_killed_leaves_the_others(self):
-        process, children = self.begin(PACE, "--max-samples", "60")
-        os.kill(children[1], signal.SIGKILL)
-        self.end(process, 3)
-        self.assertIn("the process of device 1 Killed", self.said)
-        self.assertEqual(self.out.count("result: "), 2)
-
-    def test_they_end_with_their_parent(self):
-        process, children = self.begin(PACE, *LONG)
-        time.sleep(1.2 * SLOWER)
-        process.kill()
-        process.communicate()
-        self.assert_gone(children)
-        for result in self.results():
-            self.assertFalse(result["complete"])
+        with self.start(f"devices=3,{PACE}", "--json", "x.json", "--device", "all", *PLAN, *LONG) as process:
+            time.sleep(1.2 * SLOWER)
+            process.send_signal(signal.SIGTERM)
+            self.end(process, -signal.SIGTERM)
+        self.assertFalse(self.read("x-device0.json")["complete"])
+        self.assertIn("cbank run --resume x-device0.json", self.said)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "x-device1.json")))
 
 
 if __name__ == "__main__":

@@ -179,14 +179,6 @@ class Runs(Case):
         self.assertIn(done.returncode, (0, 1), done.stderr)
         self.assertEqual((read_json(report)["processes"], len(read_json(report)["cells"])), (2, 1))
 
-    def test_elements_beyond_device_memory(self):
-        devices = cuda_devices()
-        beyond = min(int(devices[0]["memory_bytes"]) // 8 + 1, 4294966272)
-        if beyond == 4294966272:
-            self.skipTest("this device has room for the largest size")
-        done = cbank("run", "--engine", "cuda", "--elements", str(beyond))
-        self.assertEqual(done.returncode, 2, done.stderr)
-
     def test_planted_wrong_output(self):
         result, said = self.measure(*SMALL, "--fault", "output", status=1)
         cell = result["cells"][0]

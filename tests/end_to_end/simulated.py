@@ -451,7 +451,6 @@ class Faults(Case):
         self.assertEqual({(cell["elements"], cell["status"]) for cell in result["cells"]},
                          {(128000, "failed"), (12800, "ok")})
         self.assertIn("out of memory", self.cbank("run", *SMALL, "--engine", "cuda", status=3, free=60000).stderr)
-        self.cbank("run", "--elements", "128000", "--engine", "cuda", status=2, memory=1000000)
 
     def test_wrong_data_is_found_and_its_cell_named(self):
         result, said = self.measure(wrong=2, status=1)
