@@ -89,35 +89,13 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct doctor_options, look)),
 };
 
-/* The program, the devices that can be measured, and the findings. */
-static enum status print_json(const struct grid *grid)
-{
-    const struct field tool_field = {.key = "tool", .kind = &field_tool};
-    cJSON *object = cJSON_CreateObject(), *devices;
-
-    field_tool.write(object, &tool_field, NULL);
-    devices = json_add(object, "devices", cJSON_CreateArray());
-    for (size_t i = 0; i < engine_count; i++) {
-        const struct engine *engine = engine_rows[i].engine;
-        const char *reason;
-        const uint32_t count = engine->modelled ? 0 : engine->device_count(&reason);
-
-        for (uint32_t device = 0; device < count; device++) {
-            struct device_info info = device_unknown;
-
-            if (engine->describe(device, NULL, &info) == STATUS_OK)
-                fields_write(json_append(devices, cJSON_CreateObject()), &device_object.fields, &info);
-        }
-    }
-    json_add(object, "findings", grid_to_json(grid));
-    return json_put_owned(stdout, object);
-}
-
 static enum status doctor(const void *parsed, const struct invocation *invocation)
 {
     const struct doctor_options *options = parsed;
     const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
+    const struct field tool_field = {.key = "tool", .kind = &field_tool};
     struct diagnosis diagnosis = {0};
+    cJSON *object, *devices;
     enum status status;
 
     (void)invocation;
@@ -131,9 +109,27 @@ static enum status doctor(const void *parsed, const struct invocation *invocatio
                               .row_count = diagnosis.count,
                               .row_bytes = sizeof(struct finding)};
 
-    status = diagnosis.incomplete ? STATUS_ENVIRONMENT
-             : options->json      ? print_json(&grid)
-                                  : grid_print(stdout, &grid, &look);
+    if (diagnosis.incomplete) {
+        status = STATUS_ENVIRONMENT;
+    } else if (!options->json) {
+        status = grid_print(stdout, &grid, &look);
+    } else {
+        object = cJSON_CreateObject();
+        field_tool.write(object, &tool_field, NULL);
+        devices = json_add(object, "devices", cJSON_CreateArray());
+        for (size_t i = 0; i < engine_count; i++) {
+            const struct engine *engine = engine_rows[i].engine;
+            const char *reason;
+            const uint32_t count = engine->modelled ? 0 : engine->device_count(&reason);
+            struct device_info info;
+
+            for (uint32_t device = 0; device < count; device++)
+                if (engine->describe(device, NULL, &info) == STATUS_OK)
+                    fields_write(json_append(devices, cJSON_CreateObject()), &device_object.fields, &info);
+        }
+        json_add(object, "findings", grid_to_json(&grid));
+        status = json_put_owned(stdout, object);
+    }
     for (size_t i = 0; i < diagnosis.count; i++)
         if (diagnosis.findings[i].grade == FINDING_PROBLEM)
             status = status_worse(status, STATUS_ENVIRONMENT);

@@ -35,20 +35,6 @@ void engine_end_cell(struct cell_result *cell, enum cell_status status, const ch
     va_end(arguments);
 }
 
-enum status engine_end_run(struct result *result, struct cell_result *culprit, size_t suspects, const char *reason)
-{
-    struct run_end *end = &result->end;
-
-    *end = (struct run_end){.given = true};
-    if (culprit) {
-        cell_identity(&culprit->cell, end->cell);
-        engine_end_cell(culprit, CELL_FAILED, "%s", reason);
-    }
-    snprintf(end->reason, sizeof(end->reason), "%.200s%s", reason,
-             culprit || suspects == 0 ? "" : ", with several cells under way: one of them caused it");
-    return STATUS_FINDING;
-}
-
 enum status engine_open_counters(struct cell_result *cell, const struct engine_options *options,
                                  const struct expectation *expectation, enum counter_status status, const char *reason)
 {

@@ -57,7 +57,7 @@ struct engine_session;
 struct diagnosis; /* see doctor.h */
 
 /* A phase of a run. A cell that cannot go on becomes CELL_SKIPPED or CELL_FAILED with its reason; the status is not OK
- * only if nothing can go on. STATUS_FINDING: the device no longer works, see engine_end_run. */
+ * only if nothing can go on. STATUS_FINDING: the device no longer works; result->end has the reason. */
 typedef enum status engine_phase(struct engine_session *session, struct result *result,
                                  const struct progress *progress);
 
@@ -84,8 +84,8 @@ struct engine {
      * result is saved. NULL: nothing to record. */
     void (*observe)(struct engine_session *session, struct result *result);
 
-    /* Called by another thread when a call of a phase does not come back. It does what engine_end_run does, and touches
-     * no device. NULL: no call of the engine waits for a device. */
+    /* Called by another thread when a call of a phase does not come back. It gives result->end the reason, fails the cell
+     * that caused it, if that is known, and touches no device. NULL: no call of the engine waits for a device. */
     enum status (*stuck)(struct engine_session *session, const char *reason);
 
     void (*close)(struct engine_session *session); /* accepts NULL */
@@ -116,10 +116,6 @@ extern const size_t engine_count;
 /* Ends a cell that cannot go on, with the reason. */
 __attribute__((format(printf, 3, 4))) void engine_end_cell(struct cell_result *cell, enum cell_status status,
                                                            const char *format, ...);
-
-/* Ends the run because the device no longer works. The result gets the reason, and the cell that caused it fails. NULL:
- * one of `suspects` cells caused it, or none. Returns STATUS_FINDING. */
-enum status engine_end_run(struct result *result, struct cell_result *culprit, size_t suspects, const char *reason);
 
 /* Allocates the counters of a cell, one for each of the set, with this status and reason and with the expected values
  * of exact counters. None of them is read yet. `reason` must outlive the result. STATUS_ENVIRONMENT, logged, when out

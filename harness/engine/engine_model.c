@@ -76,29 +76,6 @@ static enum status model_open(const struct engine_options *options, struct resul
     return STATUS_OK;
 }
 
-/* -- counters ----------------------------------------------------------------------------------------- */
-
-static const char reason_no_code[] = "the model cannot say it without the kernel's code";
-static const char reason_measured[] = "only a GPU can say it";
-
-/* Exact counters get their expected value; the others get none. */
-static enum status set_counters(const struct engine_session *session, struct cell_result *cell,
-                                const struct expectation *expectation)
-{
-    const enum status status =
-        engine_open_counters(cell, session->options, expectation, COUNTER_UNAVAILABLE, reason_no_code);
-
-    for (struct counter_value *value = cell->counters; value < cell->counters + cell->counter_count; value++) {
-        if (value->kind == COUNTER_MEASURED)
-            value->reason = reason_measured;
-        else if (!isnan(value->expected))
-            *value = (struct counter_value){value->name, value->metric,   value->unit,     value->kind,
-                                            COUNTER_OK,  value->expected, value->expected, NULL};
-    }
-    engine_settle_counters(cell, session->options->fault);
-    return status;
-}
-
 /* -- cells -------------------------------------------------------------------------------------------- */
 
 static enum status model_one(const struct engine_session *session, const struct access_counts *access,
@@ -124,9 +101,19 @@ static enum status model_one(const struct engine_session *session, const struct 
         cell->kernel = (struct cell_kernel){0};
     }
     if (status == STATUS_OK)
-        status = set_counters(session, cell, &expectation);
+        status = engine_open_counters(cell, session->options, &expectation, COUNTER_UNAVAILABLE,
+                                      "the model cannot say it without the kernel's code");
     if (status != STATUS_OK)
         return status;
+    /* Exact counters get their expected value; the others get none. */
+    for (struct counter_value *value = cell->counters; value < cell->counters + cell->counter_count; value++) {
+        if (value->kind == COUNTER_MEASURED)
+            value->reason = "only a GPU can say it";
+        else if (!isnan(value->expected))
+            *value = (struct counter_value){value->name, value->metric,   value->unit,     value->kind,
+                                            COUNTER_OK,  value->expected, value->expected, NULL};
+    }
+    engine_settle_counters(cell, session->options->fault);
     kernel = estimate_kernel(&expectation);
     estimate_time(&cell->cell, access, &session->card, &kernel, &estimate);
     result_set_counts(cell, access);

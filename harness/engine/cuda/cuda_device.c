@@ -109,12 +109,20 @@ bool cuda_device_lost(struct cuda_device *device)
 enum status cuda_end_run(struct cuda_device *device, const char *reason)
 {
     const struct cuda_calls *calls = &device->calls;
+    struct run_end *end = &calls->result->end;
     struct cell_result *culprit = NULL; /* the first whose launches did not end */
 
     for (size_t i = 0; !culprit && i < calls->suspect_count; i++)
         if (calls->suspects[i].reading == CUDA_NO_READING || !cuda_clock_was_read(device, calls->suspects[i].reading))
             culprit = calls->suspects[i].cell;
-    return engine_end_run(calls->result, culprit, calls->suspect_count, reason);
+    *end = (struct run_end){.given = true};
+    if (culprit) {
+        cell_identity(&culprit->cell, end->cell);
+        engine_end_cell(culprit, CELL_FAILED, "%s", reason);
+    }
+    snprintf(end->reason, sizeof(end->reason), "%.200s%s", reason,
+             culprit || calls->suspect_count == 0 ? "" : ", with several cells under way: one of them caused it");
+    return STATUS_FINDING;
 }
 
 enum status cuda_fail(struct cuda_device *device, struct cell_result *cell, const char *what)
@@ -204,27 +212,6 @@ static const char *module_error(const struct cuda_device *device)
     return device->calls.failed ? device->calls.error : "out of memory";
 }
 
-/* Compiles PTX with the driver. The cubin lives as long as module->link. */
-static bool link_ptx(struct cuda_device *device, struct cuda_module *module, const struct image *image)
-{
-    char *text = malloc(image->bytes + 1); /* the driver wants a NUL at the end */
-    void *cubin;
-    bool linked = false;
-
-    if (!text)
-        return false;
-    memcpy(text, image->data, image->bytes);
-    text[image->bytes] = '\0';
-    if (DRIVER(device, cuLinkCreate, 0, NULL, NULL, &module->link))
-        linked = DRIVER(device, cuLinkAddData, module->link, CU_JIT_INPUT_PTX, text, image->bytes + 1, module->image, 0,
-                        NULL, NULL) &&
-                 DRIVER(device, cuLinkComplete, module->link, &cubin, &module->cubin_bytes);
-    free(text);
-    if (linked)
-        module->cubin = cubin;
-    return linked;
-}
-
 /* Loads a module whose code is in memory. */
 static enum status load_code(struct cuda_device *device, struct cuda_module *module)
 {
@@ -239,6 +226,9 @@ enum status cuda_module_load(struct cuda_device *device, const char *name, struc
     const unsigned major = device->info->cc_major, minor = device->info->cc_minor;
     struct image image;
     const bool machine_code = image_for_chip(name, major, minor, &image);
+    bool linked = machine_code;
+    void *cubin;
+    char *text;
 
     if (!machine_code && !image_ptx(name, major, minor, &image))
         return log_error(STATUS_ENVIRONMENT,
@@ -247,7 +237,19 @@ enum status cuda_module_load(struct cuda_device *device, const char *name, struc
     snprintf(module->image, sizeof(module->image), "%.*s", (int)image.name_bytes, image.name);
     module->cubin = image.data;
     module->cubin_bytes = image.bytes;
-    if (machine_code || link_ptx(device, module, &image))
+    if (!machine_code && (text = malloc(image.bytes + 1))) {
+        /* The driver compiles PTX, which has to end in a NUL. The cubin lives as long as module->link. */
+        memcpy(text, image.data, image.bytes);
+        text[image.bytes] = '\0';
+        linked = DRIVER(device, cuLinkCreate, 0, NULL, NULL, &module->link) &&
+                 DRIVER(device, cuLinkAddData, module->link, CU_JIT_INPUT_PTX, text, image.bytes + 1, module->image, 0,
+                        NULL, NULL) &&
+                 DRIVER(device, cuLinkComplete, module->link, &cubin, &module->cubin_bytes);
+        free(text);
+        if (linked)
+            module->cubin = cubin;
+    }
+    if (linked)
         return load_code(device, module);
     return log_error(STATUS_ENVIRONMENT, "cannot compile %s for %s: %s", module->image, device->info->name,
                      module_error(device));
@@ -402,30 +404,6 @@ bool cuda_clock_was_read(const struct cuda_device *device, size_t cell)
     return *(const volatile uint64_t *)&device->tools.readings[cell].ns != 0;
 }
 
-static enum status open_tools(struct cuda_device *device)
-{
-    struct cuda_tools *tools = &device->tools;
-    const struct {
-        const char *name;
-        CUfunction *function;
-    } kernels[] = {
-        {"tool_empty", &tools->empty}, {"tool_stir", &tools->sm_shuffle}, {"tool_flush", &tools->flush},
-        {"tool_stamp", &tools->stamp}, {"tool_clock", &tools->clock},
-    };
-    const size_t bytes = TOOL_STAMPS_MAX * sizeof(uint64_t);
-    enum status status = cuda_module_load(device, "tools", &tools->module);
-
-    for (size_t i = 0; status == STATUS_OK && i < sizeof(kernels) / sizeof(kernels[0]); i++)
-        if (!cuda_module_function(device, &tools->module, kernels[i].name, kernels[i].function))
-            status = log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", tools->module.image, kernels[i].name);
-    /* A spin of zero ns lasts one tick. */
-    if (status == STATUS_OK && (!CUDA(device, cudaMalloc, (void **)&tools->stamps_ns, bytes) ||
-                                !cuda_device_set(device, tools->stamps_ns, 0, bytes) ||
-                                !launch_clock(device, tools->cells + TICK_READING, NULL, 0)))
-        status = log_error(STATUS_ENVIRONMENT, "cannot read the timer of the device: %s", cuda_device_error(device));
-    return status;
-}
-
 /* -- open and close ------------------------------------------------------------------------------------ */
 
 /* The vendor's header renames some functions to a version: cuModuleGetGlobal is cuModuleGetGlobal_v2. */
@@ -434,22 +412,21 @@ static enum status open_tools(struct cuda_device *device)
 
 static const struct library_symbol driver_symbols[] = {DRIVER_FUNCTIONS(SYMBOL)};
 
-static enum status open_driver(struct driver_functions *driver)
-{
-    void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    const char *missing = "libcuda.so.1";
-
-    if (library &&
-        library_bind(library, driver_symbols, sizeof(driver_symbols) / sizeof(driver_symbols[0]), driver, &missing))
-        return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver", missing);
-}
-
 enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request)
 {
     static const double open_seconds = 6; /* a context, or a module that the driver compiles */
+    static const size_t stamps_bytes = TOOL_STAMPS_MAX * sizeof(uint64_t);
     struct cuda_tools *tools = &device->tools;
-    enum status status;
+    const struct {
+        const char *name;
+        CUfunction *function;
+    } kernels[] = {
+        {"tool_empty", &tools->empty}, {"tool_stir", &tools->sm_shuffle}, {"tool_flush", &tools->flush},
+        {"tool_stamp", &tools->stamp}, {"tool_clock", &tools->clock},
+    };
+    void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *missing = "libcuda.so.1";
+    enum status status = STATUS_OK;
 
     *device = (struct cuda_device){
         .ordinal = request->ordinal,
@@ -460,16 +437,28 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
                   .suspects = calloc(request->cells + 1, sizeof(*device->calls.suspects))},
         .tools.cells = request->cells,
     };
-    status = device->calls.suspects ? open_driver(&device->driver) : log_memory("the device");
-    if (status == STATUS_OK && (!CUDA(device, cudaSetDevice, (int)device->ordinal) ||
-                                !CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) ||
-                                !DRIVER(device, cuCtxGetCurrent, &device->context) ||
-                                !CUDA(device, cudaHostAlloc, (void **)&tools->readings,
-                                      (tools->cells + OTHER_READINGS) * sizeof(*tools->readings), cudaHostAllocMapped)))
+    if (!device->calls.suspects)
+        status = log_memory("the device");
+    else if (!library || !library_bind(library, driver_symbols, sizeof(driver_symbols) / sizeof(driver_symbols[0]),
+                                       &device->driver, &missing))
+        status = log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver", missing);
+    else if (!CUDA(device, cudaSetDevice, (int)device->ordinal) ||
+             !CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) ||
+             !DRIVER(device, cuCtxGetCurrent, &device->context) ||
+             !CUDA(device, cudaHostAlloc, (void **)&tools->readings,
+                   (tools->cells + OTHER_READINGS) * sizeof(*tools->readings), cudaHostAllocMapped))
         status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal,
                            cuda_device_error(device));
     if (status == STATUS_OK)
-        status = open_tools(device);
+        status = cuda_module_load(device, "tools", &tools->module);
+    for (size_t i = 0; status == STATUS_OK && i < sizeof(kernels) / sizeof(kernels[0]); i++)
+        if (!cuda_module_function(device, &tools->module, kernels[i].name, kernels[i].function))
+            status = log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", tools->module.image, kernels[i].name);
+    /* A spin of zero ns lasts one tick. */
+    if (status == STATUS_OK && (!CUDA(device, cudaMalloc, (void **)&tools->stamps_ns, stamps_bytes) ||
+                                !cuda_device_set(device, tools->stamps_ns, 0, stamps_bytes) ||
+                                !launch_clock(device, tools->cells + TICK_READING, NULL, 0)))
+        status = log_error(STATUS_ENVIRONMENT, "cannot read the timer of the device: %s", cuda_device_error(device));
     if (status != STATUS_OK)
         cuda_device_close(device);
     return status;

@@ -21,80 +21,16 @@ bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BY
     return listed;
 }
 
-/* Whether CUPTI is installed. */
-static bool diagnose_cupti(struct diagnosis *diagnosis)
-{
-    struct cupti *cupti = NULL;
-    char text[CUPTI_REASON_BYTES];
-    const bool open = cupti_open(&cupti, text) == COUNTER_OK;
-
-    if (open) {
-        cupti_describe(cupti, text, sizeof(text));
-        diagnosis_add(diagnosis, FINDING_OK, "CUPTI", NULL, "%s", text);
-    } else {
-        diagnosis_add_reason(diagnosis, FINDING_WARNING, "CUPTI", text);
-    }
-    cupti_close(cupti);
-    return open;
-}
-
-/* Whether this user may read counters on this device. This tries it. */
-static void diagnose_permission(struct diagnosis *diagnosis, uint32_t ordinal)
-{
-    struct cuda_count count;
-    char reason[CUPTI_REASON_BYTES];
-
-    /* cudaFree makes a context current. */
-    if (cudaSetDevice((int)ordinal) != cudaSuccess || cudaFree(NULL) != cudaSuccess)
-        return;
-    if (cuda_count_open(ordinal, NULL, &count, reason))
-        diagnosis_add(diagnosis, FINDING_OK, "hardware counters", NULL, "can be read");
-    else
-        diagnosis_add_reason(diagnosis, FINDING_WARNING, "hardware counters", reason);
-    cuda_count_close(&count);
-}
-
-static void diagnose_clocks(struct diagnosis *diagnosis, const struct nvml *nvml)
-{
-    char words[192];
-    unsigned mhz = 0, processes = 0;
-    uint64_t reasons = 0;
-
-    if (nvml_sm_clock(nvml, &mhz) && nvml_throttle_reasons(nvml, &reasons)) {
-        nvml_throttle_text(reasons, words, sizeof(words));
-        diagnosis_add(diagnosis, words[0] ? FINDING_WARNING : FINDING_OK, "clocks",
-                      words[0] ? "let the GPU cool, or raise its power limit; cells are marked while it lasts" : NULL,
-                      "SM at %u MHz now; %s", mhz, words[0] ? words : "no throttling");
-    }
-    if (nvml_process_count(nvml, &processes))
-        diagnosis_add(diagnosis, processes ? FINDING_WARNING : FINDING_OK, "other processes",
-                      processes ? "end them: they disturb times, and L2 and DRAM counters" : NULL,
-                      "%u compute on this GPU now", processes);
-}
-
-/* The errors of the device, with a warning about those that have a remedy. */
-static void diagnose_health(struct diagnosis *diagnosis, struct nvml *nvml)
-{
-    struct health health = {0};
-    char text[512];
-
-    nvml_health_begin(nvml, &health);
-    if (!health.known)
-        return;
-    diagnosis_add(diagnosis, FINDING_OK, "memory errors", NULL, "%s",
-                  health_reading_text(&health.before, text, sizeof(text)));
-    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
-        if (health_rows[i].remedy && health.before.values[i] > 0)
-            diagnosis_add(diagnosis, FINDING_WARNING, "memory errors", health_rows[i].remedy, "%s",
-                          health_rows[i].words);
-}
-
 static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool cupti)
 {
     struct device_info info;
     struct image image;
     struct nvml *nvml;
-    char remedy[64];
+    struct health health = {0};
+    struct cuda_count count;
+    char remedy[64], text[512], reason[CUPTI_REASON_BYTES];
+    unsigned mhz = 0, processes = 0;
+    uint64_t reasons = 0;
 
     if (cuda_device_describe(ordinal, &info) != STATUS_OK)
         return;
@@ -108,15 +44,40 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool 
         diagnosis_add(diagnosis, FINDING_WARNING, "kernels", remedy, "PTX alone: the driver compiles at start");
     else
         diagnosis_add(diagnosis, FINDING_PROBLEM, "kernels", remedy, "none for this GPU");
+
     nvml = nvml_open(info.pci_bus_id);
     if (!nvml)
         diagnosis_add(diagnosis, FINDING_WARNING, "NVML", "install the driver's libnvidia-ml.so.1",
                       "not found: clocks and throttling cannot be recorded");
-    diagnose_clocks(diagnosis, nvml);
-    diagnose_health(diagnosis, nvml);
+    if (nvml_sm_clock(nvml, &mhz) && nvml_throttle_reasons(nvml, &reasons)) {
+        const bool throttled = reasons & NVML_THROTTLED;
+
+        diagnosis_add(diagnosis, throttled ? FINDING_WARNING : FINDING_OK, "clocks",
+                      throttled ? "let the GPU cool, or raise its power limit; cells are marked while it lasts" : NULL,
+                      "SM at %u MHz now; %s", mhz, throttled ? "the driver holds it down" : "no throttling");
+    }
+    if (nvml_process_count(nvml, &processes))
+        diagnosis_add(diagnosis, processes ? FINDING_WARNING : FINDING_OK, "other processes",
+                      processes ? "end them: they disturb times, and L2 and DRAM counters" : NULL,
+                      "%u compute on this GPU now", processes);
+    nvml_health_begin(nvml, &health);
+    if (health.known)
+        diagnosis_add(diagnosis, FINDING_OK, "memory errors", NULL, "%s",
+                      health_reading_text(&health.before, text, sizeof(text)));
+    for (size_t i = 0; health.known && i < HEALTH_QUANTITIES; i++)
+        if (health_rows[i].remedy && health.before.values[i] > 0)
+            diagnosis_add(diagnosis, FINDING_WARNING, "memory errors", health_rows[i].remedy, "%s",
+                          health_rows[i].words);
     nvml_close(nvml);
-    if (cupti)
-        diagnose_permission(diagnosis, ordinal);
+
+    /* Whether this user may read counters is tried. cudaFree makes a context current. */
+    if (!cupti || cudaSetDevice((int)ordinal) != cudaSuccess || cudaFree(NULL) != cudaSuccess)
+        return;
+    if (cuda_count_open(ordinal, NULL, &count, reason))
+        diagnosis_add(diagnosis, FINDING_OK, "hardware counters", NULL, "can be read");
+    else
+        diagnosis_add_reason(diagnosis, FINDING_WARNING, "hardware counters", reason);
+    cuda_count_close(&count);
 }
 
 void cuda_diagnose(struct diagnosis *diagnosis)
@@ -124,21 +85,29 @@ void cuda_diagnose(struct diagnosis *diagnosis)
     const char *reason = NULL;
     const uint32_t count = cuda_device_count(&reason);
     const int runtime = CUDART_VERSION; /* linked in; asking it needs a driver */
+    struct cupti *cupti = NULL;
+    char text[CUPTI_REASON_BYTES];
     struct image image;
     size_t images = 0;
+    bool has_cupti;
 
     while (image_at(images, &image))
         images++;
     diagnosis_add(diagnosis, images ? FINDING_OK : FINDING_PROBLEM, "program",
                   images ? NULL : "build with a CUDA toolkit", "CUDA runtime %d.%d, %zu kernel images", runtime / 1000,
                   runtime % 1000 / 10, images);
-
-    const bool cupti = diagnose_cupti(diagnosis);
-
+    has_cupti = cupti_open(&cupti, text) == COUNTER_OK;
+    if (has_cupti) {
+        cupti_describe(cupti, text, sizeof(text));
+        diagnosis_add(diagnosis, FINDING_OK, "CUPTI", NULL, "%s", text);
+    } else {
+        diagnosis_add_reason(diagnosis, FINDING_WARNING, "CUPTI", text);
+    }
+    cupti_close(cupti);
     if (count == 0)
         diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
     for (uint32_t i = 0; i < count; i++)
-        diagnose_device(diagnosis, i, cupti);
+        diagnose_device(diagnosis, i, has_cupti);
 }
 
 /* -- devices ------------------------------------------------------------------------------------------- */
@@ -159,19 +128,11 @@ uint32_t cuda_device_count(const char **reason)
     return 0;
 }
 
-static void format_uuid(const cudaUUID_t *uuid, char text[DEVICE_TEXT_BYTES])
-{
-    static const bool dash_before[16] = {[4] = true, [6] = true, [8] = true, [10] = true};
-    size_t used = (size_t)snprintf(text, DEVICE_TEXT_BYTES, "GPU-");
-
-    for (size_t i = 0; i < sizeof(uuid->bytes); i++)
-        used += (size_t)snprintf(text + used, DEVICE_TEXT_BYTES - used, "%s%02x", dash_before[i] ? "-" : "",
-                                 (unsigned char)uuid->bytes[i]);
-}
-
 enum status cuda_device_describe(uint32_t ordinal, struct device_info *info)
 {
+    static const bool dash_before[16] = {[4] = true, [6] = true, [8] = true, [10] = true};
     struct cudaDeviceProp properties;
+    size_t used;
     int api = 0;
 
     if (cudaGetDeviceProperties(&properties, (int)ordinal) != cudaSuccess)
@@ -188,7 +149,10 @@ enum status cuda_device_describe(uint32_t ordinal, struct device_info *info)
     info->l2_bytes = (uint64_t)properties.l2CacheSize;
     info->memory_bytes = properties.totalGlobalMem;
     snprintf(info->name, sizeof(info->name), "%.90s", properties.name);
-    format_uuid(&properties.uuid, info->uuid);
+    used = (size_t)snprintf(info->uuid, sizeof(info->uuid), "GPU-");
+    for (size_t i = 0; i < sizeof(properties.uuid.bytes); i++)
+        used += (size_t)snprintf(info->uuid + used, sizeof(info->uuid) - used, "%s%02x", dash_before[i] ? "-" : "",
+                                 (unsigned char)properties.uuid.bytes[i]);
     snprintf(info->pci_bus_id, sizeof(info->pci_bus_id), "%08x:%02x:%02x.0", (unsigned)properties.pciDomainID,
              (unsigned)properties.pciBusID, (unsigned)properties.pciDeviceID);
     if (cudaDriverGetVersion(&api) == cudaSuccess)

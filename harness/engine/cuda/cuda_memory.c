@@ -138,27 +138,13 @@ static size_t indices_bytes(const struct cuda_indices *array)
     return array->of->count * sizeof(*array->on_device[0]);
 }
 
-/* A file may be larger than the host's memory, so it is copied in pieces. */
-static bool write_indices(struct cuda_device *device, const struct indices *indices, uint32_t *to)
-{
-    enum { PIECE = 1 << 22 }; /* indices */
-    const uint64_t room = indices->count < PIECE ? indices->count : PIECE;
-    uint32_t *piece = malloc(room * sizeof(*piece));
-    bool written = piece != NULL;
-
-    for (uint64_t first = 0; written && first < indices->count; first += PIECE) {
-        const uint64_t left = indices->count - first, count = left < PIECE ? left : PIECE;
-
-        indices_read(indices, first, (uint32_t)count, piece);
-        written = cuda_device_write(device, to + first, piece, count * sizeof(*piece)) && cuda_device_wait(device);
-    }
-    free(piece);
-    return written;
-}
-
 bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
 {
+    enum { PIECE = 1 << 22 }; /* indices: a file may be larger than the host's memory, so it is copied in pieces */
+    const uint64_t room = indices->count < PIECE ? indices->count : PIECE;
     struct cuda_indices *array;
+    uint32_t *piece;
+    bool written;
 
     if (cuda_indices_find(device, indices))
         return true;
@@ -166,14 +152,23 @@ bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
     if (!array)
         return false;
     *array = (struct cuda_indices){.of = indices, .count = 1, .next = device->memory->indices};
-    if (!allocate(device, &array->on_device[0], NULL, indices_bytes(array)) ||
-        !write_indices(device, indices, array->on_device[0])) {
-        release(device, &array->on_device[0]);
-        free(array);
-        return false;
+    piece = malloc(room * sizeof(*piece));
+    written = piece && allocate(device, &array->on_device[0], NULL, indices_bytes(array));
+    for (uint64_t first = 0; written && first < indices->count; first += PIECE) {
+        const uint64_t left = indices->count - first, count = left < PIECE ? left : PIECE;
+
+        indices_read(indices, first, (uint32_t)count, piece);
+        written = cuda_device_write(device, array->on_device[0] + first, piece, count * sizeof(*piece)) &&
+                  cuda_device_wait(device);
     }
-    device->memory->indices = array;
-    return true;
+    free(piece);
+    if (written) {
+        device->memory->indices = array;
+        return true;
+    }
+    release(device, &array->on_device[0]);
+    free(array);
+    return false;
 }
 
 const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, const struct indices *indices)
@@ -310,37 +305,6 @@ static bool copy_textures(struct cuda_device *device, struct cuda_table *table, 
     return copied;
 }
 
-/* Copies the first table offset of the first buffer set to its other table offsets, doubling the amount each time. If a call fails,
- * there is one table offset. */
-static bool fill_table_offsets(struct cuda_device *device, struct cuda_table *table)
-{
-    const uint32_t table_offsets = table_offset_count(device, table->bytes);
-    bool filled = true;
-
-    for (uint32_t i = 1; filled && i < table_offsets; i *= 2)
-        filled = copy(device, table->on_device[0] + i * (CBANK_TABLE_BYTES / sizeof(uint32_t)), table->on_device[0],
-                      (table_offsets - i < i ? table_offsets - i : i) * (size_t)CBANK_TABLE_BYTES);
-    table->table_offsets = table_offsets;
-    if (filled && copy_textures(device, table, 0))
-        return true;
-    table->table_offsets = 1;
-    return false;
-}
-
-/* Adds a buffer set, with the values and the textures of the first. */
-static bool add_table(struct cuda_device *device, struct cuda_table *table)
-{
-    const uint32_t buffer_set = table->count;
-
-    if (!allocate_table(device, table))
-        return false;
-    if (copy(device, table->on_device[buffer_set], table->on_device[0], table_offsets_bytes(device, table)) &&
-        copy_textures(device, table, buffer_set))
-        return true;
-    release_table(device, table);
-    return false;
-}
-
 /* -- all of it ----------------------------------------------------------------------------------------- */
 
 bool cuda_memory_multiply(struct cuda_device *device)
@@ -361,10 +325,31 @@ bool cuda_memory_multiply(struct cuda_device *device)
         }
     for (uint32_t k = 0; multiplied && k < CUDA_TABLES_MAX; k++) {
         struct cuda_table *table = &memory->tables[k];
+        const uint32_t table_offsets = table_offset_count(device, table->bytes);
 
-        multiplied = table->bytes == 0 || fill_table_offsets(device, table);
-        while (multiplied && table->bytes > 0 && is_room(device, table->count, buffer_set_bytes(device, table)))
-            multiplied = add_table(device, table);
+        if (table->bytes == 0)
+            continue;
+        /* The first table offset of the first buffer set is copied to the other ones, twice as much each time. */
+        for (uint32_t i = 1; multiplied && i < table_offsets; i *= 2)
+            multiplied =
+                copy(device, table->on_device[0] + i * (CBANK_TABLE_BYTES / sizeof(uint32_t)), table->on_device[0],
+                     (table_offsets - i < i ? table_offsets - i : i) * (size_t)CBANK_TABLE_BYTES);
+        table->table_offsets = table_offsets;
+        multiplied = multiplied && copy_textures(device, table, 0);
+        if (!multiplied)
+            table->table_offsets = 1;
+        /* Further buffer sets have the values and the textures of the first. */
+        while (multiplied && is_room(device, table->count, buffer_set_bytes(device, table))) {
+            const uint32_t buffer_set = table->count;
+
+            multiplied = allocate_table(device, table);
+            if (multiplied &&
+                !(copy(device, table->on_device[buffer_set], table->on_device[0], table_offsets_bytes(device, table)) &&
+                  copy_textures(device, table, buffer_set))) {
+                release_table(device, table);
+                multiplied = false;
+            }
+        }
     }
     return multiplied;
 }

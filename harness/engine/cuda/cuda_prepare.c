@@ -32,22 +32,6 @@ static void *count_accesses(void *argument)
     return NULL;
 }
 
-/* Waits for the counts, gives them to the cells, and releases the task. */
-static enum status take_accesses(struct engine_session *session, struct result *result, struct access_task *counting)
-{
-    watch_begin(session->options->watchdog, "counting accesses", INFINITY);
-    parallel_end(&counting->task);
-    watch_end(session->options->watchdog);
-    for (size_t i = 0; counting->status == STATUS_OK && i < result->cell_count; i++)
-        if (counting->wanted[i]) {
-            session->cells[i].access = counting->access[i];
-            result_set_counts(&result->cells[i], &counting->access[i]);
-        }
-    free(counting->access);
-    free(counting->wanted);
-    return counting->status;
-}
-
 /* -- kernels ------------------------------------------------------------------------------------------- */
 
 /* Opens the kernel of a cell, and reads its code. The code must have the path's instruction: otherwise the cell is
@@ -89,28 +73,6 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
     return device->calls.failed ? cuda_fail(device, cell, "cannot prepare the kernel") : STATUS_OK;
 }
 
-/* A resumed result holds cells of another process, which must have had the same kernels. */
-static enum status check_same_kernels(struct engine_session *session, const struct result *result)
-{
-    char identity[CELL_IDENTITY_BYTES], reason[CELL_REASON_BYTES];
-
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const struct cell_result *cell = &result->cells[i];
-        struct cuda_launch launch;
-        struct kernel_sass sass;
-
-        if (!cell->kernel.known || (cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason) &&
-                                    strcmp(sass.sha256, cell->kernel.sha256) == 0))
-            continue;
-        cell_identity(&cell->cell, identity);
-        return log_error(STATUS_ENVIRONMENT,
-                         "%s was measured with another kernel than this program has; resume with the cbank that began "
-                         "the run",
-                         identity);
-    }
-    return STATUS_OK;
-}
-
 /* -- memory -------------------------------------------------------------------------------------------- */
 
 /* The smallest room above `above` that a pending cell needs, in elements; 0 if there is none. */
@@ -150,23 +112,11 @@ static enum status fail_room(struct engine_session *session, struct result *resu
     return status;
 }
 
-static bool has_indices(struct cuda_device *device, const struct cell *cell)
-{
-    return !cell->indices || cuda_indices_add(device, cell->indices);
-}
-
-static bool has_flush(struct cuda_device *device, const struct cell *cell)
-{
-    return !cell->cache_state->flush || cuda_flush_prepare(device, device->info->l2_bytes);
-}
-
 /* Allocates memory for the pending cells; those without memory fail. */
 static enum status prepare_memory(struct engine_session *session, struct result *result)
 {
-    static const struct {
-        const char *what;
-        bool (*has)(struct cuda_device *device, const struct cell *cell); /* allocates if a cell needs it */
-    } needs[] = {{"indices", has_indices}, {"flushing the caches", has_flush}};
+    enum { INDICES, FLUSH, NEEDS };
+    static const char *const needs[] = {[INDICES] = "indices", [FLUSH] = "flushing the caches"};
     const struct fault *fault = session->options->fault;
     struct cuda_device *device = &session->device;
     struct cuda_memory *memory = device->memory;
@@ -182,13 +132,17 @@ static enum status prepare_memory(struct engine_session *session, struct result 
         status = fail_room(session, result, memory->buffers[memory->buffer_count - 1].elements);
         cuda_buffers_drop(device);
     }
-    for (size_t k = 0; k < sizeof(needs) / sizeof(needs[0]); k++)
+    for (size_t need = 0; need < NEEDS; need++)
         for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
             struct cell_result *cell = &result->cells[i];
 
-            if (cell->status != CELL_PENDING || needs[k].has(device, &cell->cell))
+            if (cell->status != CELL_PENDING)
                 continue;
-            status = no_memory(device, needs[k].what, reason);
+            if (need == INDICES && (!cell->cell.indices || cuda_indices_add(device, cell->cell.indices)))
+                continue;
+            if (need == FLUSH && (!cell->cell.cache_state->flush || cuda_flush_prepare(device, device->info->l2_bytes)))
+                continue;
+            status = no_memory(device, needs[need], reason);
             if (status == STATUS_OK)
                 engine_end_cell(cell, CELL_FAILED, "%s", reason);
         }
@@ -203,9 +157,25 @@ static enum status prepare_memory(struct engine_session *session, struct result 
 
 enum status cuda_prepare(struct engine_session *session, struct result *result, const struct progress *progress)
 {
-    enum status status = check_same_kernels(session, result);
-    struct access_task counting;
+    struct access_task counting = {.result = result};
+    enum status status = STATUS_OK;
 
+    /* A resumed result holds cells of another process, which must have had the same kernels. */
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct cell_result *cell = &result->cells[i];
+        char identity[CELL_IDENTITY_BYTES], reason[CELL_REASON_BYTES];
+        struct cuda_launch launch;
+        struct kernel_sass sass;
+
+        if (!cell->kernel.known || (cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason) &&
+                                    strcmp(sass.sha256, cell->kernel.sha256) == 0))
+            continue;
+        cell_identity(&cell->cell, identity);
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s was measured with another kernel than this program has; resume with the cbank that began "
+                         "the run",
+                         identity);
+    }
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         if (progress->step(progress->context, "preparing", i, result->cell_count))
             return STATUS_OK;
@@ -215,11 +185,8 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
     if (status != STATUS_OK)
         return status;
     cuda_expect(&session->device, load_seconds);
-    counting = (struct access_task){
-        .result = result,
-        .access = calloc(result->cell_count, sizeof(*counting.access)),
-        .wanted = calloc(result->cell_count, sizeof(*counting.wanted)),
-    };
+    counting.access = calloc(result->cell_count, sizeof(*counting.access));
+    counting.wanted = calloc(result->cell_count, sizeof(*counting.wanted));
     if (!counting.access || !counting.wanted) {
         counting.status = log_memory("counts of accesses");
     } else {
@@ -228,5 +195,15 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
         parallel_begin(&counting.task, count_accesses, &counting);
         status = prepare_memory(session, result);
     }
-    return status_worse(status, take_accesses(session, result, &counting));
+    watch_begin(session->options->watchdog, "counting accesses", INFINITY);
+    parallel_end(&counting.task);
+    watch_end(session->options->watchdog);
+    for (size_t i = 0; counting.status == STATUS_OK && i < result->cell_count; i++)
+        if (counting.wanted[i]) {
+            session->cells[i].access = counting.access[i];
+            result_set_counts(&result->cells[i], &counting.access[i]);
+        }
+    free(counting.access);
+    free(counting.wanted);
+    return status_worse(status, counting.status);
 }

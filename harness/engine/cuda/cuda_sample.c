@@ -43,24 +43,20 @@ static bool launch_short(const struct cuda_chain *chain, uint32_t place, uint32_
                             : cuda_launch_empty(chain->device);
 }
 
-/* The additional launches of long stretches take the table offsets in turn, from draw to draw. */
-static bool enqueue_hot(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
+static bool enqueue_draw(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
 {
+    struct cuda_device *device = chain->device;
+    /* The additional launches of long stretches take the table offsets in turn, from draw to draw. */
     const uint32_t each = chain->launches / chain->repetitions, table_offset = draw * each;
 
-    return launch_sm_shuffle(chain->device) && launch_many(chain, place, table_offset, chain->lead_in) &&
+    if (chain->cold)
+        return cuda_launch_flush(device) && stamp(chain, draw, 0) && launch_short(chain, place, draw) &&
+               stamp(chain, draw, 1) && cuda_launch_flush(device) && stamp(chain, draw, 2) &&
+               launch_once(chain, draw, place, draw) && slow(chain, draw) && stamp(chain, draw, 3);
+    return launch_sm_shuffle(device) && launch_many(chain, place, table_offset, chain->lead_in) &&
            stamp(chain, draw, 0) && launch_short(chain, place, table_offset) && stamp(chain, draw, 1) &&
            stamp(chain, draw, 2) && launch_many(chain, place, table_offset, chain->reference + each) &&
            slow(chain, draw) && stamp(chain, draw, 3);
-}
-
-static bool enqueue_cold(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
-{
-    struct cuda_device *device = chain->device;
-
-    return cuda_launch_flush(device) && stamp(chain, draw, 0) && launch_short(chain, place, draw) &&
-           stamp(chain, draw, 1) && cuda_launch_flush(device) && stamp(chain, draw, 2) &&
-           launch_once(chain, draw, place, draw) && slow(chain, draw) && stamp(chain, draw, 3);
 }
 
 /* -- graphs ------------------------------------------------------------------------------------------- */
@@ -73,31 +69,22 @@ void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
     *sample = (struct cuda_sample){0};
 }
 
-/* Captures a sample into a graph. A capture that has started must end, even after a failure: otherwise no other call
- * works. */
-static bool capture(const struct cuda_chain *chain, uint32_t place, cudaGraph_t *graph)
-{
-    struct cuda_device *device = chain->device;
-    bool captured = true;
-
-    if (!CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal))
-        return false;
-    for (uint32_t i = 0; captured && i < chain->repetitions; i++)
-        captured = (chain->cold ? enqueue_cold : enqueue_hot)(chain, place, i);
-    if (!CUDA(device, cudaStreamEndCapture, device->stream, graph)) {
-        CUDA_TRY(device, cudaStreamEndCapture, device->stream, graph);
-        return false;
-    }
-    return captured;
-}
-
 bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place)
 {
     struct cuda_device *device = chain->device;
     cudaGraph_t graph = NULL;
-    const bool made =
-        capture(chain, place, &graph) && CUDA(device, cudaGraphInstantiateWithFlags, &sample->graphs[place], graph, 0);
+    bool made = CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal);
 
+    if (!made)
+        return false;
+    for (uint32_t i = 0; made && i < chain->repetitions; i++)
+        made = enqueue_draw(chain, place, i);
+    /* A capture that has started must end, even after a failure: otherwise no other call works. */
+    if (!CUDA(device, cudaStreamEndCapture, device->stream, &graph)) {
+        CUDA_TRY(device, cudaStreamEndCapture, device->stream, &graph);
+        made = false;
+    }
+    made = made && CUDA(device, cudaGraphInstantiateWithFlags, &sample->graphs[place], graph, 0);
     if (graph)
         CUDA_TRY(device, cudaGraphDestroy, graph);
     return made;
@@ -140,14 +127,6 @@ double cuda_sample_ns(const struct cuda_chain *chain)
     return ns / chain->launches;
 }
 
-double cuda_sample_total_ns(const struct cuda_chain *chain)
-{
-    const uint64_t *const stamps_ns = cuda_sample_reading(chain)->stamps_ns;
-
-    return (double)(stamps_ns[CUDA_DRAW_STAMPS * chain->repetitions - 1] - stamps_ns[0]);
-}
-
-/* Median ns of a few samples of a chain, taken now; NaN if one fails. */
 double cuda_sample_median(const struct cuda_chain *chain, size_t samples)
 {
     double ns[CALIBRATION_SAMPLES], sorted[CALIBRATION_SAMPLES];

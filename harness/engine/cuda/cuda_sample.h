@@ -61,9 +61,6 @@ const struct clock_reading *cuda_sample_reading(const struct cuda_chain *chain);
 /* ns of one launch, from a sample whose clock probe has written. */
 double cuda_sample_ns(const struct cuda_chain *chain);
 
-/* ns from the first stamp of that sample to the last. */
-double cuda_sample_total_ns(const struct cuda_chain *chain);
-
 /* Median ns of a few samples of a chain, at most 31, taken now; NaN if one fails. */
 double cuda_sample_median(const struct cuda_chain *chain, size_t samples);
 

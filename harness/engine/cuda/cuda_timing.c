@@ -201,22 +201,6 @@ static bool widen(double **values, size_t count)
     return wide;
 }
 
-/* Makes room for samples and their clocks. Drops samples of an earlier process that cannot be continued. */
-static bool make_room(struct cuda_sampling *sampling, size_t planned, size_t samples_max)
-{
-    struct cell_time *time = &sampling->result->time;
-    const uint32_t launches = time->launches_per_sample;
-    size_t room;
-
-    if (!time->clocks_mhz || time->code_copies < 1 || launches < 1 ||
-        launches > (sampling->chain.cold ? CUDA_REPETITIONS_MAX : CUDA_LAUNCHES_MAX))
-        time->summary.count = 0;
-    sampling->before = time->summary.count;
-    room = sampling->before > samples_max ? sampling->before : samples_max;
-    return stopping_criterion_open(&sampling->stopping_criterion, sampling->chain.buffer_sets, planned, room) &&
-           widen(&sampling->totals_ns, room) && widen(&time->samples_ns, room) && widen(&time->clocks_mhz, room);
-}
-
 /* Starts sampling a cell: determines the length of its samples, which launches the cell. `planned` is the number of
  * cells that are timed in all. STATUS_OK even if the cell failed; another status if the run has ended. Call
  * sampling_close in any case. */
@@ -225,13 +209,22 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
 {
     struct cell_result *cell = sampling->result;
     struct cell_time *time = &cell->time;
+    const uint32_t launches = time->launches_per_sample;
+    size_t room;
 
     sampling->chain = (struct cuda_chain){.device = device, .launch = launch, .cold = cell->cell.cache_state->flush};
     if ((sampling->done = launch->modules == 0))
         return STATUS_OK;
     sampling->chain.buffer_sets = cuda_launch_buffer_sets(device, launch);
     cuda_expect_cell(device, cell, ESTIMATE_LAUNCHES);
-    if (!make_room(sampling, planned, options->samples_max))
+    /* Some samples of an earlier process cannot be continued. */
+    if (!time->clocks_mhz || time->code_copies < 1 || launches < 1 ||
+        launches > (sampling->chain.cold ? CUDA_REPETITIONS_MAX : CUDA_LAUNCHES_MAX))
+        time->summary.count = 0;
+    sampling->before = time->summary.count;
+    room = sampling->before > options->samples_max ? sampling->before : options->samples_max;
+    if (!stopping_criterion_open(&sampling->stopping_criterion, sampling->chain.buffer_sets, planned, room) ||
+        !widen(&sampling->totals_ns, room) || !widen(&time->samples_ns, room) || !widen(&time->clocks_mhz, room))
         return fail(sampling, "out of memory for samples");
     if (!set_lengths(&sampling->chain, time, options))
         return fail(sampling, "cannot launch");
@@ -267,20 +260,6 @@ static bool make_graph(struct cuda_sampling *sampling)
     return made;
 }
 
-/* Makes the missing graphs and uploads all of them. This must not happen while samples count: uploads slow launches. */
-static enum status place_graphs(struct cuda_sampling *sampling)
-{
-    bool placed = true;
-
-    if (sampling->done)
-        return STATUS_OK;
-    cuda_expect_cell(sampling->chain.device, sampling->result, 0);
-    while (placed && lacks_graphs(sampling))
-        placed = make_graph(sampling);
-    placed = placed && cuda_sample_upload(&sampling->sample, &sampling->chain);
-    return placed ? STATUS_OK : fail(sampling, "cannot make a graph");
-}
-
 static bool is_unsettled(const struct cuda_sampling *sampling)
 {
     return !sampling->done && sampling->stopping_criterion.stop == STOP_NONE;
@@ -297,7 +276,8 @@ static void take_sample(struct cuda_sampling *sampling, const struct engine_opti
 {
     const struct clock_reading *clock = cuda_sample_reading(&sampling->chain);
     const double ns = round(1e3 * cuda_sample_ns(&sampling->chain)) / 1e3; /* picoseconds: the timer ticks in ns */
-    const double total_ns = cuda_sample_total_ns(&sampling->chain);
+    const double total_ns =
+        (double)(clock->stamps_ns[CUDA_DRAW_STAMPS * sampling->chain.repetitions - 1] - clock->stamps_ns[0]);
     struct stopping_criterion *stopping_criterion = &sampling->stopping_criterion;
     struct cell_time *time = &sampling->result->time;
 
@@ -452,37 +432,27 @@ static size_t choose_round(struct cuda_timing *timing)
     return chosen;
 }
 
-/* Flags everything that was sampled together if something else used the device meanwhile, and warns. */
-static void flag_shared(const struct cuda_timing *timing)
-{
-    size_t interrupted = 0;
-
-    for (size_t i = 0; i < timing->count; i++) {
-        const struct cuda_sampling *sampling = &timing->samplings[i];
-
-        if (!sampling->done)
-            interrupted += contended_samples(sampling->totals_ns, own_samples(sampling), sampling->chain.buffer_sets);
-    }
-    if (interrupted < INTERRUPTED_MANY)
-        return;
-    log_warning("something else has the GPU: %zu samples were interrupted; times are those of a shared GPU",
-                interrupted);
-    for (size_t i = 0; i < timing->count; i++)
-        if (own_samples(&timing->samplings[i]) > 0)
-            timing->samplings[i].result->flags |= FLAG_CONTENDED;
-}
-
 /* Times all items until each has settled, by the options' limits, or until the user stops it; samples that a result has
  * already count. Cells that have not settled stay pending with their samples. `past` and `enqueued` as in
  * sample_stretch. */
 static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *past, struct cuda_timing *enqueued)
 {
     enum status status = STATUS_OK;
-    size_t turns;
+    size_t turns, interrupted = 0;
 
     timing->unsettled = timing->count;
+    /* Graphs are made and uploaded before any sample counts: uploads slow launches. */
     for (size_t i = 0; status == STATUS_OK && !timing->stopped && i < timing->count; i++) {
-        status = place_graphs(&timing->samplings[i]);
+        struct cuda_sampling *sampling = &timing->samplings[i];
+        bool uploaded = true;
+
+        if (!sampling->done) {
+            cuda_expect_cell(timing->device, sampling->result, 0);
+            while (uploaded && lacks_graphs(sampling))
+                uploaded = make_graph(sampling);
+            if (!uploaded || !cuda_sample_upload(&sampling->sample, &sampling->chain))
+                status = fail(sampling, "cannot make a graph");
+        }
         show_progress(timing);
     }
     if (status != STATUS_OK)
@@ -494,10 +464,20 @@ static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *pa
     for (size_t i = 0; i < timing->count; i++) {
         struct cuda_sampling *sampling = &timing->samplings[i];
 
-        if (!sampling->done && !is_unsettled(sampling) && sampling->result->status == CELL_PENDING)
+        if (sampling->done)
+            continue;
+        if (!is_unsettled(sampling) && sampling->result->status == CELL_PENDING)
             stopping_criterion_end(&sampling->stopping_criterion, sampling->result, timing->options);
+        interrupted += contended_samples(sampling->totals_ns, own_samples(sampling), sampling->chain.buffer_sets);
     }
-    flag_shared(timing);
+    /* Something else used the device meanwhile: everything that was sampled together is flagged. */
+    if (interrupted < INTERRUPTED_MANY)
+        return status;
+    log_warning("something else has the GPU: %zu samples were interrupted; times are those of a shared GPU",
+                interrupted);
+    for (size_t i = 0; i < timing->count; i++)
+        if (own_samples(&timing->samplings[i]) > 0)
+            timing->samplings[i].result->flags |= FLAG_CONTENDED;
     return status;
 }
 
@@ -558,20 +538,6 @@ static void read_state(struct engine_session *session, struct result *result, ui
     watch_end(session->options->watchdog);
 }
 
-/* Records the state of the device after a group, and flags cells that were timed while the driver held the clock
- * down. */
-static void note_state(struct engine_session *session, struct result *result)
-{
-    cuda_expect(&session->device, 0);
-    read_state(session, result, &result->device.throttle_after, &result->temperature.after_celsius);
-    if (result->device.throttle_known &&
-        (result->device.throttle_before | result->device.throttle_after) & nvml_throttle_mask())
-        for (size_t i = 0; i < result->cell_count; i++)
-            if (result->cells[i].time.stop_reason != STOP_NONE)
-                result->cells[i].flags |= FLAG_THROTTLED;
-    cuda_observe(session, result);
-}
-
 enum status cuda_time(struct engine_session *session, struct result *result, const struct progress *progress)
 {
     struct cuda_device *device = &session->device;
@@ -580,6 +546,7 @@ enum status cuda_time(struct engine_session *session, struct result *result, con
     struct cuda_timing *past = NULL, *timing, *next = NULL;
     enum status status;
 
+    cuda_loading_end(&session->loading);
     cuda_expect(device, 0);
     info->launch_ns = cuda_time_empty_launch(device);
     if (device->calls.failed && cuda_device_lost(device))
@@ -594,7 +561,14 @@ enum status cuda_time(struct engine_session *session, struct result *result, con
         status = open_group(session, result, progress, planned, &next);
         if (status == STATUS_OK)
             status = timing_run(timing, past, next);
-        note_state(session, result);
+        cuda_expect(device, 0);
+        read_state(session, result, &info->throttle_after, &result->temperature.after_celsius);
+        /* The driver held the clock down while these cells were timed. */
+        if (info->throttle_known && (info->throttle_before | info->throttle_after) & NVML_THROTTLED)
+            for (size_t i = 0; i < result->cell_count; i++)
+                if (result->cells[i].time.stop_reason != STOP_NONE)
+                    result->cells[i].flags |= FLAG_THROTTLED;
+        cuda_observe(session, result);
         timing_close(past);
         past = timing;
         timing = next;

@@ -39,32 +39,12 @@ struct cupti_session {
     struct image_bytes availability, config, counts;
 };
 
-/* -- opening, a step at a time ------------------------------------------------------------------------- */
+/* -- opening ------------------------------------------------------------------------- */
 
 static CUptiResult make_room(struct image_bytes *image, size_t bytes)
 {
     *image = (struct image_bytes){calloc(1, bytes), bytes};
     return image->data ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
-}
-
-/* Reads the name of the chip and the image of the counters that this user may read on this device. */
-static CUptiResult ask_availability(struct cupti_session *session)
-{
-    const struct cupti_functions *f = &session->cupti->f;
-    CUpti_Device_GetChipName_Params chip =
-        CUPTI_PARAMETERS(CUpti_Device_GetChipName, .deviceIndex = session->request.device);
-    CUpti_Profiler_GetCounterAvailability_Params availability =
-        CUPTI_PARAMETERS(CUpti_Profiler_GetCounterAvailability, .ctx = session->request.cuda_context);
-    CUptiResult code = f->cuptiDeviceGetChipName(&chip);
-
-    if (code == CUPTI_SUCCESS) {
-        snprintf(session->chip_name, sizeof(session->chip_name), "%s", chip.pChipName);
-        code = f->cuptiProfilerGetCounterAvailability(&availability);
-    }
-    if (code == CUPTI_SUCCESS)
-        code = make_room(&session->availability, availability.counterAvailabilityImageSize);
-    availability.pCounterAvailabilityImage = session->availability.data;
-    return code == CUPTI_SUCCESS ? f->cuptiProfilerGetCounterAvailability(&availability) : code;
 }
 
 static CUptiResult open_chip(struct cupti_session *session)
@@ -94,11 +74,23 @@ static CUptiResult add_chosen(struct cupti_session *session)
     return session->metric_count > 0 ? add_metrics(session, session->metrics, session->metric_count) : CUPTI_SUCCESS;
 }
 
-/* CUPTI takes all metrics of a call or none. After a refusal this finds the refused ones, each tried with a host object
- * of its own, and leaves the session with a fresh one. */
-static CUptiResult drop_refused(struct cupti_session *session)
+/* Chooses a metric for each counter, and adds them. */
+static CUptiResult choose_metrics(struct cupti_session *session)
 {
-    for (size_t i = 0; i < session->request.counters->count; i++) {
+    const struct counter_set *set = session->request.counters;
+    CUptiResult code;
+
+    for (size_t i = 0; i < set->count; i++) {
+        struct session_counter *out = &session->counters[i];
+        const bool has = cupti_chip_choose(&session->chip, &set->counters[i], &out->metric, &out->reason);
+
+        out->status = has ? COUNTER_OK : COUNTER_UNSUPPORTED;
+    }
+    if (add_chosen(session) == CUPTI_SUCCESS)
+        return CUPTI_SUCCESS;
+    /* CUPTI takes all metrics of a call or none. The refused ones are found by trying each with a host object of its
+     * own. The session then gets a fresh one. */
+    for (size_t i = 0; i < set->count; i++) {
         struct session_counter *counter = &session->counters[i];
 
         if (counter->status != COUNTER_OK)
@@ -110,89 +102,73 @@ static CUptiResult drop_refused(struct cupti_session *session)
         }
     }
     cupti_chip_close(&session->chip);
-    return open_chip(session);
-}
-
-static CUptiResult choose_metrics(struct cupti_session *session)
-{
-    CUptiResult code;
-
-    for (size_t i = 0; i < session->request.counters->count; i++) {
-        struct session_counter *out = &session->counters[i];
-        const bool has =
-            cupti_chip_choose(&session->chip, &session->request.counters->counters[i], &out->metric, &out->reason);
-
-        out->status = has ? COUNTER_OK : COUNTER_UNSUPPORTED;
-    }
-    if (add_chosen(session) == CUPTI_SUCCESS)
-        return CUPTI_SUCCESS;
-    code = drop_refused(session);
+    code = open_chip(session);
     return code == CUPTI_SUCCESS ? add_chosen(session) : code;
 }
 
-/* The configuration image of the chosen metrics. */
-static CUptiResult configure(struct cupti_session *session)
+/* Sets up all that counting needs. *function names the step that an error belongs to. */
+static CUptiResult set_up(struct cupti_session *session, const char **function)
 {
     const struct cupti_functions *f = &session->cupti->f;
-    CUpti_Profiler_Host_GetConfigImageSize_Params size =
+    CUptiResult code = CUPTI_CALL(f->cuptiProfilerInitialize, CUpti_Profiler_Initialize, .pPriv = NULL);
+
+    *function = "cuptiProfilerInitialize";
+    session->initialized = code == CUPTI_SUCCESS;
+    if (code != CUPTI_SUCCESS)
+        return code;
+
+    /* The name of the chip, and the image of the counters that this user may read on this device. */
+    CUpti_Device_GetChipName_Params chip =
+        CUPTI_PARAMETERS(CUpti_Device_GetChipName, .deviceIndex = session->request.device);
+    CUpti_Profiler_GetCounterAvailability_Params availability =
+        CUPTI_PARAMETERS(CUpti_Profiler_GetCounterAvailability, .ctx = session->request.cuda_context);
+
+    *function = "cuptiProfilerGetCounterAvailability";
+    if ((code = f->cuptiDeviceGetChipName(&chip)) != CUPTI_SUCCESS)
+        return code;
+    snprintf(session->chip_name, sizeof(session->chip_name), "%s", chip.pChipName);
+    if ((code = f->cuptiProfilerGetCounterAvailability(&availability)) != CUPTI_SUCCESS ||
+        (code = make_room(&session->availability, availability.counterAvailabilityImageSize)) != CUPTI_SUCCESS)
+        return code;
+    availability.pCounterAvailabilityImage = session->availability.data;
+    if ((code = f->cuptiProfilerGetCounterAvailability(&availability)) != CUPTI_SUCCESS)
+        return code;
+
+    *function = "cuptiProfilerHostInitialize";
+    if ((code = open_chip(session)) != CUPTI_SUCCESS)
+        return code;
+    *function = "cuptiProfilerHostConfigAddMetrics";
+    if ((code = choose_metrics(session)) != CUPTI_SUCCESS || session->metric_count == 0)
+        return code;
+
+    CUpti_Profiler_Host_GetConfigImageSize_Params config =
         CUPTI_PARAMETERS(CUpti_Profiler_Host_GetConfigImageSize, .pHostObject = session->chip.host);
-    CUptiResult code = f->cuptiProfilerHostGetConfigImageSize(&size);
 
-    if (code == CUPTI_SUCCESS)
-        code = make_room(&session->config, size.configImageSize);
-    if (code != CUPTI_SUCCESS)
+    *function = "cuptiProfilerHostGetConfigImage";
+    if ((code = f->cuptiProfilerHostGetConfigImageSize(&config)) != CUPTI_SUCCESS ||
+        (code = make_room(&session->config, config.configImageSize)) != CUPTI_SUCCESS ||
+        (code = CUPTI_CALL(f->cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage,
+                           .pHostObject = session->chip.host, .configImageSize = session->config.bytes,
+                           .pConfigImage = session->config.data)) != CUPTI_SUCCESS)
         return code;
-    return CUPTI_CALL(f->cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage,
-                      .pHostObject = session->chip.host, .configImageSize = session->config.bytes,
-                      .pConfigImage = session->config.data);
-}
 
-/* Reserves the device's counters and makes room for their data. */
-static CUptiResult enable(struct cupti_session *session)
-{
-    const struct cupti_functions *f = &session->cupti->f;
-    CUpti_RangeProfiler_Enable_Params parameters =
+    /* This reserves the device's counters. */
+    CUpti_RangeProfiler_Enable_Params enable =
         CUPTI_PARAMETERS(CUpti_RangeProfiler_Enable, .ctx = session->request.cuda_context);
-    CUptiResult code = f->cuptiRangeProfilerEnable(&parameters);
 
-    if (code != CUPTI_SUCCESS)
+    *function = "cuptiRangeProfilerEnable";
+    if ((code = f->cuptiRangeProfilerEnable(&enable)) != CUPTI_SUCCESS)
         return code;
-    session->profiler = parameters.pRangeProfilerObject;
+    session->profiler = enable.pRangeProfilerObject;
 
-    CUpti_RangeProfiler_GetCounterDataSize_Params size =
+    CUpti_RangeProfiler_GetCounterDataSize_Params counts =
         CUPTI_PARAMETERS(CUpti_RangeProfiler_GetCounterDataSize, .pRangeProfilerObject = session->profiler,
                          .pMetricNames = session->metrics, .numMetrics = session->metric_count,
                          .maxNumOfRanges = session->request.ranges_max,
                          .maxNumRangeTreeNodes = (uint32_t)session->request.ranges_max);
 
-    code = f->cuptiRangeProfilerGetCounterDataSize(&size);
-    return code == CUPTI_SUCCESS ? make_room(&session->counts, size.counterDataSize) : code;
-}
-
-/* Runs the steps of the set-up. *function names the step that an error belongs to. */
-static CUptiResult set_up(struct cupti_session *session, const char **function)
-{
-    static const struct {
-        const char *function;
-        CUptiResult (*run)(struct cupti_session *session);
-        bool needs_metrics; /* nothing to do if the chip has none */
-    } steps[] = {
-        {"cuptiProfilerGetCounterAvailability", ask_availability, false},
-        {"cuptiProfilerHostInitialize", open_chip, false},
-        {"cuptiProfilerHostConfigAddMetrics", choose_metrics, false},
-        {"cuptiProfilerHostGetConfigImage", configure, true},
-        {"cuptiRangeProfilerEnable", enable, true},
-    };
-    CUptiResult code = CUPTI_CALL(session->cupti->f.cuptiProfilerInitialize, CUpti_Profiler_Initialize, .pPriv = NULL);
-
-    *function = "cuptiProfilerInitialize";
-    session->initialized = code == CUPTI_SUCCESS;
-    for (size_t i = 0; code == CUPTI_SUCCESS && i < sizeof(steps) / sizeof(steps[0]); i++) {
-        *function = steps[i].function;
-        if (session->metric_count > 0 || !steps[i].needs_metrics)
-            code = steps[i].run(session);
-    }
-    return code;
+    code = f->cuptiRangeProfilerGetCounterDataSize(&counts);
+    return code == CUPTI_SUCCESS ? make_room(&session->counts, counts.counterDataSize) : code;
 }
 
 enum counter_status cupti_session_open(const struct cupti *cupti, const struct cupti_request *request,

@@ -19,8 +19,7 @@ static void *load_cupti(void *argument)
     return NULL;
 }
 
-/* Waits for the thread. */
-static void loading_end(struct loading *loading)
+void cuda_loading_end(struct loading *loading)
 {
     if (!loading->task.running)
         return;
@@ -33,7 +32,7 @@ static void cuda_close(struct engine_session *session)
 {
     if (!session)
         return;
-    loading_end(&session->loading);
+    cuda_loading_end(&session->loading);
     if (session->counting && session->device.calls.lost)
         cupti_session_lose(session->counting);
     cupti_session_close(session->counting);
@@ -115,12 +114,6 @@ void cuda_observe(struct engine_session *session, struct result *result)
             result->cells[i].flags |= FLAG_ERRORS_GREW;
 }
 
-static enum status time_cells(struct engine_session *session, struct result *result, const struct progress *progress)
-{
-    loading_end(&session->loading);
-    return cuda_time(session, result, progress);
-}
-
 static enum status cuda_stuck(struct engine_session *session, const char *reason)
 {
     return cuda_end_run(&session->device, reason);
@@ -134,7 +127,7 @@ const struct engine engine_cuda = {
     .open = cuda_open,
     .prepare = cuda_prepare,
     .verify = cuda_verify,
-    .time = time_cells,
+    .time = cuda_time,
     .set_up_counting = cuda_set_up_counting,
     .count = cuda_count,
     .observe = cuda_observe,

@@ -46,6 +46,9 @@ struct engine_session {
 /* Its phases. */
 engine_phase cuda_prepare, cuda_verify, cuda_time, cuda_set_up_counting, cuda_count;
 
+/* Waits until CUPTI is loaded. */
+void cuda_loading_end(struct loading *loading);
+
 /* Flags the cells of this process if errors of the device grew meanwhile, and warns of each kind once. */
 void cuda_observe(struct engine_session *session, struct result *result);
 

@@ -91,19 +91,6 @@ struct nvml {
 /* Calls a function that the library may lack. */
 #define CALL(nvml, function, ...) ((nvml)->f.function ? (nvml)->f.function(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND)
 
-/* A throttle reason that makes a measurement doubtful (nvmlClocksThrottleReasons). */
-struct throttle_reason {
-    uint64_t bit;
-    const char *name;
-};
-
-static const struct throttle_reason throttle_reasons[] = {
-    {0x04, "software power cap"},        {0x08, "hardware slowdown"},    {0x20, "software thermal slowdown"},
-    {0x40, "hardware thermal slowdown"}, {0x80, "hardware power brake"},
-};
-
-enum { REASON_COUNT = sizeof(throttle_reasons) / sizeof(throttle_reasons[0]) };
-
 struct nvml *nvml_open(const char *pci_bus_id)
 {
     struct nvml *nvml = calloc(1, sizeof(*nvml));
@@ -168,25 +155,6 @@ bool nvml_throttle_reasons(const struct nvml *nvml, uint64_t *reasons)
         return false;
     *reasons = bits;
     return true;
-}
-
-uint64_t nvml_throttle_mask(void)
-{
-    uint64_t mask = 0;
-
-    for (size_t i = 0; i < REASON_COUNT; i++)
-        mask |= throttle_reasons[i].bit;
-    return mask;
-}
-
-void nvml_throttle_text(uint64_t reasons, char *text, size_t bytes)
-{
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (size_t i = 0; i < REASON_COUNT; i++)
-        if (reasons & throttle_reasons[i].bit && used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", throttle_reasons[i].name);
 }
 
 bool nvml_temperature(const struct nvml *nvml, double *celsius)

@@ -25,11 +25,9 @@ void nvml_describe(const struct nvml *nvml, struct device_info *info);
 /* NVML's clock event ("throttle") reasons, a set of bits. False if they cannot be read. */
 bool nvml_throttle_reasons(const struct nvml *nvml, uint64_t *reasons);
 
-/* Writes those of `reasons` that slow the SM clock under load, as words joined by commas; "" for none. */
-void nvml_throttle_text(uint64_t reasons, char *text, size_t bytes);
-
-/* Bits of the reasons that make a measurement doubtful. Idle and application clocks are not among them. */
-uint64_t nvml_throttle_mask(void);
+/* Bits of the reasons that make a measurement doubtful: the software power cap, and the hardware's slowdown, thermal
+ * slowdown (also of the software) and power brake. Idle and application clocks are not among them. */
+enum { NVML_THROTTLED = 0x04 | 0x08 | 0x20 | 0x40 | 0x80 };
 
 /* Current SM clock, MHz. False if it cannot be read. */
 bool nvml_sm_clock(const struct nvml *nvml, unsigned *mhz);
