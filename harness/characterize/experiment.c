@@ -26,6 +26,13 @@ void experiment_number(struct experiment_run *run, struct number number)
         outcome->numbers[outcome->number_count++] = number;
 }
 
+struct number experiment_unknown(struct number number, const char *reason)
+{
+    number.value = number.low = number.high = NAN;
+    snprintf(number.reason, sizeof(number.reason), "%s", reason);
+    return number;
+}
+
 void experiment_median(struct number *number, const double *samples, size_t count)
 {
     double sorted[256];

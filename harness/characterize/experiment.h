@@ -26,6 +26,9 @@ bool experiment_ask(struct experiment_run *run, struct probe_request *request, u
 /* Adds a copy of a number. Its texts are not copied. */
 void experiment_number(struct experiment_run *run, struct number number);
 
+/* The number without a value, and the reason. */
+struct number experiment_unknown(struct number number, const char *reason);
+
 /* Sets value, interval and samples of a number: the median of `count` samples, at most 256, with its distribution-free
  * interval. */
 void experiment_median(struct number *number, const double *samples, size_t count);

@@ -41,8 +41,8 @@ static enum status chase(void *context, const struct probe_chase *list, uint32_t
 void experiment_geometry(struct experiment_run *run)
 {
     const struct experiment *row = &run->outcome->experiment;
-    const uint32_t bank_bytes = row->probes >> PROBE_RELAY ? BANK_BYTES : 0;
-    const struct prober prober = {run, row->bytes, bank_bytes, run->record->source.samples_max, chase};
+    const struct prober prober = {run, row->bytes, row->probes >> PROBE_RELAY ? BANK_BYTES : 0,
+                                  run->record->source.samples_max, chase};
     const uint64_t *address = run->record->source.bank_address;
     struct geometry *geometry = calloc(1, sizeof(*geometry));
     const struct geometry_level *level;
@@ -80,8 +80,8 @@ void experiment_geometry(struct experiment_run *run)
 
 /* -- regions ------------------------------------------------------------------------------------------- */
 
-/* A pointer chase of a region, and how many of its accesses each level answered in each repeat: the level with the nearest
- * latency. */
+/* A pointer chase of a region, and how many of its accesses each level answered in each repeat: the level with the
+ * nearest latency. */
 struct region_chase {
     struct probe_request request;
     uint32_t address[BANK_BYTES / 4], answered[STATE_REPEATS][GEOMETRY_LEVELS_MAX];
@@ -100,29 +100,29 @@ static void list_region(struct region_chase *chase, uint32_t bytes, uint32_t ste
 
 static void ask_region(struct experiment_run *run, struct region_chase *chase, size_t repeats)
 {
-    const struct geometry *geometry = run->geometry;
     uint32_t cycles[BANK_BYTES / 4];
 
     memset(chase->answered, 0, sizeof(chase->answered));
     for (size_t r = 0; r < repeats && experiment_ask(run, &chase->request, cycles); r++)
         for (size_t i = 0, level = 0; i < chase->judged; i++, level = 0) {
-            while (level + 1 < geometry->level_count && cycles[i] > geometry_behind(geometry, level))
+            while (level + 1 < run->geometry->level_count && cycles[i] > geometry_behind(run->geometry, level))
                 level++;
             chase->answered[r][level]++;
         }
 }
 
-/* Sets the number to the median share of the accesses that the levels from `first` to `last` answered. */
-static void median_share(const struct region_chase *chase, struct number *number, size_t first, size_t last)
+/* The number with the median share of the accesses that the levels from `first` to `last` answered. */
+static struct number share_of(const struct region_chase *chase, struct number number, size_t first, size_t last)
 {
     double shares[STATE_REPEATS] = {0};
 
     for (size_t r = 0; r < STATE_REPEATS; r++)
         for (size_t k = first; k <= last; k++)
             shares[r] += (double)chase->answered[r][k] / (double)chase->judged;
-    experiment_median(number, shares, STATE_REPEATS);
-    number->unit = "of the accesses";
-    number->stride = chase->address[1];
+    experiment_median(&number, shares, STATE_REPEATS);
+    number.unit = "of the accesses";
+    number.stride = chase->address[1];
+    return number;
 }
 
 /* -- what launches and copies leave -------------------------------------------------------------------- */
@@ -133,19 +133,18 @@ static double chase_after(struct experiment_run *run, struct region_chase *chase
 {
     static const char *const names[] = {"share_answered_by_level_1", "share_answered_by_level_2",
                                         "share_answered_by_level_3", "share_answered_by_level_4"};
+    static const char method[] =
+        "each access of a pointer chase in a launch of its own, by the nearest latency of a level: median share of 9 "
+        "pointer chases, distribution-free interval";
     double kept = 0;
 
     chase->request.before = before;
     ask_region(run, chase, STATE_REPEATS);
-    for (size_t k = 0; k < run->geometry->level_count; k++) {
-        struct number number = {
-            .name = names[k],
-            .method = "each access of a pointer chase in a launch of its own, by the nearest latency of a "
-                      "level: median share of 9 pointer chases, distribution-free interval",
-            .level = level + 1,
-            .before = probe_before_names[before]};
+    for (uint32_t k = 0; k < run->geometry->level_count; k++) {
+        struct number number = {.name = names[k], .method = method, .level = level + 1};
 
-        median_share(chase, &number, k, k);
+        number = share_of(chase, number, k, k);
+        number.before = probe_before_names[before];
         number.samples *= chase->judged;
         experiment_number(run, number);
         kept += k <= level ? number.value : 0;
@@ -156,46 +155,18 @@ static double chase_after(struct experiment_run *run, struct region_chase *chase
 /* Adds the share of a chase that `level` and those before it answer, in the launch that brought in the region. */
 static double chase_in_launch(struct experiment_run *run, struct region_chase *chase, uint32_t level, const char *name)
 {
-    struct number number = {
-        .name = name,
-        .method = "a pointer chase in the launch that brought the region by two before. Evicted: with one over twice "
-                  "the size of the level between. Median share of 9 pointer chases, distribution-free interval",
-        .level = level + 1};
+    static const char method[] =
+        "a pointer chase in the launch that brought the region by two before. Evicted: with one over twice the size of "
+        "the level between. Median share of 9 pointer chases, distribution-free interval";
+    struct number number = {.name = name, .method = method, .level = level + 1};
 
     chase->request.before = PROBE_BEFORE_NOTHING;
     chase->request.warm_up = 2;
     ask_region(run, chase, STATE_REPEATS);
-    median_share(chase, &number, 0, level);
+    number = share_of(chase, number, 0, level);
     number.samples *= chase->judged;
     experiment_number(run, number);
     return number.value;
-}
-
-/* Chases the region, with a chase of twice the level's size between. Takes several banks if one is too small for both.
- * False if neither is possible. */
-static bool chase_evicted(struct experiment_run *run, const struct region_chase *chase, uint32_t level, double *share)
-{
-    const struct outcome *modules = experiment_outcome(run, "geometry", "constant_modules");
-    const struct geometry *geometry = run->geometry, *larger = modules ? modules->geometry : NULL;
-    const uint32_t step = chase->address[1], bytes = (uint32_t)chase->request.count * step;
-    const struct geometry_number *capacity = &geometry->level[level].capacity_bytes;
-    struct region_chase both = {.request = {.kind = PROBE_CHASE, .timed = 1}};
-
-    if (!capacity->known && larger && larger->level_count > level)
-        capacity = &larger->level[level].capacity_bytes;
-    if (!capacity->known || step * BANK_BYTES / 4 < bytes + 2 * capacity->value)
-        return false;
-    if (bytes + 2 * capacity->value > BANK_BYTES) {
-        if (!larger || larger->level_count <= level + 1 || bytes + 2 * capacity->value > PROBE_MEMBERS * BANK_BYTES)
-            return false;
-        both.request.kind = PROBE_RELAY;
-        run->geometry = larger;
-    }
-    list_region(&both, bytes + 2 * capacity->value, step);
-    both.judged = chase->request.count;
-    *share = chase_in_launch(run, &both, level, "share_answered_when_evicted");
-    run->geometry = geometry;
-    return true;
 }
 
 /* Fills each level with a region that the levels before it cannot hold. Then chases it after a launch, a copy, a launch
@@ -203,38 +174,52 @@ static bool chase_evicted(struct experiment_run *run, const struct region_chase 
  * them. A level has lost the region if it answers as many as an empty level, and more when it holds the region. */
 void experiment_invalidation(struct experiment_run *run)
 {
-    const struct geometry_level *levels = run->geometry->level;
+    const struct outcome *modules = experiment_outcome(run, "geometry", "constant_modules");
+    const struct geometry *geometry = run->geometry, *larger = modules ? modules->geometry : geometry;
+    const struct geometry_level *levels = geometry->level;
     const uint32_t first = levels[0].fetch_bytes.value;
-    struct region_chase chase = {.request = {.kind = PROBE_CHASE, .timed = 1}}, again;
 
-    for (uint32_t level = 0; level + 1 < run->geometry->level_count; level++) {
+    for (uint32_t level = 0; level + 1 < geometry->level_count; level++) {
+        struct region_chase chase = {.request = {.kind = PROBE_CHASE, .timed = 1}}, both = chase;
         const uint32_t fits = levels[level].fits_bytes.value, before = level ? levels[level - 1].fits_bytes.value : 0;
+        const uint32_t step = levels[level].fetch_bytes.known ? levels[level].fetch_bytes.value : first;
+        const uint32_t wanted = level ? 4 * before : fits / 2, bytes = fits && wanted > fits / 2 ? fits / 2 : wanted;
+        const uint32_t size = levels[level].capacity_bytes.known ? levels[level].capacity_bytes.value
+                              : level + 1 < larger->level_count  ? larger->level[level].capacity_bytes.value
+                                                                 : 0;
         double shares[PROBE_BEFORE_COUNT] = {0}, held, empty;
-        uint32_t bytes = level ? 4 * before : fits / 2;
-        bool walked, differ;
+        bool relay, evicted, differ;
 
-        if (fits && bytes > fits / 2)
-            bytes = fits / 2;
         if (!first || (level && !before) || bytes < KEPT_BYTES_MIN || bytes <= before || bytes > BANK_BYTES)
             continue;
-        list_region(&chase, bytes, levels[level].fetch_bytes.known ? levels[level].fetch_bytes.value : first);
+        list_region(&chase, bytes, step);
         for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_COUNT; after++)
             shares[after] = chase_after(run, &chase, level, (enum probe_before)after);
-        again = chase;
-        held = chase_in_launch(run, &again, level, "share_answered_when_held");
-        walked = chase_evicted(run, &chase, level, &empty);
-        empty = walked ? empty : shares[PROBE_BEFORE_FLUSH]; /* which then cannot be judged */
+        held = chase_in_launch(run, &chase, level, "share_answered_when_held");
+        empty = shares[PROBE_BEFORE_FLUSH];
+        /* Evicts it by a chase over twice the level's size, in several banks if one is too small for both. */
+        relay = bytes + 2 * size > BANK_BYTES;
+        evicted = size && bytes + 2 * size <= step * BANK_BYTES / 4 &&
+                  (!relay || (modules && bytes + 2 * size <= PROBE_MEMBERS * BANK_BYTES));
+        if (evicted) {
+            both.request.kind = relay ? PROBE_RELAY : PROBE_CHASE;
+            list_region(&both, bytes + 2 * size, step);
+            both.judged = chase.judged;
+            run->geometry = relay ? larger : geometry;
+            empty = chase_in_launch(run, &both, level, "share_answered_when_evicted");
+            run->geometry = geometry;
+        }
         differ = held - empty >= 0.5;
-        for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_FLUSH + (size_t)walked; after++) {
+        for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_FLUSH + (size_t)evicted; after++) {
             const double share = shares[after];
             const char *value = fabs(share - empty) <= 0.02  ? "lost"
                                 : fabs(share - held) <= 0.02 ? "kept"
                                                              : "partly kept";
             struct verdict *verdict = experiment_verdict(
                 run, "what_it_held_is", level + 1, differ ? value : NULL,
-                "level %u or one before it answers %.3f of the accesses after it, %.3f %s, %.3f while it holds them%s",
-                level + 1, share, empty, walked ? "after a pointer chase over twice what it holds" : "after a flush",
-                held, differ ? "" : ": too near to tell what was lost");
+                "the levels up to this one answer %.3f of the accesses after it, %.3f %s, %.3f while it holds them%s",
+                share, empty, evicted ? "after a pointer chase over twice what it holds" : "after a flush", held,
+                differ ? "" : ": too near to tell what was lost");
 
             verdict->before = probe_before_names[after];
             verdict->share = share;
@@ -260,20 +245,18 @@ void experiment_cold(struct experiment_run *run)
     list_region(&chase, BANK_BYTES, fetch->value);
     for (size_t i = 0; i < 2; i++) {
         const enum probe_before before = i ? PROBE_BEFORE_FLUSH : PROBE_BEFORE_LAUNCH;
-        const size_t lines = chase.request.count;
         uint32_t counted[PROBE_COUNTED_COUNT] = {0};
-        bool cold;
+        const uint32_t *lines = &counted[PROBE_COUNTED_LINES], *misses = &counted[PROBE_COUNTED_GCC_MISSES];
 
         chase.request.kind = PROBE_CHASE;
         chase_after(run, &chase, 1, before);
         chase.request.kind = PROBE_COUNT;
         experiment_ask(run, &chase.request, counted);
-        cold = counted[PROBE_COUNTED_LINES] >= lines && counted[PROBE_COUNTED_GCC_MISSES] >= lines;
         experiment_verdict(
-            run, "table_is", 0, cold ? "cold" : "not cold",
-            "%u lines came into level 1 and %u into level 2, by counters, in a pointer chase over the %zu lines of the whole "
-            "table, which the launch before had visited",
-            counted[PROBE_COUNTED_LINES], counted[PROBE_COUNTED_GCC_MISSES], lines)
+            run, "table_is", 0, *lines >= chase.judged && *misses >= chase.judged ? "cold" : "not cold",
+            "%u lines came into the L1 constant cache and %u into L1.5, by counters, in a pointer chase over the %zu lines "
+            "of the whole table, which the launch before had visited",
+            *lines, *misses, chase.judged)
             ->before = probe_before_names[before];
     }
 }
@@ -283,14 +266,12 @@ void experiment_cold(struct experiment_run *run)
 /* Measures how much of a chase is lost after straight code. Code that evicts constants from a level is cached there. */
 void experiment_code(struct experiment_run *run)
 {
+    static const char method[] =
+        "accesses of a pointer chase, after straight code of so many bytes, that the L1.5 constant cache held before and "
+        "does not answer: median share of 9 pointer chases, distribution-free interval";
     const struct geometry_level *level = &run->geometry->level[1];
     struct region_chase chase = {.request = {.kind = PROBE_CODE, .warm_up = 2, .timed = 1}};
-    struct number number = {
-        .name = "share_lost",
-        .method = "accesses of a pointer chase, after straight code of so many bytes, that level 2 held before "
-                  "and does not answer: median share of 9 pointer chases, distribution-free interval",
-        .level = 2};
-    struct number none = number, first = number;
+    struct number number = {.name = "share_lost", .method = method, .level = 2}, none = number, first = number;
     bool pushed;
 
     if (!level->fetch_bytes.known) {
@@ -302,7 +283,7 @@ void experiment_code(struct experiment_run *run)
     list_region(&chase, number.region_bytes, level->fetch_bytes.value);
     for (; chase.request.chunks <= PROBE_CHUNKS_MAX; chase.request.chunks += CODE_STEP) {
         ask_region(run, &chase, STATE_REPEATS);
-        median_share(&chase, &number, 2, GEOMETRY_LEVELS_MAX - 1);
+        number = share_of(&chase, number, 2, GEOMETRY_LEVELS_MAX - 1);
         number.code_bytes = chase.request.chunks * run->record->source.chunk_bytes;
         experiment_number(run, number);
         if (chase.request.chunks == 0)
@@ -315,7 +296,7 @@ void experiment_code(struct experiment_run *run)
                        pushed               ? "yes"
                        : number.high < 0.02 ? "not seen"
                                             : NULL,
-                       "of %u bytes of constants that level 2 held, %.3f are lost with no code between, %.3f after %u "
+                       "of %u bytes of constants that it held, %.3f are lost with no code between, %.3f after %u "
                        "bytes of it; the first after %u bytes",
                        number.region_bytes, none.value, number.value, number.code_bytes, first.code_bytes);
 }
@@ -326,29 +307,29 @@ void experiment_code(struct experiment_run *run)
 struct walked {
     uint32_t bytes;
     size_t accesses;
-    double slower[2]; /* accesses that level 1, and level 2, did not answer */
+    double slower[2]; /* accesses that L1, and L1.5, did not answer */
     uint32_t counted[PROBE_COUNTED_COUNT]; /* for another launch of it */
 };
 
-/* Compares the misses of level 1 or 2 by time and by counter. A launch counts more than its chase, mostly kernel
- * parameters. This constant part is the median difference; for an even count, the lower one. */
+/* Compares the misses of a level by time and by counter. A launch counts more than its chase, mostly kernel parameters.
+ * This constant part is the median difference; for an even count, the lower one. */
 static void compare_counts(struct experiment_run *run, const struct walked *walked, size_t count, uint32_t level)
 {
-    static const uint32_t counters[] = {PROBE_COUNTED_LINES, PROBE_COUNTED_GCC_MISSES};
     static const char *const names[][2] = {{"lines_by_time", "lines_counted"},
                                            {"second_level_lines_by_time", "second_level_lines_counted"}};
     static const char *const methods[] = {
         "accesses of three pointer chases in one launch that the level did not answer, by time",
-        "the same by counter, of another launch, less what launches count beside their pointer chases: the median difference "
-        "from the count by time"};
-    double more[COUNTED_CHASES_MAX], beside, most = 0;
+        "the same by counter, of another launch, less what launches count apart from their pointer chases: the median "
+        "difference from the count by time"};
+    const size_t counter = level ? PROBE_COUNTED_GCC_MISSES : PROBE_COUNTED_LINES;
+    double more[COUNTED_CHASES_MAX], apart, most = 0;
 
     for (size_t i = 0; i < count; i++)
-        more[i] = walked[i].counted[counters[level]] - walked[i].slower[level];
+        more[i] = walked[i].counted[counter] - walked[i].slower[level];
     stats_sort(more, count);
-    beside = more[(count - 1) / 2];
+    apart = more[(count - 1) / 2];
     for (const struct walked *one = walked; one < walked + count; one++) {
-        const double lines[] = {one->slower[level], one->counted[counters[level]] - beside};
+        const double lines[] = {one->slower[level], one->counted[counter] - apart};
 
         most = fmax(most, fabs(lines[1] - lines[0]));
         for (size_t k = 0; k < COUNT(lines); k++)
@@ -357,14 +338,17 @@ static void compare_counts(struct experiment_run *run, const struct walked *walk
     }
     experiment_verdict(
         run, "counters_and_time", level + 1, most == 0 ? "agree" : "differ",
-        "%s of %zu pointer chases over %u to %u bytes: largest difference %.0f lines; launches count %.0f beside their pointer chases",
-        probe_counters[counters[level]], count, walked[0].bytes, walked[count - 1].bytes, most, beside);
+        "%s of %zu pointer chases over %u to %u bytes: largest difference %.0f lines; launches count %.0f "
+        "apart from their pointer chases",
+        probe_counters[counter], count, walked[0].bytes, walked[count - 1].bytes, most, apart);
 }
 
 /* Fits active cycles of the unit = a x requests + b x lines, by least squares over the chases, with 95 % intervals. */
 static void add_unit_costs(struct experiment_run *run, const struct walked *walked, size_t count)
 {
     static const char *const names[] = {"active_cycles_per_request", "active_cycles_per_line"};
+    static const char method[] =
+        "least squares of the cycles that the unit was active against requests and lines, Student's t";
     const double t = 2.086; /* Student's t, 97.5 %, for 20 degrees of freedom: smaller for more */
     double rr = 0, rl = 0, ll = 0, ry = 0, ly = 0, rest = 0, cost[2], half[2], determinant;
     size_t samples = 0;
@@ -391,18 +375,11 @@ static void add_unit_costs(struct experiment_run *run, const struct walked *walk
     half[0] = t * sqrt(rest * ll / determinant);
     half[1] = t * sqrt(rest * rr / determinant);
     for (size_t k = 0; k < COUNT(names); k++)
-        experiment_number(run, (struct number){.name = names[k],
-                                               .unit = "cycles",
-                                               .method = "least squares of the cycles that the unit was active against "
-                                                         "requests and lines, Student's t",
-                                               .value = cost[k],
-                                               .low = cost[k] - half[k],
-                                               .high = cost[k] + half[k],
-                                               .samples = samples,
-                                               .level = 1});
+        experiment_number(run, (struct number){names[k], "cycles", method, cost[k], cost[k] - half[k],
+                                               cost[k] + half[k], samples, .level = 1});
 }
 
-/* Walks regions that the first level holds, and larger ones up to four times its size. */
+/* Chases regions that the first level holds, and larger ones up to four times its size. */
 void experiment_counts(struct experiment_run *run)
 {
     const uint32_t fits = run->geometry->level[0].fits_bytes.value, step = run->geometry->level[0].fetch_bytes.value;
@@ -410,12 +387,8 @@ void experiment_counts(struct experiment_run *run)
     struct walked walked[COUNTED_CHASES_MAX] = {0};
     size_t count = 0;
 
-    if (!fits) {
-        experiment_skip(run, run->outcome->experiment.unknown);
-        return;
-    }
     for (uint32_t lines = 1;
-         count < COUNT(walked) && lines * step <= 4 * fits && lines * step * chase.request.timed <= BANK_BYTES;
+         fits && count < COUNT(walked) && lines * step <= 4 * fits && lines * step * chase.request.timed <= BANK_BYTES;
          lines += 1 + lines / 8) {
         struct walked *one = &walked[count++];
 
@@ -430,7 +403,8 @@ void experiment_counts(struct experiment_run *run)
         experiment_ask(run, &chase.request, one->counted);
     }
     if (count < 8) {
-        experiment_skip(run, "the first level is too small, or too large, for pointer chases around its size");
+        experiment_skip(run,
+                        "the first level is not known, or too small or too large for pointer chases around its size");
         return;
     }
     for (uint32_t level = 0; level < 2 && level + 1 < run->geometry->level_count; level++)

@@ -42,22 +42,16 @@ static struct number slope(struct experiment_run *run, const char *name, enum pr
 {
     struct probe_request load = {
         .kind = kind, .distinct = distinct, .stride = stride, .warps = warps, .repeats = REPEATS};
-    struct number number = {.name = name,
-                            .unit = "cycles",
-                            .method = slope_method,
-                            .distinct = distinct,
-                            .stride = distinct > 1 ? stride : 0,
-                            .warps = warps};
+    struct number number = {.name = name, .unit = "cycles", .method = slope_method, .warps = warps};
     uint32_t few[REPEATS] = {0}, many[REPEATS] = {0};
     double samples[REPEATS];
 
+    number.distinct = distinct;
+    number.stride = distinct > 1 ? stride : 0;
     ask_twice(run, &load, few, many);
     for (size_t i = 0; i < REPEATS; i++) {
-        if (few[i] == PROBE_NOT_AT_ONCE || many[i] == PROBE_NOT_AT_ONCE) {
-            number.value = number.low = number.high = NAN;
-            snprintf(number.reason, sizeof(number.reason), "no SM loaded by %u warps at once", warps);
-            return number;
-        }
+        if (few[i] == PROBE_NOT_AT_ONCE || many[i] == PROBE_NOT_AT_ONCE)
+            return experiment_unknown(number, "no SM loaded by all of the warps at once");
         samples[i] = ((double)many[i] - few[i]) / (PROBE_LOADS * (MANY_ITERATIONS - FEW_ITERATIONS)) / warps;
     }
     experiment_median(&number, samples, REPEATS);
@@ -145,68 +139,56 @@ static struct line fit(const struct number points[COUNT(distinct_counts)])
  * quarter of the larger cost decides nothing. */
 static const char *costs_by(const struct line *near, const struct line *far)
 {
-    const double share = near->value[COST] / far->value[COST], larger = fmax(near->value[COST], far->value[COST]);
-    const double difference = fabs(near->value[COST] - far->value[COST]);
+    const double one = near->value[COST], other = far->value[COST], larger = fmax(one, other);
 
-    if (isnan(near->value[COST]) || isnan(far->value[COST]))
+    if (isnan(one) || isnan(other))
         return NULL;
     if (larger < 0.02)
         return "neither";
     if (fmax(near->half[COST], far->half[COST]) > 0.25 * larger)
         return NULL;
-    if (fabs(share - 1) <= 0.05 || difference <= near->half[COST] + far->half[COST])
+    if (fabs(one / other - 1) <= 0.05 || fabs(one - other) <= near->half[COST] + far->half[COST])
         return "address";
-    return share < 0.5 ? "line" : NULL;
-}
-
-/* `fits`: bytes that the path's first level holds without a miss; 0: not known. */
-static void add_curve(struct experiment_run *run, const struct curve *curve, uint32_t fits)
-{
-    struct number points[COUNT(strides)][COUNT(distinct_counts)];
-    struct line lines[COUNT(strides)];
-
-    for (size_t s = 0; s < COUNT(strides); s++)
-        for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts); d++) {
-            const uint32_t bytes = distinct_counts[d] * strides[s];
-            struct number *point = &points[s][d];
-
-            *point = slope(run, curve->name, curve->kind, distinct_counts[d], strides[s], curve->warps);
-            if (fits && bytes > fits)
-                snprintf(point->reason, sizeof(point->reason),
-                         "%u bytes are more than the %u that hit in the first level: left out of the fit", bytes, fits);
-            experiment_number(run, *point);
-            points[s][0] = points[0][0];
-        }
-    for (size_t s = 0; s < COUNT(strides); s++) {
-        lines[s] = fit(points[s]);
-        for (size_t i = 0; i < FITTED; i++) {
-            const double value = lines[s].value[i], half = lines[s].half[i];
-            struct number number = {.name = curve->fitted[i],
-                                    .unit = "cycles",
-                                    .method =
-                                        "least squares of the medians against distinct addresses - 1, Student's t",
-                                    .value = value,
-                                    .low = value - half,
-                                    .high = value + half,
-                                    .samples = lines[s].samples,
-                                    .stride = strides[s]};
-
-            if (isnan(value))
-                snprintf(number.reason, sizeof(number.reason), "fewer than three sizes lie inside the first level");
-            experiment_number(run, number);
-        }
-    }
-    experiment_verdict(run, curve->verdict, 0, costs_by(&lines[0], &lines[1]),
-                       "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes apart (+-%.4f)",
-                       lines[0].value[COST], lines[0].half[COST], lines[1].value[COST], lines[1].half[COST]);
+    return one / other < 0.5 ? "line" : NULL;
 }
 
 void experiment_serialization(struct experiment_run *run)
 {
+    static const char method[] = "least squares of the medians against distinct addresses - 1, Student's t";
     const struct outcome *known = experiment_outcome(run, "geometry", run->path->name);
+    const uint32_t fits = known ? known->geometry->level[0].fits_bytes.value : 0; /* 0: not known */
 
-    for (size_t i = 0; i < COUNT(curves); i++)
-        add_curve(run, &curves[i], known ? known->geometry->level[0].fits_bytes.value : 0);
+    for (const struct curve *curve = curves; curve < curves + COUNT(curves); curve++) {
+        struct number points[COUNT(strides)][COUNT(distinct_counts)];
+        struct line lines[COUNT(strides)];
+
+        for (size_t s = 0; s < COUNT(strides); s++)
+            for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts); d++) {
+                struct number *point = &points[s][d];
+
+                *point = slope(run, curve->name, curve->kind, distinct_counts[d], strides[s], curve->warps);
+                if (fits && distinct_counts[d] * strides[s] > fits)
+                    snprintf(point->reason, sizeof(point->reason),
+                             "more than the %u bytes that hit in the first level: left out of the fit", fits);
+                experiment_number(run, *point);
+                points[s][0] = points[0][0];
+            }
+        for (size_t s = 0; s < COUNT(strides); s++) {
+            lines[s] = fit(points[s]);
+            for (size_t i = 0; i < FITTED; i++) {
+                const double value = lines[s].value[i], half = lines[s].half[i];
+                struct number number = {curve->fitted[i], "cycles",     method,           value,
+                                        value - half,     value + half, lines[s].samples, .stride = strides[s]};
+
+                if (isnan(value))
+                    number = experiment_unknown(number, "fewer than three sizes lie inside the first level");
+                experiment_number(run, number);
+            }
+        }
+        experiment_verdict(run, curve->verdict, 0, costs_by(&lines[0], &lines[1]),
+                           "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes apart (+-%.4f)",
+                           lines[0].value[COST], lines[0].half[COST], lines[1].value[COST], lines[1].half[COST]);
+    }
 }
 
 static const struct number *number_of(const struct outcome *of, const char *name, uint32_t distinct, uint32_t stride)
@@ -220,6 +202,8 @@ static const struct number *number_of(const struct outcome *of, const char *name
 
 void experiment_crossover(struct experiment_run *run)
 {
+    static const char method[] =
+        "first of 1, 2, 4 ... 32 distinct addresses at which the other path's interval is below";
     const struct outcome *one = experiment_outcome(run, "serialization", run->path->name);
     const struct outcome *other = experiment_outcome(run, "serialization", run->outcome->experiment.other);
 
@@ -228,15 +212,7 @@ void experiment_crossover(struct experiment_run *run)
     for (size_t i = 0; one && other && i < COUNT(curves) * COUNT(strides); i++) {
         const struct curve *curve = &curves[i / COUNT(strides)];
         const uint32_t stride = strides[i % COUNT(strides)];
-        struct number number = {.name = curve->crossover,
-                                .unit = "distinct addresses",
-                                .method =
-                                    "first of 1, 2, 4 ... 32 distinct addresses at which the other path's interval "
-                                    "is below",
-                                .value = NAN,
-                                .low = NAN,
-                                .high = NAN,
-                                .stride = stride};
+        struct number number = {curve->crossover, "distinct addresses", method, NAN, NAN, NAN, .stride = stride};
 
         for (size_t d = 0; d < COUNT(distinct_counts) && isnan(number.value); d++) {
             const struct number *a = number_of(one, curve->name, distinct_counts[d], stride);
@@ -249,7 +225,7 @@ void experiment_crossover(struct experiment_run *run)
             }
         }
         if (isnan(number.value))
-            snprintf(number.reason, sizeof(number.reason), "not up to 32");
+            number = experiment_unknown(number, "not up to 32");
         experiment_number(run, number);
     }
 }
@@ -267,26 +243,25 @@ static uint32_t most_warps(const struct experiment_run *run)
 /* Adds the cycles of a load, the resulting rates, and the highest rate in bytes. */
 void experiment_throughput(struct experiment_run *run)
 {
-    struct number cycles[COUNTS_OF_WARPS], most = {.value = NAN, .low = NAN, .high = NAN, .reason = "no rate is known"};
+    const uint32_t full = most_warps(run);
+    struct number cycles[COUNTS_OF_WARPS], most = experiment_unknown((struct number){0}, "no rate is known");
     size_t count = 0;
 
-    for (uint32_t warps = 1; count < COUNT(cycles) && warps <= most_warps(run);
-         warps = warps < WARPS_OF_BLOCK    ? 2 * warps
-                 : warps < most_warps(run) ? most_warps(run)
-                                           : UINT32_MAX)
+    for (uint32_t warps = 1; count < COUNT(cycles) && warps <= full; warps = warps < WARPS_OF_BLOCK ? 2 * warps
+                                                                             : warps < full         ? full
+                                                                                                    : UINT32_MAX)
         experiment_number(run, cycles[count++] = slope(run, "cycles_per_load", PROBE_STREAM, 1, WORD, warps));
     for (const struct number *of = cycles; of < cycles + count; of++) {
         struct number rate = *of;
 
-        /* If the cycles may be 0, the rate has no upper limit. */
         rate.name = "loads_per_cycle";
         rate.unit = "warp loads per cycle and SM";
         rate.distinct = 0;
-        rate.value = of->low > 0 ? 1 / of->value : NAN;
-        rate.low = of->low > 0 ? 1 / of->high : NAN;
-        rate.high = of->low > 0 ? 1 / of->low : NAN;
-        if (!(of->low > 0) && !of->reason[0])
-            snprintf(rate.reason, sizeof(rate.reason), "the interval of its cycles holds 0");
+        rate.value = 1 / of->value;
+        rate.low = 1 / of->high;
+        rate.high = 1 / of->low;
+        if (!(of->low > 0)) /* the rate has no upper limit */
+            rate = experiment_unknown(rate, of->reason[0] ? of->reason : "the interval of its cycles holds 0");
         experiment_number(run, rate);
         if (rate.value > 0 && !(rate.value <= most.value))
             most = rate;
@@ -306,20 +281,14 @@ void experiment_throughput(struct experiment_run *run)
 /* Adds the share of the cycles in which the indexed constant caches are active while every SM is full. */
 void experiment_activity(struct experiment_run *run)
 {
-    struct probe_request request = {.kind = PROBE_COUNT,
-                                    .counted = PROBE_STREAM,
-                                    .distinct = 1,
-                                    .stride = WORD,
-                                    .warps = most_warps(run),
-                                    .repeats = 1};
-    struct number number = {.name = "unit_active_share",
-                            .unit = "of the cycles",
-                            .method =
-                                "cycles that the unit was active over cycles of the SMs, of 69 iterations of 16 loads "
-                                "less those of 5: median of 9 launches of each, distribution-free interval",
-                            .warps = request.warps};
+    static const char method[] =
+        "cycles that the unit was active over cycles of the SMs, of 69 iterations of 16 loads less those of 5: median "
+        "of 9 launches of each, distribution-free interval";
+    struct probe_request request = {PROBE_COUNT, .counted = PROBE_STREAM, .distinct = 1, .stride = WORD, .repeats = 1};
+    struct number number = {.name = "unit_active_share", .unit = "of the cycles", .method = method};
     double shares[ACTIVITY_REPEATS];
 
+    request.warps = number.warps = most_warps(run);
     for (size_t r = 0; r < ACTIVITY_REPEATS; r++) {
         uint32_t few[PROBE_COUNTED_COUNT], many[PROBE_COUNTED_COUNT];
 
