@@ -9,18 +9,17 @@
 #include "device_json.h"
 #include "log.h"
 #include "table.h"
-#include "text.h"
 #include "version.h"
 #include "version_json.h"
 
-enum { RECORDED_MAX = 1 << 20 };
+enum { RECORDED_MAX = 1 << 20, VALUE_ROW = 8 /* where the conditions of a number end */ };
 
 #define COUNT(array)                    (sizeof(array) / sizeof((array)[0]))
 #define OBJECTS(element, outer, count_) .element_bytes = sizeof(struct element), .count = offsetof(struct outer, count_)
 
 /* -- verdicts ------------------------------------------------------------------------------------------ */
 
-/* The meaning of a verdict. value "": unclear. # stands for the level, @ for what came before, % for the share. */
+/* The meaning of a verdict, with the level, what came before, and the share. value NULL: unclear. */
 /* clang-format off */
 static const struct {
     const char *name, *value, *text;
@@ -28,62 +27,41 @@ static const struct {
     {"latency_grows_per", "address", "Each further distinct address of a warp delays a load, also in the same line."},
     {"latency_grows_per", "line", "Each further line that a warp touches delays a load; an address in it does not."},
     {"latency_grows_per", "neither", "Further distinct addresses of a warp do not delay a load."},
-    {"latency_grows_per", "", "Whether addresses or lines delay a load is unclear."},
+    {"latency_grows_per", NULL, "Whether addresses or lines delay a load is unclear."},
     {"throughput_falls_per", "address", "Each further distinct address of a warp takes cycles, also in the same line."},
     {"throughput_falls_per", "line", "Each further line that a warp touches takes cycles; an address in it does not."},
     {"throughput_falls_per", "neither", "Further distinct addresses of a warp take no cycles of their own."},
-    {"throughput_falls_per", "", "Whether addresses or lines take cycles is unclear."},
-    {"what_it_held_is", "lost", "Level # is emptied by @: % of later accesses hit."},
-    {"what_it_held_is", "kept", "Level # keeps what it holds over @: % of later accesses hit."},
-    {"what_it_held_is", "partly kept", "Level # keeps part of what it holds over @: % of later accesses hit."},
-    {"what_it_held_is", "", "Whether level # keeps anything over @ is unclear."},
-    {"table_is", "cold", "After @ no level has a line of the table."},
-    {"table_is", "not cold", "After @ some lines of the table are still there."},
-    {"sets_swapped_by", "nothing", "Every bank has the same sets of level #."},
-    {"sets_swapped_by", "order of launches", "The sets of level # are swapped by the order in which kernels start."},
-    {"sets_swapped_by", "address", "The sets of level # are swapped by the address of the bank."},
-    {"sets_swapped_by", "", "The sets of level # are swapped, and by what is unclear."},
-    {"instructions_and_constants_share", "yes", "Level # holds instructions, too."},
-    {"instructions_and_constants_share", "not seen", "No instructions were seen in level #."},
-    {"instructions_and_constants_share", "", "Whether level # holds instructions, too, is unclear."},
-    {"counters_and_time", "agree", "Misses of level #, counted and timed, are equal."},
-    {"counters_and_time", "differ", "Misses of level #, counted and timed, differ."},
-};
-
-static const struct {
-    const char *name, *text;
-} befores[] = {
-    {"launch", "a kernel launch"},
-    {"copy", "a copy of the table"},
-    {"module", "a launch of another module's kernel"},
-    {"flush", "a flush"},
+    {"throughput_falls_per", NULL, "Whether addresses or lines take cycles is unclear."},
+    {"what_it_held_is", "lost", "%s is emptied by a %s: %.0f %% of later accesses hit."},
+    {"what_it_held_is", "kept", "%s keeps its data over a %s: %.0f %% of later accesses hit."},
+    {"what_it_held_is", "partly kept", "%s keeps part of its data over a %s: %.0f %% of later accesses hit."},
+    {"what_it_held_is", NULL, "%s may lose its data by a %s: this is unclear."},
+    {"table_is", "cold", "%.0sAfter a %s no cache has a line of the table."},
+    {"table_is", "not cold", "%.0sAfter a %s some lines of the table are still there."},
+    {"sets_swapped_by", "nothing", "%s has the same sets for every bank."},
+    {"sets_swapped_by", "order of launches", "%s has sets that are swapped by the order in which kernels start."},
+    {"sets_swapped_by", "address", "%s has sets that are swapped by the address of the bank."},
+    {"sets_swapped_by", NULL, "%s has swapped sets, and what swaps them is unclear."},
+    {"instructions_and_constants_share", "yes", "%s holds instructions, too."},
+    {"instructions_and_constants_share", "not seen", "%s was not seen to hold instructions."},
+    {"instructions_and_constants_share", NULL, "%s may hold instructions: this is unclear."},
+    {"counters_and_time", "agree", "%s has the same misses by counter and by time."},
+    {"counters_and_time", "differ", "%s has other misses by counter than by time."},
 };
 /* clang-format on */
 
-const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BYTES])
+void verdict_explain(struct verdict *verdict)
 {
-    const char *text = NULL, *before = verdict->before;
+    static const char *const levels[] = {"Memory", "The L1 constant cache", "The L1.5 constant cache", "L2"};
+    const char *level = levels[verdict->level < COUNT(levels) ? verdict->level : 0];
+    const char *before = verdict->before ? verdict->before : "";
 
     for (size_t i = 0; i < COUNT(sentences); i++)
         if (strcmp(sentences[i].name, verdict->name) == 0 &&
-            strcmp(sentences[i].value, verdict->value ? verdict->value : "") == 0)
-            text = sentences[i].text;
-    for (size_t i = 0; before && i < COUNT(befores); i++)
-        if (strcmp(befores[i].name, verdict->before) == 0)
-            before = befores[i].text;
-    out[0] = '\0';
-    if (!text)
-        text_join(out, SENTENCE_BYTES, "", "%s: %s.", verdict->name, verdict->value ? verdict->value : "unclear");
-    for (; text && *text; text++)
-        if (*text == '#')
-            text_join(out, SENTENCE_BYTES, "", "%u", verdict->level);
-        else if (*text == '@')
-            text_join(out, SENTENCE_BYTES, "", "%s", before ? before : "nothing");
-        else if (*text == '%')
-            text_join(out, SENTENCE_BYTES, "", "%.0f %%", 100 * verdict->share);
-        else
-            text_join(out, SENTENCE_BYTES, "", "%c", *text);
-    return out;
+            (verdict->value ? sentences[i].value && strcmp(sentences[i].value, verdict->value) == 0
+                            : !sentences[i].value))
+            snprintf(verdict->sentence, sizeof(verdict->sentence), sentences[i].text, level, before,
+                     100 * verdict->share);
 }
 
 /* -- numbers and verdicts as fields -------------------------------------------------------------------- */
@@ -91,7 +69,7 @@ const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BY
 #define NUMBER(kind, key, member, presence)  FIELD(kind, struct number, key, member, presence)
 #define VERDICT(kind, key, member, presence) FIELD(kind, struct verdict, key, member, presence)
 
-const struct field number_rows[NUMBER_ROWS] = {
+static const struct field number_rows[] = {
     {NUMBER(field_reference, "name", name, REQUIRED)},
     {NUMBER(field_uint32, "level", level, OMITTED)},
     {NUMBER(field_uint32, "distinct", distinct, OMITTED)},
@@ -109,20 +87,11 @@ const struct field number_rows[NUMBER_ROWS] = {
     {NUMBER(field_text, "reason", reason, NULLABLE)},
 };
 
-static void write_sentence(cJSON *object, const struct field *field, const void *base)
-{
-    char sentence[SENTENCE_BYTES];
-
-    json_add_text(object, field->key, verdict_sentence(base, sentence));
-}
-
-static const struct field_kind field_sentence = {write_sentence, NULL};
-
-const struct field found_verdict_rows[7] = {
+static const struct field verdict_rows[] = {
     {VERDICT(field_reference, "name", name, REQUIRED)},    {VERDICT(field_uint32, "level", level, OMITTED)},
     {VERDICT(field_reference, "before", before, OMITTED)}, {VERDICT(field_reference, "value", value, NULLABLE)},
     {VERDICT(field_text, "reason", reason, REQUIRED)},     {VERDICT(field_number, "share", share, OMITTED)},
-    {VERDICT(field_sentence, "sentence", name, REQUIRED)},
+    {VERDICT(field_text, "sentence", sentence, REQUIRED)},
 };
 
 /* -- geometry ------------------------------------------------------------------------------------------ */
@@ -140,7 +109,7 @@ struct number number_of_finding(const struct geometry_level *level, const struct
 
 static void write_level_numbers(cJSON *object, const struct field *field, const void *base)
 {
-    const struct fields values = {number_rows + NUMBER_ROWS - VALUE_ROWS, VALUE_ROWS};
+    const struct fields values = {number_rows + VALUE_ROW, COUNT(number_rows) - VALUE_ROW};
     const struct geometry_level *level = base;
     const struct summary *latency = &level->latency;
     struct number number = {.unit = "cycles, the clock's own included",
@@ -184,15 +153,7 @@ static const struct field geometry_rows[] = {
     {GEOMETRY(field_uint64, "accesses", accesses)},
     {GEOMETRY(field_array, "levels", level), .of = &levels},
 };
-
-static void write_geometry(cJSON *object, const struct field *field, const void *base)
-{
-    const struct fields fields = FIELDS(geometry_rows);
-    const struct outcome *outcome = base;
-
-    if (outcome->geometry)
-        fields_write(json_add(object, field->key, cJSON_CreateObject()), &fields, outcome->geometry);
-}
+static const struct fields geometry_fields = FIELDS(geometry_rows);
 
 /* -- experiments --------------------------------------------------------------------------------------- */
 
@@ -211,7 +172,7 @@ static void write_groups(cJSON *object, const struct field *field, const void *b
     }
 }
 
-static const struct field_kind field_geometry = {write_geometry, NULL}, field_groups = {write_groups, NULL};
+static const struct field_kind field_groups = {write_groups, NULL};
 
 static const struct field exchange_rows[] = {
     {FIELD(field_reference, struct probe_exchange, "asked", asked, REQUIRED)},
@@ -219,7 +180,7 @@ static const struct field exchange_rows[] = {
 };
 static const struct objects numbers = {OBJECTS(number, outcome, number_count), .fields = FIELDS(number_rows),
                                        .max = RECORDED_MAX};
-static const struct objects verdicts = {OBJECTS(verdict, outcome, verdict_count), .fields = FIELDS(found_verdict_rows),
+static const struct objects verdicts = {OBJECTS(verdict, outcome, verdict_count), .fields = FIELDS(verdict_rows),
                                         .max = VERDICTS_MAX};
 static const struct objects exchanges = {OBJECTS(probe_exchange, outcome, evidence_count),
                                          .fields = FIELDS(exchange_rows), .max = RECORDED_MAX, .line = true};
@@ -238,7 +199,7 @@ static const struct field outcome_rows[] = {
     {OUTCOME(field_number, "seconds", seconds, REQUIRED)},
     {OUTCOME(field_list, "numbers", numbers, REQUIRED), .of = &numbers},
     {OUTCOME(field_array, "verdicts", verdicts, REQUIRED), .of = &verdicts},
-    {OUTCOME(field_geometry, "geometry", geometry, OMITTED)},
+    {OUTCOME(field_pointer, "geometry", geometry, OMITTED), .of = &geometry_fields},
     {OUTCOME(field_groups, "groups", group, OMITTED)},
     {OUTCOME(field_list, "evidence", evidence, REQUIRED), .of = &exchanges},
 };
@@ -262,36 +223,11 @@ static const struct field kernel_rows[] = {
 static const struct objects kernels = {OBJECTS(probe_kernel_row, probes, kernel_count), .fields = FIELDS(kernel_rows),
                                        .max = 1 << 12};
 
-static void write_addresses(cJSON *object, const struct field *field, const void *base)
-{
-    const uint64_t *address = ((const struct probes *)base)->bank_address;
-    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
-
-    for (size_t i = 0; i < PROBE_MEMBERS; i++)
-        json_append(array, cJSON_CreateNumber((double)address[i]));
-}
-
-static void read_addresses(const struct node *node, const struct field *field, void *base)
-{
-    uint64_t *address = ((struct probes *)base)->bank_address, *const end = address + PROBE_MEMBERS;
-    const cJSON *item;
-
-    cJSON_ArrayForEach (item, node_get(node, field->key))
-        if (address < end && cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53) {
-            *address++ = (uint64_t)item->valuedouble;
-        } else {
-            node_refuse(node, field->key, "an array of addresses, one for each bank");
-            return;
-        }
-}
-
-static const struct field_kind field_addresses = {write_addresses, read_addresses};
-
 static const struct field probe_rows[] = {
     {PROBES(field_uint64, samples_max, REQUIRED), .low = 1, .high = 1 << 24},
     {PROBES(field_text, shared_carve_out, REQUIRED)},
     {PROBES(field_uint32, chunk_bytes, REQUIRED), .high = 1 << 20},
-    {FIELD(field_addresses, struct probes, "bank_addresses", bank_address, REQUIRED)},
+    {PROBES(field_numbers, bank_addresses, REQUIRED)},
     {PROBES(field_list, kernels, REQUIRED), .of = &kernels},
 };
 static const struct object probes = {.fields = FIELDS(probe_rows), .given = SIZE_MAX};
@@ -371,6 +307,7 @@ void characterization_close(struct characterization *characterization)
     }
     free(characterization->outcomes);
     free(characterization->probes.kernels);
+    free(characterization->probes.bank_addresses.values);
     free(characterization->exchanges);
     json_free(characterization->tree);
     *characterization = (struct characterization){0};

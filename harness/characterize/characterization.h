@@ -40,7 +40,7 @@ struct verdict {
     const char *name, *value, *before; /* value NULL: unclear; before and level as in a number */
     uint32_t level;
     double share; /* share of accesses that hit, for the sentence; NaN if it does not apply */
-    char reason[NUMBER_REASON_BYTES];
+    char reason[NUMBER_REASON_BYTES], sentence[SENTENCE_BYTES]; /* the numbers that it rests on; what it means */
 };
 
 enum outcome_status { OUTCOME_OK, OUTCOME_SKIPPED };
@@ -85,22 +85,24 @@ enum status characterization_parse(const char *name, const char *text, size_t by
 /* Releases; accepts a zeroed struct. */
 void characterization_close(struct characterization *characterization);
 
+/* Runs all experiments on the device of out->device. Unless `quiet`, it names each on stderr. An experiment that cannot
+ * run is skipped, with the reason. If `recorded` is not NULL, it is the file that answers, and experiments that it lacks
+ * are skipped. Sets out->probes and the outcomes, whose evidence lies in the record. STATUS_OK, or the status of the
+ * source. The caller closes *out in either case. */
+enum status characterize(struct probe_record *record, const struct characterization *recorded, bool quiet,
+                         struct characterization *out);
+
 /* The outcome of the experiment with that name; NULL if there is none. */
 const struct outcome *characterization_outcome(const struct characterization *characterization, const char *name);
 
-/* Writes the meaning of a verdict as a sentence. Returns out. */
-const char *verdict_sentence(const struct verdict *verdict, char out[SENTENCE_BYTES]);
-
-/* Fields of struct number: its name, its conditions, the value with its interval, unit, samples, method and reason. */
-enum { NUMBER_ROWS = 15, VALUE_ROWS = 7 };
-extern const struct field number_rows[NUMBER_ROWS];
-extern const struct field found_verdict_rows[7];
+/* Writes the sentence of a verdict, whose other members are set. */
+void verdict_explain(struct verdict *verdict);
 
 /* A level's finding as a number. A found integer has no interval. */
 struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding);
 
 /* Prints a summary on stdout, as wide as it allows: verdicts, single numbers, ranges of the others, levels. See
  * characterization_text.c. */
-enum status characterization_print(const struct characterization *characterization);
+void characterization_print(const struct characterization *characterization);
 
 #endif

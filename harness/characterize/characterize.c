@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: MIT */
-#include "characterize.h"
+/* SPDX-License-Identifier: MIT
+ * Runs the experiments on one chip. The same analysis runs on the answers of a GPU and on a record of them. */
+#include "experiment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "experiment.h"
 #include "log.h"
 #include "table.h"
 
@@ -20,7 +20,7 @@ static const char activity[] = "how much of the time the indexed constant cache 
 
 /* Those that read counters are the last. */
 /* clang-format off */
-const struct experiment experiments[] = {
+static const struct experiment experiments[] = {
     {"latency_constant", follows, "constant", experiment_latency, .probes = ASKS(CHAIN)},
     {"latency_constant_uniform", follows, "constant_uniform", experiment_latency, .probes = ASKS(CHAIN)},
     {"latency_constant_operand", follows, "constant_operand", experiment_latency, .probes = ASKS(CHAIN)},
@@ -70,67 +70,60 @@ const struct experiment experiments[] = {
      .unknown = "no two levels of the path are known to tell apart"},
 };
 /* clang-format on */
-const size_t experiment_count = COUNT(experiments);
 
-/* Runs the experiment, unless a probe has no kernel or too few levels are known. */
-static void run_experiment(struct experiment_run *run)
+/* The reason why the experiment cannot run, or NULL: a probe has no kernel, or too few levels are known. Sets the
+ * geometry that it asks for. */
+static const char *cannot_run(struct experiment_run *run, const struct experiment *row)
 {
-    const struct experiment *row = &run->outcome->experiment;
     const struct probe_source *source = &run->record->source;
+    const struct outcome *one = experiment_outcome(run, "geometry", row->path);
+    const struct outcome *several = experiment_outcome(run, "geometry", "constant_modules");
 
     for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++) {
         const struct probe_kernel *kernel =
             row->probes >> kind & 1 ? source->kernel(source->context, (enum probe_kind)kind, run->path) : NULL;
 
-        if (kernel && !kernel->usable) {
-            experiment_skip(run, kernel->reason);
-            return;
-        }
+        if (kernel && !kernel->usable)
+            return kernel->reason;
     }
-    run->geometry = NULL;
-    if (row->levels) {
-        /* Several banks may show a level that one bank does not get behind. */
-        const struct outcome *one = experiment_outcome(run, "geometry", row->path);
-        const struct outcome *several = experiment_outcome(run, "geometry", "constant_modules");
-
-        run->geometry = one ? one->geometry : NULL;
-        if (one && several && several->geometry->level_count > one->geometry->level_count)
-            run->geometry = several->geometry;
-        if (!run->geometry || run->geometry->level_count < row->levels) {
-            experiment_skip(run, row->unknown);
-            return;
-        }
-    }
-    row->run(run);
+    /* Several banks may show a level that one bank does not get behind. */
+    run->geometry = row->levels && one ? one->geometry : NULL;
+    if (run->geometry && several && several->geometry->level_count > run->geometry->level_count)
+        run->geometry = several->geometry;
+    return row->levels && (!run->geometry || run->geometry->level_count < row->levels) ? row->unknown : NULL;
 }
 
-enum status characterize(struct probe_record *record, const struct characterization *recorded,
-                         characterize_progress *progress, struct characterization *out)
+enum status characterize(struct probe_record *record, const struct characterization *recorded, bool quiet,
+                         struct characterization *out)
 {
     const struct table table = TABLE("path", paths, path_count);
     struct experiment_run run = {.record = record, .out = out};
     size_t first = 0;
 
-    out->outcomes = calloc(experiment_count, sizeof(*out->outcomes));
+    out->outcomes = calloc(COUNT(experiments), sizeof(*out->outcomes));
     if (!out->outcomes)
         return log_memory("the outcomes of experiments");
-    for (; run.status == STATUS_OK && out->count < experiment_count; out->count++) {
+    for (; run.status == STATUS_OK && out->count < COUNT(experiments); out->count++) {
         const struct experiment *row = &experiments[out->count];
         const struct outcome *then = recorded ? characterization_outcome(recorded, row->name) : NULL;
         const double start = clock_seconds();
         const size_t asked = record->count;
+        const char *reason;
 
-        if (progress)
-            progress(row, out->count);
+        if (!quiet)
+            fprintf(stderr, "%zu of %zu: %s\n", out->count + 1, COUNT(experiments), row->name);
         run.path = table_find(&table, row->path);
         run.outcome = &out->outcomes[out->count];
         run.outcome->experiment = *row;
-        if (recorded && !then)
-            experiment_skip(&run, "the record lacks this experiment; record the GPU again");
-        else if (then && row->probes && then->status == OUTCOME_SKIPPED)
-            experiment_skip(&run, then->reason);
+        reason = recorded && !then ? "the record lacks this experiment; record the GPU again"
+                 : then && row->probes && then->status == OUTCOME_SKIPPED ? then->reason
+                                                                          : cannot_run(&run, row);
+        if (reason)
+            experiment_skip(&run, reason);
         else
-            run_experiment(&run);
+            row->run(&run);
+        for (size_t i = 0; i < run.outcome->verdict_count; i++)
+            verdict_explain(&run.outcome->verdicts[i]);
         run.outcome->evidence_count = record->count - asked;
         run.outcome->seconds = clock_seconds() - start;
     }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "card_make.h"
-#include "characterize.h"
 #include "command.h"
 #include "cuda_probe.h"
 #include "file_lock.h"
@@ -42,11 +41,6 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static void progress(const struct experiment *experiment, size_t done)
-{
-    fprintf(stderr, "%zu of %zu: %s\n", done + 1, experiment_count, experiment->name);
-}
-
 /* Ends the command because the GPU does not answer. Its answers so far are useless without the rest. */
 static void end_now(void *context, const char *call, double seconds)
 {
@@ -60,18 +54,18 @@ static void end_now(void *context, const char *call, double seconds)
 static enum status characterize_gpu(const void *parsed, const struct invocation *invocation)
 {
     const struct characterize_options *options = parsed;
-    const char *file = options->replay_path;
+    const char *file = options->replay_path, *json = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
+    const double start = clock_seconds();
     struct characterization made = {.replayed = file}, recorded = {.count = 0};
     struct probe_record record = {.count = 0};
-    const struct watchdog_end then = {.end = end_now};
     struct probe_replay replay = {.file = file, .probes = &recorded.probes};
+    const struct watchdog_end then = {.end = end_now};
+    const struct card_request request = {&made, file ? file : json, options->card_path};
     struct cuda_probe *probe = NULL;
     struct watchdog watchdog = {0};
     struct file_lock lock = {0};
-    struct card_request request = {.found = &made, .base_path = options->card_path};
     struct card_tally tally;
     cJSON *new_card = NULL;
-    bool prints = false;
     struct card card; /* read first, so that a bad one ends the command before anything is measured */
     enum status status = options->card_path ? card_read(options->card_path, &card) : STATUS_OK;
 
@@ -94,32 +88,25 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     }
     if (status == STATUS_OK)
         status = file_lock_take(options->json_path, &lock);
-    if (status == STATUS_OK) {
-        const char *written = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
-        const double start = clock_seconds();
-
-        request.file = file ? file : written;
-        prints = !options->quiet && written;
-        status = characterize(&record, file ? &recorded : NULL, options->quiet ? NULL : progress, &made);
-        made.seconds = clock_seconds() - start;
-        clock_utc(made.finished_utc);
-    }
+    if (status == STATUS_OK)
+        status = characterize(&record, file ? &recorded : NULL, options->quiet, &made);
+    made.seconds = clock_seconds() - start;
+    clock_utc(made.finished_utc);
     if (status == STATUS_OK)
         status = document_write(&characterization_document, &made, options->json_path);
-    if (status == STATUS_OK && prints) {
-        status = characterization_print(&made);
-        printf("%.2f s; %s\n", made.seconds, options->json_path);
-    }
-    if (status == STATUS_OK && options->new_card_path) {
+    if (status == STATUS_OK && options->new_card_path)
         status = card_make(&request, &new_card, &tally);
-        if (status == STATUS_OK)
-            status = json_write(options->new_card_path, new_card);
-        if (status == STATUS_OK && prints)
+    if (status == STATUS_OK && options->new_card_path)
+        status = json_write(options->new_card_path, new_card);
+    if (status == STATUS_OK && !options->quiet && json) {
+        characterization_print(&made);
+        printf("%.2f s; %s\n", made.seconds, json);
+        if (new_card)
             printf("card %s: %zu numbers characterized, %zu of the device, %zu of another card of the chip, %zu not "
                    "known\n",
                    options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
-        json_free(new_card);
     }
+    json_free(new_card);
     characterization_close(&made);
     probe_record_close(&record);
     characterization_close(&recorded);

@@ -110,11 +110,15 @@ void probe_record_close(struct probe_record *record)
 enum status probes_describe(const struct probe_source *source, struct probes *out)
 {
     *out = (struct probes){.samples_max = source->samples_max, .chunk_bytes = source->chunk_bytes};
-    memcpy(out->bank_address, source->bank_address, sizeof(out->bank_address));
     memcpy(out->shared_carve_out, source->shared_carve_out, sizeof(out->shared_carve_out));
     out->kernels = calloc(PROBE_KIND_COUNT * path_count, sizeof(*out->kernels));
-    if (!out->kernels)
+    out->bank_addresses.values = calloc(PROBE_MEMBERS, sizeof(double));
+    if (!out->kernels || !out->bank_addresses.values)
         return log_memory("the kernels of the probes");
+    while (out->bank_addresses.count < PROBE_MEMBERS) {
+        out->bank_addresses.values[out->bank_addresses.count] = (double)source->bank_address[out->bank_addresses.count];
+        out->bank_addresses.count++;
+    }
     for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++)
         for (size_t row = 0; row < path_count && (row == 0 || !probe_is_single((enum probe_kind)kind)); row++)
             if (paths[row].loads && !path_is_small(&paths[row])) /* paths without probes */
@@ -167,14 +171,14 @@ static const struct probe_kernel *kernel_again(void *context, enum probe_kind ki
 struct probe_source probe_replay_source(struct probe_replay *replay)
 {
     const struct probes *probes = replay->probes;
-    struct probe_source source = {replay,
-                                  probes->samples_max,
-                                  0,
-                                  probes->chunk_bytes,
-                                  probes->bank_address,
-                                  .ask = answer_again,
+    const struct numbers *addresses = &probes->bank_addresses;
+    struct probe_source source = {replay, probes->samples_max, .chunk_bytes = probes->chunk_bytes, .ask = answer_again,
                                   .kernel = kernel_again};
 
+    for (size_t i = 0; i < addresses->count && i < PROBE_MEMBERS; i++)
+        if (addresses->values[i] >= 0 && addresses->values[i] < 0x1p53)
+            replay->bank_address[i] = (uint64_t)addresses->values[i];
+    source.bank_address = replay->bank_address;
     memcpy(source.shared_carve_out, probes->shared_carve_out, sizeof(source.shared_carve_out));
     return source;
 }

@@ -7,6 +7,7 @@
 #ifndef CBANK_PROBE_RECORD_H
 #define CBANK_PROBE_RECORD_H
 
+#include "field.h"
 #include "probe_source.h"
 
 struct probe_exchange {
@@ -36,14 +37,14 @@ struct probe_kernel_row {
 struct probes {
     uint64_t samples_max;
     uint32_t chunk_bytes;
-    uint64_t bank_address[PROBE_MEMBERS];
+    struct numbers bank_addresses;
     char shared_carve_out[PROBE_TEXT_BYTES];
     struct probe_kernel_row *kernels; /* owned */
     size_t kernel_count;
 };
 
 /* Describes a source, with the kernels of all its probes. STATUS_ENVIRONMENT, logged, when out of memory. The caller
- * frees out->kernels. */
+ * frees out->kernels and the addresses. */
 enum status probes_describe(const struct probe_source *source, struct probes *out);
 
 /* A recorded file as a source. */
@@ -53,6 +54,7 @@ struct probe_replay {
     const struct probe_exchange *exchanges;
     size_t count;
     size_t next; /* where the search for a question starts */
+    uint64_t bank_address[PROBE_MEMBERS];
 };
 
 /* The source of the replay, which it refers to. STATUS_USAGE, logged, for a question that the file does not answer. */
