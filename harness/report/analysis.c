@@ -85,7 +85,7 @@ enum status analysis_start(size_t count, char **words)
 
 ANALYSIS(report, "-o DIR FILE|DIR...", "Write a static page of documents, with figures and tables")
 ANALYSIS(plot, "FILE...", "Draw figures of documents, for papers, as SVG, PDF or PNG")
-ANALYSIS(convert, "--to FORMAT FILE...", "Convert results and characterizations to the formats of other tools")
+ANALYSIS(convert, "--to FORMAT FILE...", "Convert results to the formats of other tools")
 ANALYSIS(atlas, "DIR...", "Compare what is known of several chips in one table")
 ANALYSIS(contribute, "DIR", "Measure all that the folder of a chip holds, on the first GPU")
 ANALYSIS(cards, "DIR...", "Make the cards of chips from their characterizations")

@@ -22,7 +22,7 @@ DRAWN = ("pandas", "matplotlib", "jinja2")
 COMMANDS = {
     "report": Command("report", "Write a static page of documents, with figures and tables", DRAWN),
     "plot": Command("plot", "Draw figures of documents, for papers, as SVG, PDF or PNG", ("pandas", "matplotlib")),
-    "convert": Command("convert", "Convert results and characterizations to the formats of other tools", ("pandas",)),
+    "convert": Command("convert", "Convert results to the formats of other tools", ("pandas",)),
     "atlas": Command("atlas", "Compare what is known of several chips in one table", DRAWN),
     "contribute": Command("contribute", "Measure all that the folder of a chip holds, on the first GPU", ("jsonschema",)),
     "check": Command("check", "Say what is wrong with the folder of a chip", ("jsonschema",)),

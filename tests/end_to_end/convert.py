@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Exports and conversions of results, read as the programs they are for would read them. consumers.py gives conversions to those
-programs themselves. CBANK names the program (default build/cbank)."""
+"""Exports and conversions of results, read as the programs they are for would read them. CBANK names the program (default
+build/cbank)."""
 
 import csv
-import datetime
 import io
 import json
 import math
@@ -16,9 +15,8 @@ import unittest
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json
+from common import CBANK, ROOT, Scratch, read_json
 
-CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 FAILED, MISSING, SKIPPED = (f"add/{path}/per_warp/128000/1024/hot" for path in ("constant", "global", "readonly"))
 TIMED = "add/constant/per_block/12800000/1024/hot"
 
@@ -38,7 +36,6 @@ T4 = {"type": "object", "required": ["schema_version", "results"], "properties":
             "measurements": {"type": "array", "items": {
                 "type": "object", "required": ["name", "value", "unit"],
                 "properties": {"name": {"type": "string"}, "value": {"type": "number"}, "unit": {"type": "string"}}}}}}}}}
-CACHE = re.compile(r"N:(\d+):(\d+):(\d+),[LF]:[A-Za-z]:[a-z]:[A-Z]:[A-Z],[A-Z]:\d+:\d+,\d+")
 
 
 def strict(text):
@@ -67,8 +64,7 @@ class Case(Scratch):
         super().setUp()
         self.results = {}
         for name, source in (("one.json", "second-process.json"), ("two.json", "core-matrix.json")):
-            with open(os.path.join(ROOT, "results/h200", source), encoding="utf-8") as file:
-                self.results[name] = json.load(file)
+            self.results[name] = read_json(os.path.join(ROOT, "results/h200", source))
         for name, made in self.results.items():
             cells = {cell["identity"]: cell for cell in made["cells"]}
             made["device"]["name"] = 'NVIDIA "H200", 141 GB'
@@ -76,8 +72,7 @@ class Case(Scratch):
             if name == "one.json":
                 self.untime(cells[FAILED], "failed", "output[7] is 1,\nnot 2")
                 made["cells"].remove(cells[MISSING])
-            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-                json.dump(made, file)
+            self.write(name, made)
 
     @staticmethod
     def untime(cell, status, reason):
@@ -110,8 +105,7 @@ class Exports(Case):
 
     def test_a_parameter_is_no_column_of_its_own(self):
         file = os.path.join(ROOT, "results/h200/sweeps/lookup.json")
-        with open(file, encoding="utf-8") as opened:
-            cells = {cell["identity"]: cell for cell in json.load(opened)["cells"]}
+        cells = {cell["identity"]: cell for cell in read_json(file)["cells"]}
         header, found = table(self.printed("show", "--csv", file))
         self.assertEqual(header[2:11], ["workload", "path", "pattern", "elements", "block_size", "cache_state", "parameters", "width_bytes",
                                         "table_bytes"])
@@ -183,20 +177,6 @@ class Conversions(Case):
                 self.assertEqual(made[TIMED]["time_ns"],
                                  {"value": time["value"], "lower_value": time["ci_low"], "upper_value": time["ci_high"]})
 
-    def test_otava_takes_series_in_the_order_of_time(self):
-        header, found = table(self.converted("otava", "one.json", "two.json"))
-        times = [datetime.datetime.fromisoformat(row["time"].replace("Z", "+00:00")) for row in found]
-        self.assertEqual((header[0], len(times)), ("time", 2))
-        self.assertEqual(times, sorted(times))
-        self.assertNotIn(SKIPPED, header)
-        values = [[float(row[metric]) for metric in header[7:]] for row in found]
-        self.assertEqual(sorted(sum(math.isnan(value) for value in row) for row in values), [0, 2])
-        lines = self.converted("otava_config").splitlines()
-        self.assertEqual(lines[:5], ["tests:", "  cbank:", "    type: csv", "    file: cbank.csv", "    time_column: time"])
-        self.assertEqual(lines[5], f"    attributes: [{', '.join(header[1:7])}]")
-        metrics = [re.fullmatch(r'      "([^"\\]+)": \{direction: -1, scale: 1\}', line).group(1) for line in lines[10:]]
-        self.assertEqual(sorted(metrics), sorted(header[7:]))
-
     def test_kernel_tuner_takes_configurations(self):
         made = strict(self.converted("kernel_tuner", "one.json"))
         jsonschema.Draft202012Validator(T4).validate(made)
@@ -207,33 +187,8 @@ class Conversions(Case):
             self.assertEqual(measured.get("time"), cell["time_ns"]["value"] and cell["time_ns"]["value"] / 1e6)
             self.assertEqual(result["configuration"]["width_bytes"], 4)
 
-    def accelsim(self, name):
-        """Their tuner takes lines that begin with '-', each a key and a value, and the name of the device."""
-        text = self.converted("accelsim", os.path.join(ROOT, f"results/characterizations/{name}.json"))
-        taken = [re.fullmatch(r"-(\w+(?::\w+)?) (\S+)", line).groups() for line in text.splitlines() if line.startswith("-")]
-        self.assertEqual(len({line for line in text.splitlines() if line and not line.startswith(("-", "#"))}), 1)
-        return text, dict(taken)
-
-    def test_accelsim_takes_options_of_a_characterization(self):
-        with open(os.path.join(ROOT, "results/cards/h200.json"), encoding="utf-8") as file:
-            card = json.load(file)
-        text, taken = self.accelsim("h200")
-        self.assertEqual(set(taken), {"gpgpu_const_cache:l1", "gpgpu_perfect_inst_const_cache", "gpgpu_cache:il1",
-                                      "trace_opcode_latency_initiation_spec_op_4"})
-        sets, line, ways = map(int, CACHE.fullmatch(taken["gpgpu_const_cache:l1"]).groups())
-        self.assertEqual((sets * line * ways, line, ways), (card["model"]["constant_l1_bytes"]["value"], 64, 4))
-        self.assertTrue(CACHE.fullmatch(taken["gpgpu_cache:il1"]))
-        self.assertEqual(taken["trace_opcode_latency_initiation_spec_op_4"], "6,1")  # 6.25 and 0.59 cycles
-        self.assertIn("tree pseudo-LRU, which cannot be said there", text)
-        made = read_json(os.path.join(ROOT, "results/characterizations/h200.json"))
-        made["experiments"] = [one for one in made["experiments"] if one["name"].startswith("serialization")]
-        with open(self.path("part.json"), "w", encoding="utf-8") as file:
-            json.dump(made, file)
-        self.assertIn("No line for -gpgpu_const_cache:l1", self.converted("accelsim", self.path("part.json")))
-
     def test_other_documents_are_refused(self):
-        for words, said in ((("accelsim", "one.json"), "not a characterization"), (("gbench", os.path.join(ROOT, "results/cards/h200.json")), "not a result")):
-            self.assertIn(said, self.printed("convert", "--to", *words, status=2))
+        self.assertIn("not a result", self.printed("convert", "--to", "gbench", os.path.join(ROOT, "results/cards/h200.json"), status=2))
 
 
 if __name__ == "__main__":

@@ -303,7 +303,7 @@ class Drawing(Case):
     def test_conversion(self):
         convert = "scripts/cbank/convert.py"
         self.scratch.edit(convert, "# -- the command", 'def count(catalogue):\n    return f"{len(catalogue.cells)} cells\\n"\n\n\n# -- the command')
-        self.scratch.edit(convert, "FORMATS = {", 'FORMATS = {"count": (count, "result"), ')
+        self.scratch.edit(convert, "FORMATS = {", 'FORMATS = {"count": count, ')
         self.assertEqual(self.cbank("convert", "--to", "count", RESULT), "24 cells\n")
         self.assertIn("one of count, gbench", self.cbank("convert", "--help"))
 
