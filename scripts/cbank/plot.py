@@ -5,12 +5,15 @@ Each page answers one question. It is written in the formats asked for, as CSV w
 says what it shows (.txt). Prints the files written; says on standard error what is not drawn, and why.
 """
 
+from __future__ import annotations
+
 import argparse
 import collections
 import dataclasses
 import fnmatch
 import multiprocessing
 import os
+from collections.abc import Iterator
 
 import pandas
 
@@ -21,7 +24,7 @@ from .figures import draw, kinds, style
 PAGES_MAX = 3  # of a figure, unless all are asked for
 
 
-def width(text):
+def width(text: str) -> float:
     """In mm."""
     try:
         value = style.WIDTHS_MM.get(text) or float(text)
@@ -32,21 +35,21 @@ def width(text):
     return value
 
 
-def formats(text):
+def formats(text: str) -> list[str]:
     for name in text.split(","):
         if name not in draw.FORMATS:
             raise argparse.ArgumentTypeError(f"no format '{name}'; there are: {', '.join(draw.FORMATS)}")
     return [name for name in draw.FORMATS if name in text.split(",")]
 
 
-def options(words):
+def options(words: list[str]) -> argparse.Namespace:
     listing = "figures:\n" + "\n".join(f"  {name:<14} {kind.summary}; needs a {' and a '.join(kind.takes)}" for name, kind in kinds.KINDS.items())
     parser = argparse.ArgumentParser(prog="cbank plot", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=listing)
     parser.add_argument("-o", "--output", metavar="DIR", default="results/local/figures", help="default: %(default)s")
     parser.add_argument("--figure", metavar="NAME", action="append", choices=kinds.KINDS, help="this figure (several times: these); default: all")
-    parser.add_argument("--all", action="store_true", help="samples, counters and figures of many pages, too")
+    parser.add_argument("--all", action="store_true", help="figures of many pages, too")
     parser.add_argument("--together", action="store_true", help="one figure of all files, with a series for each device or file")
-    parser.add_argument("--format", metavar="LIST", type=formats, default="pdf", help="of pdf, svg, png and tex (a booktabs table); default: %(default)s")
+    parser.add_argument("--format", metavar="LIST", type=formats, default="pdf", help="of pdf, svg and png; default: %(default)s")
     parser.add_argument("--width", type=width, default="two", help="one or two (columns: 85 and 175 mm) or millimetres; default: %(default)s")
     parser.add_argument("--style", metavar="NAME", help="ieee, acm, or a matplotlib style sheet on top of cbank's")
     parser.add_argument("--select", metavar="KEY=GLOB,...", action="append", default=[],
@@ -58,7 +61,7 @@ def options(words):
 # -- what is drawn ------------------------------------------------------------------------------------------------
 
 
-def select(sources, lists):
+def select(sources: list[kinds.Source], lists: list[str]) -> None:
     """Keeps the rows of the sources that fit one of the lists of KEY=GLOB."""
     terms = [[part.partition("=")[::2] for part in text.split(",")] for text in lists]
     known = {column for source in sources for column in source.frame.columns}
@@ -71,16 +74,16 @@ def select(sources, lists):
         source.frame = source.frame[[fits(row, terms) for row in source.frame.to_dict("records")]]
 
 
-def fits(row, lists):
+def fits(row: dict, lists: list[list[tuple[str, str]]]) -> bool:
     return any(all(key in row and fnmatch.fnmatchcase(word_of(row[key]), glob) for key, glob in terms) for terms in lists)
 
 
-def word_of(value):
+def word_of(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def drawings(sources, figures=None, everything=False):
-    """(drawings of all figures, [(figure, names of documents, why it is not drawn)]). figures: names; None: those that say most."""
+def drawings(sources: list[kinds.Source], figures: list[str] | None = None) -> tuple[list, list]:
+    """(drawings of all figures, [(figure, names of documents, why it is not drawn)]). figures: names; None: all."""
     made, missing = [], []
     for name in figures or kinds.KINDS:
         kind = kinds.KINDS[name]
@@ -90,8 +93,6 @@ def drawings(sources, figures=None, everything=False):
         for group in [takes] if kind.combines and takes else [[source] for source in takes if not kind.combines]:
             names = "" if kind.combines else group[0].document.name
             try:
-                if kind.extra and not (everything or figures):
-                    raise kinds.NotDrawn("--all draws it")
                 with documents.blamed([source.document for source in group]):
                     made += [(drawing, names) for drawing in kinds.make(name, group)]
             except kinds.NotDrawn as reason:
@@ -99,7 +100,7 @@ def drawings(sources, figures=None, everything=False):
     return made, missing
 
 
-def together(found):
+def together(found: list[tuple[draw.Drawing, str]]) -> list[tuple[draw.Drawing, str]]:
     """Merges drawings of several files that have the same kind and units; the series name the device, or the file."""
     groups, made = {}, []
     for drawing, names in found:
@@ -120,9 +121,10 @@ def together(found):
     return made
 
 
-def pages(sources, width_mm, figures=None, everything=False, merged=False):
+def pages(sources: list[kinds.Source], width_mm: float, figures: list[str] | None = None, everything: bool = False,
+          merged: bool = False) -> tuple[list[draw.Drawing], list]:
     """(pages to draw, what is missing). The stems of the pages differ."""
-    found, missing = drawings(sources, figures, everything)
+    found, missing = drawings(sources, figures)
     found = together(found) if merged else found
     made, taken = [], collections.Counter()
     for drawing, names in found:
@@ -141,12 +143,12 @@ def pages(sources, width_mm, figures=None, everything=False, merged=False):
 # -- files --------------------------------------------------------------------------------------------------------
 
 
-def draw_page(task):
+def draw_page(task: tuple) -> list[str]:
     """Writes the files of a page; their paths."""
     drawing, folder, width_mm, forms, own_style = task
     with documents.blamed(drawing.documents), style.sheet(own_style):
         figure = draw.draw(drawing, width_mm)
-        made = {form: draw.tex_text(drawing).encode() if form == "tex" else draw.picture_bytes(figure, drawing, form) for form in forms}
+        made = {form: draw.picture_bytes(figure, drawing, form) for form in forms}
         made.update({"csv": draw.csv_text(drawing).encode(), "txt": f"{drawing.sentence}\n".encode()})
     paths = [os.path.join(folder, f"{drawing.stem}.{ending}") for ending in made]
     for path, data in zip(paths, made.values()):
@@ -154,7 +156,7 @@ def draw_page(task):
     return paths
 
 
-def draw_all(drawn, folder, width_mm, forms, own_style=None):
+def draw_all(drawn: list[draw.Drawing], folder: str, width_mm: float, forms: list[str], own_style: str | None = None) -> Iterator[list[str]]:
     """Yields the paths of the files of each page, drawn by as many processes as there are processors."""
     os.makedirs(folder, exist_ok=True)
     tasks = [(drawing, folder, width_mm, forms, own_style) for drawing in drawn]

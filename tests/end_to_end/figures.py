@@ -6,7 +6,6 @@ the same each time, and its words can be read. CBANK names the program (default 
 import glob
 import os
 import re
-import shutil
 import subprocess
 import unittest
 import xml.etree.ElementTree as ET
@@ -14,7 +13,7 @@ from unittest import mock
 
 import pandas
 
-from common import CBANK, FULL, ROOT, Scratch, analysis, kept_folder, read_bytes, read_json
+from common import CBANK, FULL, ROOT, Scratch, analysis, read_bytes, read_json
 
 from cbank import plot
 from cbank.figures import draw, kinds, style
@@ -83,30 +82,23 @@ class Drawn(Case):
             path, self.document("fleet", fleet_document(self.folder)), self.document("history", history_document(9))]
 
     def test_every_kind_in_every_format(self):
-        names = self.all_documents()
-        done = self.plot("--all", "--format", "svg,pdf,png,tex", *names)
-        drawn = {re.sub(r"(-file\d+)?(-\d+)?\.svg$", "", path).split("-")[-1] for path in self.files("svg")}
-        self.assertEqual({name.split("/")[-1] for name in drawn}, set(kinds.KINDS))
-        self.assertEqual({len(self.files(ending)) for ending in ("svg", "pdf", "png", "tex", "csv", "txt")}, {len(self.files("svg"))})
-        self.assertEqual(set(done.stdout.split()), {path for ending in ("svg", "pdf", "png", "tex", "csv", "txt") for path in self.files(ending)})
-        for path in self.files("svg"):
+        names, endings = self.all_documents(), ("svg", "pdf", "png", "csv", "txt")
+        done = self.plot("--all", "--format", "svg,pdf,png", *names)
+        files = {ending: self.files(ending) for ending in endings}
+        self.assertEqual({re.sub(r"(-file\d+)?(-\d+)?\.svg$", "", path).split("/")[-1].split("-")[-1] for path in files["svg"]}, set(kinds.KINDS))
+        self.assertEqual({tuple(path.rsplit(".", 1)[0] for path in found) for found in files.values()}, {tuple(path[:-4] for path in files["svg"])})
+        self.assertEqual(sorted(done.stdout.split()), sorted(path for found in files.values() for path in found))
+        for path in files["svg"]:
             ET.parse(path)
-        for path in self.files("pdf"):
-            with open(path, "rb") as file:
-                data = file.read()
+        for path in files["pdf"]:
+            data = read_bytes(path)
             self.assertTrue(data.startswith(b"%PDF") and b"/Type3" not in data, path)  # Type 42 fonts can be searched
-        for path in self.files("tex"):
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-            self.assertEqual(text.count("\\begin{"), text.count("\\end{"))
-            self.assertIn("\\toprule", text)
-        for path in self.files("txt"):
-            with open(path, encoding="utf-8") as file:
-                self.assertRegex(file.read(), r"\A[A-Z0-9][^\n]*\.\n\Z")
+        for path in files["txt"]:
+            self.assertRegex(read_bytes(path).decode(), r"\A[A-Z0-9][^\n]*\.\n\Z")
 
     def test_the_same_files_give_the_same_bytes(self):
         def bytes_of(folder):
-            self.plot("-o", folder, "--format", "svg,pdf,png,tex", RESULTS["h200"], RESULTS["h200_chip"])
+            self.plot("-o", folder, "--format", "svg,pdf,png", RESULTS["h200"], RESULTS["h200_chip"])
             return {name: read_bytes(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
         with mock.patch.dict(os.environ, {"TZ": "Asia/Tokyo", "SOURCE_DATE_EPOCH": "1"}):
             first = bytes_of(self.path("one"))
@@ -133,8 +125,8 @@ class Drawn(Case):
             self.assertLessEqual({"cut off: cut off at the edge", "another on one text"}, set(faults(figure)))
 
     def test_paths_are_told_apart_without_colour(self):
-        interim_analyses = [(look.marker, look.dashes) for look in style.PATHS.values()]
-        self.assertEqual(len(set(interim_analyses)), len(interim_analyses))
+        looks = [(look.marker, look.dashes) for look in style.PATHS.values()]
+        self.assertEqual(len(set(looks)), len(looks))
         listed = subprocess.run([CBANK, "list", "paths", "--csv"], capture_output=True, text=True, check=True).stdout
         names = {line.split(",")[0] for line in listed.splitlines()[1:]}
         self.assertEqual(names - set(style.PATHS), set())
@@ -249,16 +241,6 @@ class Data(Case):
         with open(self.path("out/history-history.txt"), encoding="utf-8") as file:
             self.assertIn("the largest +3.57 %", file.read())
 
-    def test_samples_and_counters(self):
-        self.plot("--figure", "samples", "--figure", "counters", RESULTS["h200"])
-        cells = read_json(RESULTS["h200"])["cells"]
-        rows = self.rows("core-matrix-samples")
-        self.assertEqual(len(rows), sum(len(cell["time_ns"]["samples"]) for cell in cells))
-        self.assertEqual(sorted(rows["sample_ns"]), sorted(sample for cell in cells for sample in cell["time_ns"]["samples"]))
-        rows = pandas.concat([pandas.read_csv(path) for path in self.files("csv") if "counters" in path])
-        its = rows[rows["panel"] == "idc_requests"]
-        self.assertEqual(sorted(its["x"]), sorted(cell["counters"]["idc_requests"]["value"] for cell in cells))
-
     def test_every_committed_result_has_a_figure(self):
         names = glob.glob(os.path.join(ROOT, "results/h*/*.json")) + glob.glob(os.path.join(ROOT, "results/h*/sweeps/*.json"))
         for name in sorted(names) if FULL else sorted(names)[::6]:
@@ -273,25 +255,16 @@ class Chosen(Case):
         self.plot("--figure", "matrix", "--select", "path=constant,pattern=per_*", "--select", "elements=128000,path=global", RESULTS["h200"])
         rows = self.rows("core-matrix-matrix")
         self.assertEqual(set(zip(rows["path"], rows["elements"])), {("constant", 128000), ("constant", 12800000), ("global", 128000)})
-        for text, said in (("path", "is not KEY=GLOB"), ("way=x", "no row has 'way'")):
-            self.assertIn(said, self.plot("--select", text, RESULTS["h200"], status=2).stderr)
-        self.assertIn("no figure can be drawn", self.plot("--select", "path=none", RESULTS["h200"], status=2).stderr)
 
     def test_reasons(self):
         content = read_json(RESULTS["h200"])
-        for cell in content["cells"]:
-            cell["time_ns"]["samples"], cell["counters"] = [], {}
         content["engine"], content["complete"] = "model", False
-        done = self.plot("--all", "--format", "svg", self.document("modelled", content))
-        for said in ("samples of modelled.json is not drawn: no chosen cell has samples", "counters of modelled.json is not drawn: no counter differs",
-                     "sweep of modelled.json is not drawn: nothing takes 3 values", "chips is not drawn: it is made of characterizations of two chips",
+        done = self.plot("--format", "svg", self.document("modelled", content))
+        for said in ("sweep of modelled.json is not drawn: nothing takes 3 values", "chips is not drawn: it is made of characterizations of two chips",
                      "capacity is not drawn: needs a characterization"):
             self.assertIn(said, done.stderr)
         page = plot.pages(sources(self.path("modelled.json")), 175)[0][0]
         self.assertIn("modelled, not measured; incomplete run", page.note)
-        for cell in content["cells"]:
-            cell["time_ns"] = None
-        self.assertIn("no chosen cell has a time", self.plot(self.document("timeless", content), status=2).stderr)
 
     def test_flagged_cells_are_hollow(self):
         content = read_json(RESULTS["h200"])
@@ -317,8 +290,8 @@ class Chosen(Case):
             self.assertEqual(len(times), count)
             self.assertTrue(all(abs(x * 1e3 / time - 1) < 1e-12 for x, time in zip(sorted(rows.loc[rows["series"].str.contains(device), "x"]), times, strict=True)))
         self.assertEqual(self.rows("serialization-together")["series"].nunique(), 8)
-        interim_analyses = style.interim_analyses_of(rows["series"])
-        self.assertEqual(len(set(interim_analyses.values())), len(interim_analyses))
+        looks = style.looks_of(rows["series"])
+        self.assertEqual(len(set(looks.values())), len(looks))
 
     def test_many_pages_are_drawn_where_they_are_asked_for(self):
         with mock.patch.object(plot, "PAGES_MAX", 1):
@@ -326,31 +299,29 @@ class Chosen(Case):
             self.assertEqual(self.plot("--figure", "matrix", CELLS).stderr, "")
         self.assertLess({"all-paths-matrix-1.csv", "all-paths-matrix-2.csv"}, set(map(os.path.basename, self.files("csv"))))
 
-    def test_wrong_usage(self):
-        for words, said in ((("--width", "3"), "40 to 1000 mm"), (("--format", "gif"), "no format 'gif'"), (("--figure", "x"), "invalid choice"),
-                            (("--style", "absent"), "there is no file absent")):
-            self.assertIn(said, self.plot(*words, RESULTS["h200"], status=2).stderr)
-        self.assertIn("cannot read", self.plot(self.path("absent.json"), status=2).stderr)
+    def test_refusals(self):
+        content = read_json(RESULTS["h200"])
+        for cell in content["cells"]:
+            cell["time_ns"] = None
         blocked = self.write("blocked", "a file")
-        self.assertIn("blocked", analysis("plot", "-o", blocked, RESULTS["h200"]).stderr)
+        for words, said in ((("--width", "3"), "40 to 1000 mm"), (("--format", "gif"), "no format 'gif'"), (("--figure", "x"), "invalid choice"),
+                            (("--style", "absent"), "there is no file absent"), (("--select", "path"), "is not KEY=GLOB"), (("--select", "way=x"), "no row has 'way'"),
+                            (("--select", "path=none"), "no figure can be drawn"), (("-o", blocked), "blocked"), ((self.path("absent.json"),), "cannot read"),
+                            ((self.document("timeless", content), "--select", "path=constant"), "no chosen cell has a time")):
+            files = [RESULTS["h200"]] if "timeless" not in words[0] else []
+            self.assertIn(said, self.plot(*words, *files, status=2).stderr)
 
 
 class Reproduced(Case):
     def test_figures_of_the_docs_are_those_of_the_committed_results(self):
-        folder = kept_folder(type(self))
+        folder, committed = self.path("figures"), os.path.join(ROOT, "docs/figures")
         done = subprocess.run([os.path.join(ROOT, "scripts/reproduce.py"), "--program", CBANK, "-o", folder, "--example", self.path("example")],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        committed = os.path.join(ROOT, "docs/figures")
-        endings = ("csv", "txt") + (("svg",) if self.same_matplotlib(committed) else ())
-        names = {os.path.relpath(path, committed) for ending in endings for path in glob.glob(f"{committed}/**/*.{ending}", recursive=True)}
-        made = {os.path.relpath(path, folder) for ending in endings for path in glob.glob(f"{folder}/**/*.{ending}", recursive=True)}
-        self.assertEqual(made, names)
-        for name in sorted(names):
-            with open(os.path.join(folder, name), "rb") as new, open(os.path.join(committed, name), "rb") as old:
-                self.assertEqual(new.read(), old.read(), name)
-        shutil.rmtree(folder)
-        os.makedirs(folder)
+        made, names = ({os.path.relpath(path, of): read_bytes(path) for ending in ("csv", "txt", *["svg"] * self.same_matplotlib(committed))
+                        for path in glob.glob(f"{of}/**/*.{ending}", recursive=True)} for of in (folder, committed))
+        self.assertEqual(set(made), set(names))
+        self.assertEqual([name for name in names if names[name] != made[name]], [])
 
     @staticmethod
     def same_matplotlib(folder):

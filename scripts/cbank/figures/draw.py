@@ -7,17 +7,26 @@ A row with a `reference`, a text, is a thin line at y, and at x where that is kn
 and `high` (of x), and `beside`, a text on the right of the row. Maps have `row`, `column`, `x` (the colour) and `beside`, a letter.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import io
 import itertools
 import math
 import textwrap
-import warnings
+from typing import TYPE_CHECKING
 
 import pandas
 
 from . import style
 from ..errors import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure, SubFigure
 
 MM = 1 / 25.4  # in inches, which matplotlib counts in
 PAGE_MM = 225  # no page is higher
@@ -36,8 +45,7 @@ class Drawing:
     labels: dict  # {panel: (below, beside)}; None: of all other panels
     documents: list  # what it was made of
     note: str = None  # stands above it: what has to be known
-    band: tuple = None  # share of the x axis where nothing differs: (low, high)
-    together: bool = False  # dots of all series at the same height
+    band: tuple = None  # share of the x axis where nothing differs: (low, high); dots of all series are at the same height then
     way: str = None  # lines, dots or map
 
     def __post_init__(self):
@@ -48,7 +56,7 @@ class Drawing:
         self.sentence, self.note = printable(self.sentence), self.note and printable(self.note)
         self.labels = {panel and printable(panel): tuple(map(printable, its)) for panel, its in self.labels.items()}
 
-    def provenance(self):
+    def provenance(self) -> dict[str, str]:
         """Where the data come from, as key and text."""
         made = {"figure": self.kind}
         for i, document in enumerate(self.documents, 1):
@@ -63,7 +71,7 @@ class Drawing:
 # -- pages --------------------------------------------------------------------------------------------------------
 
 
-def pages(drawing, width_mm):
+def pages(drawing: Drawing, width_mm: float) -> list[Drawing]:
     """The drawing on as many pages as it needs: panels stay whole unless one alone is higher than a page."""
     units, made, room = [], [], 0
     for _, members in drawing.rows.groupby("panel", sort=False):
@@ -83,22 +91,22 @@ def pages(drawing, width_mm):
     return [dataclasses.replace(drawing, stem=f"{drawing.stem}-{i}", rows=pandas.concat(part)) for i, part in enumerate(made, 1)]
 
 
-def height_of(drawing, members):
+def height_of(drawing: Drawing, members: pandas.DataFrame) -> float:
     """The height of a panel, in mm."""
     rows = members["row"].nunique() * row_mm(drawing) if "row" in members else 0
     references = members["reference"].notna().sum() if "reference" in members else 0
     return PANEL_MM[drawing.way] + rows + 3 * references
 
 
-def row_mm(drawing):
+def row_mm(drawing: Drawing) -> float:
     if drawing.way == "lines":
         return 0
-    if drawing.way == "map" or drawing.together:
+    if drawing.way == "map" or drawing.band:
         return 3.6
     return max(4.4, 1.15 * drawing.rows["series"].nunique() + 1.2)
 
 
-def across_of(drawing, width_mm):
+def across_of(drawing: Drawing, width_mm: float) -> int:
     """Panels beside each other: lines in pairs or threes, dots where their rows have the same names."""
     count = drawing.rows["panel"].nunique()
     if width_mm < style.WIDE_MM or count == 1:
@@ -112,24 +120,24 @@ def across_of(drawing, width_mm):
 # -- a page -------------------------------------------------------------------------------------------------------
 
 
-def draw(drawing, width_mm):
+def draw(drawing: Drawing, width_mm: float) -> Figure:
     """A matplotlib Figure of one page; inside style.sheet()."""
     from matplotlib.figure import Figure
-    interim_analyses = style.interim_analyses_of(drawing.rows["series"].dropna().astype(str)) if drawing.way != "map" else {}
+    looks = style.looks_of(drawing.rows["series"].dropna().astype(str)) if drawing.way != "map" else {}
     parts = [(panel, members) for panel, members in drawing.rows.groupby("panel", sort=False)]
     across = across_of(drawing, width_mm)
     heights = [height_of(drawing, members) for _, members in parts]
     heights = [max(heights[i:i + across]) for i in range(0, len(heights), across)]
-    head_mm, labels, said = head_of(drawing, interim_analyses, width_mm)
+    head_mm, labels, said = head_of(drawing, looks, width_mm)
     figure = Figure(figsize=(width_mm * MM, (sum(heights) + head_mm) * MM), layout="constrained")
     head, body = figure.subfigures(2, 1, height_ratios=[head_mm, sum(heights)])
-    legend(head, interim_analyses, labels, said, drawing, columns_of(labels, width_mm))
+    legend(head, looks, labels, said, drawing, columns_of(labels, width_mm))
     grid = body.subplots(len(heights), across, squeeze=False, gridspec_kw={"height_ratios": heights})
     for axes, part in itertools.zip_longest(grid.flat, parts):
         if part is None:
             axes.set_visible(False)
             continue
-        WAYS[drawing.way](axes, drawing, part[1], interim_analyses, width_mm / across)
+        WAYS[drawing.way](axes, drawing, part[1], looks, width_mm / across)
         names_mm = LETTER_MM * part[1]["row"].str.len().max() if drawing.way != "lines" and axes in grid[:, 0] else 0
         letters = max(10, int((width_mm / across - 8 - (names_mm if across == 1 else 8)) / LETTER_MM / 1.15))
         axes.set_title("\n".join(textwrap.wrap(part[0], letters)), loc="left")
@@ -146,30 +154,30 @@ def draw(drawing, width_mm):
     return figure
 
 
-def labels_of(drawing, members):
+def labels_of(drawing: Drawing, members: pandas.DataFrame) -> tuple[str, str]:
     return drawing.labels.get(members["panel"].iloc[0]) or drawing.labels[None]
 
 
-def head_of(drawing, interim_analyses, width_mm):
+def head_of(drawing: Drawing, looks: dict[str, style.Look], width_mm: float) -> tuple[float, list[str], list[str]]:
     """(height of what stands above the panels, labels of the legend, lines of the note)."""
     flags = sorted({flag for text in drawing.rows.get("flags", pandas.Series(dtype=str)).dropna() for flag in str(text).split()})
     notes = [drawing.note, f"hollow: {', '.join(flags)}" if flags else None,
              f"grey band: the same within {100 * (drawing.band[1] - 1):g} %" if drawing.band else None]
     said = textwrap.wrap("; ".join(filter(None, notes)), int(width_mm * 0.75))
-    labels = list(interim_analyses) if len(interim_analyses) > 1 or drawing.way == "dots" else []
+    labels = list(looks) if len(looks) > 1 or drawing.way == "dots" else []
     rows = -(-len(labels) // columns_of(labels, width_mm)) if labels else 0
     return max(LEGEND_ROW_MM * (rows + len(said)) + 1.2, 1.5), labels, said
 
 
-def columns_of(labels, width_mm):
+def columns_of(labels: list[str], width_mm: float) -> int:
     longest = max(map(len, labels), default=1)
     return max(1, min(len(labels), int(width_mm / (LETTER_MM * longest + HANDLE_MM))))
 
 
-def legend(head, interim_analyses, labels, said, drawing, columns):
+def legend(head: SubFigure, looks: dict[str, style.Look], labels: list[str], said: list[str], drawing: Drawing, columns: int) -> None:
     from matplotlib.lines import Line2D
-    line = {} if drawing.way == "lines" and drawing.kind != "counters" else {"linestyle": "none"}
-    handles = [Line2D([], [], **{"linestyle": interim_analyses[label].dashes, **line, **style.marks(interim_analyses[label])}) for label in labels]
+    line = {} if drawing.way == "lines" else {"linestyle": "none"}
+    handles = [Line2D([], [], **{"linestyle": looks[label].dashes, **line, **style.marks(looks[label])}) for label in labels]
     if labels:
         head.legend(handles, labels, loc="lower center", ncol=columns, borderaxespad=0.1)
     if said:
@@ -179,14 +187,14 @@ def legend(head, interim_analyses, labels, said, drawing, columns):
 # -- axes ---------------------------------------------------------------------------------------------------------
 
 
-def fixed_ticks(axis, ticks, texts):
+def fixed_ticks(axis: Axis, ticks: Iterable[float], texts: Iterable[str]) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
     axis.set_major_locator(FixedLocator(list(ticks)))
     axis.set_major_formatter(FixedFormatter(list(texts)))
     axis.set_minor_locator(NullLocator())
 
 
-def log_axis(axes, which, low, high, most=6):
+def log_axis(axes: Axes, which: str, low: float, high: float, most: int = 6) -> None:
     """A logarithmic axis from low to high, with at most so many round numbers written as they are."""
     axis = getattr(axes, f"{which}axis")
     getattr(axes, f"set_{which}scale")("log")
@@ -201,7 +209,7 @@ def log_axis(axes, which, low, high, most=6):
     fixed_ticks(axis, ticks, [style.count_text(float(f"{tick:.3g}")) for tick in ticks])
 
 
-def number_axis(axes, values, text, room_mm):
+def number_axis(axes: Axes, values: list[float], text: Callable[[float], str], room_mm: float) -> None:
     """An x axis of whole numbers: logarithmic where they spread, with as many of them written as there is room for."""
     values = sorted(set(values))
     spread = values[0] > 0 and values[-1] >= 16 * values[0]
@@ -220,17 +228,7 @@ def number_axis(axes, values, text, room_mm):
     axes.set_xlim(*((2**low, 2**high) if spread else (low, high)))
 
 
-def count_axis(axes, values):
-    """A logarithmic x axis of counts, on which 0 has a place."""
-    least, most = max(1.0, float(values[values > 0].min())), float(values.max())
-    axes.set_xscale("symlog", linthresh=least)
-    powers = [10.0**power for power in range(math.ceil(math.log10(least)), math.floor(math.log10(most)) + 1)]
-    ticks = [0.0] * bool((values <= 0).any()) + powers[::-(-len(powers) // 4) or 1]
-    fixed_ticks(axes.xaxis, ticks, [style.count_text(tick) for tick in ticks])
-    axes.set_xlim(-0.3 * least if (values <= 0).any() else least / 1.5, most * 1.5)
-
-
-def value_axis(axes, which, rows, value, base=None):
+def value_axis(axes: Axes, which: str, rows: pandas.DataFrame, value: str, base: float | None = None) -> None:
     """An axis of times or cycles: logarithmic where they spread, else from 0 on or about `base`."""
     ends = pandas.concat([rows[value], rows["low"], rows["high"]]).dropna()
     low, high = float(ends.min()), float(ends.max())
@@ -243,7 +241,7 @@ def value_axis(axes, which, rows, value, base=None):
         getattr(axes, f"set_{which}lim")(low - aside, high + aside)
 
 
-def errors(rows, value):
+def errors(rows: pandas.DataFrame, value: str) -> list[pandas.Series]:
     """Lengths below and above the values; 0 where there is no interval."""
     low, high = (rows[end].fillna(rows[value]) for end in ("low", "high"))
     return [(rows[value] - low).clip(lower=0), (high - rows[value]).clip(lower=0)]
@@ -252,19 +250,25 @@ def errors(rows, value):
 # -- ways ---------------------------------------------------------------------------------------------------------
 
 
-def draw_lines(axes, drawing, members, interim_analyses, panel_mm):
+def draw_lines(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: dict[str, style.Look], panel_mm: float) -> None:
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     points = members[members["reference"].isna()] if "reference" in members else members
     if pandas.api.types.is_datetime64_any_dtype(points["x"]):
-        time_axis(axes)
-    elif drawing.kind == "counters":
-        count_axis(axes, points["x"])
+        locator = AutoDateLocator(minticks=3, maxticks=5)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
     else:
         number_axis(axes, points["x"].tolist(), style.size_text if "bytes" in labels_of(drawing, members)[0] else style.count_text, panel_mm - 18)
     value_axis(axes, "y", members, "y", 1 if drawing.kind == "history" else None)
-    for name in interim_analyses:
+    for name, look in looks.items():
         of = points[points["series"] == name].sort_values("x", kind="stable")
-        for _, its in of.groupby("uuid", dropna=False) if interim_analyses[name] is style.REST else [(None, of)] if len(of) else []:
-            draw_line(axes, drawing, interim_analyses[name], its)
+        for _, its in of.groupby("uuid", dropna=False) if look is style.REST else [(None, of)] if len(of) else []:
+            many = {"marker": "", "linewidth": 0.5} if len(its) > 40 else {"markersize": 1.6} if len(its) > 16 else {}
+            axes.errorbar(its["x"], its["y"], errors(its, "y"), elinewidth=0.5, capsize=0, linestyle=look.dashes,
+                          **{**style.marks(look, markersize=2.6), **many})
+            flagged = its[its["flags"].fillna("") != ""] if "flags" in its else its.head(0)
+            if len(flagged):
+                axes.plot(flagged["x"], flagged["y"], linestyle="none", zorder=3, **style.marks(look, True, markersize=3.2))
     if len(points) < len(members):
         for row in members[members["reference"].notna()].itertuples():
             thin = {"color": "black", "linestyle": style.DOTTED, "linewidth": 0.7, "zorder": 1}
@@ -273,47 +277,29 @@ def draw_lines(axes, drawing, members, interim_analyses, panel_mm):
                 axes.axvline(row.x, **thin)
 
 
-def draw_line(axes, drawing, look, its):
-    flagged = its["flags"].fillna("") != "" if "flags" in its else pandas.Series(False, its.index)
-    dashes = {"linestyle": "none"} if drawing.kind == "counters" else {"linestyle": look.dashes}
-    many = {"marker": "", "linewidth": 0.5} if len(its) > 40 else {"markersize": 1.6} if len(its) > 16 else {}
-    axes.errorbar(its["x"], its["y"], errors(its, "y"), elinewidth=0.5, capsize=0, **dashes,
-                  **{**style.marks(look, markersize=2.6), **many})
-    if flagged.any():
-        axes.plot(its["x"][flagged], its["y"][flagged], linestyle="none", zorder=3, **style.marks(look, True, markersize=3.2))
-
-
-def time_axis(axes):
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-    locator = AutoDateLocator(minticks=3, maxticks=5)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
-
-
-def draw_dots(axes, drawing, members, interim_analyses, _panel_mm):
+def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: dict[str, style.Look], _panel_mm: float) -> None:
     names = list(members["row"].unique())
-    base = 0 if drawing.kind == "samples" else 1 if drawing.band else None
+    base = 1 if drawing.band else None
     value_axis(axes, "x", members, "x", base)
     if drawing.band:
         axes.axvspan(*drawing.band, facecolor="0.88", zorder=0)
-    if base is not None:
         axes.axvline(base, color="black", linewidth=0.6, zorder=1)
     place = {name: i for i, name in enumerate(names)}
-    small = len(interim_analyses) > 5 or drawing.kind == "samples"
-    for i, name in enumerate(interim_analyses):
+    small = len(looks) > 5
+    for i, name in enumerate(looks):
         its = members[members["series"] == name]
-        aside = 0 if drawing.together else 0.76 * ((i + 0.5) / len(interim_analyses) - 0.5)
+        aside = 0 if drawing.band else 0.76 * ((i + 0.5) / len(looks) - 0.5)
         hollow = its["flags"].fillna("") != "" if "flags" in its else pandas.Series(False, its.index)
         for flagged in (False, True):
             rows = its[hollow == flagged]
             if not rows.empty:
                 axes.errorbar(rows["x"], rows["row"].map(place) + aside, xerr=errors(rows, "x"), linestyle="none", elinewidth=0.7,
-                              capsize=0, **style.marks(interim_analyses[name], flagged, markersize=2.4 if small else 3.2))
+                              capsize=0, **style.marks(looks[name], flagged, markersize=2.4 if small else 3.2))
     axes.set_ylim(len(names) - 0.5, -0.5)
     fixed_ticks(axes.yaxis, range(len(names)), names)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    if not drawing.together:
+    if not drawing.band:
         for y in range(len(names) - 1):
             axes.axhline(y + 0.5, color="0.85", linewidth=0.3, zorder=0)
     texts = members.dropna(subset=["beside"]).drop_duplicates("row") if "beside" in members else members.head(0)
@@ -322,7 +308,7 @@ def draw_dots(axes, drawing, members, interim_analyses, _panel_mm):
                       fontsize="small", annotation_clip=False)
 
 
-def draw_map(axes, drawing, members, _interim_analyses, _panel_mm):
+def draw_map(axes: Axes, drawing: Drawing, members: pandas.DataFrame, _looks: dict[str, style.Look], _panel_mm: float) -> None:
     """A row a node, a square a GPU in the order of slots; white where there is no time."""
     names = list(members["row"].unique())
     most = max(2.0, float(drawing.rows["x"].abs().max() or 0))
@@ -344,32 +330,15 @@ WAYS = {"lines": draw_lines, "dots": draw_dots, "map": draw_map}
 
 # -- files --------------------------------------------------------------------------------------------------------
 
-FORMATS = ("pdf", "svg", "png", "tex")
-TABLE_ROWS_MAX = 45  # longer tables go over several pages
+FORMATS = ("pdf", "svg", "png")
 
 
-def csv_text(drawing):
+def csv_text(drawing: Drawing) -> str:
     """Exactly what is drawn, one row a mark; whole numbers are written without a point."""
     return drawing.rows.drop(columns=["reference"], errors="ignore").convert_dtypes().to_csv(index=False, lineterminator="\n")
 
 
-def tex_text(drawing):
-    """A booktabs table. Columns that are the same in all rows stand in its caption."""
-    rows = drawing.rows.dropna(axis="columns", how="all").drop(columns=["source_sha256", "reference"], errors="ignore")
-    same = {column: rows[column].iloc[0] for column in rows if len(rows) > 1 and rows[column].astype(str).nunique() == 1}
-    caption = drawing.sentence + "".join(f" {column.replace('_', ' ')}: {value}." for column, value in same.items() if value != "")
-    lines = [f"% {key}: {value}\n" for key, value in drawing.provenance().items()]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of pandas 1.5: its defaults may change
-        table = rows.drop(columns=list(same)).convert_dtypes().to_latex(
-            index=False, escape=True, na_rep="", float_format=lambda value: f"{value:.4g}", longtable=len(rows) > TABLE_ROWS_MAX,
-            label=f"tab:{drawing.stem}", caption="@")
-    for letter in "\\&%$#_{}":
-        caption = caption.replace(letter, f"\\{letter}" if letter != "\\" else r"\textbackslash ")
-    return "".join(lines) + "% \\usepackage{booktabs,longtable}\n" + table.replace("caption{@}", f"caption{{{caption}}}", 1)
-
-
-def picture_bytes(figure, drawing, form):
+def picture_bytes(figure: Figure, drawing: Drawing, form: str) -> bytes:
     """The same bytes for the same drawing: there are no dates in them."""
     title, said = f"cbank {drawing.kind}", "; ".join(f"{key}: {value}" for key, value in drawing.provenance().items())
     metadata = {"pdf": {"Title": title, "Subject": said, "Creator": "cbank", "CreationDate": None},

@@ -5,9 +5,12 @@ A kind is a function that takes a list of Source (documents that it can be made 
 of Drawing. It raises NotDrawn, with the reason in one line, where there is nothing to draw.
 """
 
+from __future__ import annotations
+
 import collections
 import functools
 import re
+from collections.abc import Sequence
 
 import pandas
 
@@ -27,15 +30,15 @@ class NotDrawn(Exception):
 class Source:
     """A document and its rows."""
 
-    def __init__(self, document):
+    def __init__(self, document: documents.Document):
         self.document, self.kind, self.content = document, document.kind, document.content
 
     @functools.cached_property
-    def frame(self):
+    def frame(self) -> pandas.DataFrame:
         return frames.frame(self.document)
 
     @property
-    def note(self):
+    def note(self) -> str | None:
         """Facts without which the document would be misread; or None."""
         said = []
         if self.kind == "result" and self.content["engine"] != "cuda":
@@ -55,7 +58,7 @@ FACTS = {"distinct": "{} addresses", "stride_bytes": "{} B apart", "radius": "ra
          "refill_bytes": "{} written", "elements": "{} elements", "block_size": "blocks of {}", "modules": "{} modules"}
 
 
-def fact_text(key, value):
+def fact_text(key: str, value: object) -> str:
     """12.8M elements; blocks of 1024; 64 B apart."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -66,7 +69,7 @@ def fact_text(key, value):
     return FACTS.get(key, "{}" if key in CELL_KEYS else f"{key.replace('_', ' ')} {{}}").format(value)
 
 
-def told_apart(rows, keys, always=()):
+def told_apart(rows: pandas.DataFrame, keys: list[str], always: Sequence[str] = ()) -> tuple[str, pandas.Series]:
     """(what all rows have in common as words, a Series of what tells each from the others)."""
     keys = [key for key in keys if key in rows]
     varied = [key for key in keys if key in always or rows[key].nunique(dropna=False) > 1]
@@ -76,12 +79,12 @@ def told_apart(rows, keys, always=()):
     return ", ".join(common), pandas.Series(texts, rows.index, dtype=str)
 
 
-def parameter_names(rows):
+def parameter_names(rows: pandas.DataFrame) -> list[str]:
     """Names of the parameters that any cell has."""
     return sorted({word.split("=")[0] for text in rows["parameters"].unique() for word in text.split()})
 
 
-def timed(source):
+def timed(source: Source) -> pandas.DataFrame:
     rows = source.frame
     rows = rows[(rows["status"] == "ok") & (rows["time_ns"] > 0)] if "time_ns" in rows else rows.head(0)
     if rows.empty:
@@ -92,14 +95,14 @@ def timed(source):
 KEPT = ["source", "source_sha256", "engine", "device", *CELL_KEYS, "parameters", "flags"]
 
 
-def times(rows, **columns):
+def times(rows: pandas.DataFrame, **columns: pandas.Series) -> pandas.DataFrame:
     """The columns of a drawing whose values are times of a launch, and those that identify the cells."""
     kept = rows[[column for column in KEPT if column in rows]]
     made = {"low": rows["time_ns_low"], "high": rows["time_ns_high"], **columns}
     return pandas.concat([pandas.DataFrame({key: made[key] for key in made}, rows.index), kept], axis="columns")
 
 
-def in_unit(rows, along):
+def in_unit(rows: pandas.DataFrame, along: str) -> tuple[pandas.DataFrame, str]:
     """(rows with times in the unit of the shortest, its name)."""
     unit, factor = style.time_unit(rows[along].min())
     rows = rows.copy()
@@ -107,7 +110,7 @@ def in_unit(rows, along):
     return rows, unit
 
 
-def quickest(rows, others):
+def quickest(rows: pandas.DataFrame, others: list[str]) -> str | None:
     """How often each path is the quickest of the cells that differ in their path alone; None where none do."""
     groups = rows.groupby(others, dropna=False)
     rows = rows[groups["path"].transform("nunique") > 1]
@@ -132,7 +135,7 @@ AXES = {"warps_per_sm": "warps that an SM runs at a time", "polluter_bytes": "by
 LAST_AXES = {"elements": "elements", "block_size": "threads of a block"}
 
 
-def axes_of(rows):
+def axes_of(rows: pandas.DataFrame) -> dict[tuple[str, str], str]:
     """{(workload, pattern): axis} of the cells along which something is varied, all else the same.
 
     A workload with more patterns than an axis has values is a matrix of them, not a sweep."""
@@ -148,12 +151,12 @@ def axes_of(rows):
     return found
 
 
-def others_of(rows, axis):
+def others_of(rows: pandas.DataFrame, axis: str) -> list[str]:
     """Columns that are the same along a line."""
     return [key for key in [*CELL_KEYS, *parameter_names(rows)] if key != axis]
 
 
-def matrix(sources):
+def matrix(sources: list[Source]) -> list[Drawing]:
     rows = timed(sources[0])
     swept = axes_of(rows)
     rows = rows[[key not in swept for key in zip(rows["workload"], rows["pattern"])]]
@@ -174,7 +177,7 @@ def matrix(sources):
                     [sources[0].document], note)]
 
 
-def ratios(rows):
+def ratios(rows: pandas.DataFrame) -> pandas.DataFrame:
     """Time through constant by time through global memory, at the cells of constant; ends are quotients of opposite ends."""
     others = [key for key in [*CELL_KEYS, "parameters"] if key != "path"]
     base = rows[rows["path"] == "global"].drop_duplicates(others).set_index(others)
@@ -186,7 +189,7 @@ def ratios(rows):
     return made.reindex(rows.index)
 
 
-def matrix_sentence(rows, ratio, names, titles):
+def matrix_sentence(rows: pandas.DataFrame, ratio: pandas.Series, names: pandas.Series, titles: pandas.Series) -> str:
     ratio = ratio.dropna()
     where = [", ".join(filter(None, (names[i], titles[i]))) for i in (ratio.idxmin(), ratio.idxmax())] if len(ratio) else []
     said = [f"A launch through constant memory takes from {style.ratio_text(ratio.min())} times ({where[0]}) to "
@@ -196,7 +199,7 @@ def matrix_sentence(rows, ratio, names, titles):
     return text + "."
 
 
-def sweep(sources):
+def sweep(sources: list[Source]) -> list[Drawing]:
     source = sources[0]
     rows = timed(source)
     swept = axes_of(rows)
@@ -207,7 +210,7 @@ def sweep(sources):
     return made
 
 
-def sweep_along(source, axis, rows, several):
+def sweep_along(source: Source, axis: str, rows: pandas.DataFrame, several: bool) -> Drawing:
     rows = rows.dropna(subset=[axis])
     facts = [key for key in others_of(rows, axis) if key not in ("path", "elements")] + ["elements"] * (axis != "elements")
     common, titles = told_apart(rows, facts)
@@ -219,7 +222,7 @@ def sweep_along(source, axis, rows, several):
                    "; ".join(filter(None, (source.note, common))) or None)
 
 
-def sweep_sentence(rows, axis, text):
+def sweep_sentence(rows: pandas.DataFrame, axis: str, text: str) -> str:
     """Which path is the quickest how often, and how far the time goes along the line that goes least and most."""
     said = [quickest(rows, [key for key in [*CELL_KEYS, *parameter_names(rows)] if key != "path"])]
     lines = rows.sort_values(axis, kind="stable").groupby(others_of(rows, axis), dropna=False, sort=False)
@@ -236,7 +239,7 @@ def sweep_sentence(rows, axis, text):
     return (". ".join(filter(None, said)) or f"Time against the {text}") + "."
 
 
-def value_text(axis, value):
+def value_text(axis: str, value: float) -> str:
     return style.bytes_text(value) if axis.endswith("_bytes") else style.count_text(value)
 
 
@@ -247,13 +250,13 @@ SERIALIZED = {"latency": ("latency of a load, cycles", "latency_per_extra_addres
 DISTINCT = "distinct addresses in a warp"
 
 
-def numbers(source, prefix):
+def numbers(source: Source, prefix: str) -> pandas.DataFrame:
     rows = source.frame
     rows = rows[(rows["status"] == "ok") & rows["experiment"].str.startswith(prefix) & rows["value"].notna()]
     return rows.reindex(columns=[*rows.columns, *(key for key in ("distinct", "stride_bytes", "reason") if key not in rows)])
 
 
-def serialized(source):
+def serialized(source: Source) -> pandas.DataFrame:
     """Cost of distinct addresses, as points of lines. One address has no stride: it is the first point of every line."""
     rows = numbers(source, "serialization_")
     rows = rows[rows["number"].isin(SERIALIZED)]
@@ -268,7 +271,7 @@ def serialized(source):
                              "source_sha256": rows["source_sha256"], "device": rows["device"]})
 
 
-def serialization(sources):
+def serialization(sources: list[Source]) -> list[Drawing]:
     rows = serialized(sources[0])
     rows.insert(0, "panel", rows["quantity"].map(lambda name: SERIALIZED[name][0]) + rows["stride_bytes"].map(", {} bytes apart".format))
     rows.insert(1, "series", rows["path"])
@@ -288,7 +291,7 @@ WALK = re.compile(r"\w+ (\w+) warm_up ([1-9]\d*) timed (\d+) before nothing list
 ALL_FIT = re.compile(r"all of the (\d+) bytes")
 
 
-def walks(experiment):
+def walks(experiment: dict) -> dict[int, tuple[float, int]]:
     """{bytes: (mean, 95th percentile)} of the series of pointer chases over the most sizes, in cycles."""
     series = {}
     for exchange in experiment["evidence"]:
@@ -300,7 +303,7 @@ def walks(experiment):
     return {size: summary(of[size]) for size in sorted(of)}
 
 
-def summary(answer):
+def summary(answer: str) -> tuple[float, int] | None:
     """(mean, 95th percentile by nearest rank) of an answer: numbers, N*COUNT for one that comes several times."""
     counts = collections.Counter()
     for word in answer.split():
@@ -314,7 +317,7 @@ def summary(answer):
     return None
 
 
-def clock_cycles(experiments, experiment):
+def clock_cycles(experiments: dict[str, dict], experiment: dict) -> float | None:
     """Cycles that reading the clock adds to a timed access: latency of the first level less that of a dependent chain; or None."""
     chain = experiments.get(f"latency_{experiment['path']}", {"numbers": []})
     found = [entry["value"] for entry in chain["numbers"] if entry["name"] == "latency" and entry["value"] is not None]
@@ -323,7 +326,7 @@ def clock_cycles(experiments, experiment):
     return first - found[0] if found and first is not None else None
 
 
-def walked(source):
+def walked(source: Source) -> pandas.DataFrame:
     """Rows of the capacity figure: points of pointer chases, and the levels that were found, without the clock's cycles where they are known."""
     experiments, made = {entry["name"]: entry for entry in source.content["experiments"]}, []
     for name, experiment in experiments.items():
@@ -349,7 +352,7 @@ def walked(source):
     return rows[rows["panel"].isin(rows.loc[rows["record"] == "point", "panel"])]
 
 
-def capacity(sources):
+def capacity(sources: list[Source]) -> list[Drawing]:
     rows = walked(sources[0])
     if rows.empty:
         raise NotDrawn("no experiment of it pointer chases over working sets")
@@ -370,7 +373,7 @@ CHIP_PANELS = {"latency": ("latency of a constant load", DISTINCT, "cycles"),
                "knee": ("constant table visited, about 2 KB", "bytes visited", "cycles of an access")}
 
 
-def chips(sources):
+def chips(sources: list[Source]) -> list[Drawing]:
     """All chips in one: distinct addresses in cycles and in ns, constant beside the best other path, pointer chases."""
     results = [source for source in sources if source.kind == "result" and source.content["engine"] == "cuda"]
     sources = [source for source in sources if source.kind == "characterization"]
@@ -389,7 +392,7 @@ def chips(sources):
                     [source.document for source in sources])]
 
 
-def of_chip(label, source, results):
+def of_chip(label: str, source: Source, results: list[Source]) -> pandas.DataFrame:
     points = serialized(source)
     points = points[points["stride_bytes"] == STRIDE]
     mine = points[points["path"] == "constant"]
@@ -409,7 +412,7 @@ def of_chip(label, source, results):
     return pandas.concat([part[columns] for part in parts]).assign(series=label)
 
 
-def clock_mhz(device, results):
+def clock_mhz(device: dict, results: list[Source]) -> float | None:
     """The median SM clock of the cells of results of that GPU, else of another of its model; None without any."""
     for key in ("uuid", "name"):
         frames_of = [source.frame["sm_clock_mhz"] for source in results if source.content["device"].get(key) == device.get(key)]
@@ -423,7 +426,7 @@ GENERATION_PANELS = {"constant_sm_ns": "through constant: ns of an SM for 32 ele
                      "ratio": "time through constant / time through global"}
 
 
-def generations(sources):
+def generations(sources: list[Source]) -> list[Drawing]:
     """The default plan on each chip: what constant and global memory cost, and their ratio."""
     rows = pandas.concat([of_generation(source) for source in sources])
     rows = rows.drop_duplicates(["series", "row_key"])
@@ -446,7 +449,7 @@ def generations(sources):
     return [Drawing("generations", "generations", made, sentence, {None: ("", "")}, [source.document for source in sources], common or None)]
 
 
-def of_generation(source):
+def of_generation(source: Source) -> pandas.DataFrame:
     device = source.content["device"]
     rows = timed(source)
     ratio = ratios(rows)
@@ -462,7 +465,7 @@ def of_generation(source):
 # -- comparisons, fleets, histories -------------------------------------------------------------------------------
 
 
-def comparison(sources):
+def comparison(sources: list[Source]) -> list[Drawing]:
     source = sources[0]
     rows = source.frame
     rows = rows[rows["ratio"].notna()] if "ratio" in rows else rows.head(0)
@@ -481,13 +484,13 @@ def comparison(sources):
     made = pandas.concat([made, rows[["verdict", "base_ns", "new_ns", *KEPT[:-1]]]], axis="columns")
     note = "; ".join(filter(None, (source.note, common, f"base: {base}, new: {new}")))
     return [Drawing("comparison", f"{source.document.stem}-comparison", made.sort_values("panel", kind="stable"), sentence,
-                    {None: ("time ratio, NEW to BASE", "")}, [source.document], note, band=(1 - threshold, 1 + threshold), together=True)]
+                    {None: ("time ratio, NEW to BASE", "")}, [source.document], note, band=(1 - threshold, 1 + threshold))]
 
 
 LETTERS = {"missing": "M", "replaced": "R", "failed": "F", "counter": "C", "geometry": "G", "slower": "S", "apart": "A"}
 
 
-def fleet(sources):
+def fleet(sources: list[Source]) -> list[Drawing]:
     rows = sources[0].frame
     rows = rows[rows["path"].notna()]
     if rows.empty or not rows["change"].notna().any() and not rows["verdict"].isin(LETTERS).any():
@@ -509,7 +512,7 @@ def fleet(sources):
 NAMED_MAX = 6  # GPUs with a look of their own: those that changed most
 
 
-def history(sources):
+def history(sources: list[Source]) -> list[Drawing]:
     rows = sources[0].frame
     rows = rows[rows["time_ns"].notna()] if "identity" in rows and "time_ns" in rows else rows.head(0)
     if rows.empty:
@@ -537,54 +540,13 @@ def history(sources):
     return [Drawing("history", f"{sources[0].document.stem}-history", made, sentence, {None: ("start of the run, UTC", f"time, {unit}")}, [sources[0].document])]
 
 
-# -- samples and counters -----------------------------------------------------------------------------------------
-
-
-def samples(sources):
-    """Deviation of every sample from the time of its cell."""
-    rows = timed(sources[0])
-    rows = rows[rows["samples_ns"].map(lambda its: bool(its) and isinstance(its, list))]
-    if rows.empty:
-        raise NotDrawn("no chosen cell has samples")
-    common, titles = told_apart(rows, ["workload", "elements", "block_size", "cache_state"])
-    names = rows["path"] + " " + told_apart(rows, ["pattern", *parameter_names(rows)], always=["pattern"])[1]
-    clock = rows["sm_clock_mhz"].map("{:.0f} MHz".format, "ignore") if "sm_clock_mhz" in rows else None
-    made = pandas.DataFrame({"panel": titles, "row": names, "series": rows["path"], "sample_ns": rows["samples_ns"], "beside": clock})
-    made = pandas.concat([made, rows[["time_ns", *KEPT]]], axis="columns").explode("sample_ns", ignore_index=True)
-    made["sample_ns"] = made["sample_ns"].astype(float)
-    made.insert(3, "x", 100 * (made["sample_ns"] / made["time_ns"] - 1))
-    made = made.assign(low=float("nan"), high=float("nan"), sample=made.groupby(["panel", "row"]).cumcount() + 1)
-    spread = made.groupby(["panel", "row"])["x"].agg(["min", "max"])
-    widest = (spread["max"] - spread["min"]).idxmax()
-    sentence = (f"Samples scatter most in {', '.join(filter(None, reversed(widest)))}: from {spread.loc[widest, 'min']:+.2f} to "
-                f"{spread.loc[widest, 'max']:+.2f} % of its time.")
-    return [Drawing("samples", f"{sources[0].document.stem}-samples", made.sort_values("panel", kind="stable"), sentence,
-                    {None: ("% from the time of the cell", "")}, [sources[0].document], "; ".join(filter(None, (sources[0].note, common))) or None, together=True)]
-
-
-def counters(sources):
-    """Each counter against the time. Counters are of other launches than the times."""
-    rows = timed(sources[0])
-    names = [name for name in dict.fromkeys(name for cell in sources[0].content["cells"] for name in cell["counters"]) if name in rows]
-    names = [name for name in names if rows[name].nunique() > 1]
-    if not names:
-        raise NotDrawn("no counter differs between the chosen cells")
-    parts = [times(rows, panel=pandas.Series(name, rows.index), series=rows["path"], x=rows[name].astype(float), y=rows["time_ns"]) for name in names]
-    made, unit = in_unit(pandas.concat(parts).dropna(subset=["x"]), "y")
-    rank = {name: rows[name].astype(float).corr(rows["time_ns"], method="spearman") for name in names}
-    best = max(rank, key=lambda name: rank[name])
-    sentence = f"The counter {best} goes with the time most closely: the correlation of their ranks is {rank[best]:.2f}, the largest of {len(names)}."
-    return [Drawing("counters", f"{sources[0].document.stem}-counters", made, sentence, {None: ("count of one launch", f"time of a launch, {unit}")},
-                    [sources[0].document], sources[0].note)]
-
-
 # -- the table ----------------------------------------------------------------------------------------------------
 
 T_INTERVAL = "Times: robust mean over the buffers with a 95 % interval by Student's t."
 OPPOSITE = "Ends of the interval of a ratio are quotients of opposite ends, which is wider than 95 %."
 
-# takes: kinds of document. way: of draw.py. combines: of all documents at once. extra: drawn only where it is asked for.
-Kind = collections.namedtuple("Kind", "make takes way summary method combines extra", defaults=(False, False))
+# takes: kinds of document. way: of draw.py. combines: of all documents at once.
+Kind = collections.namedtuple("Kind", "make takes way summary method combines", defaults=(False,))
 
 KINDS = {
     "matrix": Kind(matrix, ("result",), "dots", "time of each pattern by each path", f"{T_INTERVAL} {OPPOSITE}"),
@@ -601,12 +563,10 @@ KINDS = {
                        "Ratio and interval are those of cbank compare."),
     "fleet": Kind(fleet, ("fleet",), "map", "change of the times of each path, for every GPU of every node", "As cbank fleet holds it."),
     "history": Kind(history, ("history",), "lines", "time of cells night by night, a line for each GPU", "Hollow: the level changed, as cbank history found."),
-    "samples": Kind(samples, ("result",), "dots", "every sample of each cell", "Deviation from the time of the cell.", False, True),
-    "counters": Kind(counters, ("result",), "lines", "each counter against the time", "Counters are of one launch that was not timed.", False, True),
 }
 
 
-def make(name, sources):
+def make(name: str, sources: list[Source]) -> list[Drawing]:
     """The drawings of a kind. Raises NotDrawn."""
     drawings = KINDS[name].make(sources)
     for drawing in drawings:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """How figures look, and numbers as words. A path has the same colour, marker and dashes in every figure."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 from collections import namedtuple
+from collections.abc import Iterable, Iterator
 
 # Okabe and Ito's palette, which people with any colour vision tell apart, and a grey.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE, GREY = (
@@ -45,13 +48,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SHEETS = {name: os.path.join(HERE, f"{name}.mplstyle") for name in ("cbank", "ieee", "acm")}  # by the name for --style
 
 
-def in_order(series):
+def in_order(series: Iterable[str]) -> list[str]:
     """Paths in the order of the table, and after them all others as they come."""
     known = [path for path in PATHS if path in set(series)]
     return known + [name for name in dict.fromkeys(series) if name not in PATHS]
 
 
-def interim_analyses_of(series):
+def looks_of(series: Iterable[str]) -> dict[str, Look]:
     """{name: Look} of all series of a figure. A name may have words behind that of a path: constant (2 KB)."""
     made = {}
     for name in in_order(series):
@@ -62,19 +65,19 @@ def interim_analyses_of(series):
     return made
 
 
-def ink(look):
+def ink(look: Look) -> str:
     """The colour, dark enough for thin lines."""
     return {YELLOW: "#8a7d00", GREY: "#666666"}.get(look.color, look.color)
 
 
-def marks(look, flagged=False, **more):
+def marks(look: Look, flagged: bool = False, **more: object) -> dict:
     """Keywords of marks; hollow ones are flagged."""
     return {"marker": look.marker, "markerfacecolor": "white" if flagged else look.color, "markeredgecolor": "black",
             "markeredgewidth": 0.4, "color": ink(look), **more}
 
 
 @contextlib.contextmanager
-def sheet(own=None):
+def sheet(own: str | None = None) -> Iterator[None]:
     """matplotlib with the settings of figures alone, whatever the user's own are; `own`: one of SHEETS or a file, on top."""
     import matplotlib.style
     from matplotlib.font_manager import fontManager
@@ -89,33 +92,33 @@ def sheet(own=None):
 TIME_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
 
-def time_unit(ns):
+def time_unit(ns: float) -> tuple[str, float]:
     """(name, ns) of the unit in which so long a time is a small number."""
     return next((unit for unit in TIME_UNITS if ns >= unit[1]), TIME_UNITS[-1])
 
 
-def time_text(ns):
+def time_text(ns: float) -> str:
     name, factor = time_unit(ns)
     return f"{ns / factor:.4g} {name}"
 
 
-def size_text(size):
+def size_text(size: float) -> str:
     """On an axis of bytes: 64, 2k, 1M."""
     size = int(size)
     factor, name = next((unit for unit in ((1 << 20, "M"), (1 << 10, "k")) if size and size % unit[0] == 0), (1, ""))
     return f"{size // factor}{name}"
 
 
-def bytes_text(size):
+def bytes_text(size: float) -> str:
     text = size_text(size)
     return f"{text[:-1]} {text[-1].upper()}B" if text[-1] in "kM" else f"{text} B"
 
 
-def ratio_text(ratio):
+def ratio_text(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}"
 
 
-def count_text(value):
+def count_text(value: float) -> str:
     """12.8M, 128k: a count on an axis."""
     for factor, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:
