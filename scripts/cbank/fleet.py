@@ -16,7 +16,6 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from xml.etree import ElementTree as xml
 
 import numpy as np
 
@@ -527,13 +526,13 @@ def note_of(row: Row) -> str:
     return "; then: ".join((drift, row.why)) if drift and row.why else drift or row.why
 
 
-def table(verdict: Verdict, color: bool) -> str:
+def table(verdict: Verdict) -> str:
     """The verdict for people."""
     rows = verdict.rows
     notes = [[f"what: {row.what}", *filter(None, [note_of(row)])] for row in rows]
     lines = text.paragraph(summary(verdict)) + text.paragraph(context(verdict))
     if rows:
-        lines += ["", *text.table(COLUMNS, columns_of(rows), notes, [KINDS[row.kind] for row in rows], color)]
+        lines += ["", *text.table(COLUMNS, columns_of(rows), notes)]
     return "\n".join(lines) + "\n"
 
 
@@ -544,28 +543,6 @@ def markdown(verdict: Verdict) -> str:
     cells = [*columns_of(rows), [row.what for row in rows], list(map(note_of, rows))]
     lines = [f"**cbank fleet: {summary(verdict)}**", "", text.markdown_text(context(verdict))]
     return "\n".join(lines + (["", *text.markdown(columns, cells, [KINDS[row.kind] for row in rows])] if rows else [])) + "\n"
-
-
-def junit(verdict: Verdict) -> str:
-    """A test for each GPU, and one more, census, where rows are of none. Several findings are lines of one failure."""
-    def line(row):
-        since = f"{'slowly since' if row.drift else 'since'} {write_time(row.since_ms)}" if row.since_ms else ""
-        return ", ".join(filter(None, (f"{row.kind}: {row.what}", *(text.changes([row.change]) if row.change is not None else []), since, row.why)))
-
-    told = {gpu for row in verdict.rows for gpu in row.gpus}
-    tests = [(gpu.host, f"{gpu.slot} {gpu.uuid or gpu.name}".strip(), [row for row in verdict.failing() if number in row.gpus])
-             for number, gpu in enumerate(verdict.fleet.gpus) if gpu.answered or number in told]
-    if (nobody := [row for row in verdict.failing() if not row.gpus]):
-        tests.append(("fleet", "census", nobody))
-    counts = {"name": "cbank fleet", "tests": str(len(tests)), "failures": str(sum(bool(rows) for _, _, rows in tests))}
-    root = xml.Element("testsuites", counts)
-    suite = xml.SubElement(root, "testsuite", counts)
-    for group, name, rows in tests:
-        case = xml.SubElement(suite, "testcase", classname=group or "fleet", name=name)
-        if rows:
-            xml.SubElement(case, "failure", type=rows[0].kind, message=line(rows[0])).text = "\n".join([rows[0].who, *map(line, rows[1:])])
-    xml.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n"
 
 
 def path_changes(model: Model, paths: list[str]) -> dict[str, np.ndarray]:
@@ -647,17 +624,16 @@ def parse(words: list[str]) -> argparse.Namespace:
                         help="nights that are looked at, without --baseline (default 60)")
     parser.add_argument("--gap", metavar="HOURS", type=text.in_limits(0, 10000, "hours"), default=4.0,
                         help="a new night begins where no run began for so long (default 4)")
-    for name, what in (("json", "the verdict as JSON"), ("junit", "it as JUnit, a test for each GPU"), ("markdown", "it as Markdown")):
-        parser.add_argument(f"--{name}", metavar="FILE", help=f"write {what}")
+    parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON")
+    parser.add_argument("--markdown", metavar="FILE", help="write it as Markdown")
     parser.add_argument("--quiet", action="store_true", help="print only errors and warnings")
-    parser.add_argument("--color", metavar="WHEN", choices=("auto", "always", "never"), default="auto", help="auto, always or never; NO_COLOR is respected")
     return parser.parse_args(words)
 
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     options = parse(words)
-    text.check_outputs(options, ("json", "junit", "markdown"), options.store)
+    text.check_outputs(options, ("json", "markdown"), options.store)
     if options.baseline == "":
         raise Failure("--baseline: a driver or a date is missing")
     with whole(options.store):
@@ -666,10 +642,10 @@ def main(words: list[str]) -> int:
         for name, in store.execute("SELECT file FROM runs WHERE started_ms > ?", (round(time.time() * 1000) + CLOCK_SLACK_MS,)):
             say("warning", f"{name}: it began in the future; set the clock of its host, and take it out: cbank forget")
         verdict = Verdict(fleet, Limits(options.threshold / 100, options.peer_threshold / 100), options.inventory)
-        made = [(path, make) for path, make in ((options.json, lambda of: json.dumps(document(of), indent=1, allow_nan=False) + "\n"),
-                                                (options.junit, junit), (options.markdown, markdown)) if path]
-        if not options.quiet and "-" not in (options.json, options.junit, options.markdown):
-            text.write("-", table(verdict, text.use_color(options.color)))
-        for path, make in made:
-            text.write(path, make(verdict))
+        if not options.quiet and "-" not in (options.json, options.markdown):
+            text.write("-", table(verdict))
+        if options.json:
+            text.write(options.json, json.dumps(document(verdict), indent=1, allow_nan=False) + "\n")
+        if options.markdown:
+            text.write(options.markdown, markdown(verdict))
     return FINDING if verdict.failing() else 0

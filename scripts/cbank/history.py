@@ -8,10 +8,8 @@ two runs at least. Runs that cbank forget took out of a store are listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Iterator
 import argparse
-import difflib
 import fnmatch
 import json
 import os
@@ -355,8 +353,8 @@ def forgotten_json(row: tuple) -> dict:
     return {"started_utc": write_time(started), "uuid": uuid, "file": file, "forgotten_utc": write_time(forgotten), "why": why, "hash": key}
 
 
-def below(history: History, changes: list[Change], lines: Callable) -> list[str]:
-    """Lines below the rows, for people. lines: of a table."""
+def below(history: History, changes: list[Change]) -> list[str]:
+    """Lines below the rows, for people."""
     out = []
     if changes:
         rows = [change_json(history, change) for change in changes]
@@ -364,26 +362,21 @@ def below(history: History, changes: list[Change], lines: Callable) -> list[str]
         cells = [[row["since_utc"] for row in rows], [text.short_uuid(row["uuid"] or "") or "-" for row in rows],
                  [printable(row["host"] or "-") for row in rows], text.changes([row["change"] for row in rows]), list(map("{} to {}".format, low, high))]
         notes = [[f"cell: {row['cell']}", *([f"with it: {row['with']}"] if row["with"] else [])] for row in rows]
-        out += ["", "Levels that changed:", *lines(CHANGE_COLUMNS, cells, notes)]
+        out += ["", "Levels that changed:", *text.table(CHANGE_COLUMNS, cells, notes)]
     if history.forgotten:
         rows = list(map(forgotten_json, history.forgotten))
         cells = [[printable(row[key] or "-") for row in rows] for key in ("started_utc", "uuid", "file", "forgotten_utc", "hash")]
         notes = [[f"why: {printable(row['why'])}"] if row["why"] else [] for row in rows]
-        out += ["", "Runs that cbank forget took out:", *lines(FORGOTTEN_COLUMNS, cells, notes)]
+        out += ["", "Runs that cbank forget took out:", *text.table(FORGOTTEN_COLUMNS, cells, notes)]
     return out
 
 
-def markdown(columns: tuple, cells: list[list[str]], notes: list[list[str]] | None) -> list[str]:
-    """As text.table, with the notes as a column."""
-    return ["", *(text.markdown((*columns, text.Column("notes")), [*cells, list(map("; ".join, notes))]) if notes else text.markdown(columns, cells))]
-
-
-def show(history: History, view: View, changes: list[Change], lines: Callable) -> list[str]:
+def show(history: History, view: View, changes: list[Change]) -> list[str]:
     """Lines for people: a table for each cell, or one of all runs."""
     columns, notes, out = view.columns(), None if view.series else view.notes(), []
     for cell, first, end in view.titles():
-        out += [""] * bool(out) + [cell] * bool(cell) + lines(COLUMNS[view.series], [of[first:end] for of in columns], notes)
-    return out + below(history, changes, lines)
+        out += [""] * bool(out) + [cell] * bool(cell) + text.table(COLUMNS[view.series], [of[first:end] for of in columns], notes)
+    return out + below(history, changes)
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -394,20 +387,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--calibration", metavar="FILE", help="variation of cells between processes on this machine, from cbank calibrate")
     parser.add_argument("--threshold", metavar="PERCENT", type=text.in_limits(0, 1000, "percent"), default=0.5,
                         help="change of a level that is listed (default 0.5%%)")
-    form = parser.add_mutually_exclusive_group()
-    for name, what in (("csv", "CSV"), ("json", "JSON"), ("markdown", "Markdown")):
-        form.add_argument(f"--{name}", action="store_true", help=f"print {what}")
-    parser.add_argument("--raw", action="store_true", help="in CSV, text that begins as a formula does (=, +, -, @) without a ' before it")
-    parser.add_argument("--color", metavar="WHEN", choices=("auto", "always", "never"), default="auto", help="auto, always or never; tables have no color yet")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser.parse_args(words)
-
-
-def say_unknown(options: argparse.Namespace) -> None:
-    """Raises Failure: there is no such cell; names the nearest."""
-    names = History(options.paths).names
-    near = difflib.get_close_matches(options.cell, names, 1, 0.3)
-    raise Failure(f"no cell is named '{options.cell}'{f'; the nearest is {near[0]!r}' if near else ''}; a name is an identity, as cbank show --csv has"
-                  " them, or a glob: '*/constant/*'")
 
 
 def main(words: list[str]) -> int:
@@ -415,16 +396,14 @@ def main(words: list[str]) -> int:
     options = parse(words)
     history = History(options.paths, options.cell, options.calibration)
     if options.cell and not len(history.points["run"]):
-        say_unknown(options)
+        raise Failure(f"no cell is named '{options.cell}'; a name is an identity, as cbank show --csv has them, or a glob: '*/constant/*'")
     view = View(history, bool(options.cell))
-    changes = [] if options.csv else find_changes(history, options.threshold / 100)
+    changes = find_changes(history, options.threshold / 100)
     if options.json:
         parts = {"rows": view.json(), "changes": [change_json(history, change) for change in changes], "forgotten": list(map(forgotten_json, history.forgotten))}
         encode = json.JSONEncoder(allow_nan=False).encode
         arrays = (f'"{key}": [' + ",\n".join(map(encode, of)) + "]" for key, of in parts.items())
         text.write("-", '{"schema": {"name": "cbank-history", "version": "1.0"},\n' + ",\n".join(arrays) + "}\n")
-    elif options.csv:
-        text.write("-", text.csv_text(view.json(), options.raw))
     else:
-        text.write("-", "\n".join(show(history, view, changes, markdown if options.markdown else text.table)) + "\n")
+        text.write("-", "\n".join(show(history, view, changes)) + "\n")
     return 0

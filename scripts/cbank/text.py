@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 import argparse
 import contextlib
-import csv
-import io
 import math
 import os
 import shutil
@@ -77,13 +75,6 @@ def width() -> int:
     return int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else shutil.get_terminal_size((TEXT_WIDTH, 24)).columns
 
 
-def use_color(when: str) -> bool:
-    """Whether standard output gets colors. when: auto, always or never."""
-    if when != "auto":
-        return when == "always"
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-
-
 def fit(columns: tuple[Column, ...], cells: list[list[str]], room: int) -> list[tuple[int, int]]:
     """(index, width) of the columns that fit into the room. cells: the texts of each column."""
     widths = [max(len(column.heading), max(map(len, of), default=0)) for column, of in zip(columns, cells)]
@@ -93,14 +84,12 @@ def fit(columns: tuple[Column, ...], cells: list[list[str]], room: int) -> list[
     return [(i, widths[i]) for i in shown]
 
 
-def table(columns: tuple[Column, ...], cells: list[list[str]], notes: list[list[str]] | None = None, bad: list[bool] | None = None, color: bool = False) -> list[str]:
-    """Lines of a table. cells: the texts of each column; notes: lines below each row; bad: rows with a red first cell."""
+def table(columns: tuple[Column, ...], cells: list[list[str]], notes: list[list[str]] | None = None) -> list[str]:
+    """Lines of a table. cells: the texts of each column; notes: lines below each row."""
     shown = fit(columns, cells, width())
     template = "  ".join(f"%{'' if columns[i].right else '-'}{of}s" for i, of in shown)
     rows = zip(*(cells[i] for i, _ in shown))
     lines = [(template % row).rstrip() for row in (tuple(columns[i].heading for i, _ in shown), *rows)]
-    if color and bad:
-        lines[1:] = [f"\033[1;31m{first}\033[0m{line[len(first):]}" if is_bad else line for line, first, is_bad in zip(lines[1:], cells[0], bad)]
     if notes:
         lines[1:] = [line for row, below in zip(lines[1:], notes) for line in (row, *("    " + note for note in below))]
     return lines
@@ -126,16 +115,6 @@ def markdown(columns: tuple[Column, ...], cells: list[list[str]], bad: list[bool
     rows = ["| " + " | ".join(row) + " |" for row in ([column.heading for column in columns], *zip(*cells))]
     rows.insert(1, "|" + "|".join("--:" if column.right else "---" for column in columns) + "|")
     return rows
-
-
-def csv_text(rows: list[dict], raw: bool) -> str:
-    """CSV of rows, dicts of equal keys. Text that a spreadsheet would take for a formula gets a ' before it, but for raw."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for row in [list(rows[0]), *(row.values() for row in rows)] if rows else ():
-        values = [printable(value) if isinstance(value, str) else value for value in row]
-        writer.writerow(["'" + value if not raw and isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value for value in values])
-    return out.getvalue()
 
 
 # ---- Options and files -----------------------------------------------------------------------------------------------

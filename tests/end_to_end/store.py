@@ -15,7 +15,7 @@ import subprocess
 import sys
 import unittest
 
-from common import ROOT, read_json, repetitions
+from common import ROOT, read_bytes, read_json, repetitions
 from nights import CBANK, DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -45,8 +45,7 @@ class Ingest(Case):
         result["started_utc"], milliseconds = result["started_utc"].replace("Z", ".250Z"), 250
         result["cells"][2].update(status="failed", reason="wrong output", verified=False, flags=["unstable", "throttled"])
         result["cells"][4]["counters"]["ldc_instructions"]["value"] += 1
-        with open(self.write("one.json", result), "rb") as file:
-            digest = hashlib.sha256(file.read()).hexdigest()
+        digest = hashlib.sha256(read_bytes(self.write("one.json", result))).hexdigest()
         self.cbank("ingest", "store.db", "one.json")
         device, seconds = result["device"], int(start(5, 1).replace(tzinfo=datetime.timezone.utc).timestamp())
         self.assertEqual(
@@ -174,8 +173,7 @@ class BadInput(Case):
                 self.assertRegex(done.stderr, f"cbank: error: {name}.json: .*({pattern})")
                 self.assertEqual(done.stdout, "0 new, 0 known, 1 refused\n")
                 self.assertEqual(len(done.stderr.splitlines()), 1)
-        self.assertEqual(self.ask("SELECT count(*) FROM runs"), [(1,)])
-        self.assertEqual(self.ask("SELECT count(*) FROM times"), [(3,)])
+        self.assertEqual(self.dump(), self.before)
         self.write("some/good.json", result_of(2, 1))
         shutil.copy(self.path("cut.json"), self.path("some/cut.json"))
         self.assertEqual(self.cbank("ingest", "store.db", "some", status=2).stdout, "1 new, 0 known, 1 refused\n")
@@ -198,15 +196,11 @@ class BadInput(Case):
     def test_files_that_are_no_stores(self):
         self.write("more.json", result_of(1, 1))
         for name, message in self.bad_stores():
-            with open(self.path(name), "rb") as file:
-                before = file.read()
+            before = read_bytes(self.path(name))
             for command in (["ingest", name, "more.json"], ["forget", name, "good.json"], ["history", name], ["fleet", name]):
                 with self.subTest(" ".join(command)):
                     self.assertIn(message if command[0] != "history" or name != "text.db" else "text.db", self.cbank(*command, status=2).stderr)
-                    with open(self.path(name), "rb") as file:
-                        self.assertEqual(file.read(), before)
-
-    def test_a_store_that_cannot_be_written(self):
+                    self.assertEqual(read_bytes(self.path(name)), before)
         os.mkdir(self.path("folder.db"))
         for name in ("folder.db", "nowhere/x.db", "/dev/full", "/proc/x.db"):
             self.assertIn(name, self.cbank("ingest", name, "good.json", status=2).stderr)
@@ -269,8 +263,7 @@ class Forget(Case):
         done = self.cbank("forget", "store.db", digest[:12], "--why", "the door was open")
         self.assertEqual(done.stdout, f"forgotten: all/01/gpu01.json of 2026-03-02T02:00:01Z, hash {digest[:12]}\n")
         self.assertEqual(self.ask("SELECT hash, file, uuid, why FROM forgotten"), [(digest, "all/01/gpu01.json", uuid(1), "the door was open")])
-        for table, count in (("runs", 3), ("times", 9)):
-            self.assertEqual(self.ask(f"SELECT count(DISTINCT run_id), count(*) FROM {table}"), [(3, count)])
+        self.assertEqual(self.ask("SELECT count(DISTINCT run_id), count(*) FROM times"), [(3, 9)])
         self.assertEqual(self.cbank("ingest", "store.db", "all").stdout, "0 new, 3 known, 0 refused, 1 forgotten\n")
         self.cbank("forget", "store.db", "all/00/gpu00.json")
         self.assertEqual(self.ask("SELECT why FROM forgotten WHERE file = 'all/00/gpu00.json'"), [(None,)])
@@ -378,15 +371,12 @@ class History(Case):
             self.assertIn("1 passed over", self.cbank("ingest", "store.db", "calibration.json").stdout)
         self.assertEqual(self.ask("SELECT count(*) FROM calibrations"), [(0,)])
 
-    def test_formats(self):
+    def test_the_text_is_for_a_terminal(self):
         text = self.cbank("history", "store.db", "--cell", self.CELL).stdout
         self.assertTrue(text.startswith(self.CELL + "\n"))
         self.assertRegex(text, r"GPU-00000001 +n00 +590.44.01 ")
         self.assertRegex(text, r"(?s)Levels that changed:.*2026-03-10T02:00:01Z +GPU-00000001 +n00 +\+2.0\d%")
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
-        self.assertIn("| started |", self.cbank("history", "store.db", "--markdown").stdout)
-        self.assertEqual(len(self.cbank("history", "store.db", "--csv").stdout.splitlines()), 1 + self.NIGHTS * self.GPUS)
-        self.cbank("history", "store.db", "--csv", "--json", status=2)
 
     def test_results_that_say_little_are_shown(self):
         def without(part, *keys):
@@ -403,15 +393,13 @@ class History(Case):
             self.cbank("ingest", f"{name}.db", f"few/{name}.json")
         self.cbank("ingest", "few.db", "few")
         for name in (*changes, "few"):
-            for words in (["history"], ["history", "--json"], ["history", "--csv"], ["history", "--markdown"], ["fleet"],
-                          *(["fleet", form, "-"] for form in ("--json", "--junit", "--markdown"))):
+            for words in (["history"], ["history", "--json"], ["fleet"], *(["fleet", form, "-"] for form in ("--json", "--markdown"))):
                 with self.subTest(name, words=words):
                     self.assertNotEqual(self.cbank(words[0], f"{name}.db", *words[1:]).stdout, "")
 
     def test_cells_that_are_not_there(self):
         for source in ("store.db", "all"):
-            self.assertRegex(self.cbank("history", source, "--cell", self.CELL + "t", status=2).stderr,
-                             f"no cell is named '{self.CELL}t'; the nearest is '{self.CELL}'")
+            self.assertIn(f"no cell is named '{self.CELL}t'", self.cbank("history", source, "--cell", self.CELL + "t", status=2).stderr)
 
 
 class Noise(unittest.TestCase):

@@ -34,8 +34,8 @@ READERS = {
                ["explain", "FILE"], ["compare", "--all", "FILE", "measured.json"],
                ["compare", "--json", "-", "measured.json", "FILE"], ["compare", "--markdown", "-", "measured.json", "FILE"],
                ["compare", "--junit", "-", "measured.json", "FILE"], ["history", "FILE"], ["history", "--cell", "*", "FILE"],
-               ["history", "--csv", "FILE"], ["export", "FILE"], ["export", "--format", "jsonl", "FILE"],
-               ["convert", "--to", "gbench", "FILE"], ["convert", "--to", "bmf", "FILE"], ["convert", "--to", "otava", "FILE"], ["run", "--resume", "FILE"],
+               ["export", "FILE"], ["export", "--format", "jsonl", "FILE"],
+               ["convert", "--to", "gbench", "FILE"], ["convert", "--to", "bmf", "FILE"], ["run", "--resume", "FILE"],
                ["characterize", "--replay", "FILE"]],
     "card": [["explain", "--card", "FILE", "measured.json"], ["list", "devices"],
              ["run", "--engine", "model", "--card", "FILE", "--path", "constant", "--pattern", "per_warp", "--elements", "4096",
@@ -139,7 +139,7 @@ class Terminal(unittest.TestCase):
 
     def test_text_of_csv_is_no_formula_unless_raw(self):
         result = self.documents["measured"]
-        commands = [["show", "--csv"], ["counters", "--csv"], ["history", "--csv"], ["export"]]
+        commands = [["show", "--csv"], ["counters", "--csv"], ["export"]]
         for begin in "=+-@":
             formula = begin + "1+cmd()"
             document = planted(result, ("device", "name"), False, formula)
