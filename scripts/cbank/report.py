@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""`cbank report`: a static page of documents. Writes DIR/index.html, DIR/style.css, DIR/figures/, and DIR/cells/ with a page for
-each result that has all its cells. The page needs no script. The same files make the same bytes; other files in DIR stay.
+"""`cbank report`: a static page of documents. Writes DIR/index.html, DIR/style.css and DIR/figures/.
+The page needs no script. The same files make the same bytes; other files in DIR stay.
 
 FILEs are results, characterizations, cards, comparisons, verdicts on fleets and histories; a folder stands for all of its
 documents. Two results of one GPU model are compared. Two chips or more stand beside each other in a first table.
 """
+
+from __future__ import annotations
 
 import argparse
 import itertools
@@ -23,18 +25,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class One(kinds.Source):
     """A document of the report: `label` names it on the page and its files, and no two have the same."""
 
-    def __init__(self, document, label):
+    def __init__(self, document: documents.Document, label: str):
         super().__init__(document)
-        self.label, self.cells_page = label, f"cells/{label}.html"
-        self.measured = self.kind != "result" or self.content["engine"] == "cuda"
-        self.anchors = {cell["identity"]: f"cell-{i}" for i, cell in enumerate(self.content["cells"], 1)} if self.kind == "result" else {}
-
-    def href(self, identity):
-        """Where a cell of this result is told; None where it is not."""
-        return f"{self.cells_page}#{self.anchors[identity]}" if identity in self.anchors else None
+        self.label, self.measured = label, self.kind != "result" or self.content["engine"] == "cuda"
 
 
-def labelled(found, folders):
+def labelled(found: list[documents.Document], folders: set[str]) -> list[One]:
     """A One for each document. Its label is the file's name, with the folder's where that was given, and a number where taken."""
     taken, made = set(), []
     for document in found:
@@ -50,40 +46,34 @@ def labelled(found, folders):
 # -- what it says -------------------------------------------------------------------------------------------------
 
 
-def comparisons_of(ones):
-    """[(name, comparison, base, new)]: those that were given, or of two results what the instrument says; and why there is none."""
+def comparisons_of(ones: list[One]) -> tuple[list[tuple[str, documents.Document]], str | None]:
+    """[(name, comparison)]: those that were given, or of two results what the instrument says; and why there is none."""
     results = [one for one in ones if one.kind == "result"]
-    given = [one for one in ones if one.kind == "comparison"]
+    given = [(one.label, one.document) for one in ones if one.kind == "comparison"]
     if given or len(results) != 2:
-        return [(one.label, one.document, *sides_of(one, results)) for one in given], None
+        return given, None
     base, new = results
     if base.content["device"]["name"] != new.content["device"]["name"]:
         return [], "the results are of two models of GPUs"
     try:
         text = instrument.call(["compare", "--quiet", "--json", "-", "--", base.document.path, new.document.path], (0, 1, 4))
-        return [(f"{base.label} and {new.label}", documents.Document("comparison.json", text.encode()), base, new)], None
+        return [(f"{base.label} and {new.label}", documents.Document("comparison.json", text.encode()))], None
     except Failure as failure:
         return [], str(failure)
-
-
-def sides_of(one, results):
-    """The results that a comparison is of, each None where it was not given."""
-    by_name = {result.document.name: result for result in results}
-    return [by_name.get(os.path.basename(one.content[side]["label"] or "")) for side in ("base", "new")]
 
 
 # By how bad it is: the class of the verdict, its sign and its word.
 VERDICTS = {"bad": ("\N{HEAVY BALLOT X}", "Worse"), "doubt": ("\N{WARNING SIGN}", "With care"), "good": ("\N{HEAVY CHECK MARK}", "Good")}
 
 
-def verdict_of(ones, comparisons):
+def verdict_of(ones: list[One], comparisons: list[tuple[str, documents.Document]]) -> tuple[str, str, str, list]:
     """(class, sign, word, [(text, href)]): findings before doubts, and doubts before what is well."""
     results = [one for one in ones if one.kind == "result"]
     cells = [cell for one in results for cell in one.content["cells"]]
     failed, flagged = (sum(map(test, cells)) for test in (lambda cell: cell["status"] == "failed", lambda cell: bool(cell["flags"])))
     equal, compared = sections.exact([one for one in results if one.measured])
     fleets = [(one, sections.fleet_section(one)["summary"]) for one in ones if one.kind == "fleet"]
-    said = [(f"{name}: {document.content['summary']}", document.content) for name, document, _, _ in comparisons]
+    said = [(f"{name}: {document.content['summary']}", document.content) for name, document in comparisons]
     bad = [(text, "#comparison") for text, content in said if content["counts"]["regressed"]]
     bad += [(f"{one.label}: {text}", "#fleet") for one, text in fleets if any(finding["fails"] for finding in one.content["findings"])]
     bad += [(f"{tables.plural(failed, 'cell')} failed", "#findings")] * bool(failed)
@@ -91,7 +81,7 @@ def verdict_of(ones, comparisons):
     modelled, incomplete = [one.label for one in results if not one.measured], [one.label for one in results if not one.content["complete"]]
     doubts = [(text, "#comparison") for text, content in said if not content["comparable"] or content["counts"]["inconclusive"] or content["counts"]["invalid"]]
     doubts += [(f"modelled, not measured: {', '.join(modelled)}", "#environment")] * bool(modelled)
-    doubts += [(f"interrupted: {', '.join(incomplete)}", "#cells")] * bool(incomplete)
+    doubts += [(f"interrupted: {', '.join(incomplete)}", "#environment")] * bool(incomplete)
     doubts += [(f"{tables.of_all(flagged, len(cells))} cells are flagged", "#findings")] * bool(flagged)
     well = [(text, "#comparison") for text, _ in said] + [(f"{one.label}: {text}", "#fleet") for one, text in fleets]
     well += [(f"{tables.of_all(sum(cell['status'] == 'ok' for cell in cells), len(cells))} cells ok, none failed", None)] * bool(cells)
@@ -100,19 +90,19 @@ def verdict_of(ones, comparisons):
     return kind, *VERDICTS[kind], bad or doubts or well or [("nothing in these files is a finding", None)]
 
 
-def order_of_tables():
+def order_of_tables() -> dict:
     """Places of paths and patterns in the instrument's tables, and the paths that load nothing."""
     rows = {name: instrument.ask(["list", name, "--json"]) for name in ("paths", "patterns")}
     return {**{name: {row["name"]: place for place, row in enumerate(of)} for name, of in rows.items()},
             "loadless": {row["name"] for row in rows["paths"] if not row.get("loads", True)}}
 
 
-def title_of(ones):
+def title_of(ones: list[One]) -> str:
     devices = sorted({one.content["device"]["name"] for one in ones if one.content.get("device") and one.measured})
     return "cbank report: " + (", ".join(devices) if 0 < len(devices) < 4 else tables.plural(len(devices), "device") if devices else ones[0].label)
 
 
-def content_of(ones, others):
+def content_of(ones: list[One], others: list[str]) -> dict:
     """The values of the template, except the figures."""
     of = {kind: [one for one in ones if one.kind == kind] for kind in frames.ROWS}
     comparisons, why_none = comparisons_of(ones)
@@ -122,9 +112,9 @@ def content_of(ones, others):
     chips = atlas.table([one for one in ones if one.kind in ("result", "characterization", "card")])
     return {"title": title_of(ones), "subtitle": ", ".join(tables.plural(len(its), name) for name, its in of.items() if its),
             "verdict": {"kind": kind, "sign": sign, "word": word, "said": said}, "notes": notes, "chips": chips,
-            "results": of["result"], "summary": sections.summary_table(of["result"]) if of["result"] else None,
-            "findings": [(f"{one.label}: {text}", href) for one in of["result"] for text, href in sections.findings(one)],
-            "environment": sections.environment_tables(ones),
+            "summary": sections.summary_table(of["result"]) if of["result"] else None,
+            "findings": [f"{one.label}: {text}" for one in of["result"] for text in sections.findings(one)],
+            "environment": sections.environment_table(ones),
             "matrices": [(one, sections.matrix_tables(one, order)) for one in of["result"]],
             "characterizations": [(one.label, *sections.characterization_tables(one)) for one in of["characterization"]],
             "cards": [sections.card_table(one) for one in of["card"]],
@@ -132,13 +122,13 @@ def content_of(ones, others):
                       ("fleet", "Fleet", [sections.fleet_section(one) for one in of["fleet"]]),
                       ("history", "History", [sections.history_section(one) for one in of["history"]])],
             "sources": tables.Table("Files", ["file", "kind", "SHA-256"], [[one.document.name, one.kind, one.document.sha256] for one in ones]),
-            "version": instrument.call(["--version"]).strip(), "compared": [kinds.Source(document) for _, document, _, _ in comparisons]}
+            "version": instrument.call(["--version"]).strip(), "compared": [kinds.Source(document) for _, document in comparisons]}
 
 
 # -- writing ------------------------------------------------------------------------------------------------------
 
 
-def environment():
+def environment() -> jinja2.Environment:
     """Templates. Every text is escaped, and has no control characters."""
     made = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True, undefined=jinja2.StrictUndefined,
                               finalize=lambda value: printable(value) if type(value) is str else value)
@@ -146,23 +136,13 @@ def environment():
     return made
 
 
-def figures_of(sources, folder, own_style=None):
-    """[(kind, method, [(drawing, table)])] of what was drawn, and what is missing. Says how far it is: drawing takes seconds."""
+def figures_of(sources: list[kinds.Source], folder: str) -> tuple[list, list]:
+    """[(kind, method, drawings)] of what was drawn, and what is missing. Says how far it is: drawing takes seconds."""
     drawn, missing = plot.pages(sources, style.WIDTHS_MM["two"])
-    for i, paths in enumerate(plot.draw_all(drawn, folder, style.WIDTHS_MM["two"], ["svg"], own_style), 1):
+    for i, paths in enumerate(plot.draw_all(drawn, folder, style.WIDTHS_MM["two"], ["svg"]), 1):
         say("", f"figure {i} of {len(drawn)}: {os.path.basename(paths[0])}")
     groups = itertools.groupby(drawn, key=lambda drawing: drawing.kind)
-    return [(name, kinds.KINDS[name].method, [(drawing, sections.figure_table(drawing)) for drawing in its]) for name, its in groups], [its for its in missing if its[1]]
-
-
-def make_folders(folder, with_cells):
-    try:
-        for path in (folder, os.path.join(folder, "figures"), *([os.path.join(folder, "cells")] if with_cells else [])):
-            os.makedirs(path, exist_ok=True)
-            if not os.access(path, os.W_OK | os.X_OK):
-                raise Failure(f"cannot write into {path}; name another folder: -o DIR")
-    except OSError as error:
-        raise Failure(f"cannot make {error.filename}: {error.strerror}; name another folder: -o DIR") from None
+    return [(name, kinds.KINDS[name].method, list(its)) for name, its in groups], [its for its in missing if its[1]]
 
 
 def main(words: list[str]) -> int:
@@ -175,18 +155,19 @@ def main(words: list[str]) -> int:
     if not found:
         raise Failure(f"{asked.files[0]} holds nothing that a report shows; name results or characterizations")
     ones = labelled(found, {os.path.normpath(path) for path in asked.files if os.path.isdir(path)} | {path.rstrip("/") for path in asked.files if os.path.isdir(path)})
-    templates = environment()
+    folder = os.path.join(asked.output, "figures")
     with documents.blamed(found):
         content = content_of(ones, others)
-        cells = {one.cells_page: {"one": one, "cells": sections.cell_facts(one), "version": content["version"]} for one in content["results"]}
-    make_folders(asked.output, bool(cells))
-    given = [one for one in ones if one.kind != "comparison"]
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise Failure(f"cannot make {error.filename}: {error.strerror}; name another folder: -o DIR") from None
+    if not all(os.access(path, os.W_OK | os.X_OK) for path in (asked.output, folder)):
+        raise Failure(f"cannot write into {asked.output}; name another folder: -o DIR")
     with documents.blamed(found):
-        content["figures"], content["missing"] = figures_of(given + content["compared"], os.path.join(asked.output, "figures"))
-        pages = {"index.html": ("index.html", content), **{path: ("cells.html", its) for path, its in cells.items()}}
-        texts = {path: templates.get_template(name).render(**its) + "\n" for path, (name, its) in pages.items()}
-    for path, rendered in texts.items():
-        text.write(os.path.join(asked.output, path), rendered)
+        content["figures"], content["missing"] = figures_of([one for one in ones if one.kind != "comparison"] + content["compared"], folder)
+        rendered = environment().get_template("index.html").render(**content) + "\n"
+    text.write(os.path.join(asked.output, "index.html"), rendered)
     shutil.copyfile(os.path.join(HERE, "templates/style.css"), os.path.join(asked.output, "style.css"))
     print(printable(os.path.join(asked.output, "index.html")))
     return 0

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The tables of a report: of results, characterizations, cards, comparisons, fleets and histories."""
 
+from __future__ import annotations
+
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import pandas
 
@@ -9,18 +12,21 @@ from . import documents, tables
 from .figures import style
 from .tables import Head, Table, Value
 
-FINDINGS_MAX = 20  # of a result in the summary; all of them stand at their cells
+if TYPE_CHECKING:
+    from .report import One
+
+FINDINGS_MAX = 20  # of a result
 ROWS_MAX = 400  # of a table of changes
 
 # -- results ------------------------------------------------------------------------------------------------------
 
 
-def exact(sources):
+def exact(sources: list[One]) -> tuple[int, int]:
     """(equal, compared) of the exact counters of results."""
     return tuple(sum(source.content["exact_counters"][key] for source in sources) for key in ("equal", "compared"))
 
 
-def throttle_text(device):
+def throttle_text(device: dict) -> str:
     throttle = device["throttle"]
     if not throttle["known"]:
         return "not known"
@@ -28,13 +34,13 @@ def throttle_text(device):
     return ", ".join(f"{when} {int(its):#x}" for when, its in zip(("before", "after"), bits) if its) or "no"
 
 
-def summary_table(results):
+def summary_table(results: list[One]) -> Table:
     rows = []
     for one in results:
         cells, found = one.content["cells"], Counter(cell["status"] for cell in one.content["cells"])
         equal, compared = exact([one])
         engine = ("" if one.measured else "model: ") + one.content["engine"] + ("" if one.content["complete"] else ", incomplete")
-        rows.append([Value(one.label, one.cells_page), engine, one.content["device"]["name"], tables.of_all(found["ok"], len(cells)),
+        rows.append([one.label, engine, one.content["device"]["name"], tables.of_all(found["ok"], len(cells)),
                      ", ".join(f"{found[key]} {key}" for key in ("failed", "skipped", "pending") if found[key]) or "0",
                      tables.count(sum(cell["verified"] is True for cell in cells)) if one.measured else None,
                      tables.count(sum(bool(cell["flags"]) for cell in cells)),
@@ -42,28 +48,27 @@ def summary_table(results):
     return Table("Results", ["file", "engine", "device", "cells ok", "not ok", "verified", "flagged", "exact counters equal", "throttled"], rows)
 
 
-def findings(one):
-    """[(text, href)]: cells that failed, exact counters that differ, and how many cells each flag is on."""
-    lines, flagged = [], {}
+def findings(one: One) -> list[str]:
+    """Cells that failed, exact counters that differ, and how many cells each flag is on."""
+    lines, flagged = [], Counter()
     for cell in one.content["cells"]:
         if cell["status"] == "failed":
-            lines.append((f"{cell['identity']} failed: {cell['reason']}", one.href(cell["identity"])))
+            lines.append(f"{cell['identity']} failed: {cell['reason']}")
         for name, counter in cell["counters"].items() if cell["exact_counters"]["differing"] else ():
             if counter["kind"] == "exact" and counter["expected"] is not None and counter["value"] not in (None, counter["expected"]):
-                lines.append((f"{cell['identity']}: {name} is {tables.count(documents.number(counter['value']))}, expected "
-                              f"{tables.count(documents.number(counter['expected']))}", one.href(cell["identity"])))
+                lines.append(f"{cell['identity']}: {name} is {tables.count(documents.number(counter['value']))}, expected "
+                             f"{tables.count(documents.number(counter['expected']))}")
         for flag in cell["flags"]:
-            flagged.setdefault(flag, []).append(cell["identity"])
+            flagged[flag] += 1
     more = len(lines) - FINDINGS_MAX
-    lines = lines[:FINDINGS_MAX] + [(f"and {more} more", one.cells_page)] * (more > 0)
-    return lines + [(f"{tables.plural(len(cells), 'cell')} {flag}: {one.content['flag_reasons'].get(flag, flag)}", one.href(cells[0]))
-                    for flag, cells in flagged.items()]
+    lines = lines[:FINDINGS_MAX] + [f"and {more} more, which cbank show names"] * (more > 0)
+    return lines + [f"{tables.plural(count, 'cell')} {flag}: {one.content['flag_reasons'].get(flag, flag)}" for flag, count in flagged.items()]
 
 
 GROUP = ["workload", "elements", "block_size", "cache_state", "table_bytes"]
 
 
-def matrix_tables(one, order):
+def matrix_tables(one: One, order: dict) -> list[Table]:
     """A table for each workload, size, block size, cache state and size of the table: times that can be compared.
 
     order: {"paths": {name: place}, ...} of the instrument's tables."""
@@ -76,7 +81,7 @@ def matrix_tables(one, order):
     return made
 
 
-def matrix_table(one, rows, key, order):
+def matrix_table(one: One, rows: pandas.DataFrame, key: tuple, order: dict) -> Table:
     paths = sorted(rows["path"].unique(), key=lambda path: order["paths"].get(path, len(order["paths"])))
     patterns = sorted(set(zip(rows["pattern"], rows["parameters"])),
                       key=lambda its: (order["patterns"].get(its[0], len(order["patterns"])), [numbered(word) for word in its[1].split()]))
@@ -92,65 +97,30 @@ def matrix_table(one, rows, key, order):
     return Table(f"{', '.join(facts)}: {one.label}", heads, made, [f"{mark} {text}" for text, mark in marks.items()])
 
 
-def numbered(word):
+def numbered(word: str) -> tuple[str, int, str]:
     """A word name=value, so that values are in the order of numbers."""
     name, _, value = word.partition("=")
     return name, int(value) if value.isdigit() else 0, value
 
 
-def cell_values(one, cell, best, marks):
+def cell_values(one: One, cell: dict | None, best: float | None, marks: dict[str, str]) -> list:
     """Time with its interval, and the ratio to the fastest path; a mark where there is more to know."""
     if cell is None:
         return [tables.NONE, tables.NONE]
     why = "; ".join(f"{flag}: {one.content['flag_reasons'].get(flag, flag)}" for flag in cell["flags"].split())
     why = why if cell["status"] == "ok" else f"{cell['status']}: {cell['reason'] or 'no reason given'}"
     mark = tables.NARROW + marks.setdefault(why, f"({len(marks) + 1})") if why else ""
-    href = one.href(cell["identity"])
     if tables.missing(cell["time_ns"]):
-        return [Value(("not timed" if cell["status"] == "ok" else cell["status"]) + mark, href), tables.NONE]
+        return [("not timed" if cell["status"] == "ok" else cell["status"]) + mark, tables.NONE]
     half = tables.half_width(cell["time_ns"], cell["time_ns_low"], cell["time_ns_high"]) if one.measured else ""
     ratio = cell["time_ns"] / best if best else None
-    return [Value(f"{tables.time(cell['time_ns'])} {half}".strip() + mark, href),
-            Value(f"{ratio:.2f}×" if ratio else tables.NONE, None, ratio is not None and ratio == 1)]
-
-
-def cell_facts(one):
-    """[{anchor, name, facts, counters}] of the cells of a result, for a page of their own."""
-    made = []
-    for cell in one.content["cells"]:
-        time, kernel = cell["time_ns"] or {}, cell.get("kernel") or {}
-        value, low, high = (documents.number(time.get(key)) for key in ("value", "ci_low", "ci_high"))
-        per_byte = cell.get("operations_per_byte") or {}
-        facts = {"status": cell["status"] + (f": {cell['reason']}" if cell["reason"] else ""),
-                 "flags": "; ".join(f"{flag}: {one.content['flag_reasons'].get(flag, flag)}" for flag in cell["flags"]),
-                 "time of a launch": value is not None and f"{tables.time(value)}: {value:.7g} ns, 95 % interval "
-                                     f"{tables.interval(low, high, '{:.7g}'.format) or 'not known'}",
-                 "samples": time.get("samples") and f"{len(time['samples'])} of {time.get('launches_per_sample')} launches; stopped: "
-                                                    f"{time.get('stop_reason')}",
-                 "cycles": cell.get("cycles") and f"{cell['cycles']:.0f}, at {cell.get('sm_clock_mhz') or 0:.0f} MHz",
-                 "outputs": {True: "verified", False: "wrong"}.get(cell["verified"], "not verified"),
-                 "table": cell.get("table_bytes") and f"{tables.count(cell['table_bytes'])} bytes, {cell.get('width_bytes')} an element",
-                 "operations per byte": ", ".join(f"{key} {tables.count(its)}" for key, its in per_byte.items() if its is not None),
-                 "kernel": kernel and f"{kernel.get('name')}, {kernel.get('instruction')}, {kernel.get('registers')} registers"}
-        counters = [(name, *counter_texts(counter)) for name, counter in cell["counters"].items()]
-        made.append({"anchor": one.anchors[cell["identity"]], "name": cell["identity"],
-                     "facts": [(key, text) for key, text in facts.items() if text], "counters": counters})
-    return made
-
-
-def counter_texts(counter):
-    """(value and unit, what was expected)."""
-    value, expected = documents.number(counter["value"]), documents.number(counter["expected"])
-    if counter["status"] != "ok":
-        return counter["status"].replace("_", " "), counter.get("reason") or ""
-    said = "" if expected is None else "=" if value == expected else f"differs: {tables.count(expected)}"
-    return f"{tables.count(value)} {counter.get('unit') or ''}".strip(), said
+    return [f"{tables.time(cell['time_ns'])} {half}".strip() + mark, Value(f"{ratio:.2f}×" if ratio else tables.NONE, ratio == 1)]
 
 
 # -- environment --------------------------------------------------------------------------------------------------
 
 
-def environment_of(one):
+def environment_of(one: One) -> dict[str, str]:
     """{what: text} of a document."""
     content, tool, device = one.content, one.content.get("tool") or {}, one.content.get("device") or {}
     clocks = device.get("clocks") or {}
@@ -162,24 +132,18 @@ def environment_of(one):
              "compiler": tool.get("compiler"), "CUDA toolkit": tool.get("cuda_toolkit"), "command line": tool.get("argv"),
              **{key.replace("_", " "): content.get(key) for key in ("seed", "max_noise", "counters_asked", "counters_reason", "started_utc",
                                                                    "finished_utc")},
-             "schema": " ".join(str(content["schema"][key]) for key in ("name", "version")), "SHA-256": one.document.sha256}
+             "schema": " ".join(str(content["schema"][key]) for key in ("name", "version"))}
     return {key: tables.count(value) if isinstance(value, (int, float)) else str(value) for key, value in facts.items() if value not in (None, "")}
 
 
-def environment_tables(sources):
-    """One table of facts that are the same in all documents that have them, and one of facts that differ."""
-    found = pandas.DataFrame({one.label: pandas.Series(environment_of(one), dtype=str) for one in sources})
-    alike = found.nunique(axis=1) == 1
-    alike &= (found.notna().sum(axis=1) > 1) | (len(sources) == 1)
-    order = list(dict.fromkeys(key for one in sources for key in environment_of(one)))
-    same = [[key, found.loc[key].dropna().iloc[0]] for key in order if alike[key]]
-    made = [Table("Environment" + (f", the same in all documents of {len(sources)} that say it" if len(sources) > 1 else ""), ["what", "value"], same)]
-    if not alike.all():
-        differing = [key for key in order if not alike[key]]
-        made.append(Table("Environment, what differs", ["document", *differing],
-                          [[one.label, *(found.loc[key, one.label] if isinstance(found.loc[key, one.label], str) else None for key in differing)]
-                           for one in sources]))
-    return [table for table in made if table.rows]
+def environment_table(sources: list[One]) -> Table:
+    """A row for each fact and value, with the documents that say it."""
+    said = {}
+    for one in sources:
+        for key, value in environment_of(one).items():
+            said.setdefault(key, {}).setdefault(value, []).append(one.label)
+    return Table("Environment", ["what", "value", "of"], [[key, value, "all that say it" if len(values) == 1 else ", ".join(labels)]
+                                                          for key, values in said.items() for value, labels in values.items()])
 
 
 # -- characterizations and cards ----------------------------------------------------------------------------------
@@ -188,18 +152,18 @@ LEVEL_KEYS = {"latency": "latency, cycles, clock included", "capacity_bytes": "s
               "fetch_bytes": "fetched, bytes", "line_bytes": "line, bytes", "ways": "ways", "sets": "sets", "replacement_name": "replacement"}
 
 
-def number_text(row):
+def number_text(row: dict) -> str:
     return row["text"] if isinstance(row.get("text"), str) else tables.with_interval(row["value"], row["low"], row["high"])
 
 
-def where_text(row):
+def where_text(row: dict) -> str:
     """The conditions of a number: 32 distinct, 64 bytes apart."""
     words = {"level": "level {}", "distinct": "{} distinct", "stride_bytes": "{} bytes apart", "warps": "{} warps", "width_bytes": "{} bytes wide", "before": "after a {}"}
     return ", ".join(text.format(int(row[key]) if isinstance(row[key], float) else row[key]) for key, text in words.items()
                      if not tables.missing(row.get(key)))
 
 
-def characterization_tables(one):
+def characterization_tables(one: One) -> tuple[list[Table], list[Table], list[str]]:
     """(tables that stand open, folded ones, lines of what was not found)."""
     rows = one.frame.assign(text=one.frame["text"] if "text" in one.frame else None)
     latency = [[row["path"], number_text(row), row["reason"]] for row in rows[rows["experiment"].str.startswith("latency_") & (rows["number"] == "latency")].to_dict("records")]
@@ -223,7 +187,7 @@ def characterization_tables(one):
     return [table for table in made if table.rows], folded, skipped
 
 
-def card_table(one):
+def card_table(one: One) -> Table:
     rows = [[row["number"], number_text(row), row.get("origin") or row.get("experiment"), row["method"]] for row in one.frame.to_dict("records")]
     return Table(f"Card {one.content['name']}: values and their origins", ["key", "value [95 %]", "from", "method"],
                  [[None if tables.missing(cell) else cell for cell in row] for row in rows])
@@ -232,18 +196,17 @@ def card_table(one):
 # -- comparisons, fleets, histories -------------------------------------------------------------------------------
 
 
-def comparison_section(name, document, base, new):
-    """A comparison as the instrument judges it. Cells lead to the results where these were given."""
+def comparison_section(name: str, document: documents.Document) -> dict:
+    """A comparison as the instrument judges it."""
     content = document.content
     rows = []
     for cell in content["cells"]:
         ratio = cell["ratio"] or {}
-        href = next((side.href(cell["identity"]) for side in (new, base) if side and side.href(cell["identity"])), None)
         changed = ", ".join(f"{its['name']} {tables.count(documents.number(its['base']))} → {tables.count(documents.number(its['new']))}"
                             for its in cell["counters"] or [])
         settle = cell["processes_to_decide"] and f"{cell['processes_to_decide']} processes a side would settle it"
         notes = [changed, cell["note"], "the SASS differs" if cell["sass_differs"] else None, settle]
-        rows.append([Value(cell["identity"], href), cell["verdict"], tables.time(documents.number(cell["base_ns"])),
+        rows.append([cell["identity"], cell["verdict"], tables.time(documents.number(cell["base_ns"])),
                      tables.time(documents.number(cell["new_ns"])), f"{documents.number(ratio['value']):.4f}" if ratio else None,
                      tables.interval(ratio.get("ci_low"), ratio.get("ci_high"), "{:.4f}".format), "; ".join(filter(None, notes))])
     options = content["options"]
@@ -254,7 +217,7 @@ def comparison_section(name, document, base, new):
     return {"name": name, "summary": content["summary"], "lines": lines, "tables": [table]}
 
 
-def fleet_section(one):
+def fleet_section(one: One) -> dict:
     content = one.content
     failing = sum(finding["fails"] for finding in content["findings"])
     summary = (f"{content['answered']} of {content['expected'] or content['answered']} GPUs answered in the night from "
@@ -265,7 +228,7 @@ def fleet_section(one):
             "tables": [Table(f"Findings of {one.label}", ["verdict", "GPUs", "change of time, %", "since", "what", "changed then"], rows)]}
 
 
-def history_section(one):
+def history_section(one: One) -> dict:
     content = one.content
     changes = content["changes"]
     runs = {(row["file"], row["started_utc"], row["uuid"]) for row in content["rows"]}
@@ -279,17 +242,3 @@ def history_section(one):
     made = [Table(f"Levels that changed: {one.label}", heads, rows, [f"and {len(changes) - ROWS_MAX} earlier ones"] if len(changes) > ROWS_MAX else []),
             Table(f"Runs that cbank forget took out: {one.label}", ["started", "UUID", "file", "forgotten", "why"], gone)]
     return {"name": one.label, "summary": summary, "lines": [], "tables": made}
-
-
-# -- figures ------------------------------------------------------------------------------------------------------
-
-FIGURE_ROWS_MAX = 300  # of a table below a figure; longer ones are in its CSV alone
-
-
-def figure_table(drawing):
-    rows = drawing.rows.drop(columns=["source_sha256", "reference"], errors="ignore").dropna(axis="columns", how="all")
-    columns = [column for column in rows if len(rows) == 1 or rows[column].astype(str).nunique() > 1] or list(rows)[:1]
-    if len(rows) > FIGURE_ROWS_MAX:
-        return None
-    return Table(f"Data of {drawing.stem}", columns,
-                 [[str(value) if not isinstance(value, (int, float)) else tables.count(value) for value in row] for row in rows[columns].itertuples(index=False)])

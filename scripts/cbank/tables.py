@@ -13,7 +13,7 @@ NONE = "–"
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 SHORT = 40  # letters: a column with a longer text is broken into lines
 
-Value = namedtuple("Value", "text href strong", defaults=(None, False))
+Value = namedtuple("Value", "text strong", defaults=(False,))
 Head = namedtuple("Head", "text span", defaults=(1,))  # over several columns
 
 
