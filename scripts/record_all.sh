@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Measures on the first GPU all that results/ has of one GPU: what scripts/record.sh does, sweeps, and trials of how far the
-# numbers are to be trusted. A quarter of an hour and more on an H200; each part can be measured by itself.
+# Measures on the first GPU all that results/ has of one GPU: plans, sweeps, and trials of how far the numbers are to be trusted.
+# A quarter of an hour and more on an H200; each part can be measured by itself.
 #
-#   records    FOLDER/*.json: scripts/record.sh
+#   records    FOLDER/*.json: the plans below; then prints which claims hold (scripts/studies/claims.py)
 #   sweeps     sweeps/*.json: lookups
 #   lookups    lookups.json: every width, tables of 16 bytes and 2 KB, by every path, counted
 #   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: twenty, hot
@@ -34,6 +34,23 @@ parts="records sweeps lookups processes gate neighbour clock chip"
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $parts
 
+# The files of the part records, and the options of each.
+plans() {
+    cat <<'END'
+core-matrix
+core-matrix-cold --cache-state cold
+second-process
+sample-us-100 --counters none --sample-us 100
+sample-us-2000 --counters none --sample-us 2000
+all-paths --workload all --path all
+serialization --path all --pattern half_warp,broadcast,lockstep,distinct,hashed --elements 12800000 --stride-bytes 4,8,16,32,64,128,256,512
+convolution --workload conv_1d,conv_2d,conv_3d --path all --radius 1,2,3,4,5,6,7
+stencil-blocks --workload stencil_1d --path all --block-size 32,64,128,256,512,1024
+refill --workload refill,add --pattern per_warp --elements 128000 --path constant,global,readonly,param --refill-bytes 256,512,1024,2048,4096,8192,16384,32768,65536 --counters none
+sizes --cache-state hot,cold --path constant,global --elements 128000,270336,540672,1000000,2000000,4000000,6000000,8000000,10000000,12800000,25600000,51200000
+END
+}
+
 # A trial of the program: trial NAME FILE OPTION...
 trial() {
     script=$here/studies/$1_trial.py file=$folder/$2
@@ -52,9 +69,20 @@ sweep() {
     run "sweeps/$1.json" --sweep "$@"
 }
 
+records() {
+    # shellcheck disable=SC2086 # a list of words
+    plans | {
+        failed=0
+        while read -r name options; do
+            run "$name.json" $options </dev/null || { failed=1 && echo "$name.json: failed"; }
+        done
+        return $failed
+    } && "$python" "$here/studies/claims.py" "$folder/all-paths.json" "$folder/serialization.json"
+}
+
 measure() {
     case $1 in
-    records) "$here/record.sh" "$folder" ;;
+    records) records ;;
     sweeps) sweep lookup && sweep warps --max-samples 60 && sweep pressure && sweep copies && sweep large ;;
     lookups)
         run lookups.json --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,2048 \
