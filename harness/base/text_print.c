@@ -100,12 +100,12 @@ void text_put_word(FILE *stream, const char *word)
     putc('\'', stream);
 }
 
-void text_csv(FILE *stream, const char *text, bool raw)
+void text_csv(FILE *stream, const char *text)
 {
     const bool quoted = strpbrk(text, ",\"") != NULL;
 
     fputs(quoted ? "\"" : "", stream);
-    fputs(!raw && is_formula(text) ? "'" : "", stream);
+    fputs(is_formula(text) ? "'" : "", stream);
     text_put(stream, quoted ? escapes_csv : escapes_none, text);
     fputs(quoted ? "\"" : "", stream);
 }

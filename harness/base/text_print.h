@@ -30,9 +30,9 @@ void text_put_tag(FILE *stream, const char *start, const char *const *attributes
 /* Writes a blank and a word for a shell, in quotes if it contains special characters. */
 void text_put_word(FILE *stream, const char *word);
 
-/* Writes a field of a CSV row (RFC 4180), quoted if needed. Unless raw, a ' precedes text that a spreadsheet would take
+/* Writes a field of a CSV row (RFC 4180), quoted if needed. A ' precedes text that a spreadsheet would take
  * for a formula: it begins with =, +, - or @ and is not a number. */
-void text_csv(FILE *stream, const char *text, bool raw);
+void text_csv(FILE *stream, const char *text);
 
 enum { TEXT_NUMBER_BYTES = 32 };
 

@@ -25,20 +25,16 @@ const struct option_row output_option_rows[1] = {
 };
 
 /* clang-format off */
-const struct option_row format_option_rows[4] = {
-    {.name = "markdown", .help = "print Markdown", .kind = &option_flag,
-     .offset = offsetof(struct format_options, markdown)},
+const struct option_row format_option_rows[2] = {
     {.name = "csv", .help = "print CSV", .kind = &option_flag, .offset = offsetof(struct format_options, csv)},
     {.name = "json", .help = "print JSON", .kind = &option_flag, .offset = offsetof(struct format_options, json)},
-    {.name = "raw", .help = RAW_HELP, .kind = &option_flag, .offset = offsetof(struct format_options, raw)},
 };
 /* clang-format on */
 
 enum status format_check(const struct format_options *options)
 {
-    if (options->markdown + options->csv + options->json > 1)
-        return log_error(STATUS_USAGE, "--markdown, --csv and --json exclude each other; take one");
-    return STATUS_OK;
+    return options->csv && options->json ? log_error(STATUS_USAGE, "--csv and --json exclude each other; take one")
+                                         : STATUS_OK;
 }
 
 bool output_color(const struct output_options *options, int descriptor)

@@ -19,17 +19,14 @@ struct output_options {
 
 extern const struct option_row output_option_rows[1];
 
-/* --markdown, --csv, --json: instead of text; --raw: for CSV */
+/* --csv, --json: instead of text */
 struct format_options {
-    bool markdown, csv, json, raw;
+    bool csv, json;
 };
 
-extern const struct option_row format_option_rows[4];
+extern const struct option_row format_option_rows[2];
 
-/* The help of --raw, for commands that write CSV and do not have these options. */
-#define RAW_HELP "in CSV, text that begins as a formula does (=, +, -, @) without a ' before it"
-
-/* STATUS_USAGE, logged, if more than one of the first three is given. */
+/* STATUS_USAGE, logged, if both are given. */
 enum status format_check(const struct format_options *options);
 
 /* Whether to use colour on a stream, from --color, NO_COLOR, TERM and whether it is a terminal. */

@@ -137,7 +137,7 @@ void grid_print_csv(FILE *stream, const struct grid *grid)
 
     for (size_t c = 0; c < grid->column_count && !grid->continued; c++) {
         fputs(c ? "," : "", stream);
-        text_csv(stream, grid->columns[c].key, grid->raw);
+        text_csv(stream, grid->columns[c].key);
     }
     if (!grid->continued)
         fputs("\r\n", stream);
@@ -148,7 +148,7 @@ void grid_print_csv(FILE *stream, const struct grid *grid)
             if (grid->columns[c].format && isfinite(value.number))
                 fprintf(stream, "%.17g", value.number);
             else if (!grid->columns[c].format)
-                text_csv(stream, value.text ? value.text : "", grid->raw);
+                text_csv(stream, value.text ? value.text : "");
         }
         fputs("\r\n", stream);
     }

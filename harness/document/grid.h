@@ -85,7 +85,6 @@ struct grid {
      * NULL: no row has notes. */
     bool (*note)(const void *row, size_t index, char *out, size_t bytes);
     bool stacked; /* in text that is too wide, the name of a row always has a separate line */
-    bool raw; /* CSV: text may begin like a formula, see text_csv */
     bool continued; /* CSV: an earlier grid had the line of keys */
 };
 

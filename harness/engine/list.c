@@ -323,7 +323,7 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
     const cJSON **rows = calloc(count + 1, sizeof(*rows)), *item;
     struct grid_column columns[COLUMNS_MAX];
     struct grid grid = {
-        .title = list->title, .columns = columns, .rows = rows, .row_bytes = sizeof(*rows), .raw = options->format.raw};
+        .title = list->title, .columns = columns, .rows = rows, .row_bytes = sizeof(*rows)};
     const struct print_style look = {.width = text_width(stdout),
                                      .indent = 2,
                                      .color = output_color(&options->look, STDOUT_FILENO)};
@@ -344,8 +344,6 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
     }
     if (options->format.csv && count > 0)
         grid_print_csv(stdout, &grid);
-    else if (options->format.markdown && count > 0)
-        grid_print_markdown(stdout, &grid);
     else
         status = grid_print(stdout, &grid, &look);
     free(rows);

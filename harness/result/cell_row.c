@@ -13,24 +13,6 @@
 
 /* -- values -------------------------------------------------------------------------------------------- */
 
-static void value_seed(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    snprintf(out->room, sizeof(out->room), "%" PRIu64, ((const struct cell_row *)row)->result->seed);
-    out->text = out->room;
-}
-
-/* Names without a comma, separated by blanks. */
-static void value_flags(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->room[0] = '\0';
-    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
-        if (((const struct cell_row *)row)->found->flags >> bit & 1)
-            text_join(out->room, sizeof(out->room), " ", "%s", cell_flag_names[bit]);
-    out->text = out->room;
-}
-
 /* Whether there is a time to print. */
 static bool is_timed(const struct cell_row *row)
 {
@@ -61,21 +43,6 @@ static void value_time(const struct grid_column *column, const void *data, struc
         out->style = GRID_BOLD;
 }
 
-static void value_interval(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct summary *time = &((const struct cell_row *)row)->found->time.summary;
-    char low[TEXT_NUMBER_BYTES], high[TEXT_NUMBER_BYTES], half[TEXT_NUMBER_BYTES];
-
-    (void)column;
-    if (!isfinite(time->ci_low))
-        return;
-    text_time(time->ci_low, low);
-    text_time(time->ci_high, high);
-    text_half_width(stats_relative_half_width(time), half);
-    snprintf(out->room, sizeof(out->room), "%s to %s, %s", low, high, half);
-    out->text = out->room;
-}
-
 /* -- columns ------------------------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -91,7 +58,7 @@ static void value_interval(const struct grid_column *column, const void *row, st
 static const struct cell_column table[] = {
     {.column = {COLUMN("result", "result", text_count, grid_number), ROW(index)}, .views = VIEW_SAMPLES},
     {.column = {COLUMN("file", "file", NULL, grid_text), ROW(file)}, .views = VIEW_CELLS | VIEW_ORIGIN},
-    {.column = {COLUMN("identity", "cell", NULL, grid_array), ROW(identity)}, .views = VIEW_CELLS},
+    {.column = {COLUMN("identity", "cell", NULL, grid_array), ROW(identity), .head = true}, .views = VIEW_CELLS | VIEW_NAME},
     {.column = {COLUMN("started_utc", "started", NULL, grid_array), RESULT(started_utc)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
     {.column = {COLUMN("engine", "engine", NULL, grid_text), RESULT(engine)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
     {.column = {COLUMN("device", "device", NULL, grid_array), RESULT(device.name)}, .views = VIEW_SAMPLES | VIEW_ORIGIN},
@@ -103,20 +70,18 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("version", "cbank", NULL, grid_text), RESULT(tool.version)}, .views = VIEW_ORIGIN},
     {.column = {COLUMN("git_commit", "commit", NULL, grid_text), RESULT(tool.git_commit)}, .views = VIEW_ORIGIN},
     {.column = {COLUMN("argv", "command", NULL, grid_array), RESULT(argv)}, .views = VIEW_ORIGIN},
-    {.column = {COLUMN("seed", "seed", NULL, value_seed)}, .views = VIEW_ORIGIN},
     {.cell = true, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_COUNTERS},
     {.column = {COLUMN("status", "status", NULL, grid_name), WORD(status, cell_status_names)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
     {.column = {COLUMN("reason", "reason", NULL, grid_array), CELL(reason)}, .views = VIEW_CELLS | VIEW_SAMPLES},
     {.column = {COLUMN("verified", "verified", NULL, grid_bool), CELL(verified)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
-    {.column = {COLUMN("flags", "flags", NULL, value_flags)}, .views = VIEW_CELLS | VIEW_SAMPLES},
+    {.column = {COLUMN("flags", "flags", NULL, grid_array), ROW(flags)}, .views = VIEW_CELLS | VIEW_SAMPLES},
     {.column = {COLUMN("note", "note", NULL, grid_array), ROW(note)}, .views = VIEW_TIME},
     {.column = {COLUMN("time_ns", "time", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MEASURED},
     {.column = {COLUMN("time_ns", "modelled", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MODELLED},
     {.column = {COLUMN("time_ns", "time", text_time, grid_number), CELL(time.summary.value)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width)}, .views = VIEW_MEASURED},
-    {.column = {COLUMN("interval", "95% CI", NULL, value_interval)}, .views = VIEW_TIME},
-    {.column = {COLUMN("ci_low_ns", "low", text_time, grid_number), CELL(time.summary.ci_low)}, .views = VIEW_CELLS},
-    {.column = {COLUMN("ci_high_ns", "high", text_time, grid_number), CELL(time.summary.ci_high)}, .views = VIEW_CELLS},
+    {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width)}, .views = VIEW_MEASURED | VIEW_TIME},
+    {.column = {COLUMN("ci_low_ns", "low", text_time, grid_number), CELL(time.summary.ci_low)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("ci_high_ns", "high", text_time, grid_number), CELL(time.summary.ci_high)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("min_ns", "minimum", text_time, grid_number), CELL(time.summary.min)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("mad_ns", "MAD", text_time, grid_number), CELL(time.summary.mad)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("samples", "samples", text_count, grid_integer), CELL(time.summary.count)}, .views = VIEW_CELLS | VIEW_TIME},
@@ -124,15 +89,12 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio), .rank = 1}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "to the fastest path of the same pattern that loads"},
     {.column = {COLUMN("requests_per_load", "req", text_tenths, grid_number), COUNTS(requests_per_load), .rank = 2},
-     .views = MATRICES | VIEW_CELLS | VIEW_COUNTS, .legend = "requests of a warp's load: addresses of constant memory or parameters, sectors of global memory, turns (wavefronts) of shared memory"},
+     .views = MATRICES | VIEW_CELLS | VIEW_COUNTS, .legend = "requests of a warp's load: addresses of constant memory or parameters, sectors of global memory, wavefronts of shared memory"},
     {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, grid_number), ROW(rate), .rank = 3}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "an element in, one out and one a payload load, 4 bytes each, over the time"},
-    {.column = {COLUMN("operations_per_byte_ideal", "ideal", text_hundredths, grid_number), ROW(operations.ideal)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
-     .legend = "operations for each byte as textbooks count, with no cache: a multiplication and an addition for 4 bytes of the input, and 4 of the filter unless it is constant"},
-    {.column = {COLUMN("operations_per_byte_dram", "DRAM", text_hundredths, grid_number), ROW(operations.dram)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
-     .legend = "for each byte of device memory that the counters saw"},
-    {.column = {COLUMN("operations_per_byte_l2", "L2", text_hundredths, grid_number), ROW(operations.l2)}, .views = VIEW_OPERATIONS | VIEW_CELLS,
-     .legend = "for each byte of L2"},
+    {.column = {COLUMN("operations_per_byte_ideal", "operations a byte, ideal", text_hundredths, grid_number), ROW(operations.ideal)}, .views = VIEW_CELLS},
+    {.column = {COLUMN("operations_per_byte_dram", "of DRAM", text_hundredths, grid_number), ROW(operations.dram)}, .views = VIEW_CELLS},
+    {.column = {COLUMN("operations_per_byte_l2", "of L2", text_hundredths, grid_number), ROW(operations.l2)}, .views = VIEW_CELLS},
     {.column = {COLUMN("operations", "operations", text_count, grid_integer), CELL(operations)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("cycles", "SM cycles", text_count, grid_number), CELL(time.cycles)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("kernel", "kernel", NULL, grid_array), CELL(kernel.symbol)}, .views = VIEW_CELLS | VIEW_CODE},
@@ -146,9 +108,9 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("launches_per_sample", "launches a sample", text_count, grid_integer), CELL(time.launches_per_sample)},
      .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
     {.column = {COLUMN("effective_samples", "effective samples", text_tenths, grid_number), CELL(time.series.effective)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("table_offsets", "table offsets of the table", text_count, grid_integer), CELL(time.table_offsets)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("table_offsets", "offsets of the table", text_count, grid_integer), CELL(time.table_offsets)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("code_copies", "copies of the code", text_count, grid_integer), CELL(time.code_copies)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("buffer_sets", "buffer_sets", text_count, grid_integer), CELL(time.series.buffer_sets)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("buffer_sets", "buffer sets", text_count, grid_integer), CELL(time.series.buffer_sets)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("buffer_set_deviation", "their deviation", text_half_width, grid_number), CELL(time.series.buffer_set_deviation)},
      .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("autocorrelation", "autocorrelation", text_hundredths, grid_number), CELL(time.series.autocorrelation)}, .views = VIEW_CELLS | VIEW_TIME},
@@ -195,27 +157,24 @@ struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned vi
 
 /* -- rows ---------------------------------------------------------------------------------------------- */
 
-bool cell_row_multiplies(const struct cell_row *row)
+static void fill_row(struct cell_row *row, const struct result *result, const struct cell_result *found,
+                     const char *file)
 {
-    return is_timed(row) && row->found->operations > 0 && workload_multiplies(row->cell->workload);
-}
+    enum { ELEMENT_BYTES = 4 };
+    const struct cell *cell = &found->cell;
+    const uint32_t loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
 
-static void fill_row(struct cell_row *row, const struct result *result, size_t i, const char *file)
-{
-    const struct cell_result *found = &result->cells[i];
-
-    *row = (struct cell_row){.cell = &found->cell,
+    *row = (struct cell_row){.cell = cell,
                              .found = found,
                              .counts = found->counts.given ? &found->counts : NULL,
                              .result = result,
                              .file = file,
-                             .instruction = found->kernel.known ? image_instruction(&found->cell) : NULL,
-                             .mark = "",
+                             .instruction = found->kernel.known ? image_instruction(cell) : NULL,
                              .half_width = NAN,
                              .ratio = NAN,
                              .rate = NAN,
                              .operations = {NAN, NAN, NAN}};
-    cell_identity(row->cell, row->identity);
+    cell_identity(cell, row->identity);
     if (found->status == CELL_PENDING)
         snprintf(row->note, sizeof(row->note), "pending: the run ended before the cell was done");
     else if (found->status != CELL_OK)
@@ -224,33 +183,18 @@ static void fill_row(struct cell_row *row, const struct result *result, size_t i
     else if (!found->verified && !result->modelled_time)
         snprintf(row->note, sizeof(row->note), "the output was not verified");
     for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
-        if (found->flags >> bit & 1)
+        if (found->flags >> bit & 1) {
+            text_join(row->flags, sizeof(row->flags), " ", "%s", cell_flag_names[bit]);
             text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit], cell_flag_reasons[bit]);
-}
-
-/* Derives numbers from the time of a row and the shortest time of its line. */
-static void derive(struct cell_row *row, double best)
-{
-    enum { ELEMENT_BYTES = 4 };
-    const struct cell *cell = row->cell;
-    const double ns = row->found->time.summary.value;
-    const uint32_t loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
-
+        }
     if (!is_timed(row))
         return;
-    row->half_width = stats_relative_half_width(&row->found->time.summary);
-    row->ratio = isfinite(best) ? ns / best : NAN;
-    row->best = cell->path->loads && ns <= best;
+    row->half_width = stats_relative_half_width(&found->time.summary);
     row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
                  loads * table_width(cell->parameters)) *
-                (double)cell->elements / ns;
-    if (cell_row_multiplies(row))
-        row->operations = cell_operations_per_byte(row->found);
-}
-
-static int order_of_rows(const void *a, const void *b)
-{
-    return cell_order_before(((const struct cell_row *)a)->cell, ((const struct cell_row *)b)->cell, AXIS_COUNT);
+                (double)cell->elements / found->time.summary.value;
+    if (found->operations > 0 && workload_multiplies(cell->workload))
+        row->operations = cell_operations_per_byte(found);
 }
 
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end)
@@ -258,37 +202,37 @@ bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell
     return cell_order_before(a->cell, b->cell, end) == 0;
 }
 
-/* Derives numbers of the rows of one line. */
-static void derive_line(struct cell_row *rows, size_t count)
+static int order_of_rows(const void *a, const void *b)
 {
-    double best = INFINITY;
-
-    for (size_t i = 0; i < count; i++)
-        if (is_timed(&rows[i]) && rows[i].cell->path->loads)
-            best = fmin(best, rows[i].found->time.summary.value);
-    for (size_t i = 0; i < count; i++)
-        derive(&rows[i], best);
+    return cell_order_before(((const struct cell_row *)a)->cell, ((const struct cell_row *)b)->cell, AXIS_COUNT);
 }
 
 enum status cell_rows_open(const struct result *result, const char *file, const char *name, struct cell_rows *out)
 {
-    size_t kept = 0;
-
     /* One more than needed: calloc may return NULL for none. */
-    *out = (struct cell_rows){.rows = calloc(result->cell_count + 1, sizeof(*out->rows)), .count = result->cell_count};
-    if (!out->rows)
-        return log_memory("the table of %zu cells", out->count);
-    for (size_t i = 0; i < out->count; i++)
-        fill_row(&out->rows[i], result, i, file);
-    qsort(out->rows, out->count, sizeof(*out->rows), order_of_rows);
-    for (size_t first = 0, end; first < out->count; first = end) {
-        for (end = first; end < out->count && cell_row_same(&out->rows[first], &out->rows[end], AXIS_PATH);)
-            end++;
-        derive_line(&out->rows[first], end - first);
+    struct cell_row *rows = calloc(result->cell_count + 1, sizeof(*out->rows));
+
+    *out = (struct cell_rows){.rows = rows};
+    if (!rows)
+        return log_memory("the table of %zu cells", result->cell_count);
+    for (size_t i = 0; i < result->cell_count; i++)
+        fill_row(&rows[i], result, &result->cells[i], file);
+    qsort(rows, result->cell_count, sizeof(*rows), order_of_rows);
+    for (size_t first = 0, end; first < result->cell_count; first = end) {
+        double best = INFINITY;
+
+        for (end = first; end < result->cell_count && cell_row_same(&rows[first], &rows[end], AXIS_PATH); end++)
+            if (is_timed(&rows[end]) && rows[end].cell->path->loads)
+                best = fmin(best, rows[end].found->time.summary.value);
+        for (size_t i = first; i < end; i++) {
+            const double ns = rows[i].found->time.summary.value;
+
+            rows[i].ratio = is_timed(&rows[i]) && isfinite(best) ? ns / best : NAN;
+            rows[i].best = is_timed(&rows[i]) && rows[i].cell->path->loads && ns <= best;
+        }
     }
-    for (size_t i = 0; i < out->count; i++)
-        if (!name || cell_is_named(out->rows[i].cell, name))
-            out->rows[kept++] = out->rows[i];
-    out->count = kept;
-    return name && kept == 0 ? cell_unknown(name, result_cell, result, result->cell_count) : STATUS_OK;
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (!name || cell_is_named(rows[i].cell, name))
+            rows[out->count++] = rows[i];
+    return name && out->count == 0 ? cell_unknown(name, result_cell, result, result->cell_count) : STATUS_OK;
 }

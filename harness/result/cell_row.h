@@ -19,14 +19,15 @@ struct cell_row {
     double index;                       /* of the result among the files given */
     char identity[CELL_IDENTITY_BYTES];
     char note[CELL_NOTE_BYTES]; /* its status and reason, and the meaning of its flags; "" for nothing */
-    const char *mark;           /* of its footnote, padded to the width of the others; "": the table has none */
+    char flags[CELL_NOTE_BYTES / 4]; /* their names, with blanks between */
+    char mark[4];               /* of its footnote, padded to the width of the others; "": the table has none */
     const char *instruction;    /* of the payload load; NULL: the kernel is not known */
     double half_width; /* of the interval, as a share of the time */
     double ratio;      /* to the shortest time of the same pattern in the same table, among paths that load */
     bool best;         /* it has that shortest time */
     double rate; /* GB/s: bytes that the kernel must move: one element in, one out, and one for each payload load of a
                           thread */
-    struct operations_per_byte operations; /* for cells that multiply */
+    struct operations_per_byte operations; /* for cells that multiply: the one operation of others is of no interest */
     double sample; /* number of the row's sample; NaN: none */
     double sample_ns;
 };
@@ -35,7 +36,7 @@ struct cell_row {
 enum cell_view {
     VIEW_MEASURED = 1 << 0, /* the matrix of a measured result */
     VIEW_MODELLED = 1 << 1, /* that of a modelled one */
-    VIEW_OPERATIONS = 1 << 2, /* the table of operations per byte */
+    VIEW_NAME = 1 << 2, /* the identity alone */
     VIEW_CELLS = 1 << 3, /* show --csv: one row for each cell */
     VIEW_SAMPLES = 1 << 4, /* export --format csv: one row for each sample */
     VIEW_TIME = 1 << 5, /* show --cell: what was measured, */
@@ -80,8 +81,5 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
 /* Whether two rows are equal on the axes before `end`: AXIS_PATTERN for rows of one table, AXIS_PATH for rows of one of
  * its lines. */
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end);
-
-/* Whether it has a time of a sum of products: the single operation of other workloads is of no interest. */
-bool cell_row_multiplies(const struct cell_row *row);
 
 #endif

@@ -10,9 +10,9 @@
 struct export_format {
     const char *name;
     const char *summary;
-    /* Writes a result that was read from `file`, number `index` on the command line. raw: see text_csv.
-     * STATUS_ENVIRONMENT when out of memory. */
-    enum status (*write)(FILE *stream, const struct result *result, const char *file, size_t index, bool raw);
+    /* Writes a result that was read from `file`, number `index` on the command line. STATUS_ENVIRONMENT when out of
+     * memory. */
+    enum status (*write)(FILE *stream, const struct result *result, const char *file, size_t index);
 };
 
 extern const struct export_format export_formats[];

@@ -10,47 +10,48 @@
 
 /* RFC 4180: one header line, then a row for each sample. A cell without samples has one row; for a prediction, it has
  * its time. */
-static enum status write_csv(FILE *stream, const struct result *result, const char *file, size_t index, bool raw)
+static enum status write_csv(FILE *stream, const struct result *result, const char *file, size_t index)
 {
     struct grid_column columns[CELL_ROW_COLUMNS_MAX];
-    struct grid head = cell_row_grid(NULL, 0, VIEW_SAMPLES, columns);
+    struct cell_rows cells;
+    enum status status = cell_rows_open(result, file, NULL, &cells);
+    struct grid grid = cell_row_grid(NULL, 0, VIEW_SAMPLES, columns);
 
-    head.continued = index > 0;
-    grid_print_csv(stream, &head);
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const struct cell_time *time = &result->cells[i].time;
+    grid.continued = index > 0;
+    if (status == STATUS_OK)
+        grid_print_csv(stream, &grid);
+    grid.continued = true;
+    for (size_t i = 0; status == STATUS_OK && i < cells.count; i++) {
+        const struct cell_time *time = &cells.rows[i].found->time;
         const size_t count = time->samples_ns ? time->summary.count : isfinite(time->summary.value);
         struct cell_row *rows = calloc(count + 1, sizeof(*rows));
-        struct grid grid = cell_row_grid(rows, count ? count : 1, VIEW_SAMPLES, columns);
 
         if (!rows)
-            return log_memory("the samples of a cell");
-        for (size_t k = 0; k < grid.row_count; k++)
-            rows[k] =
-                (struct cell_row){.cell = &result->cells[i].cell,
-                                  .found = &result->cells[i],
-                                  .result = result,
-                                  .file = file,
-                                  .index = (double)index,
-                                  .sample = count ? (double)k : NAN,
-                                  .sample_ns = time->samples_ns && count ? time->samples_ns[k] : time->summary.value};
-        grid.raw = raw;
-        grid.continued = true;
+            status = log_memory("the samples of a cell");
+        grid.rows = rows;
+        grid.row_count = rows ? count + (count == 0) : 0;
+        for (size_t k = 0; k < grid.row_count; k++) {
+            rows[k] = cells.rows[i];
+            rows[k].index = (double)index;
+            rows[k].sample = count ? (double)k : NAN;
+            rows[k].sample_ns = time->samples_ns && count ? time->samples_ns[k] : time->summary.value;
+        }
         grid_print_csv(stream, &grid);
         free(rows);
     }
-    return STATUS_OK;
+    free(cells.rows);
+    return status;
 }
 
 /* One object on a line for each cell: the columns of show --csv, the origin of the result, all samples, and the
  * counters. */
-static enum status write_jsonl(FILE *stream, const struct result *result, const char *file, size_t index, bool raw)
+static enum status write_jsonl(FILE *stream, const struct result *result, const char *file, size_t index)
 {
     struct grid_column columns[CELL_ROW_COLUMNS_MAX];
     struct cell_rows rows;
     enum status status = cell_rows_open(result, file, NULL, &rows);
 
-    (void)index, (void)raw;
+    (void)index;
     for (size_t i = 0; status == STATUS_OK && i < rows.count; i++) {
         const struct cell_result *cell = rows.rows[i].found;
         const struct grid grid = cell_row_grid(&rows.rows[i], 1, VIEW_CELLS | VIEW_ORIGIN, columns);
@@ -84,7 +85,6 @@ const size_t export_format_count = sizeof(export_formats) / sizeof(export_format
 
 struct export_options {
     const struct export_format *format;
-    bool raw;
 };
 
 /* clang-format off */
@@ -92,7 +92,6 @@ struct export_options {
 static const struct option_row rows[] = {
     {.name = "format", .argument = "NAME", .kind = &option_choice, .offset = offsetof(struct export_options, format),
      .help = FORMATS(HELP) "default csv", .table = TABLE("format", export_formats, export_format_count), .fallback = "csv"},
-    {.name = "raw", .help = RAW_HELP, .kind = &option_flag, .offset = offsetof(struct export_options, raw)},
 };
 /* clang-format on */
 
@@ -111,7 +110,7 @@ static enum status export_files(const void *parsed, const struct invocation *inv
 
         status = result_read(files.paths[i], &result);
         if (status == STATUS_OK)
-            status = options->format->write(stdout, &result, files.paths[i], i, options->raw);
+            status = options->format->write(stdout, &result, files.paths[i], i);
         result_close(&result);
     }
     files_close(&files);

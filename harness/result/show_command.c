@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "cell_row.h"
 #include "command.h"
 #include "log.h"
-#include "show.h"
-#include "text_print.h"
+#include "show_result.h"
 
 struct show_options {
     struct format_options format;
@@ -25,51 +26,50 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct show_options, look)),
 };
 
-/* Refuses options that have no meaning together. */
-static enum status check(const struct show_options *options, const struct invocation *invocation)
+/* A row for each cell; the keys stand above those of the first file. */
+static enum status show_csv(const struct result *result, const char *file, const char *name, bool continued)
 {
-    if (options->format.json && invocation->argument_count > 1)
-        return log_error(STATUS_USAGE, "--json prints one result at a time; call it for each file");
-    if (options->cell && (options->format.json || options->format.markdown))
-        return log_error(STATUS_USAGE, "--cell prints text, or with --csv rows; leave out the other format");
-    return format_check(&options->format);
-}
+    struct grid_column columns[CELL_ROW_COLUMNS_MAX];
+    struct cell_rows cells;
+    const enum status status = cell_rows_open(result, file, name, &cells);
+    struct grid grid = cell_row_grid(cells.rows, cells.count, VIEW_CELLS, columns);
 
-static enum status show_file(const struct show_options *options, const struct invocation *invocation, size_t index)
-{
-    const char *file = invocation->arguments[index];
-    struct result result;
-    enum status status = result_read(file, &result);
-
-    if (status != STATUS_OK)
-        return status;
-    if (invocation->argument_count > 1 && !options->format.csv) {
-        fputs(index ? "\n" : "", stdout);
-        text_put(stdout, escapes_none, file);
-        puts(":");
-    }
-    if (options->format.json)
-        status = result_write(&result, "-");
-    else if (options->format.csv)
-        status = show_csv(stdout, &result, file, options->cell,
-                          &(struct grid){.raw = options->format.raw, .continued = index > 0});
-    else if (options->cell)
-        status = show_cells(stdout, &result, file, options->cell);
-    else if (options->format.markdown)
-        status = show_markdown(stdout, &result);
-    else
-        status = show_result(stdout, &result, output_color(&options->look, STDOUT_FILENO));
-    result_close(&result);
+    grid.continued = continued;
+    if (status == STATUS_OK)
+        grid_print_csv(stdout, &grid);
+    free(cells.rows);
     return status;
 }
 
 static enum status show(const void *parsed, const struct invocation *invocation)
 {
-    const enum status checked = check(parsed, invocation);
-    enum status worst = checked;
+    const struct show_options *options = parsed;
+    const bool several = invocation->argument_count > 1;
+    enum status worst = format_check(&options->format);
 
-    for (size_t i = 0; checked == STATUS_OK && i < invocation->argument_count; i++)
-        worst = status_worse(worst, show_file(parsed, invocation, i));
+    if (options->format.json && (several || options->cell))
+        return log_error(STATUS_USAGE, "--json prints one whole result; give one file, without --cell");
+    for (size_t i = 0; worst != STATUS_USAGE && i < invocation->argument_count; i++) {
+        const char *file = invocation->arguments[i];
+        struct result result;
+        enum status status = result_read(file, &result);
+
+        if (status == STATUS_OK && several && !options->format.csv) {
+            fputs(i ? "\n" : "", stdout);
+            text_put(stdout, escapes_none, file);
+            puts(":");
+        }
+        if (status == STATUS_OK && options->format.json)
+            status = result_write(&result, "-");
+        else if (status == STATUS_OK && options->format.csv)
+            status = show_csv(&result, file, options->cell, i > 0);
+        else if (status == STATUS_OK && options->cell)
+            status = show_cells(stdout, &result, file, options->cell);
+        else if (status == STATUS_OK)
+            status = show_result(stdout, &result, output_color(&options->look, STDOUT_FILENO));
+        result_close(&result);
+        worst = status_worse(worst, status);
+    }
     return worst;
 }
 

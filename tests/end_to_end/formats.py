@@ -15,9 +15,8 @@ import xml.etree.ElementTree
 
 import jsonschema
 
-from common import ROOT, read_result
+from common import CBANK, ROOT, read_json
 
-CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 GOLDEN = os.path.join(ROOT, "tests", "golden")
 VERDICTS_FAILED = {"regressed", "missing", "invalid"}
 VERDICTS_SKIPPED = {"inconclusive", "new"}
@@ -39,13 +38,6 @@ def load(path):
 
     with open(path, encoding="utf-8") as file:
         return json.load(file, object_pairs_hook=once, parse_constant=refuse)
-
-
-def identity(cell):
-    """Identity of a cell in JSON."""
-    keys = ("workload", "path", "pattern", "elements", "block_size", "cache_state")
-    parameters = [f"{name}={value}" for name, value in cell["parameters"].items()]
-    return "/".join([str(cell[key]) for key in keys] + parameters)
 
 
 class Reports(unittest.TestCase):
@@ -82,7 +74,7 @@ class Reports(unittest.TestCase):
             self.assertEqual(root.get(attribute), suite.get(attribute))
         self.assertEqual((int(suite.get("tests")), len(cases)), (len(self.COMPARISON["cells"]),) * 2)
         for cell in self.COMPARISON["cells"]:
-            case = cases[identity(cell)]
+            case = cases[cell["identity"]]
             self.assertEqual(case.find("failure") is not None, cell["verdict"] in VERDICTS_FAILED)
             self.assertEqual(case.find("skipped") is not None, cell["verdict"] in VERDICTS_SKIPPED)
         properties = {entry.get("name"): entry.get("value") for entry in root.iter("property")}
@@ -111,63 +103,51 @@ class Show(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.cells = {identity(cell): cell for cell in read_result(cls.FILE)["cells"]}
+        cls.result = read_json(cls.FILE)
+        cls.cells = {cell["identity"]: cell for cell in cls.result["cells"]}
 
-    def test_no_line_is_wider_than_the_terminal(self):
+    def test_no_line_is_wider_than_the_terminal_but_the_name_of_a_cell(self):
         """Every committed result, as tables, by counters, and two of its cells."""
         for file in glob.glob(os.path.join(ROOT, "results/h[12]00/*.json")):
-            cells = [identity(cell) for cell in load(file)["cells"]]
+            cells = [cell["identity"] for cell in read_json(file)["cells"]]
             for width in (80, 200):
                 for arguments in (("show", file), ("counters", file), ("show", file, "--cell", cells[0]),
                                   ("show", file, "--cell", cells[-1])):
-                    for line in printed(*arguments, width=width).splitlines():
-                        with self.subTest(file, arguments=arguments, width=width):
-                            self.assertLessEqual(len(line), width, line)
+                    wide = {line for line in printed(*arguments, width=width).splitlines() if len(line) > width}
+                    self.assertLessEqual(wide, set(cells), (arguments, width))
 
     def test_wide_terminals_are_used(self):
-        self.assertIn("left out for want of room", printed("show", self.FILE, width=80).lower())
+        self.assertIn("Hidden columns", printed("show", self.FILE, width=80))
         wide = printed("show", self.FILE, width=200)
-        self.assertNotIn("left out", wide.lower())
+        self.assertNotIn("Hidden", wide)
         for heading in ("ratio", "req", "GB/s"):
             self.assertEqual(len(re.findall(rf" {heading}\b", wide.split("\n\n")[1])), 3)
 
-    def test_csv_is_a_row_a_cell(self):
-        found = list(csv.DictReader(io.StringIO(printed("show", self.FILE, "--csv"))))
-        self.assertEqual(sorted(row["identity"] for row in found), sorted(self.cells))
+    def test_csv_is_a_row_a_cell_below_one_header(self):
+        text = printed("show", self.FILE, self.FILE, "--csv")
+        found = list(csv.DictReader(io.StringIO(text)))
+        self.assertEqual(sorted(row["identity"] for row in found), sorted([*self.cells, *self.cells]))
+        self.assertEqual(text.count("identity"), 1)
         for row in found:
             cell = self.cells[row["identity"]]
             time = cell["time_ns"]
-            self.assertEqual(float(row["time_ns"]), time["value"])
-            for key in ("ci_low", "ci_high", "min", "mad"):
-                self.assertEqual(float(row[f"{key}_ns"]), time[key])
+            self.assertEqual([float(row[f"{key}_ns"]) for key in ("time", "ci_low", "ci_high", "min", "mad")],
+                             [time[key] for key in ("value", "ci_low", "ci_high", "min", "mad")])
             self.assertEqual(int(row["samples"]), len(time["samples"]))
             # An element in, one out, one payload load.
             self.assertAlmostEqual(float(row["gigabytes_per_second"]), 12 * cell["elements"] / time["value"])
 
-    def test_csv_of_several_files_has_one_header(self):
-        text = printed("show", self.FILE, self.FILE, "--csv", "--cell", "*/per_warp/128000/*")
-        self.assertEqual(len(list(csv.DictReader(io.StringIO(text)))), 6)
-        self.assertEqual(text.count("identity"), 1)
-
     def test_json_is_the_result(self):
         written = json.loads(printed("show", self.FILE, "--json"))
-        schema = load(os.path.join(ROOT, "results/schema.json"))
-        jsonschema.Draft202012Validator(schema).validate(written)
-        for cell in written["cells"]:
-            self.assertEqual(cell["time_ns"]["samples"], self.cells[identity(cell)]["time_ns"]["samples"])
+        jsonschema.Draft202012Validator(load(os.path.join(ROOT, "results/schema.json"))).validate(written)
+        self.assertEqual([cell["time_ns"]["samples"] for cell in written["cells"]],
+                         [cell["time_ns"]["samples"] for cell in self.result["cells"]])
 
-    def test_markdown_has_whole_tables(self):
-        tables = [line for line in printed("show", self.FILE, "--markdown").splitlines() if line.startswith("|")]
-        self.assertEqual({line.count("|") for line in tables}, {1 + 1 + 3 * 5})
-        self.assertEqual(len(tables), 2 * (2 + 4))
-
-    def test_cell(self):
-        """All facts of a cell are there, in 80 columns."""
+    def test_all_facts_of_a_cell_are_there(self):
         text, cell = printed("show", self.FILE, "--cell", self.CELL), self.cells[self.CELL]
         whole = re.sub(r"\s+", "", text)
-        for value in (self.CELL, "converged", cell["kernel"]["name"], cell["kernel"]["sass_sha256"],
-                      load(self.FILE)["device"]["uuid"], load(self.FILE)["tool"]["git_commit"], load(self.FILE)["seed"],
-                      self.FILE, load(self.FILE)["tool"]["argv"]):
+        for value in (self.CELL, "converged", cell["kernel"]["name"], cell["kernel"]["sass_sha256"], self.FILE,
+                      self.result["device"]["uuid"], self.result["tool"]["git_commit"], self.result["tool"]["argv"]):
             self.assertIn(re.sub(r"\s+", "", value), whole)
         for name, counter in cell["counters"].items():
             self.assertRegex(text, rf"(?m)^ +{name} +{counter['value']} ")
@@ -175,13 +155,12 @@ class Show(unittest.TestCase):
 
     def test_cells_are_named_exactly(self):
         """An identity names one cell, and a part of one none."""
-        whole = printed("show", self.FILE, "--cell", "add/constant/per_warp/128000/1024/hot")
-        self.assertNotIn("12800000", whole)
+        self.assertNotIn("12800000", printed("show", self.FILE, "--cell", "add/constant/per_warp/128000/1024/hot"))
         for name in ("nonsense", "constant", "constant/per_warp/128000"):
             self.assertIn("no cell is named", printed("show", self.FILE, "--cell", name, status=2))
 
     def test_formats_exclude_each_other(self):
-        for arguments in (("--csv", "--json"), ("--markdown", "--csv"), ("--cell", "*", "--json"), ("--json", self.FILE)):
+        for arguments in (("--csv", "--json"), ("--cell", "*", "--json"), ("--json", self.FILE)):
             self.assertIn("error", printed("show", self.FILE, *arguments, status=2))
 
 

@@ -11,10 +11,9 @@
 #include "characterization.h"
 #include "estimate.h"
 #include "fuzz.h"
-#include "grid.h"
 #include "indices.h"
 #include "npy.h"
-#include "show.h"
+#include "show_result.h"
 #include "side.h"
 #include "user_code.h"
 #include "verdict.h"
@@ -112,8 +111,7 @@ static void use_result(union any *document)
     const struct result *result = &document->result;
 
     result_verdict(result);
-    if (show_result(stdout, result, true) != STATUS_OK || show_markdown(stdout, result) != STATUS_OK ||
-        show_csv(stdout, result, FUZZ_FILE, NULL, &(struct grid){0}) != STATUS_OK)
+    if (show_result(stdout, result, true) != STATUS_OK)
         abort();
     show_cells(stdout, result, FUZZ_FILE, "*");
 }
