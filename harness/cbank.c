@@ -167,7 +167,7 @@ enum cbank_status cbank_compare(size_t base_count, const struct cbank_result *co
                                 const struct cbank_result *const *new_results, double threshold,
                                 struct cbank_comparison **out)
 {
-    const struct compare_options options = {.threshold = threshold, .counter_threshold = 0.05};
+    const struct compare_options options = {.judge.threshold = threshold, .counter_threshold = 0.05};
     struct cbank_comparison *made = calloc(1, sizeof(*made));
     enum status status = made ? STATUS_OK : log_memory("a comparison");
 
@@ -189,7 +189,7 @@ enum cbank_status cbank_compare(size_t base_count, const struct cbank_result *co
 
 enum cbank_status cbank_comparison_status(const struct cbank_comparison *comparison)
 {
-    return (enum cbank_status)comparison_status(&comparison->comparison);
+    return (enum cbank_status)comparison_status(&comparison->comparison, true);
 }
 
 size_t cbank_comparison_cells(const struct cbank_comparison *comparison)

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "batch.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -67,9 +65,6 @@ static enum status judge_numbers(struct line *line, const cJSON *list)
 {
     const size_t count = (size_t)cJSON_GetArraySize(list);
     struct judged_cell *cells = calloc(count + 1, sizeof(*cells)), **valid = calloc(count + 1, sizeof(*valid));
-    const struct judge_options options = {.threshold = line->options.threshold,
-                                          .interim_analyses = line->options.interim_analyses,
-                                          .boards_differ = bool_of(line->json, "boards_differ")};
     enum status status = cells && valid ? STATUS_OK : log_memory("a comparison");
     cJSON *out = json_add(line->out, "cells", cJSON_CreateArray());
     const cJSON *json = list->child;
@@ -100,7 +95,7 @@ static enum status judge_numbers(struct line *line, const cJSON *list)
             valid[valid_count++] = cell;
     }
     if (status == STATUS_OK)
-        status = judge(valid, valid_count, &options);
+        status = judge(valid, valid_count, &line->options.judge);
     json = list->child;
     for (size_t i = 0; status == STATUS_OK && i < count; i++, json = json->next) {
         cJSON *cell = json_append(out, cJSON_CreateObject());
@@ -136,40 +131,44 @@ static enum status compare_files(struct line *line)
         status = compare_sides(sides, &line->options, &comparison);
     if (status == STATUS_OK)
         json_add(line->out, "comparison", comparison_to_json(&comparison));
-    json_add_integer(line->out, "status", (uint64_t)(status == STATUS_OK ? comparison_status(&comparison) : status));
+    json_add_integer(line->out, "status",
+                     (uint64_t)(status == STATUS_OK ? comparison_status(&comparison, true) : status));
     comparison_close(&comparison);
     for (size_t i = 0; i < SIDES; i++)
         sides_close(&sides[i]);
     return status == STATUS_ENVIRONMENT ? status : STATUS_OK;
 }
 
-enum status batch_compare(FILE *in, const char *name, const struct compare_options *options)
+enum status batch_compare(const char *path, const struct compare_options *options)
 {
+    const bool piped = strcmp(path, "-") == 0;
+    FILE *in = piped ? stdin : fopen(path, "r");
     enum status status = STATUS_OK;
     char *text = NULL;
     size_t room = 0, number = 0;
     ssize_t bytes;
 
-    while (status == STATUS_OK && (bytes = getline(&text, &room, in)) >= 0) {
+    while (in && status == STATUS_OK && (bytes = getline(&text, &room, in)) >= 0) {
         struct line line = {.options = *options};
+        struct judge_options *judge = &line.options.judge;
         char *printed = NULL;
         cJSON *json = NULL;
-        double interim_analyses;
+        double analyses;
 
-        snprintf(line.name, sizeof(line.name), "%s line %zu", name, ++number);
+        snprintf(line.name, sizeof(line.name), "%s line %zu", piped ? "standard input" : path, ++number);
         if (strspn(text, " \t\r\n") == (size_t)bytes)
             continue;
         status = json_parse(line.name, text, (size_t)bytes, &json);
         line.json = json;
         line.out = cJSON_CreateObject();
-        interim_analyses = number_of(json, "interim_analyses", 1);
-        line.options.threshold = number_of(json, "threshold", 100 * options->threshold) / 100;
-        line.options.interim_analyses =
-            interim_analyses >= 1 && interim_analyses < 1000 ? (unsigned)interim_analyses : 0;
+        analyses = number_of(json, "interim_analyses", 1);
+        judge->threshold = number_of(json, "threshold", 100 * judge->threshold) / 100;
+        judge->interim_analyses = analyses >= 1 && analyses < 1000 ? (unsigned)analyses : 0;
+        judge->boards_differ = bool_of(json, "boards_differ");
         if (json_get(json, "id"))
             json_add(line.out, "id", cJSON_Duplicate(json_get(json, "id"), true));
-        if (status == STATUS_OK && (!(line.options.threshold > 0) || line.options.interim_analyses == 0))
-            status = log_error(STATUS_USAGE, "%s: threshold or looks: expected a number above 0", line.name);
+        if (status == STATUS_OK && (!(judge->threshold > 0) || judge->interim_analyses == 0))
+            status = log_error(STATUS_USAGE, "%s: threshold or interim_analyses: expected a number above 0", line.name);
         else if (status == STATUS_OK && cJSON_IsArray(json_get(json, "cells")))
             status = judge_numbers(&line, json_get(json, "cells"));
         else if (status == STATUS_OK && cJSON_IsArray(json_get(json, side_names[BASE])))
@@ -186,8 +185,10 @@ enum status batch_compare(FILE *in, const char *name, const struct compare_optio
         cJSON_Delete(line.out);
         json_free(json);
     }
-    if (status == STATUS_OK && ferror(in))
-        status = log_error(STATUS_USAGE, "%s: cannot be read: %s", name, strerror(errno));
+    if (status == STATUS_OK && (!in || ferror(in)))
+        status = log_error(STATUS_USAGE, "%s: cannot be read: %s", path, strerror(errno));
+    if (in && !piped)
+        fclose(in);
     free(text);
     return status;
 }

@@ -7,7 +7,6 @@
 
 #include "cell_json.h"
 #include "device_json.h"
-#include "document.h"
 #include "log.h"
 #include "side.h"
 #include "stats.h"
@@ -27,38 +26,12 @@ static void sort_cells(struct calibration *calibration)
 
 /* -- making ------------------------------------------------------------------------------------------- */
 
-/* The deviation that the processes of a cell show; not known where fewer than two timed it. */
-static enum status calibrate(const struct side_cell *cell, struct calibrated_cell *out)
-{
-    struct estimate estimate;
-    double least = INFINITY, greatest = 0;
-    enum status status;
-
-    *out = (struct calibrated_cell){.cell = cell->cell, .noise = NAN, .median_ns = NAN, .within = NAN};
-    memcpy(out->sha256, cell->sha256, sizeof(out->sha256));
-    if (cell->status != CELL_OK || cell->process_count < 2)
-        return STATUS_OK;
-    for (size_t i = 0; i < cell->process_count; i++) {
-        least = fmin(least, cell->processes[i].value);
-        greatest = fmax(greatest, cell->processes[i].value);
-    }
-    status = estimate_of(cell->processes, cell->process_count, false, &estimate);
-    if (!(least > 0) || !isfinite(greatest / least) || status != STATUS_OK)
-        return status;
-    out->noise = greatest / least - 1;
-    out->median_ns = estimate.ns;
-    out->within = estimate.within;
-    out->deviation = estimate.own;
-    return STATUS_OK;
-}
-
 enum status calibration_of(const struct sides *sides, struct calibration *out)
 {
     const struct side_identity *identity = &sides->total.identity;
     const struct side *side = sides->gpus;
     const char *label = sides->total.label;
     struct deviation_evidence *evidence;
-    struct deviation_scale scales[2];
     enum status status = STATUS_OK;
 
     *out = (struct calibration){.processes = (uint32_t)sides->total.files,
@@ -75,37 +48,50 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
     evidence = calloc(side->cell_count + 1, sizeof(*evidence));
     if (!out->cells || !evidence)
         status = log_memory("a calibration of %zu cells", side->cell_count);
-    for (size_t i = 0; i < side->cell_count && status == STATUS_OK; i++)
-        status = calibrate(&side->cells[i], &out->cells[out->cell_count++]);
-    if (status != STATUS_OK) {
-        free(evidence);
-        calibration_close(out);
-        return status;
-    }
-    sort_cells(out);
-    /* The deviation of each cell is pooled with the default, which is scaled to all cells of the same cache state.
-     * Where the error of times is not known, and for predictions, cells stay as they are. */
-    for (size_t i = 0; i < out->cell_count; i++) {
-        const struct calibrated_cell *cell = &out->cells[i];
-        const bool cold = cell->cell.cache_state->flush, copies = cell_copied_bytes(&cell->cell) > 0;
+    for (size_t i = 0; i < side->cell_count && status == STATUS_OK; i++) {
+        const struct side_cell *from = &side->cells[i];
+        struct calibrated_cell *to = &out->cells[out->cell_count++];
+        double least = INFINITY, greatest = 0;
+        struct estimate estimate;
 
-        evidence[i] = (struct deviation_evidence){.flush = cold, .own = cell->deviation};
-        if (!isnan(cell->within))
-            evidence[i].before =
-                deviation_at_least(deviation_default(CAUSE_process, cold, copies, cell->median_ns), cell->within);
+        *to = (struct calibrated_cell){.cell = from->cell, .noise = NAN, .median_ns = NAN};
+        memcpy(to->sha256, from->sha256, sizeof(to->sha256));
+        evidence[i].flush = from->cell.cache_state->flush;
+        if (from->status != CELL_OK || from->process_count < 2)
+            continue;
+        for (size_t k = 0; k < from->process_count; k++) {
+            least = fmin(least, from->processes[k].value);
+            greatest = fmax(greatest, from->processes[k].value);
+        }
+        status = estimate_of(from->processes, from->process_count, false, &estimate);
+        if (!(least > 0) || !isfinite(greatest / least) || status != STATUS_OK)
+            continue;
+        to->noise = greatest / least - 1;
+        to->median_ns = estimate.ns;
+        evidence[i].own = estimate.own;
+        /* Where the error of times is not known, and for predictions, the cell's own deviation stays as it is. */
+        if (isnan(estimate.within))
+            continue;
+        evidence[i].before =
+            deviation_default(CAUSE_process, evidence[i].flush, cell_copied_bytes(&from->cell) > 0, estimate.ns);
+        evidence[i].before.value = fmax(evidence[i].before.value, estimate.within);
     }
-    deviation_find_scales(evidence, out->cell_count, scales);
-    for (size_t i = 0; i < out->cell_count; i++) {
+    if (status == STATUS_OK)
+        deviation_conclude(evidence, out->cell_count);
+    for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
         struct calibrated_cell *cell = &out->cells[i];
 
-        cell->has_deviation = cell->deviation.degrees > 0;
-        cell->deviation = cell->has_deviation ? deviation_conclude(scales, &evidence[i])
-                                              : (struct deviation){NAN, NAN, DEVIATION_UNKNOWN};
+        cell->has_deviation = evidence[i].own.degrees > 0;
+        cell->deviation = cell->has_deviation ? evidence[i].concluded : (struct deviation){NAN, NAN, DEVIATION_UNKNOWN};
         if (cell->has_deviation)
             cell->deviation.origin = DEVIATION_PROCESSES;
     }
     free(evidence);
-    return STATUS_OK;
+    if (status != STATUS_OK)
+        calibration_close(out);
+    else
+        sort_cells(out);
+    return status;
 }
 
 /* -- using -------------------------------------------------------------------------------------------- */
@@ -118,10 +104,8 @@ const char *calibration_deviation(const struct calibration *calibration, const s
 
     if (calibration->cell_count > 0)
         found = bsearch(&key, calibration->cells, calibration->cell_count, sizeof(key), compare_cells);
-    if (!device->uuid[0] || !of->uuid[0])
-        return "which GPU it is is not known";
-    if (strcmp(device->name, of->name) != 0)
-        return "the calibration is of another model of GPU";
+    if (!device->uuid[0] || strcmp(device->uuid, of->uuid) != 0)
+        return "the calibration is of another GPU";
     if (strcmp(device->driver, of->driver) != 0)
         return "the calibration is of another driver";
     if (!found)
@@ -132,13 +116,6 @@ const char *calibration_deviation(const struct calibration *calibration, const s
         return "the calibration is of other code";
     *out = found->deviation;
     out->origin = DEVIATION_CALIBRATED;
-    if (strcmp(device->uuid, of->uuid) != 0) {
-        const struct deviation parts[] = {*out, deviation_default(CAUSE_board, cell->cache_state->flush,
-                                                                  cell_copied_bytes(cell) > 0, found->median_ns)};
-
-        *out = deviation_sum(parts, (const double[]){1, 1}, 2);
-        out->origin = DEVIATION_OTHER_BOARD;
-    }
     return NULL;
 }
 
@@ -197,7 +174,7 @@ static const struct field rows[] = {
 
 const struct fields calibration_fields = {rows + 1, 4};
 
-static const struct document document = {
+const struct document calibration_document = {
     .schema = "cbank-calibration",
     .what = "calibration",
     .remedy = "take a file that cbank calibrate wrote",
@@ -206,31 +183,15 @@ static const struct document document = {
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX, .check = check_cells},
 };
 
-enum status calibration_write(const struct calibration *calibration, const char *path)
+enum status calibration_read(const char *path, struct calibration *out)
 {
-    return document_write(&document, calibration, path);
-}
-
-/* Nothing that is read refers to the tree, and after an error nothing is kept. */
-enum status calibration_take(const char *name, const cJSON *tree, struct calibration *out)
-{
+    cJSON *tree = NULL;
     enum status status;
 
     *out = (struct calibration){.device = device_unknown};
-    status = document_take(&document, name, tree, out);
+    status = document_read(&calibration_document, path, out, &tree);
     if (status != STATUS_OK)
         calibration_close(out);
-    return status;
-}
-
-enum status calibration_read(const char *path, struct calibration *out)
-{
-    cJSON *tree;
-    enum status status = json_read_file(path, &tree);
-
-    *out = (struct calibration){0};
-    if (status == STATUS_OK)
-        status = calibration_take(path, tree, out);
     json_free(tree);
     return status;
 }

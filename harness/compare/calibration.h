@@ -10,7 +10,7 @@
 #include "cell.h"
 #include "deviation.h"
 #include "device.h"
-#include "field.h"
+#include "document.h"
 #include "sass.h"
 #include "status.h"
 
@@ -21,7 +21,6 @@ struct calibrated_cell {
     struct cell cell;
     double noise;               /* relative: the greatest ratio of the times of two processes, less 1; it grows with
                                    their number; NaN: not known */
-    double within;              /* error of the times within their processes; NaN: not known */
     bool has_deviation;         /* the next member is known */
     struct deviation deviation; /* between processes, including that error: the cell's own, pooled with that of all
                                    cells (deviation.h) */
@@ -42,15 +41,14 @@ struct calibration {
  * GPUs, drivers or engines; STATUS_ENVIRONMENT when out of memory. On an error *out is empty. */
 enum status calibration_of(const struct sides *sides, struct calibration *out);
 
-/* Reads and writes like results: strictly, exactly, atomically. On an error *out is empty. */
+/* The document of a struct calibration. Nothing that is read refers to the tree. */
+extern const struct document calibration_document;
+
+/* Reads a file strictly. On an error *out is empty. */
 enum status calibration_read(const char *path, struct calibration *out);
-enum status calibration_write(const struct calibration *calibration, const char *path);
 
-/* Like calibration_read, for a parsed tree, which the caller keeps; messages call it `name`. */
-enum status calibration_take(const char *name, const cJSON *tree, struct calibration *out);
-
-/* Sets the deviation of a cell between processes, if the calibration is for this model of GPU, driver and SASS, and
- * returns NULL; else the reason (static text). For another GPU of the model, the difference between boards is added. */
+/* Sets the deviation of a cell between processes, if the calibration is for this GPU, driver and SASS, and returns NULL;
+ * else the reason (static text). */
 const char *calibration_deviation(const struct calibration *calibration, const struct cell *cell,
                                   const struct side_identity *identity, const char *sha256, struct deviation *out);
 

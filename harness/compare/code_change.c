@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "code_change.h"
+#include "compare_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

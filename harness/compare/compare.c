@@ -50,25 +50,6 @@ const size_t context_field_count = sizeof(context_fields) / sizeof(context_field
 
 /* -- pairing ------------------------------------------------------------------------------------------- */
 
-static void add_cell(struct comparison *out, struct compared_gpu *gpu, const struct side_cell *base,
-                     const struct side_cell *new_cell)
-{
-    struct comparison_cell *cell = &out->cells[out->cell_count++];
-
-    gpu->plans_differ = gpu->plans_differ || !base || !new_cell;
-    *cell = (struct comparison_cell){
-        .cell = base ? base->cell : new_cell->cell,
-        .gpu = gpu,
-        .sides = {base, new_cell},
-        .verdict = base ? VERDICT_MISSING : VERDICT_NEW,
-        .judged = judged_unknown,
-    };
-    for (size_t i = 0; base && new_cell && i < context_field_count; i++)
-        if (context_fields[i].cell_differs && context_fields[i].cell_differs(base, new_cell))
-            cell->differing |= 1u << i;
-    gpu->differing |= cell->differing;
-}
-
 /* Walks the sorted cells of both sides of a GPU together. */
 static enum status add_gpu(struct comparison *out, const struct side *base_side, const struct side *new_side)
 {
@@ -81,7 +62,21 @@ static enum status add_gpu(struct comparison *out, const struct side *base_side,
                           : k == new_side->cell_count ? -1
                                                       : cell_order(&base[i]->cell, &new_cells[k]->cell);
 
-        add_cell(out, gpu, order <= 0 ? base[i++] : NULL, order >= 0 ? new_cells[k++] : NULL);
+        const struct side_cell *sides[] = {order <= 0 ? base[i++] : NULL, order >= 0 ? new_cells[k++] : NULL};
+        struct comparison_cell *cell = &out->cells[out->cell_count++];
+
+        gpu->plans_differ |= order != 0;
+        *cell = (struct comparison_cell){
+            .cell = sides[order > 0]->cell,
+            .gpu = gpu,
+            .sides = {sides[BASE], sides[NEW]},
+            .verdict = order > 0 ? VERDICT_NEW : VERDICT_MISSING,
+            .judged = judged_unknown,
+        };
+        for (size_t field = 0; order == 0 && field < context_field_count; field++)
+            if (context_fields[field].cell_differs && context_fields[field].cell_differs(sides[BASE], sides[NEW]))
+                cell->differing |= 1u << field;
+        gpu->differing |= cell->differing;
     }
     for (size_t i = 0; i < context_field_count; i++) {
         const size_t offset = context_fields[i].offset;
@@ -92,23 +87,13 @@ static enum status add_gpu(struct comparison *out, const struct side *base_side,
     }
     gpu->alone = base_side->files == 0 || new_side->files == 0;
     out->differing |= gpu->differing;
-    out->plans_differ = out->plans_differ || (!gpu->alone && gpu->plans_differ);
+    out->plans_differ |= !gpu->alone && gpu->plans_differ;
     free(new_cells);
     free(base);
     return base && new_cells ? STATUS_OK : log_memory("a comparison");
 }
 
 /* -- what is known before times are judged ------------------------------------------------------------- */
-
-/* A count that older cells have not, which stands for 1. */
-static bool layout_differs(struct comparison_cell *cell, const char *format, uint32_t base, uint32_t new_count)
-{
-    base += !base;
-    new_count += !new_count;
-    if (base != new_count)
-        note(cell, format, base, new_count);
-    return base != new_count;
-}
 
 /* Sets the question about a cell of both sides, and whether its times are judged. */
 static enum status prepare(const struct comparison *comparison, struct comparison_cell *cell, uint32_t allowed)
@@ -165,10 +150,10 @@ static enum status prepare(const struct comparison *comparison, struct compariso
             continue;
         exact = was->kind == COUNTER_EXACT && is->kind == COUNTER_EXACT;
         value = is->value;
-        if (exact && value == was->value && is->least < was->least)
-            value = is->least;
-        else if (exact && value == was->value && is->greatest > was->greatest)
-            value = is->greatest;
+        if (exact && value == was->value && is->values[0] < was->values[0])
+            value = is->values[0];
+        else if (exact && value == was->value && is->values[is->read - 1] > was->values[was->read - 1])
+            value = is->values[is->read - 1];
         changed = exact ? value != was->value
                         : fabs(value - was->value) > comparison->options.counter_threshold * fabs(was->value);
         if (changed)
@@ -187,10 +172,11 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     if (calibration && judged->before.degrees <= 0)
         note(cell, "not calibrated: %s", why);
     judged->plans_differ = cell->gpu->plans_differ;
-    judged->plans_differ |= layout_differs(cell, "the table had %u and %u table offsets a buffer set",
-                                           sides[BASE]->table_offsets, sides[NEW]->table_offsets);
-    judged->plans_differ |=
-        layout_differs(cell, "the code was loaded %u and %u times", sides[BASE]->code_copies, sides[NEW]->code_copies);
+    if (sides[BASE]->table_offsets != sides[NEW]->table_offsets ||
+        sides[BASE]->code_copies != sides[NEW]->code_copies) {
+        judged->plans_differ = true;
+        note(cell, "the sides measured another number of table offsets or of copies of the code");
+    }
     judged->cold = cell->cell.cache_state->flush;
     judged->copies = cell_copied_bytes(&cell->cell) > 0;
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);
@@ -203,16 +189,11 @@ static enum status judge_cells(struct comparison *out, uint32_t allowed)
     const char *base = out->sides[BASE]->identity.device.uuid, *new_uuid = out->sides[NEW]->identity.device.uuid;
     struct judged_cell **judged = malloc((out->cell_count + 1) * sizeof(*judged));
     enum status status = judged ? STATUS_OK : log_memory("a comparison");
-    struct judge_options options = {
-        .threshold = out->options.threshold,
-        .interim_analyses = out->options.interim_analyses,
-        .fixed = {out->options.fixed[BASE], out->options.fixed[NEW]},
-        .clocks_allowed = allowed >> CONTEXT_CLOCKS & 1,
-        .boards_differ = out->gpu_count == 1 && *base && *new_uuid && strcmp(base, new_uuid) != 0,
-    };
+    struct judge_options *options = &out->options.judge;
     size_t count = 0;
 
-    out->boards_differ = options.boards_differ;
+    options->clocks_allowed = allowed >> CONTEXT_CLOCKS & 1;
+    options->boards_differ = out->gpu_count == 1 && *base && *new_uuid && strcmp(base, new_uuid) != 0;
     for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
         struct comparison_cell *cell = &out->cells[i];
 
@@ -234,7 +215,7 @@ static enum status judge_cells(struct comparison *out, uint32_t allowed)
             judged[count++] = &cell->judged;
     }
     if (status == STATUS_OK)
-        status = judge(judged, count, &options);
+        status = judge(judged, count, options);
     for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
         struct comparison_cell *cell = &out->cells[i];
 
@@ -260,13 +241,12 @@ static enum status judge_cells(struct comparison *out, uint32_t allowed)
 static int compare_cells(const void *left, const void *right)
 {
     const struct comparison_cell *a = left, *b = right;
-    const int severity = verdict_rows[b->verdict].severity - verdict_rows[a->verdict].severity;
     const double size_a = judged_change(&a->judged), size_b = judged_change(&b->judged);
 
     if (a->gpu->alone != b->gpu->alone)
         return a->gpu->alone - b->gpu->alone;
-    if (severity != 0)
-        return severity;
+    if (a->verdict != b->verdict)
+        return (int)b->verdict - (int)a->verdict;
     if (size_a != size_b)
         return size_a < size_b ? 1 : -1;
     return a->gpu != b->gpu ? (a->gpu > b->gpu) - (a->gpu < b->gpu) : cell_order(&a->cell, &b->cell);
@@ -318,22 +298,18 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
         out->counts[out->cells[i].verdict]++;
         out->cells[i].gpu->counts[out->cells[i].verdict]++;
     }
+    out->common = out->cell_count - out->counts[VERDICT_MISSING] - out->counts[VERDICT_NEW];
     out->refused = out->differing & ~allowed;
     for (struct compared_gpu *gpu = out->gpus; gpu < out->gpus + out->gpu_count; gpu++) {
         gpu->comparable = !(gpu->differing & ~allowed);
         gpu->verdict = !gpu->alone ? VERDICT_SAME : gpu->sides[NEW]->files == 0 ? VERDICT_MISSING : VERDICT_NEW;
         for (size_t i = 0; !gpu->alone && i < VERDICTS; i++)
-            if (gpu->counts[i] > 0 && verdict_rows[i].severity > verdict_rows[gpu->verdict].severity)
+            if (gpu->counts[i] > 0)
                 gpu->verdict = (enum cell_verdict)i;
-        out->comparable |= gpu->comparable && comparison_common(out) > 0;
+        out->comparable |= gpu->comparable && out->common > 0;
     }
     qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
     return STATUS_OK;
-}
-
-bool comparison_is_by_gpu(const struct comparison *comparison)
-{
-    return comparison->gpu_count != 1;
 }
 
 const struct side_identity *gpu_identity(const struct compared_gpu *gpu)
@@ -341,28 +317,16 @@ const struct side_identity *gpu_identity(const struct compared_gpu *gpu)
     return &gpu->sides[gpu->sides[BASE]->files > 0 ? BASE : NEW]->identity;
 }
 
-size_t comparison_common(const struct comparison *comparison)
+enum status comparison_status(const struct comparison *comparison, bool strict)
 {
-    return comparison->cell_count - comparison->counts[VERDICT_MISSING] - comparison->counts[VERDICT_NEW];
-}
-
-enum status comparison_status(const struct comparison *comparison)
-{
+    const size_t *counts = comparison->counts;
     enum status status = comparison->comparable ? STATUS_OK : STATUS_ENVIRONMENT;
 
     for (size_t i = 0; i < VERDICTS; i++)
-        if (comparison->counts[i] > 0)
+        if (counts[i] > 0)
             status = status_worse(status, verdict_rows[i].status);
-    return status;
-}
-
-enum status comparison_exit(const struct comparison *comparison, bool strict)
-{
-    const size_t *counts = comparison->counts;
-    const enum status status = comparison_status(comparison);
-    const size_t decided = counts[VERDICT_SAME] + counts[VERDICT_IMPROVED] + counts[VERDICT_REGRESSED];
-
-    return status == STATUS_INCONCLUSIVE && !strict && decided > 0 ? STATUS_OK : status;
+    strict |= counts[VERDICT_SAME] + counts[VERDICT_IMPROVED] + counts[VERDICT_REGRESSED] == 0;
+    return status == STATUS_INCONCLUSIVE && !strict ? STATUS_OK : status;
 }
 
 void comparison_close(struct comparison *comparison)

@@ -23,13 +23,10 @@ extern const size_t context_field_count;
 enum { CONTEXT_UUID = 2, CONTEXT_DRIVER = 3, CONTEXT_CLOCKS = 5 }; /* indices of rows */
 
 struct compare_options {
-    double threshold;         /* relative change of time that counts, 0.01 for 1 % */
-    double counter_threshold; /* relative change of a measured counter that is shown */
+    struct judge_options judge; /* what may differ follows from the sides and from `allowed` */
+    double counter_threshold;   /* relative change of a measured counter that is shown */
     const struct selection *allowed;       /* context fields that may also differ; NULL: none */
     const struct calibration *calibration; /* NULL: none */
-    unsigned interim_analyses;     /* interim analyses, including this one; 0 counts as 1 */
-    bool fixed[SIDES];  /* the side gets no more processes */
-    const char *folder; /* for continuing a gate; NULL: not a gate */
 };
 
 /* A counter that changed: NEW's value is NaN if it was not read. */
@@ -66,17 +63,18 @@ struct compared_gpu {
 
 struct comparison {
     const struct side *sides[SIDES]; /* not owned: totals */
-    struct compare_options options;
+    struct compare_options options;  /* with the judge's as it got them */
     struct compared_gpu *gpus; /* owned; those of BASE, then those that only NEW has */
     size_t gpu_count;
     struct comparison_cell *cells; /* owned; worst first, then by size of the change; cells of GPUs on one side come
                                     * last */
     size_t cell_count;
     size_t counts[VERDICTS];
+    size_t common;      /* cells that both sides have */
     uint32_t differing; /* context fields that differ in a GPU */
-    uint32_t refused; /* those of them that are not allowed */
-    bool comparable; /* a GPU is comparable, and both sides have a cell in common */
-    bool plans_differ, boards_differ;
+    uint32_t refused;   /* those of them that are not allowed */
+    bool comparable;    /* a GPU is comparable, and both sides have a cell in common */
+    bool plans_differ;
 };
 
 /* Compares two sides. If they are not comparable, the comparison still has its cells, invalid where times are
@@ -85,21 +83,12 @@ struct comparison {
 enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
                           struct comparison *out);
 
-/* Number of cells that both sides have. */
-size_t comparison_common(const struct comparison *comparison);
-
-/* Whether a comparison names the GPU of each cell: there are several GPUs, or none. */
-bool comparison_is_by_gpu(const struct comparison *comparison);
-
 /* Identity of a GPU, from the side that has it. */
 const struct side_identity *gpu_identity(const struct compared_gpu *gpu);
 
-/* The exit code under --strict: STATUS_ENVIRONMENT if not comparable, else STATUS_FINDING for a regressed, missing or
- * invalid cell, else STATUS_INCONCLUSIVE for an inconclusive one. */
-enum status comparison_status(const struct comparison *comparison);
-
-/* The exit code. Without `strict`, an inconclusive comparison is STATUS_OK, unless it decided no cell at all. */
-enum status comparison_exit(const struct comparison *comparison, bool strict);
+/* The exit code: STATUS_ENVIRONMENT if not comparable, else STATUS_FINDING for a regressed, missing or invalid cell, else
+ * STATUS_INCONCLUSIVE for an inconclusive one if `strict`, or if no cell is decided at all. */
+enum status comparison_status(const struct comparison *comparison, bool strict);
 
 /* Releases; accepts a zeroed struct. */
 void comparison_close(struct comparison *comparison);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "batch.h"
 #include "command.h"
 #include "compare_report.h"
 #include "log.h"
@@ -29,19 +26,6 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct compare_command_options, look)),
 };
 
-static enum status batch(const char *path, const struct compare_options *options)
-{
-    FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    enum status status;
-
-    if (!in)
-        return log_error(STATUS_USAGE, "%s: cannot be read: %s", path, strerror(errno));
-    status = batch_compare(in, in == stdin ? "standard input" : path, options);
-    if (in != stdin)
-        fclose(in);
-    return status;
-}
-
 static enum status compare(const void *parsed, const struct invocation *invocation)
 {
     const struct compare_command_options *options = parsed;
@@ -58,7 +42,7 @@ static enum status compare(const void *parsed, const struct invocation *invocati
     if (comparing->calibration_path)
         status = calibration_read(comparing->calibration_path, &calibration);
     if (status == STATUS_OK && options->batch_path)
-        status = batch(options->batch_path, &as);
+        status = batch_compare(options->batch_path, &as);
     for (size_t i = 0; i < wanted && status == STATUS_OK; i++)
         status = sides_add_list(&sides[i], invocation->arguments[i]);
     if (status == STATUS_OK && wanted > 0)

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "cell_json.h"
-#include "code_change.h"
 #include "compare_report.h"
 #include "device_json.h"
 #include "document.h"
@@ -17,13 +16,13 @@
 WRITER(options)
 {
     const struct compare_options *options = &((const struct comparison *)base)->options;
-    const struct judge_options judging = {.interim_analyses = options->interim_analyses};
     cJSON *out = json_add(object, field->key, cJSON_CreateObject()), *allowed;
 
-    json_add_double(out, "threshold", options->threshold);
+    json_add_double(out, "threshold", options->judge.threshold);
     json_add_double(out, "counter_threshold", options->counter_threshold);
-    json_add_double(out, "confidence", 1 - judge_level(&judging));
-    json_add_integer(out, "interim_analyses", options->interim_analyses > 1 ? options->interim_analyses : 1);
+    json_add_double(out, "confidence", 1 - judge_level(&options->judge));
+    json_add_integer(out, "interim_analyses",
+                     options->judge.interim_analyses > 1 ? options->judge.interim_analyses : 1);
     allowed = json_add(out, "allowed", cJSON_CreateArray());
     for (size_t i = 0; options->allowed && i < options->allowed->count; i++)
         json_append(allowed, cJSON_CreateString(*(const char *const *)options->allowed->rows[i]));
@@ -42,7 +41,7 @@ WRITER(summary)
     json_add_text(object, field->key, line);
     settle_line(base, line);
     json_add_text(object, "to_decide", *line ? line : NULL);
-    json_add_integer(object, "status", (uint64_t)comparison_status(base));
+    json_add_integer(object, "status", (uint64_t)comparison_status(base, true));
 }
 
 WRITER(counts)

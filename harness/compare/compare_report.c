@@ -3,11 +3,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "cell_json.h"
-#include "code_change.h"
 #include "log.h"
 #include "text.h"
 #include "text_print.h"
@@ -15,9 +13,6 @@
 #define COUNT(array)   (sizeof(array) / sizeof((array)[0]))
 #define add(line, ...) text_join(line, LINE_BYTES, "", __VA_ARGS__)
 #define MEMBER(name)   .offset = offsetof(struct comparing_options, name)
-
-/* GitHub drops a step summary above 1 MiB. */
-enum { MARKDOWN_ROWS_MAX = 2000 };
 
 /* clang-format off */
 const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
@@ -31,8 +26,6 @@ const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
     {.name = "calibration", .argument = "FILE", .help = "variation of cells between processes on this machine, from cbank calibrate",
      .kind = &option_text, MEMBER(calibration_path)},
     {.name = "all", .help = "show the cells that are the same, too", .kind = &option_flag, MEMBER(all)},
-    {.name = "markdown", .argument = "FILE", .help = "write a report for people, such as a step summary of GitHub",
-     .kind = &option_text, .written = true, MEMBER(markdown_path)},
     {.name = "junit", .argument = "FILE", .help = "write a JUnit report: a test case for each cell",
      .kind = &option_text, .written = true, MEMBER(junit_path)},
     {.name = "json", .argument = "FILE", .help = "write the comparison as JSON",
@@ -44,7 +37,7 @@ const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
 
 struct compare_options comparing_as(const struct comparing_options *options, const struct calibration *calibration)
 {
-    return (struct compare_options){.threshold = options->threshold_percent / 100,
+    return (struct compare_options){.judge.threshold = options->threshold_percent / 100,
                                     .counter_threshold = options->counter_threshold_percent / 100,
                                     .allowed = &options->allowed,
                                     .calibration = calibration};
@@ -66,21 +59,17 @@ static void uuid_short(const char *uuid, char out[DEVICE_TEXT_BYTES])
 /* "2 regressed, 22 same". */
 static void add_counts(char line[LINE_BYTES], const char *separator, const size_t counts[VERDICTS])
 {
-    static const enum cell_verdict order[VERDICTS] = {VERDICT_REGRESSED,    VERDICT_MISSING, VERDICT_INVALID,
-                                                      VERDICT_INCONCLUSIVE, VERDICT_NEW,     VERDICT_IMPROVED,
-                                                      VERDICT_SAME};
-
-    for (size_t i = 0; i < VERDICTS; i++)
-        if (counts[order[i]] > 0) {
-            add(line, "%s%zu %s", separator, counts[order[i]], verdict_rows[order[i]].name);
+    for (size_t i = VERDICTS; i-- > 0;)
+        if (counts[i] > 0) {
+            add(line, "%s%zu %s", separator, counts[i], verdict_rows[i].name);
             separator = ", ";
         }
 }
 
 void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
-    const enum status status = comparison_status(comparison);
-    const bool by_gpu = comparison_is_by_gpu(comparison);
+    const enum status status = comparison_status(comparison, true);
+    const bool by_gpu = comparison->gpu_count != 1;
     size_t gpus[VERDICTS] = {0};
 
     snprintf(line, LINE_BYTES, "%s",
@@ -93,7 +82,7 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
     for (size_t i = 0; i < context_field_count; i++)
         if (comparison->refused >> i & 1)
             add(line, ", %s differs", context_fields[i].name);
-    if (!comparison->comparable && comparison_common(comparison) == 0)
+    if (comparison->common == 0)
         add(line, ", no cell in common");
     for (size_t i = 0; i < comparison->gpu_count; i++)
         gpus[comparison->gpus[i].verdict]++;
@@ -103,7 +92,7 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
     }
     add_counts(line, by_gpu ? "; " : ": ", comparison->counts);
     add(line, "%s of %zu cell%s (threshold %.4g %%)", comparison->cell_count ? "" : ": none", comparison->cell_count,
-        plural(comparison->cell_count), 100 * comparison->options.threshold);
+        plural(comparison->cell_count), 100 * comparison->options.judge.threshold);
 }
 
 void context_texts(const struct comparison *comparison, size_t field, char texts[SIDES][DEVICE_TEXT_BYTES])
@@ -120,14 +109,8 @@ void context_texts(const struct comparison *comparison, size_t field, char texts
             snprintf(texts[side], DEVICE_TEXT_BYTES, "%s", (const char *)&comparison->sides[side]->identity + offset);
 }
 
-const char *measured_text(const bool fixed[SIDES])
-{
-    return fixed[BASE] ? "of NEW" : fixed[NEW] ? "of BASE" : "a side";
-}
-
 void settle_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
-    const struct compare_options *options = &comparison->options;
     uint64_t processes = 0;
     size_t count = 0;
 
@@ -139,78 +122,46 @@ void settle_line(const struct comparison *comparison, char line[LINE_BYTES])
     }
     line[0] = '\0';
     if (count > 0)
-        add(line, "%" PRIu64 " processes %s would settle %zu of the %zu that are inconclusive; ", processes,
-            measured_text(options->fixed), count, comparison->counts[VERDICT_INCONCLUSIVE]);
-    if (count > 0 && options->folder)
-        add(line, "the same command with --keep %s --processes %" PRIu64 " goes on", options->folder, processes);
-    else if (count > 0)
-        add(line, "cbank gate measures as many as it takes");
+        add(line,
+            "%" PRIu64 " processes %s would settle %zu of the %zu that are inconclusive; "
+            "cbank gate --processes %" PRIu64 " measures them",
+            processes, comparison->options.judge.base_fixed ? "of NEW" : "a side", count,
+            comparison->counts[VERDICT_INCONCLUSIVE], processes);
 }
 
-/* -- reports ------------------------------------------------------------------------------------------- */
+/* -- text ---------------------------------------------------------------------------------------------- */
 
-enum format { TEXT, MARKDOWN, JUNIT };
-
-struct report {
-    FILE *stream;
-    enum format format;
-    const struct print_style *look; /* of text */
-};
-
-/* A line above the table: a paragraph, an item of a list, or a property. */
-__attribute__((format(printf, 3, 4))) static void say(const struct report *to, const char *name, const char *format,
-                                                      ...)
-{
-    char line[LINE_BYTES];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    if (to->format == JUNIT) {
-        text_put_tag(to->stream, "      <property", (const char *[]){"name", name, "value", line, NULL});
-        fputs("/>\n", to->stream);
-    } else if (to->format == MARKDOWN) {
-        fputs("- ", to->stream);
-        text_put(to->stream, escapes_markdown, line);
-        putc('\n', to->stream);
-    } else {
-        text_paragraph((struct text_wrap){.stream = to->stream, .width = to->look->width, .indent = 2}, "%s", line);
-    }
-}
+#define say(...) text_paragraph((struct text_wrap){.stream = stream, .width = look->width, .indent = 2}, __VA_ARGS__)
 
 /* The part for all cells: the sides, the differences between them, the basis of the intervals, and the remedy. */
-static void say_context(const struct report *to, const struct comparison *comparison)
+static void say_context(FILE *stream, const struct comparison *comparison, const struct print_style *look)
 {
-    size_t assumed = 0, same = 0, moved = 0, code_changes = 0;
+    const struct judge_options *judge = &comparison->options.judge;
+    size_t assumed = 0, same = 0, moved = 0;
     double clock = 1; /* the clock ratio that is furthest from 1 */
     char line[LINE_BYTES];
 
     for (size_t i = 0; i < SIDES; i++) {
         const struct side *side = comparison->sides[i];
-        const struct side_identity *identity = &side->identity;
-        const struct device_info *device = &identity->device;
+        const struct device_info *device = &side->identity.device;
 
-        say(to, side_names[i], "%s: %.600s: %zu %sresult%s of %s, engine %s%s%s%s%s", i == BASE ? "BASE" : "NEW",
-            side->label, side->files, identity->modelled ? "modelled " : "", plural(side->files),
-            device->name[0] ? device->name : "an unknown device", identity->engine,
-            device->driver[0] ? ", driver " : "", device->driver, identity->started_utc[0] ? ", " : "",
-            identity->started_utc);
+        say("%s: %.600s: %zu %sresult%s of %s, engine %s%s%s", i == BASE ? "BASE" : "NEW", side->label, side->files,
+            side->identity.modelled ? "modelled " : "", plural(side->files),
+            device->name[0] ? device->name : "an unknown device", side->identity.engine,
+            device->driver[0] ? ", driver " : "", device->driver);
     }
     for (size_t i = 0; i < context_field_count; i++) {
-        const char *name = context_fields[i].name;
-        const bool refused = comparison->refused >> i & 1;
+        const bool refused = comparison->refused >> i & 1, of_sides = context_fields[i].offset != SIZE_MAX;
         char texts[SIDES][DEVICE_TEXT_BYTES];
 
         if (!(comparison->differing >> i & 1))
             continue;
         context_texts(comparison, i, texts);
-        if (context_fields[i].offset != SIZE_MAX)
-            snprintf(line, sizeof(line), "%s -> %s", texts[BASE], texts[NEW]);
-        say(to, "note", "%s differs: %s%s%s", name, context_fields[i].offset == SIZE_MAX ? texts[BASE] : line,
-            refused ? "; not comparable, unless --allow-diff " : "", refused ? name : "");
+        say("%s differs: %s%s%s%s%s", context_fields[i].name, texts[BASE], of_sides ? " -> " : "",
+            of_sides ? texts[NEW] : "", refused ? "; not comparable, unless --allow-diff " : "",
+            refused ? context_fields[i].name : "");
     }
-    for (size_t i = 0; comparison_is_by_gpu(comparison) && i < comparison->gpu_count; i++) {
+    for (size_t i = 0; comparison->gpu_count != 1 && i < comparison->gpu_count; i++) {
         const struct compared_gpu *gpu = &comparison->gpus[i];
         const struct side_identity *identity = gpu_identity(gpu);
         char uuid[DEVICE_TEXT_BYTES];
@@ -219,50 +170,38 @@ static void say_context(const struct report *to, const struct comparison *compar
         uuid_short(identity->device.uuid, uuid);
         add_counts(line, "", gpu->counts);
         if (gpu->verdict != VERDICT_SAME)
-            say(to, "note", "%s%s%s: %s: %s", uuid, *identity->host.name ? " on " : "", identity->host.name,
+            say("%s%s%s: %s: %s", uuid, *identity->host.name ? " on " : "", identity->host.name,
                 verdict_rows[gpu->verdict].name, line);
     }
     for (size_t i = 0; i < comparison->cell_count; i++) {
-        const struct comparison_cell *cell = &comparison->cells[i];
+        const struct judged_cell *judged = &comparison->cells[i].judged;
 
-        same += cell->judged.same_data;
-        moved += cell->judged.clock_ratio != 1;
-        if (fabs(log(cell->judged.clock_ratio)) > fabs(log(clock)))
-            clock = cell->judged.clock_ratio;
-        assumed += cell->judged.has_deviation && cell->judged.deviation.origin == DEVIATION_DEFAULT;
-        if (cell->sass_differs && code_changes++ == 0 &&
-            code_change(cell->sides[BASE]->code, cell->sides[NEW]->code, line, sizeof(line))) {
-            char identity[CELL_IDENTITY_BYTES];
-
-            cell_identity(&cell->cell, identity);
-            say(to, "note", "the code of %s: %s", identity, line);
-        }
+        same += judged->same_data;
+        moved += judged->clock_ratio != 1;
+        if (fabs(log(judged->clock_ratio)) > fabs(log(clock)))
+            clock = judged->clock_ratio;
+        assumed += judged->has_deviation && judged->deviation.origin == DEVIATION_DEFAULT;
     }
     if (same > 0)
-        say(to, "note", "%zu cell%s: both sides have the same samples of the same processes", same, plural(same));
+        say("%zu cell%s: both sides have the same samples of the same processes", same, plural(same));
     if (comparison->plans_differ)
-        say(to, "note", "the plans differ: intervals hold what other buffers add; measure one plan on both sides");
-    if (comparison->boards_differ)
-        say(to, "note", "the sides are of two GPUs: intervals hold what GPUs of a model differ by");
+        say("the plans differ: intervals hold what other buffers add; measure one plan on both sides");
+    if (judge->boards_differ)
+        say("the sides are of two GPUs: intervals hold what GPUs of a model differ by");
     if (moved > 0)
-        say(to, "note",
-            "the SM clock of NEW is up to %.2f%% %s in %zu cell%s: a change must show in times and in cycles; "
+        say("the SM clock of NEW is up to %.2f%% %s in %zu cell%s: a change must show in times and in cycles; "
             "--allow-diff clocks takes times as they are",
             100 * fabs(1 / clock - 1), clock > 1 ? "lower" : "higher", moved, plural(moved));
     if (assumed > 0)
-        say(to, "note",
-            "intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
+        say("intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
             assumed, plural(assumed));
-    if (comparison->options.interim_analyses > 1)
-        say(to, "note", "one of at most %u interim analyses: intervals are of %.4g %%, and p counts the analyses",
-            comparison->options.interim_analyses,
-            100 * (1 - judge_level(&(struct judge_options){.interim_analyses = comparison->options.interim_analyses})));
+    if (judge->interim_analyses > 1)
+        say("one of at most %u interim analyses: intervals are of %.4g %%, and p counts the analyses",
+            judge->interim_analyses, 100 * (1 - judge_level(judge)));
     settle_line(comparison, line);
     if (line[0])
-        say(to, "note", "%s", line);
+        say("%s", line);
 }
-
-/* -- cells --------------------------------------------------------------------------------------------- */
 
 static void ratio_text(double ratio, char out[TEXT_NUMBER_BYTES])
 {
@@ -344,63 +283,42 @@ static const struct grid_column columns[] = {
     {.heading = "verdict", .value = value_verdict},
 };
 
-/* Text or Markdown: the summary, the context, then cells, worst first. Cells of GPUs that a side lacks are not shown. */
-static enum status print(const struct report *to, const struct comparison *comparison, bool all)
+enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look)
 {
-    const size_t first = comparison_is_by_gpu(comparison) ? 0 : 1, same = comparison->counts[VERDICT_SAME];
-    const size_t most = to->format == MARKDOWN ? MARKDOWN_ROWS_MAX : SIZE_MAX;
-    const char *const bold = to->look && to->look->color ? "\033[1m" : "";
+    const size_t first = comparison->gpu_count != 1 ? 0 : 1, same = comparison->counts[VERDICT_SAME];
     struct grid grid = {
         .columns = columns + first,
         .column_count = COUNT(columns) - first,
         .rows = comparison->cells,
+        .row_count = all ? same : 0,
         .row_bytes = sizeof(*comparison->cells),
         .note = cell_note,
         .stacked = true,
     };
     enum status status = STATUS_OK;
-    size_t rows = all ? same : 0;
     char line[LINE_BYTES];
 
     for (size_t i = 0; i < comparison->cell_count; i++)
-        rows += !comparison->cells[i].gpu->alone && comparison->cells[i].verdict != VERDICT_SAME;
-    grid.row_count = rows < most ? rows : most;
+        grid.row_count += !comparison->cells[i].gpu->alone && comparison->cells[i].verdict != VERDICT_SAME;
     summary_line(comparison, line);
-    if (to->format == MARKDOWN) {
-        fputs("### ", to->stream);
-        text_put(to->stream, escapes_markdown, line);
-        putc('\n', to->stream);
-    } else {
-        fputs(bold, to->stream);
-        text_paragraph((struct text_wrap){.stream = to->stream, .width = to->look->width}, "%s", line);
-        fputs(*bold ? "\033[m" : "", to->stream);
-    }
-    if (comparison_common(comparison) == 0 && first == 1)
+    fputs(look->color ? "\033[1m" : "", stream);
+    text_paragraph((struct text_wrap){.stream = stream, .width = look->width}, "%s", line);
+    fputs(look->color ? "\033[m" : "", stream);
+    if (comparison->common == 0 && comparison->gpu_count == 1)
         return STATUS_OK;
-    putc('\n', to->stream);
-    say_context(to, comparison);
-    if (grid.row_count > 0)
-        putc('\n', to->stream);
-    if (grid.row_count > 0 && to->format == MARKDOWN)
-        grid_print_markdown(to->stream, &grid);
-    else if (grid.row_count > 0)
-        status = grid_print(to->stream, &grid, to->look);
-    if (rows > most)
-        fprintf(to->stream, "\nThe %zu least severe cells are left out: the file would be too large.\n", rows - most);
-    if (same > 0 && !all && to->format == TEXT)
-        fprintf(to->stream, "\n  %zu cell%s the same; --all lists them\n", same, same == 1 ? " is" : "s are");
+    putc('\n', stream);
+    say_context(stream, comparison, look);
+    /* Where nothing can be compared, that is said once, and not for each cell. */
+    if (grid.row_count > 0 && comparison->comparable) {
+        putc('\n', stream);
+        status = grid_print(stream, &grid, look);
+    }
+    if (same > 0 && !all)
+        fprintf(stream, "\n  %zu cell%s the same; --all lists them\n", same, same == 1 ? " is" : "s are");
     return status;
 }
 
-enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look)
-{
-    return print(&(const struct report){stream, TEXT, look}, comparison, all);
-}
-
-enum status compare_markdown(FILE *stream, const void *comparison)
-{
-    return print(&(const struct report){stream, MARKDOWN, NULL}, comparison, false);
-}
+/* -- JUnit --------------------------------------------------------------------------------------------- */
 
 /* A test of class "add.constant" for each cell; of several GPUs "GPU-33a20bea.add.constant". */
 enum status compare_junit(FILE *stream, const void *compared)
@@ -417,11 +335,8 @@ enum status compare_junit(FILE *stream, const void *compared)
     snprintf(line, sizeof(line),
              " name=\"cbank compare\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\">\n",
              comparison->cell_count + errors, failures, errors, skipped);
-    fprintf(stream, "%s  <testsuite%s    <properties>\n", line, line);
-    say_context(&(const struct report){stream, JUNIT, NULL}, comparison);
+    fprintf(stream, "%s  <testsuite%s", line, line);
     summary_line(comparison, line);
-    say(&(const struct report){stream, JUNIT, NULL}, "summary", "%s", line);
-    fputs("    </properties>\n", stream);
     if (errors > 0) {
         fputs("    <testcase classname=\"cbank\" name=\"comparable\">\n", stream);
         text_put_tag(stream, "      <error", (const char *[]){"type", "not comparable", "message", line, NULL});
@@ -433,7 +348,7 @@ enum status compare_junit(FILE *stream, const void *compared)
         const struct judged_cell *judged = &cell->judged;
         char class[CELL_IDENTITY_BYTES], identity[CELL_IDENTITY_BYTES], gpu[DEVICE_TEXT_BYTES] = "";
 
-        if (comparison_is_by_gpu(comparison))
+        if (comparison->gpu_count != 1)
             uuid_short(gpu_identity(cell->gpu)->device.uuid, gpu);
         snprintf(class, sizeof(class), "%s%s%s.%s", gpu, gpu[0] ? "." : "", cell->cell.workload->name,
                  cell->cell.path->name);
@@ -467,10 +382,8 @@ enum status comparing_report(const struct comparing_options *options, bool color
     const struct {
         const char *path;
         file_writer *write;
-    } reports[] = {{options->markdown_path, compare_markdown},
-                   {options->junit_path, compare_junit},
-                   {options->json_path, compare_json}};
-    const enum status verdict = comparison_exit(comparison, options->strict);
+    } reports[] = {{options->junit_path, compare_junit}, {options->json_path, compare_json}};
+    const enum status verdict = comparison_status(comparison, options->strict);
     enum status status = STATUS_OK;
     bool silent = options->quiet;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A comparison for people and for machines: text, Markdown, JUnit, JSON. All use the sentences and the grid of
- * compare_report.c. */
+ * A comparison for people and for machines: text, JUnit, JSON. */
 #ifndef CBANK_COMPARE_REPORT_H
 #define CBANK_COMPARE_REPORT_H
 
@@ -18,11 +17,11 @@ enum { LINE_BYTES = 1024 };
 struct comparing_options {
     double threshold_percent, counter_threshold_percent;
     struct selection allowed; /* context fields that may differ */
-    const char *calibration_path, *markdown_path, *junit_path, *json_path;
+    const char *calibration_path, *junit_path, *json_path;
     bool all, strict, quiet;
 };
 
-enum { COMPARING_OPTION_COUNT = 10 };
+enum { COMPARING_OPTION_COUNT = 9 };
 extern const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT];
 
 /* Options for compare_sides. The caller keeps the calibration; NULL for none. */
@@ -36,7 +35,7 @@ enum status comparing_report(const struct comparing_options *options, bool color
 enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look);
 
 /* Reports for an open stream; `context` is a struct comparison. */
-file_writer compare_markdown, compare_junit, compare_json;
+file_writer compare_junit, compare_json;
 
 /* The same document. The caller deletes it. */
 cJSON *comparison_to_json(const struct comparison *comparison);
@@ -53,7 +52,17 @@ void settle_line(const struct comparison *comparison, char line[LINE_BYTES]);
 /* Writes a context field of both sides as text: "mixed" if results disagree; a count of cells for a field of cells. */
 void context_texts(const struct comparison *comparison, size_t field, char texts[SIDES][DEVICE_TEXT_BYTES]);
 
-/* "a side", "of BASE" or "of NEW": the side whose processes are counted. */
-const char *measured_text(const bool fixed[SIDES]);
+/* Compares two texts of sass_code.h and writes the change as one line. False, without a line, if one of them is NULL or
+ * malformed. */
+bool code_change(const char *base, const char *new_code, char *out, size_t bytes);
+
+/* Many comparisons in one call, for programs that need verdicts, such as the analysis in Python. Reads one comparison
+ * from each line of a file as JSON ("-": of stdin), and writes its verdicts to stdout as one line, in the same order. A
+ * line has files or numbers (docs/comparing.md has the keys). Its cells are judged together, by the same judge as those
+ * of files. `options` are the defaults for a line.
+ *
+ * STATUS_OK if every line was judged, whatever the verdicts. STATUS_USAGE, logged with its number, at the first malformed
+ * line; STATUS_ENVIRONMENT when out of memory. */
+enum status batch_compare(const char *path, const struct compare_options *options);
 
 #endif

@@ -7,8 +7,9 @@ static const double pi = 3.14159265358979323846;
 enum { DEGREES_MOST = 100000 }; /* of what is known for certain */
 
 const char *const deviation_origin_names[] = {
-    [DEVIATION_UNKNOWN] = "unknown",        [DEVIATION_DEFAULT] = "default",
-    [DEVIATION_CALIBRATED] = "calibration", [DEVIATION_OTHER_BOARD] = "calibration_of_another_board",
+    [DEVIATION_UNKNOWN] = "unknown",
+    [DEVIATION_DEFAULT] = "default",
+    [DEVIATION_CALIBRATED] = "calibration",
     [DEVIATION_PROCESSES] = "processes",
 };
 
@@ -36,12 +37,6 @@ struct deviation deviation_default(enum deviation_cause cause, bool cold, bool c
 
     return (struct deviation){hypot(known[cause][row].relative, known[cause][row].ns / ns), known[cause][row].degrees,
                               DEVIATION_DEFAULT};
-}
-
-struct deviation deviation_at_least(struct deviation before, double within)
-{
-    before.value = fmax(before.value, within);
-    return before;
 }
 
 struct deviation deviation_of(const double *values, size_t count)
@@ -79,7 +74,9 @@ static bool tells(const struct deviation_evidence *cell, bool flush)
     return cell->flush == flush && cell->before.degrees > 0 && cell->before.value > 0 && cell->own.degrees > 0;
 }
 
-void deviation_find_scales(const struct deviation_evidence *cells, size_t count, struct deviation_scale scales[2])
+/* The prior of all cells of a cache state is scaled, so that the average variance of the cells is the expected one. The
+ * factor starts at 1 with the degrees of the prior, since one cell says little about all. */
+void deviation_conclude(struct deviation_evidence *cells, size_t count)
 {
     for (int flush = 0; flush < 2; flush++) {
         double low = -20, high = 20, seen = 0, one = 0, prior = 0; /* of the factor's logarithm, and degrees */
@@ -101,22 +98,20 @@ void deviation_find_scales(const struct deviation_evidence *cells, size_t count,
                         cells[i].own.degrees * (pow(cells[i].own.value / cells[i].before.value, 2) / exp(middle) - 1);
             *(excess > 0 ? &low : &high) = middle;
         }
-        scales[flush] = seen > 0 ? (struct deviation_scale){exp(high), one * pow((prior + seen) / seen, 2)}
-                                 : (struct deviation_scale){1, INFINITY};
+        for (size_t i = 0; i < count; i++) {
+            struct deviation before = cells[i].before;
+
+            if (cells[i].flush != flush)
+                continue;
+            if (seen > 0) {
+                before.value *= sqrt(exp(high));
+                /* Relative variances, 2 over the degrees, add. The cells of a process may change together, so many cells
+                 * count no more than one. */
+                before.degrees = 1 / (1 / before.degrees + 1 / (one * pow((prior + seen) / seen, 2)));
+            }
+            cells[i].concluded = cells[i].before.degrees > 0 ? deviation_pool(&before, &cells[i].own) : cells[i].own;
+        }
     }
-}
-
-struct deviation deviation_conclude(const struct deviation_scale scales[2], const struct deviation_evidence *cell)
-{
-    const struct deviation_scale *scale = &scales[cell->flush];
-    struct deviation before = cell->before;
-
-    if (before.degrees <= 0)
-        return cell->own;
-    before.value *= sqrt(scale->factor);
-    /* Relative variances, 2 over the degrees, add. */
-    before.degrees = 1 / (1 / before.degrees + 1 / scale->degrees);
-    return deviation_pool(&before, &cell->own);
 }
 
 struct deviation deviation_pool(const struct deviation *one, const struct deviation *other)

@@ -23,7 +23,6 @@ enum deviation_origin {
     DEVIATION_UNKNOWN,
     DEVIATION_DEFAULT,     /* deviation.def */
     DEVIATION_CALIBRATED,  /* a calibration of this GPU */
-    DEVIATION_OTHER_BOARD, /* a calibration of another GPU of the model, plus the difference between boards */
     DEVIATION_PROCESSES,   /* times of several processes */
     DEVIATION_ORIGINS
 };
@@ -46,9 +45,6 @@ enum deviation_cause { CAUSE_process, CAUSE_plan, CAUSE_board, CAUSES };
  * `copies`: memory is copied. */
 struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns);
 
-/* The prior, but at least the error of times `within` their process: the prior may come from more samples. */
-struct deviation deviation_at_least(struct deviation before, double within);
-
 /* The deviation of the logarithms of `count` values from their mean: count - 1 degrees. */
 struct deviation deviation_of(const double *values, size_t count);
 
@@ -56,26 +52,17 @@ struct deviation deviation_of(const double *values, size_t count);
  * not known. */
 struct deviation deviation_sum(const struct deviation *parts, const double *weights, size_t count);
 
-/* The prior of a cell, and the observed deviation. */
+/* What is known of a cell. */
 struct deviation_evidence {
     bool flush; /* of the cache state */
-    struct deviation before; /* no degrees: not known */
+    struct deviation before; /* the prior; no degrees: not known */
     struct deviation own; /* between the observed times; no degrees: there were too few */
+    struct deviation concluded;
 };
 
-/* The ratio of the observed variance to the prior one, over all cells of a cache state. */
-struct deviation_scale {
-    double factor; /* factor on the prior variance */
-    double degrees; /* of the factor; infinite without observations. The cells of a process may change together, so many
-                       cells count no more than one */
-};
-
-/* Finds the scale of each cache state (flushed or not). With the factor, the average variance of the cells is the
- * expected one. The estimate starts at 1 with the degrees of the prior, since one cell says little about all. */
-void deviation_find_scales(const struct deviation_evidence *cells, size_t count, struct deviation_scale scales[2]);
-
-/* The scaled prior, pooled with the observed deviation by degrees of freedom. The origin is that of the prior. */
-struct deviation deviation_conclude(const struct deviation_scale scales[2], const struct deviation_evidence *cell);
+/* Concludes the deviation of each cell: the prior, scaled to all cells of a cache state, pooled with the observed
+ * deviation by degrees of freedom. The origin is that of the prior. */
+void deviation_conclude(struct deviation_evidence *cells, size_t count);
 
 /* Pools two deviations of the same quantity by degrees of freedom. Either may be unknown. */
 struct deviation deviation_pool(const struct deviation *one, const struct deviation *other);

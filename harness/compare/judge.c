@@ -19,13 +19,13 @@ static const double errors_to_end = 1.9599877075001344;
 const char *const side_names[SIDES] = {"base", "new"};
 
 const struct verdict_row verdict_rows[VERDICTS] = {
-    [VERDICT_SAME] = {"same", STATUS_OK, 0, NULL},
-    [VERDICT_IMPROVED] = {"improved", STATUS_OK, 2, NULL},
-    [VERDICT_REGRESSED] = {"regressed", STATUS_FINDING, 6, "failure"},
-    [VERDICT_INCONCLUSIVE] = {"inconclusive", STATUS_INCONCLUSIVE, 3, "skipped"},
-    [VERDICT_MISSING] = {"missing", STATUS_FINDING, 5, "failure"},
-    [VERDICT_NEW] = {"new", STATUS_OK, 1, "skipped"},
-    [VERDICT_INVALID] = {"invalid", STATUS_FINDING, 4, "failure"},
+    [VERDICT_SAME] = {"same", STATUS_OK, NULL},
+    [VERDICT_NEW] = {"new", STATUS_OK, "skipped"},
+    [VERDICT_IMPROVED] = {"improved", STATUS_OK, NULL},
+    [VERDICT_INCONCLUSIVE] = {"inconclusive", STATUS_INCONCLUSIVE, "skipped"},
+    [VERDICT_INVALID] = {"invalid", STATUS_FINDING, "failure"},
+    [VERDICT_MISSING] = {"missing", STATUS_FINDING, "failure"},
+    [VERDICT_REGRESSED] = {"regressed", STATUS_FINDING, "failure"},
 };
 
 #define NO_RATIO {NAN, NAN, NAN, NAN}
@@ -77,6 +77,16 @@ enum status estimate_of(const struct process_time *processes, size_t count, bool
 static double interim_analyses_of(const struct judge_options *options)
 {
     return options->interim_analyses > 1 ? options->interim_analyses : 1;
+}
+
+uint64_t judge_next_interim_analysis(uint64_t processes, uint64_t most)
+{
+    static const uint64_t at[INTERIM_ANALYSES - 1] = {3, 5, 10, 20}; /* and one at the end of the budget */
+
+    for (size_t i = 0; i < INTERIM_ANALYSES - 1; i++)
+        if (at[i] > processes)
+            return at[i] < most ? at[i] : most;
+    return most;
 }
 
 double judge_level(const struct judge_options *options)
@@ -197,7 +207,7 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
 
     process.degrees -= cell->side_degrees;
     for (size_t i = 0; i < SIDES; i++) {
-        counts[i] = options->fixed[i] ? cell->sides[i].processes : processes;
+        counts[i] = i == BASE && options->base_fixed ? cell->sides[i].processes : processes;
         process.degrees += (double)(counts[i] - 1);
     }
     error = error_of(cell, options, &process, counts);
@@ -216,7 +226,7 @@ static void decide(struct judged_cell *cell, const struct judge_options *options
     const struct ratio *ratio = &cell->ratio;
     const double wide = 1 + options->threshold;
     const size_t base = cell->sides[BASE].processes, new_count = cell->sides[NEW].processes;
-    size_t few = options->fixed[BASE] || (!options->fixed[NEW] && new_count > base) ? new_count : base;
+    size_t few = options->base_fixed || new_count > base ? new_count : base;
     size_t enough = PROCESSES_TO_SETTLE_MOST;
 
     cell->verdict = VERDICT_INVALID;
@@ -246,7 +256,6 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
     struct deviation_evidence *evidence = calloc(count + 1, sizeof(*evidence));
     double **p = malloc((count + 1) * sizeof(*p));
     struct quantile quantile = {.level = judge_level(options)};
-    struct deviation_scale scales[2];
     size_t family = 0;
 
     if (!p || !evidence) {
@@ -264,16 +273,17 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
             (struct deviation_evidence){.flush = cell->cold, .own = deviation_pool(&base->own, &new_one->own)};
         if (isnan(within)) /* too few samples: the default says nothing of such times */
             continue;
-        evidence[i].before = deviation_at_least(cell->before.degrees > 0 ? cell->before
-                                                                         : deviation_default(CAUSE_process, cell->cold,
-                                                                                             cell->copies, base->ns),
-                                                within);
+        evidence[i].before = cell->before.degrees > 0
+                                 ? cell->before
+                                 : deviation_default(CAUSE_process, cell->cold, cell->copies, base->ns);
+        /* The prior may come from more samples. */
+        evidence[i].before.value = fmax(evidence[i].before.value, within);
     }
-    deviation_find_scales(evidence, count, scales);
+    deviation_conclude(evidence, count);
     for (size_t i = 0; i < count; i++) {
         struct judged_cell *cell = cells[i];
 
-        cell->deviation = deviation_conclude(scales, &evidence[i]);
+        cell->deviation = evidence[i].concluded;
         cell->has_deviation = cell->deviation.degrees > 0;
         cell->side_degrees = evidence[i].own.degrees;
         find_ratio(cell, options, &quantile);

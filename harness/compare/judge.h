@@ -18,22 +18,22 @@
 enum { BASE, NEW, SIDES };
 extern const char *const side_names[SIDES];
 
+/* The more severe, the greater: the worst cells come first in reports. */
 enum cell_verdict {
     VERDICT_SAME,         /* the whole interval lies within the threshold; or skipped on both sides */
-    VERDICT_IMPROVED,     /* faster by more than the threshold, significant after Holm, with settled times */
-    VERDICT_REGRESSED,    /* slower by that much, or an exact counter differs */
-    VERDICT_INCONCLUSIVE, /* the samples do not decide */
-    VERDICT_MISSING,      /* in BASE and not in NEW */
     VERDICT_NEW,          /* in NEW and not in BASE */
+    VERDICT_IMPROVED,     /* faster by more than the threshold, significant after Holm, with settled times */
+    VERDICT_INCONCLUSIVE, /* the samples do not decide */
     VERDICT_INVALID,      /* failed, skipped or pending on a side, without a time, or not comparable */
+    VERDICT_MISSING,      /* in BASE and not in NEW */
+    VERDICT_REGRESSED,    /* slower by more than the threshold, or an exact counter differs */
     VERDICTS
 };
 
-/* How a verdict is counted, sorted and shown. */
+/* How a verdict is counted and shown. */
 struct verdict_row {
     const char *name;
     enum status status; /* STATUS_FINDING fails the gate; STATUS_INCONCLUSIVE does under --strict */
-    int severity;       /* sorts reports, worst first */
     const char *junit;  /* its element in JUnit; NULL: the test passed */
 };
 
@@ -107,12 +107,21 @@ extern const struct judged_cell judged_unknown;
 struct judge_options {
     double threshold; /* relative change of time that counts, 0.01 for 1 % */
     unsigned interim_analyses; /* interim analyses, including this one; 0 counts as 1 */
-    bool fixed[SIDES]; /* the side gets no more processes */
+    bool base_fixed; /* BASE gets no more processes */
     bool boards_differ; /* the difference between GPUs of a model is added */
     bool clocks_allowed; /* times are compared even if SM clocks differ */
 };
 
 enum { PROCESSES_TO_SETTLE_MOST = 50 }; /* on each side */
+
+/* Testing repeatedly until significance inflates false positives. A gate makes at most INTERIM_ANALYSES, each at a level
+ * that is that many times smaller. By Bonferroni's inequality, all of them together raise a false alarm no more often
+ * than one comparison does. Equal levels are those of Pocock (Group sequential methods in the design and analysis of
+ * clinical trials, 1977), whose constants are a little larger. */
+enum { INTERIM_ANALYSES = 5 };
+
+/* The first number of processes of a side above `processes` at which a gate of at most `most` makes one. */
+uint64_t judge_next_interim_analysis(uint64_t processes, uint64_t most);
 
 /* The probability with which an interval misses the truth. */
 double judge_level(const struct judge_options *options);

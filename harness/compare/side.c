@@ -89,17 +89,8 @@ static bool add_value(struct side_counter *counter, double value)
 {
     size_t i = counter->read;
 
-    counter->least = i ? fmin(counter->least, value) : value;
-    counter->greatest = i ? fmax(counter->greatest, value) : value;
-    if (i == 0) { /* most counters of a fleet have one process: no array */
-        counter->value = value;
-        counter->read = 1;
-        return true;
-    }
     if (!memory_grow(&counter->values, i, sizeof(*counter->values)))
         return false;
-    if (i == 1)
-        *counter->values = counter->value;
     for (; i > 0 && counter->values[i - 1] > value; i--)
         counter->values[i] = counter->values[i - 1];
     counter->values[i] = value;
@@ -254,8 +245,11 @@ static enum status add_cells(struct side *side, const char *path, const struct r
     sorted = side_sorted(side);
     for (size_t i = 0; sorted && i < result->cell_count; i++)
         if (!find_cell(sorted, known, &result->cells[i].cell))
-            cells[side->cell_count++] =
-                (struct side_cell){.cell = result->cells[i].cell, .status = CELL_OK, .clock.value = NAN};
+            cells[side->cell_count++] = (struct side_cell){.cell = result->cells[i].cell,
+                                                           .status = CELL_OK,
+                                                           .clock.value = NAN,
+                                                           .table_offsets = 1,
+                                                           .code_copies = 1};
     free(sorted);
     sorted = sorted ? side_sorted(side) : NULL;
     if (!sorted)

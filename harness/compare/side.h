@@ -17,8 +17,7 @@ struct side_counter {
     enum counter_kind kind;
     uint32_t read;  /* number of processes that read it */
     double value;   /* median over those; NaN if read is 0 */
-    double least, greatest;
-    double *values; /* owned: ascending; NULL if fewer than two read it */
+    double *values; /* owned: ascending */
 };
 
 struct side_cell {
@@ -28,7 +27,7 @@ struct side_cell {
     uint32_t flags;          /* of any process */
     struct process_time *processes; /* owned; those with a sample, each once */
     size_t process_count;
-    uint32_t table_offsets, code_copies; /* largest number of any process, see result.h */
+    uint32_t table_offsets, code_copies; /* largest number of any process, at least 1, see result.h */
     bool modelled;               /* the time is a prediction */
     struct side_counter clock;   /* of the SMs, MHz */
     char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" if processes differ */

@@ -15,8 +15,8 @@ of their variance. Cells that did not settle count as settled: flags are not wha
 the longest, are slower by 1.5 times the threshold; an alarm is a regression or an improvement of another. No calibration
 is given, but in the last column: there cbank calibrate makes one of five more processes of the same noise.
 
-With --gate it is cbank gate that decides, which looks again and again: its processes are there already in the folder that
-it keeps, as many as it comes to. It ends when more would decide nothing, or at 20 a side.
+With --gate it is cbank gate that decides: its programs take one result after the other, as many as it comes to. It ends
+when more would decide nothing, or at 20 a side.
 
 Each scenario has its own seed, so that the first N of them (--first) can be tried again by themselves.
 """
@@ -43,7 +43,7 @@ STUDENT = 2.201  # half of the interval over that: 95 %, 16 - 5 degrees of freed
 PLANTED = 1.5  # times the threshold
 CALIBRATING = 5  # processes
 CACHE_STATES, TAILS, NOISES = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4)
-LOOKS = (3, 5, 10, 20)  # processes a side of a gate
+GATE = 20  # most processes a side of a gate
 # Columns of the tables, without and with --gate: what is varied, and its values.
 KEYS = {False: ("processes", "threshold_percent", "calibrated"), True: ("threshold_percent",)}
 COLUMNS = {False: [*itertools.product((1, 3, 5), (0.5, 1, 2), (False,)), *itertools.product((1,), (0.5, 1, 2), (True,))], True: [(0.5,), (1,)]}
@@ -80,15 +80,8 @@ def template(folder, cache_state):
     return {**results[0], "cells": cells}, truth
 
 
-@functools.lru_cache(maxsize=None)
-def tool(program):
-    """The program as it names itself in a result that it keeps."""
-    done = trials.call(program, "run", "--engine", "model", "--quiet", "--elements", "4096", "--json", "-")
-    return {**json.loads(done.stdout)["tool"], "argv": f"{program} run --quiet --engine=cuda --json="}
-
-
-def write_process(tried, path, rng, of, factors, second, more):
-    """A result of one process of scenario `of`, with more keys of `tool`."""
+def write_process(tried, path, rng, of, factors, second):
+    """A result of one process of scenario `of`."""
     result, truth = template(tried.folder, of["cache_state"])
     cells, shared = [], trials.draw(rng, of["tails"])
     for cell, (usual, between, within), factor in zip(result["cells"], truth, factors):
@@ -104,16 +97,16 @@ def write_process(tried, path, rng, of, factors, second, more):
         cells.append({**cell, "time_ns": {**cell["time_ns"], **time}})
     started = f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({**result, "tool": {**result["tool"], **more}, "started_utc": started, "cells": cells}, file)
+        json.dump({**result, "started_utc": started, "cells": cells}, file)
 
 
 def calibrate(tried, rng, of, folder):
-    """A calibration of processes that are there already, as after one that was interrupted at its end."""
+    """A calibration of more processes."""
     kept, path = os.path.join(folder, "kept"), os.path.join(folder, "calibration.json")
     os.mkdir(kept)
     for process in range(CALIBRATING):
-        write_process(tried, os.path.join(kept, f"process-{process + 1:03}.json"), rng, of, [1] * 24, 2000 + process, tool(tried.program))
-    trials.call(tried.program, "calibrate", "--engine=cuda", "--processes", str(CALIBRATING), "--keep", kept, "--json", path)
+        write_process(tried, os.path.join(kept, f"process-{process + 1:03}.json"), rng, of, [1] * 24, 2000 + process)
+    trials.call(tried.program, "calibrate", kept, "--json", path)
     return ["--calibration", path]
 
 
@@ -128,30 +121,31 @@ def plant(tried, cache_state, threshold):
 
 def trial(tried, gate, of, seed):
     """(whether there was a false alarm, planted cells found, cells undecided, processes a side) of a comparison or a gate."""
-    rng, options, kept = random.Random(seed), [], tool(tried.program) if gate else {}
+    rng, options = random.Random(seed), []
     factors, slow = plant(tried, of["cache_state"], of["threshold_percent"])
+    most = GATE if gate else of["processes"]
     with tempfile.TemporaryDirectory() as folder:
         sides = [os.path.join(folder, side) for side in ("base", "new")]
-        interim_analyses = LOOKS if gate else (of["processes"],)
-        for before, processes in zip((0, *interim_analyses), interim_analyses):
-            pairs = [(process, side) for process in range(before, processes) for side in sides]
-            for process, side in pairs if gate else sorted(pairs, key=lambda pair: pair[1]):
-                if not gate:
-                    os.makedirs(side, exist_ok=True)
-                is_new = side == sides[1]
-                write_process(tried, f"{side}{'-' if gate else '/'}{process + 1:03}.json", rng, of, factors if is_new else [1] * len(factors),
-                              process + 1 + 1000 * is_new, kept)
-            if of.get("calibrated"):
-                options = calibrate(tried, rng, of, folder)
-            command = ["gate", "--base-program", tried.program, "--engine", "cuda", "--keep", folder, "--processes", str(processes)] if gate else [
-                "compare", *sides, *options]
-            cells = json.loads(trials.call(tried.program, *command, "--threshold", str(of["threshold_percent"]), "--json", "-",
-                                           statuses=(0, 1, 4)).stdout)["cells"]
-            if gate and not any(cell["processes_to_decide"] for cell in cells):
-                break
+        pairs = [(process, side) for process in range(most) for side in sides]
+        for process, side in pairs if gate else sorted(pairs, key=lambda pair: pair[1]):
+            os.makedirs(side, exist_ok=True)
+            is_new = side == sides[1]
+            write_process(tried, f"{side}/{process + 1:03}.json", rng, of, factors if is_new else [1] * len(factors),
+                          process + 1 + 1000 * is_new)
+        if of.get("calibrated"):
+            options = calibrate(tried, rng, of, folder)
+        for side in sides if gate else ():  # a program whose processes have the results, one after the other
+            with open(f"{side}.sh", "w", encoding="utf-8") as file:
+                file.write(f'#!/bin/sh\nfor json; do :; done\nset -- {side}/*.json\nmv "$1" "${{json#--json=}}"\n')
+            os.chmod(f"{side}.sh", 0o755)
+        command = ["gate", "--base-program", f"{sides[0]}.sh", "--new-program", f"{sides[1]}.sh", "--engine", "cuda", "--processes",
+                   str(most)] if gate else ["compare", *sides, *options]
+        comparison = json.loads(trials.call(tried.program, *command, "--threshold", str(of["threshold_percent"]), "--json", "-",
+                                            statuses=(0, 1, 4)).stdout)
+    cells = comparison["cells"]
     return (any(cell["verdict"] in ("regressed", "improved") and name(cell) not in slow for cell in cells),
             sum(cell["verdict"] == "regressed" and name(cell) in slow for cell in cells),
-            sum(cell["verdict"] == "inconclusive" for cell in cells), processes)
+            sum(cell["verdict"] == "inconclusive" for cell in cells), comparison["new"]["results"])
 
 
 def scenarios(gate):

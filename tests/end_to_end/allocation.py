@@ -51,7 +51,7 @@ COMMANDS = {
     "advise --kernel": ["advise", "--table-bytes", "256", "--elements", "1024", "--kernel", "lookup.cubin", "--json", "out.json"],
     "explain": ["explain", "measured.json"], "explain --json": ["explain", "--json", "measured.json"],
     "compare": [*COMPARE, "--all"], "compare folders": ["compare", "bases", "news"],
-    **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("json", "junit", "markdown")},
+    **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("json", "junit")},
     **{f"export {form}": ["export", "--format", form, "measured.json", "new.json"]
        for form in ("csv", "jsonl")},
     "list": ["list"], "list --json": ["list", "counters", "--json"], "doctor": ["doctor"],

@@ -4,7 +4,6 @@
 build/tests/simulated/cbank, of `make simulated`). A program of a side is a script that plants what differs."""
 
 import contextlib
-import glob
 import json
 import os
 import shlex
@@ -25,10 +24,6 @@ PLAN = ["--engine", "cuda", "--elements", "12800", "--path", "constant,global", 
 
 @unittest.skipUnless(os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why")
 class Case(Scratch):
-    def setUp(self):
-        super().setUp()
-        self.kept = self.path("kept")
-
     def program(self, name, line):
         """A program that ends in cbank."""
         os.chmod(self.write(name, f"#!/bin/sh\n{line}\n"), 0o755)
@@ -50,50 +45,38 @@ class Case(Scratch):
         jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/comparison.schema.json"))).validate(report)
         return report, done.stderr
 
-    def files(self, side=""):
-        return sorted(glob.glob(os.path.join(self.kept, f"{side}*.json")))
-
 
 class Verdicts(Case):
     def test_the_same_on_both_sides(self):
-        report, said = self.gate("--base-program", CBANK, "--keep", self.kept)
+        """Both take turns: base, new, new, base and so on."""
+        programs = [self.program(side, f'echo {side} >> turns; exec {shlex.quote(CBANK)} "$@"') for side in ("base", "new")]
+        report, said = self.gate("--base-program", programs[0], "--new-program", programs[1])
         self.assertEqual(report["counts"]["same"], 4)
         self.assertEqual((report["options"]["interim_analyses"], report["options"]["confidence"]), (5, 0.99))
         self.assertEqual(said.splitlines(), ["cbank: at 3 processes a side: 4 of 4 cells decided"])
-        in_turn = sorted(self.files(), key=os.path.getmtime)
-        self.assertEqual([os.path.basename(path)[:-5] for path in in_turn],
-                         ["base-001", "new-001", "new-002", "base-002", "base-003", "new-003"])
+        self.assertEqual(read_bytes(self.path("turns")).split(), b"base new new base base new".split())
 
     def test_a_path_that_changed_is_found_where_the_change_counts(self):
         for base, new, status, verdict in ((0, 1.5, 1, "regressed"), (0, 0.3, 0, "same"), (3, 0, 0, "improved")):
             programs = [self.slower(percent) if percent else CBANK for percent in (base, new)]
-            report, _ = self.gate("--base-program", programs[0], "--new-program", programs[1], "--markdown", "r.md", status=status)
+            report, _ = self.gate("--base-program", programs[0], "--new-program", programs[1], status=status)
             for cell in report["cells"]:
                 self.assertEqual(cell["verdict"], verdict if cell["path"] == "global" else "same")
-            with open(self.path("r.md"), encoding="utf-8") as file:
-                self.assertIn("one of at most 5 interim analyses", file.read())
 
     def test_a_budget_that_is_too_small(self):
-        """The number of processes that would do is said, and with it the gate goes on and ends."""
-        small = ["--base-program", CBANK, "--threshold", "0.05", "--keep", self.kept, "--processes", "1"]
+        """The number of processes that would do is said, and with it the gate decides."""
+        small = ["--base-program", CBANK, "--threshold", "0.05", "--processes", "1"]
         report, said = self.gate(*small, "--strict", status=4)
         self.assertEqual(report["counts"]["inconclusive"], 4)
         needed = max(cell["processes_to_decide"] for cell in report["cells"])
-        self.assertIn(f"0 of 4 cells decided\ncbank: {needed} processes a side would decide the others", said)
-        self.assertTrue(report["to_decide"].endswith(f"--keep {self.kept} --processes {needed} goes on"), report["to_decide"])
-        first = {path: read_bytes(path) for path in self.files()}
-        self.assertEqual(len(first), 2)
-        report, said = self.gate(*small[:-1], str(needed))
-        self.assertEqual(report["counts"]["same"], 4)
-        self.assertIn(f"has 1 of {needed} base processes already", said)
-        self.assertEqual({path: read_bytes(path) for path in first}, first)
+        self.assertIn("0 of 4 cells decided", said)
+        self.assertIn(f"cbank gate --processes {needed} ", report["to_decide"])
+        self.assertEqual(self.gate(*small[:-1], str(needed))[0]["counts"]["same"], 4)
         self.gate(*small, status=4)  # no cell was decided
 
     def test_no_more_time(self):
-        report, _ = self.gate("--base-program", CBANK, "--threshold", "0.05", "--seconds", "0.001", "--keep", self.kept,
-                              status=4)
-        self.assertEqual(len(self.files()), 2)
-        self.assertEqual(report["counts"]["inconclusive"], 4)
+        report, _ = self.gate("--base-program", CBANK, "--threshold", "0.05", "--seconds", "0.001", status=4)
+        self.assertEqual((report["base"]["results"], report["counts"]["inconclusive"]), (1, 4))
 
 
 class Sides(Case):
@@ -107,22 +90,14 @@ class Sides(Case):
         return "base.json"
 
     def test_results_as_base(self):
-        report, said = self.gate(self.base(), "--keep", self.kept)
+        report, _ = self.gate(self.base())
         self.assertEqual(report["counts"]["same"], 4)
         self.assertEqual((report["base"]["results"], report["new"]["results"]), (1, 3))
-        self.assertEqual(len(self.files()), 3)
-        self.assertIn("at 3 processes of NEW", said)
-
-    def test_results_as_new(self):
-        report, _ = self.gate("--base-program", CBANK, self.base(), "--keep", self.kept)
-        self.assertEqual((report["base"]["results"], report["new"]["results"]), (3, 1))
-        self.assertEqual(len(self.files("base")), 3)
 
     def test_sides_that_cannot_be_compared_end_at_once(self):
         base = self.base(lambda result: result["device"].update(uuid="GPU-1"))
-        report, _ = self.gate(base, "--keep", self.kept, status=3)
-        self.assertFalse(report["comparable"])
-        self.assertEqual(len(self.files()), 1)
+        report, _ = self.gate(base, status=3)
+        self.assertEqual((report["comparable"], report["new"]["results"]), (False, 1))
         self.gate(base, "--allow-diff", "uuid", "--threshold", "5")
 
     def test_another_plan(self):
@@ -134,8 +109,7 @@ class Sides(Case):
     def test_usage(self):
         base = self.base()
         for words, message in (
-                ([], "a gate needs a BASE"), ([base, base], "a gate needs a BASE"),
-                ([base, "--base-program", CBANK, base], "a gate needs a BASE"), (["absent.json"], "absent.json"),
+                ([], "a gate needs one BASE"), ([base, "--base-program", CBANK], "a gate needs one BASE"), (["absent.json"], "absent.json"),
                 ([base, "--device", "all"], "one GPU"), ([base, "--processes", "51"], "--processes")):
             with self.subTest(words):
                 done = self.cbank("gate", *words, *PLAN, status=2)
@@ -143,7 +117,7 @@ class Sides(Case):
                 self.assertEqual(len(done.stderr.splitlines()), 1)
 
     def test_programs_that_are_none(self):
-        for name, message in (("./absent", "./absent cannot be started"), ("true", "ended before it was done"),
+        for name, message in (("./absent", "./absent exited with 127"), ("true", "wrote no result"),
                               (self.program("odd", "echo odd; exit 9"), "exited with 9")):
             with self.subTest(name):
                 done = self.cbank("gate", "--base-program", name, *PLAN, status=3)
@@ -152,14 +126,10 @@ class Sides(Case):
 
 
 class Children(Case):
-    def hangs_at(self, name):
-        """A program that measures, but hangs in one process."""
-        return self.program("hangs", f'case "$*" in *{name}*) exec sleep 60;; esac\nexec {shlex.quote(CBANK)} "$@"')
-
     def start(self, program):
-        return subprocess.Popen([CBANK, "gate", "--base-program", CBANK, "--new-program", program, *PLAN, "--keep",
-                                 self.kept], cwd=self.folder, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE)
+        return subprocess.Popen([CBANK, "gate", "--base-program", CBANK, "--new-program", program, *PLAN], cwd=self.folder,
+                                env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)])
 
     def sleeper(self, gate):
         """The child that hangs."""
@@ -172,12 +142,10 @@ class Children(Case):
             time.sleep(0.01)
         raise AssertionError("it does not hang")
 
-    def test_they_end_with_it_and_what_finished_is_gone_on_with(self):
-        for number in (signal.SIGTERM, signal.SIGKILL):
+    def test_they_end_with_it(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL):
             with self.subTest(number):
-                self.kept = self.path(f"kept{number}")
-                program = self.hangs_at("new-002")
-                gate = self.start(program)
+                gate = self.start(self.program("hangs", "exec sleep 60"))
                 child = self.sleeper(gate)
                 gate.send_signal(number)
                 messages = gate.communicate(timeout=60)[1]
@@ -187,26 +155,27 @@ class Children(Case):
                         break
                     time.sleep(0.01)
                 self.assertFalse(os.path.exists(f"/proc/{child}"))
-                if number == signal.SIGTERM:
-                    self.assertIn("has 1 of 20 new processes; the same command with --keep", messages)
-                before = {path: read_bytes(path) for path in self.files()}
-                self.assertEqual(len(before), 2)
-                self.program("hangs", f'exec {shlex.quote(CBANK)} "$@"')
-                report, said = self.gate("--base-program", CBANK, "--new-program", program, "--keep", self.kept)
-                self.assertEqual(report["counts"]["same"], 4)
-                self.assertIn("has 1 of 20 base processes already", said)
-                self.assertEqual({path: read_bytes(path) for path in before}, before)
 
-    def test_files_of_others_do_not_count(self):
-        self.gate("--base-program", CBANK, "--keep", self.kept)
-        done = self.cbank("gate", "--base-program", CBANK, "--keep", self.kept, *PLAN, "--max-samples", "9", status=2)
-        self.assertIn("is of another program or other options", done.stderr)
-        result = read_json(self.files("base")[1])
-        result["tool"]["git_commit"] = "another"
-        with open(self.files("base")[1], "w", encoding="utf-8") as file:
-            json.dump(result, file)
-        done = self.cbank("gate", "--base-program", CBANK, "--keep", self.kept, *PLAN, "--json", "-", status=2)
-        self.assertIn("base-002.json is of another program or other options", done.stderr)
+    def test_a_killed_process(self):
+        gate = self.start(self.program("hangs", "exec sleep 60"))
+        os.kill(self.sleeper(gate), signal.SIGKILL)
+        self.assertIn("new process 1 of 20 was killed by signal 9", gate.communicate(timeout=60)[1])
+        self.assertEqual(gate.returncode, 3)
+
+    def test_options_reach_the_processes(self):
+        """However they are spelled. They leave no files."""
+        values = {"engine": "cuda", "workload": "add", "cache-state": "cold", "block-size": "256", "max-noise": "0.7",
+                  "sample-us": "600", "max-samples": "7", "max-seconds": "1", "seed": "5", "counters": "none", "device": "0",
+                  "path": "global", "pattern": "per_block", "elements": "2k"}
+        program = self.program("logs", f'echo "$@" >> lines; exec {shlex.quote(CBANK)} "$@"')
+        for words in ([f"--{option}={value}" for option, value in values.items()],
+                      [word for option, value in values.items() for word in (f"--{option if option in ('path', 'counters') else option[:-1]}", value)]):
+            self.cbank("gate", "--base-program", program, *words, "--processes", "1", "--threshold", "50", "--quiet")
+        lines = read_bytes(self.path("lines")).decode().splitlines()
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            self.assertIn("run --quiet " + " ".join(f"--{option}={value}" for option, value in values.items()) + " --json=", line)
+            self.assertFalse(os.path.exists(os.path.dirname(line.split("--json=")[1])))
 
 
 if __name__ == "__main__":

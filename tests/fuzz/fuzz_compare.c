@@ -26,8 +26,8 @@ static bool side_of_text(const char *text, size_t bytes, struct sides *side)
 static void compare(const struct sides sides[SIDES], bool same)
 {
     static const struct selection none = {0};
-    static file_writer *const writers[] = {compare_markdown, compare_junit, compare_json};
-    const struct compare_options options = {.threshold = 0.01, .counter_threshold = 0.05, .allowed = &none};
+    static file_writer *const writers[] = {compare_junit, compare_json};
+    const struct compare_options options = {.judge.threshold = 0.01, .counter_threshold = 0.05, .allowed = &none};
     const struct print_style look = {.width = text_width(stdout), .color = true};
     struct comparison comparison;
     enum status status;
@@ -46,7 +46,7 @@ static void compare(const struct sides sides[SIDES], bool same)
                         comparison.counts[VERDICT_MISSING] + comparison.counts[VERDICT_NEW] ==
                     0,
                 "a result differs from itself", fuzz_stdout.memory.text);
-    comparison_exit(&comparison, false);
+    comparison_status(&comparison, false);
     comparison_close(&comparison);
 }
 

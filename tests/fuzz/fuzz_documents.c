@@ -123,12 +123,9 @@ TARGET(result, result_parse(FUZZ_FILE, text, bytes, &out->result), true, result_
 
 static enum status parse_calibration(const char *text, size_t bytes, union any *out)
 {
-    cJSON *tree;
-    enum status status = json_parse(FUZZ_FILE, text, bytes, &tree);
+    cJSON *tree = NULL;
+    const enum status status = document_parse(&calibration_document, FUZZ_FILE, text, bytes, &out->calibration, &tree);
 
-    out->calibration = (struct calibration){0};
-    if (status == STATUS_OK)
-        status = calibration_take(FUZZ_FILE, tree, &out->calibration);
     json_free(tree);
     return status;
 }
@@ -148,8 +145,8 @@ static void use_calibration(union any *document)
     }
 }
 
-TARGET(calibration, parse_calibration(text, bytes, out), true, calibration_write(&document->calibration, "-"),
-       calibration_close(&document->calibration))
+TARGET(calibration, parse_calibration(text, bytes, out), true,
+       document_write(&calibration_document, &document->calibration, "-"), calibration_close(&document->calibration))
 
 /* -- card: predicts a cell of each path, for which it need not know all ------------------------------------ */
 

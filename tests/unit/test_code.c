@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "code_change.h"
+#include "compare_report.h"
 #include "image.h"
 #include "sass_code.h"
 #include "table.h"

@@ -4,7 +4,7 @@
 #include "sides.h"
 #include "test.h"
 
-static const struct compare_options defaults = {.threshold = 0.01, .counter_threshold = 0.05};
+static const struct compare_options defaults = {.judge.threshold = 0.01, .counter_threshold = 0.05};
 
 static const struct context_field *field_named(const char *name)
 {
@@ -63,10 +63,10 @@ TEST(test_cells_are_worst_first)
     for (size_t i = 0; i < 7; i++)
         assert_int_equal(comparison.cells[i].verdict, expected[i]);
     assert_true(comparison.cells[0].cell.elements == 1003 && comparison.cells[1].cell.elements == 1002);
-    assert_true(comparison.plans_differ && comparison.comparable && comparison_common(&comparison) == 5);
+    assert_true(comparison.plans_differ && comparison.comparable && comparison.common == 5);
     assert_true(isnan(compared_cell(&comparison, 4)->judged.ratio.value));
     assert_true(compared_cell(&comparison, 4)->judged.sides[BASE].estimate.ns > 0);
-    assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
+    assert_int_equal(comparison_status(&comparison, true), STATUS_FINDING);
     compared_close(&comparison, pair.sides);
 }
 
@@ -97,7 +97,7 @@ TEST(test_cells_without_a_valid_time_are_invalid)
         expect(0, VERDICT_INVALID, rows[i / 2].note);
         assert_memory_equal(compared_cell(&comparison, 0)->note, side_names[side], strlen(side_names[side]));
         expect(1, VERDICT_SAME, "");
-        assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
+        assert_int_equal(comparison_status(&comparison, true), STATUS_FINDING);
         compared_close(&comparison, pair.sides);
     }
 }
@@ -119,10 +119,10 @@ TEST(test_sides_without_a_common_cell_cannot_be_compared)
     pair.results[NEW].cells[0].cell.block_size = 512;
     compare_pair(&defaults);
     assert_int_equal(comparison.counts[VERDICT_MISSING] + comparison.counts[VERDICT_NEW], 2);
-    assert_int_equal(comparison_status(&comparison), STATUS_ENVIRONMENT);
+    assert_int_equal(comparison_status(&comparison, true), STATUS_ENVIRONMENT);
     compared_close(&comparison, pair.sides);
     comparison = compared(none, &defaults);
-    assert_int_equal(comparison_status(&comparison), STATUS_ENVIRONMENT);
+    assert_int_equal(comparison_status(&comparison, true), STATUS_ENVIRONMENT);
     compared_close(&comparison, none);
 }
 
@@ -160,8 +160,8 @@ TEST(test_another_layout_is_another_plan)
     pair.results[BASE].cells[2].time.code_copies = 4;
     compare_pair(&defaults);
     expect(0, VERDICT_SAME, "");
-    expect(1, VERDICT_SAME, "the table had 1 and 30 table offsets");
-    expect(2, VERDICT_SAME, "the code was loaded 4 and 1 times");
+    for (size_t i = 1; i < 3; i++)
+        expect(i, VERDICT_SAME, "another number of table offsets or of copies of the code");
     assert_true(compared_cell(&comparison, 1)->judged.error.value > compared_cell(&comparison, 0)->judged.error.value);
     compared_close(&comparison, pair.sides);
 }
@@ -238,7 +238,7 @@ TEST(test_other_code_is_compared_only_where_it_may_differ)
         result_counter(&pair.results[NEW].cells[0], "instructions", COUNTER_EXACT, 11);
         options.allowed = i ? &allowed : NULL;
         compare_pair(&options);
-        assert_int_equal(comparison_status(&comparison), i ? STATUS_OK : STATUS_ENVIRONMENT);
+        assert_int_equal(comparison_status(&comparison, true), i ? STATUS_OK : STATUS_ENVIRONMENT);
         expect(0, i ? VERDICT_SAME : VERDICT_INVALID, i ? "the code differs" : "sass differs");
         expect(1, VERDICT_SAME, "");
         assert_true(compared_cell(&comparison, 0)->sass_differs && !compared_cell(&comparison, 1)->sass_differs);
@@ -286,7 +286,7 @@ TEST(test_clocks_far_apart_make_a_cell_incomparable)
     static const double mhz[] = {1980 * 1.02, 1980 * 1.0099, NAN};
     const void *row[] = {field_named("clocks")};
     const struct selection allowed = {row, 1};
-    struct compare_options options = {.threshold = 0.03};
+    struct compare_options options = {.judge.threshold = 0.03};
 
     for (size_t k = 0; k < 2; k++) {
         open_pair(3);
@@ -297,7 +297,7 @@ TEST(test_clocks_far_apart_make_a_cell_incomparable)
         expect(0, k ? VERDICT_SAME : VERDICT_INVALID, k ? "" : "clocks differs");
         expect(1, VERDICT_SAME, "");
         expect(2, VERDICT_SAME, "");
-        assert_int_equal(comparison_status(&comparison), k ? STATUS_OK : STATUS_ENVIRONMENT);
+        assert_int_equal(comparison_status(&comparison, true), k ? STATUS_OK : STATUS_ENVIRONMENT);
         assert_int_equal(compared_cell(&comparison, 1)->judged.clock_ratio != 1, !k);
         compared_close(&comparison, pair.sides);
     }
@@ -330,8 +330,8 @@ TEST(test_each_gpu_is_compared_with_itself)
     assert_int_equal(comparison.gpus[2].verdict, VERDICT_REGRESSED);
     assert_int_equal(comparison.gpus[3].verdict, VERDICT_NEW);
     assert_int_equal(comparison.gpus[1].counts[VERDICT_SAME], 2);
-    assert_true(comparison.cells[7].gpu->alone && !comparison.plans_differ && !comparison.boards_differ);
-    assert_int_equal(comparison_status(&comparison), STATUS_FINDING);
+    assert_true(comparison.cells[7].gpu->alone && !comparison.plans_differ && !comparison.options.judge.boards_differ);
+    assert_int_equal(comparison_status(&comparison, true), STATUS_FINDING);
     comparison_close(&comparison);
     options.allowed = &uuid;
     assert_int_equal(compare_sides(sides, &options, &comparison), STATUS_USAGE);
@@ -350,7 +350,7 @@ TEST(test_a_calibration_stands_in_for_the_default)
     } rows[] = {
         {0.015, "GPU-11111111-2222", "570", "", DEVIATION_CALIBRATED, VERDICT_INCONCLUSIVE},
         {0.002, "GPU-11111111-2222", "570", "", DEVIATION_CALIBRATED, VERDICT_REGRESSED},
-        {0.015, "GPU-2", "570", "", DEVIATION_OTHER_BOARD, VERDICT_INCONCLUSIVE},
+        {0.015, "GPU-2", "570", "another GPU", DEVIATION_DEFAULT, VERDICT_REGRESSED},
         {0.015, "GPU-11111111-2222", "1", "another driver", DEVIATION_DEFAULT, VERDICT_REGRESSED},
     };
 
@@ -378,7 +378,7 @@ TEST(test_a_calibration_stands_in_for_the_default)
         compare_pair(&options);
         expect(0, rows[i].verdict, rows[i].note);
         assert_int_equal(compared_cell(&comparison, 0)->judged.deviation.origin, rows[i].origin);
-        expect(1, VERDICT_REGRESSED, i < 3 ? "no such cell" : "another driver");
+        expect(1, VERDICT_REGRESSED, rows[i].origin == DEVIATION_DEFAULT ? rows[i].note : "no such cell");
         assert_int_equal(compared_cell(&comparison, 1)->judged.deviation.origin, DEVIATION_DEFAULT);
         compared_close(&comparison, pair.sides);
     }
@@ -400,15 +400,15 @@ TEST(test_every_exit_code)
         struct comparison comparison = {.comparable = true};
 
         comparison.counts[i] = 1000;
-        assert_int_equal(comparison_status(&comparison), expected[i]);
+        assert_int_equal(comparison_status(&comparison, true), expected[i]);
         /* A comparison that decided no cell says so, strict or not. */
         comparison.counts[VERDICT_INCONCLUSIVE] = 1;
-        assert_int_equal(comparison_exit(&comparison, false), expected[i] == STATUS_FINDING ? STATUS_FINDING
-                                                              : decided                     ? STATUS_OK
-                                                                                            : STATUS_INCONCLUSIVE);
-        assert_int_equal(comparison_exit(&comparison, true),
+        assert_int_equal(comparison_status(&comparison, false), expected[i] == STATUS_FINDING ? STATUS_FINDING
+                                                                : decided                     ? STATUS_OK
+                                                                                              : STATUS_INCONCLUSIVE);
+        assert_int_equal(comparison_status(&comparison, true),
                          expected[i] == STATUS_FINDING ? STATUS_FINDING : STATUS_INCONCLUSIVE);
         comparison.comparable = false;
-        assert_int_equal(comparison_exit(&comparison, false), STATUS_ENVIRONMENT);
+        assert_int_equal(comparison_status(&comparison, false), STATUS_ENVIRONMENT);
     }
 }

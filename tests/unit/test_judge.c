@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "gate.h"
 #include "judge.h"
 #include "random.h"
 #include "size.h"
@@ -294,7 +293,7 @@ TEST(test_holms_correction_is_that_of_r)
 TEST(test_the_number_of_processes_that_is_advised_settles)
 {
     const struct noise noise = {0.0001, 0.004};
-    const struct judge_options fixed = {.threshold = 0.01, .fixed[BASE] = true};
+    const struct judge_options fixed = {.threshold = 0.01, .base_fixed = true};
     struct judged_cell cells[COUNT], again[COUNT];
     size_t settle = 0, undecided = 0, same = 0;
 
@@ -376,7 +375,7 @@ TEST(test_when_a_gate_judges)
 {
     static const struct {
         uint64_t most;
-        uint64_t at[GATE_INTERIM_ANALYSES + 1]; /* 0 behind the last */
+        uint64_t at[INTERIM_ANALYSES + 1]; /* 0 behind the last */
     } rows[] = {{1, {1}},
                 {2, {2}},
                 {3, {3}},
@@ -389,8 +388,8 @@ TEST(test_when_a_gate_judges)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint64_t at = 0;
 
-        for (size_t k = 0; k <= GATE_INTERIM_ANALYSES && rows[i].at[k]; k++) {
-            at = gate_next_interim_analysis(at, rows[i].most);
+        for (size_t k = 0; k <= INTERIM_ANALYSES && rows[i].at[k]; k++) {
+            at = judge_next_interim_analysis(at, rows[i].most);
             assert_int_equal(at, rows[i].at[k]);
         }
         assert_int_equal(at, rows[i].most);
@@ -409,7 +408,7 @@ static bool gate_alarms(unsigned interim_analyses, double between, uint64_t *see
     for (uint64_t at = 0; at < PROCESSES;) {
         struct judged_cell judged[COUNT];
 
-        at = gate_next_interim_analysis(at, PROCESSES);
+        at = judge_next_interim_analysis(at, PROCESSES);
         for (size_t i = 0; i < COUNT; i++) {
             while (cells[i].count < at)
                 add_process(&cells[i], 1, (struct noise){between, 0.0003}, seed);
@@ -431,7 +430,7 @@ TEST(test_all_interim_analyses_together_keep_the_level)
         uint64_t seed = 2026, corrected = 0, plain = 0;
 
         for (uint64_t i = 0; i < trials; i++) {
-            corrected += gate_alarms(GATE_INTERIM_ANALYSES, between, &seed);
+            corrected += gate_alarms(INTERIM_ANALYSES, between, &seed);
             plain += gate_alarms(1, between, &seed);
         }
         print_message("process deviation %.2f%%: %d of %d gates call out without cause, %d without correction\n",

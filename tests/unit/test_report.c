@@ -55,7 +55,7 @@ static const struct compare_options *options(void)
     static const struct table table = TABLE("context field", context_fields, context_field_count);
     static const void *row[1];
     static const struct selection allowed = {row, 1};
-    static const struct compare_options out = {.threshold = 0.01, .counter_threshold = 0.05, .allowed = &allowed};
+    static const struct compare_options out = {.judge.threshold = 0.01, .counter_threshold = 0.05, .allowed = &allowed};
 
     row[0] = row_named(table, "sass");
     return &out;
@@ -93,7 +93,6 @@ TEST(test_every_format_says_everything)
     for (size_t i = 0; i < VERDICTS; i++)
         assert_true(comparison.counts[i] > 0);
     check_golden("tests/golden/compare.txt", printed(&comparison, false, &narrow));
-    check_golden("tests/golden/compare.md", written(compare_markdown, &comparison));
     check_golden("tests/golden/compare.xml", written(compare_junit, &comparison));
     check_golden("tests/golden/compare.json", written(compare_json, &comparison));
     compared_close(&comparison, sides);
@@ -116,18 +115,15 @@ TEST(test_what_is_said_of_other_comparisons)
                  {compare_junit, "classname=\"GPU-0-x.add.constant\""},
                  {compare_json, "\"uuid\":\t\"GPU-1-x\""}},
         [GATE] = {{NULL, "one of at most 5 interim analyses: intervals are of 99 %"},
-                  {NULL, "would settle 2 of the 2 that are inconclusive; the same command with --keep kept"}},
+                  {NULL, "would settle 2 of the 2 that are inconclusive; cbank gate --processes "}},
         [PLAN] =
             {{NULL,
               "NEW cannot be compared with BASE, no cell in common: 2 missing, 2 new of 4 cells (threshold 1 %)\n"},
-             {compare_junit, "errors=\"1\""},
-             {compare_markdown, "2 missing"}},
+             {compare_junit, "errors=\"1\""}},
     };
 
     for (size_t i = 0; i < CASES; i++) {
-        const struct compare_options as = {.threshold = 0.01,
-                                           .interim_analyses = i == GATE ? 5 : 1,
-                                           .folder = i == GATE ? "kept" : NULL};
+        const struct compare_options as = {.judge = {.threshold = 0.01, .interim_analyses = i == GATE ? 5 : 1}};
         struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
         struct comparison comparison;
 
@@ -172,8 +168,12 @@ TEST(test_first_line)
 
     for (size_t i = 0; i < VERDICTS; i++) {
         struct compared_gpu gpu = {.alone = false};
-        struct comparison comparison = {
-            .comparable = true, .cell_count = 1, .gpus = &gpu, .gpu_count = 1, .options = {.threshold = 0.01}};
+        struct comparison comparison = {.comparable = true,
+                                        .cell_count = 1,
+                                        .gpus = &gpu,
+                                        .gpu_count = 1,
+                                        .common = 1,
+                                        .options.judge = {.threshold = 0.01}};
         char line[LINE_BYTES];
 
         comparison.counts[i] = 1;
@@ -201,31 +201,6 @@ TEST(test_color)
         assert_int_equal(!strstr(text, "--all lists them"), all);
         free(text);
     }
-    compared_close(&comparison, sides);
-}
-
-/* However many cells: the worst are kept, the others are counted, and GitHub takes the file. */
-TEST(test_markdown_leaves_out_the_least_severe)
-{
-    enum { MANY = 5000 };
-    struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
-    struct comparison comparison, larger;
-    char *text;
-
-    fill_sides(sides);
-    larger = comparison = compared(sides, options());
-    larger.cells = calloc(MANY, sizeof(*larger.cells));
-    assert_non_null(larger.cells);
-    larger.cell_count = MANY;
-    for (size_t i = 0; i < MANY; i++)
-        larger.cells[i] = comparison.cells[i > 0];
-    larger.counts[VERDICT_SAME] = 0;
-    text = written(compare_markdown, &larger);
-    assert_true(strlen(text) < 1 << 20);
-    assert_non_null(strstr(text, "**regressed**"));
-    assert_non_null(strstr(text, "The 3000 least severe cells are left out"));
-    free(text);
-    free(larger.cells);
     compared_close(&comparison, sides);
 }
 
