@@ -35,7 +35,6 @@
     EACH(plot) \
     EACH(convert) \
     EACH(atlas) \
-    EACH(cards) \
     EACH(list) \
     EACH(doctor)
 /* clang-format on */

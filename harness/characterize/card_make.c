@@ -19,8 +19,10 @@ static const struct source {
     uint32_t stride; /* 0: any */
     bool largest;    /* of several numbers; else the first */
     bool inverse;    /* the card has 1 / number */
+    bool high_of_base; /* a published limit of the base card stays */
     const char *verdict, *expected; /* that the experiment has to give; NULL: none */
-} sources[CARD_NUMBERS] = {
+} sources[CARD_NUMBERS] =
+    {
     /* clang-format off */
     [CARD_constant_l1_bytes] = {.experiment = "geometry_constant", .number = "capacity_bytes"},
     [CARD_constant_address_cycles] = {"serialization_constant", "cycles_per_load_per_extra_address", .stride = 4,
@@ -31,8 +33,18 @@ static const struct source {
     [CARD_texture_requests_per_cycle] = {"throughput_texture", "loads_per_cycle", .largest = true},
     [CARD_l1_latency_cycles] = {.experiment = "latency_global", .number = "latency"},
     [CARD_l2_latency_cycles] = {.experiment = "latency_global_l2", .number = "latency"},
+#define KERNELS(key) [CARD_##key] = {.experiment = "whole_kernels", .number = #key
+    KERNELS(launch_ns)},
+    KERNELS(block_start_ns)},
+    KERNELS(block_l2_ns)},
+    KERNELS(block_dram_ns)},
+    KERNELS(constant_fill_cycles)},
+    KERNELS(l2_line_ns)},
+    KERNELS(l2_bytes_per_ns)},
+    KERNELS(dram_bytes_per_ns), .high_of_base = true},
     /* clang-format on */
-};
+}
+;
 
 /* Finds the number of a source; NaN where there is none. A geometry has its numbers by level: the first one is asked. */
 static struct number find(const struct source *source, const struct characterization *all)
@@ -111,6 +123,8 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
             }
             continue;
         }
+        if (measured && sources[key].high_of_base && known)
+            number.high = fmax(number.high, cJSON_GetNumberValue(json_get(there, "high")));
         if (!measured) /* a driver that says nothing reserves nothing */
             number.value = number.low = number.high = said[key] > 0 ? said[key] : row->low;
         entry = json_add(model, row->key, cJSON_CreateObject());

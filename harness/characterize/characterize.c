@@ -61,6 +61,8 @@ static const struct experiment experiments[] = {
     {"code_constant", "what straight code leaves of the constants behind the first level", "constant", experiment_code,
      .probes = ASKS(CODE), .levels = 3,
      .unknown = "no three levels are known: what was lost cannot be told from what was not"},
+    {"whole_kernels", "launches, the start and the life of blocks, and bandwidths, by cells of run", "global",
+     experiment_cells, .probes = ASKS(CELL)},
     {"activity_constant", activity, "constant", experiment_activity, .probes = ASKS(STREAM) | ASKS(COUNT)},
     {"activity_param", activity, "param", experiment_activity, .probes = ASKS(STREAM) | ASKS(COUNT)},
     {"counts_constant", "lines that pointer chases bring into the first constant level, counted and by time", "constant",

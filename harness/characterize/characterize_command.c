@@ -7,6 +7,7 @@
 #include "card_make.h"
 #include "command.h"
 #include "cuda_probe.h"
+#include "experiment_cells.h"
 #include "file_lock.h"
 #include "log.h"
 
@@ -61,6 +62,7 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     struct probe_replay replay = {.file = file, .probes = &recorded.probes};
     const struct watchdog_end then = {.end = end_now};
     const struct card_request request = {&made, file ? file : json, options->card_path};
+    struct cells_source cells = {0};
     struct cuda_probe *probe = NULL;
     struct watchdog watchdog = {0};
     struct file_lock lock = {0};
@@ -83,8 +85,12 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
         made.device = recorded.device;
     } else {
         watchdog_open(&watchdog, &then);
-        status = cuda_probe_open((uint32_t)options->ordinal, &watchdog, options->watchdog_slack_seconds, &probe,
-                                 &made.device, &record.source);
+        status = cells_measure((uint32_t)options->ordinal, &watchdog, options->watchdog_slack_seconds, &cells);
+        if (status == STATUS_OK)
+            status = cuda_probe_open((uint32_t)options->ordinal, &watchdog, options->watchdog_slack_seconds, &probe,
+                                     &made.device, &record.source);
+        if (status == STATUS_OK)
+            record.source = cells_source_with(&cells, &record.source);
     }
     if (status == STATUS_OK)
         status = file_lock_take(options->json_path, &lock);
@@ -111,6 +117,7 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     probe_record_close(&record);
     characterization_close(&recorded);
     cuda_probe_close(probe);
+    cells_close(&cells);
     watchdog_close(&watchdog);
     file_lock_release(&lock);
     return status;

@@ -52,6 +52,9 @@ void experiment_crossover(struct experiment_run *run);
 void experiment_throughput(struct experiment_run *run);
 void experiment_activity(struct experiment_run *run);
 
+/* experiment_cells.c: whole kernels. */
+void experiment_cells(struct experiment_run *run);
+
 /* experiment_levels.c: caches. */
 void experiment_geometry(struct experiment_run *run);
 void experiment_invalidation(struct experiment_run *run);

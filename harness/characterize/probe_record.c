@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cell.h"
 #include "log.h"
 #include "memory.h"
 
@@ -18,6 +19,7 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
     const size_t answers = answer ? probe_answer_count(request) : 0;
     const uint32_t *const address = request->address;
     enum probe_kind kind = request->kind;
+    char identity[CELL_IDENTITY_BYTES];
     struct memory memory;
     FILE *text = memory_open(&memory);
 
@@ -29,7 +31,9 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
         }
         if (kind == PROBE_CODE)
             fprintf(text, " chunks %u", request->chunks);
-        if (kind == PROBE_SHARING)
+        if (kind == PROBE_CELL)
+            fprintf(text, " %s", (cell_identity(request->cell, identity), identity));
+        else if (kind == PROBE_SHARING)
             fprintf(text, " first %u blocks %u bytes %u step %u grain %u", request->first, request->blocks,
                     request->bytes, request->step, request->grain);
         else if (kind == PROBE_CHAIN || kind == PROBE_STREAM)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe_source.h"
 
-const char *const probe_kind_names[PROBE_KIND_COUNT] = {
+const char *const probe_kind_names[PROBE_KIND_COUNT + 1] = {
     [PROBE_CHASE] = "chase", [PROBE_CHAIN] = "chain", [PROBE_STREAM] = "stream", [PROBE_SHARING] = "sharing",
-    [PROBE_RELAY] = "relay", [PROBE_CODE] = "code",   [PROBE_COUNT] = "count"};
+    [PROBE_RELAY] = "relay", [PROBE_CODE] = "code",   [PROBE_COUNT] = "count",   [PROBE_CELL] = "cell"};
 
 const char *const probe_counters[PROBE_COUNTED_COUNT] = {
     [PROBE_COUNTED_REQUESTS] = "idc_requests",
@@ -36,6 +36,8 @@ size_t probe_answer_count(const struct probe_request *request)
         return PROBE_COUNTED_COUNT;
     case PROBE_SHARING:
         return 2 * (size_t)request->blocks;
+    case PROBE_CELL:
+        return PROBE_CELL_VALUES;
     default:
         return request->repeats;
     }

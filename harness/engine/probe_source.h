@@ -21,10 +21,11 @@ enum probe_kind {
     PROBE_RELAY,
     PROBE_CODE,
     PROBE_COUNT, /* another kernel, with counters */
-    PROBE_KIND_COUNT
+    PROBE_KIND_COUNT,
+    PROBE_CELL = PROBE_KIND_COUNT /* not one of them: a cell, as `cbank run` measures it */
 };
 
-extern const char *const probe_kind_names[PROBE_KIND_COUNT];
+extern const char *const probe_kind_names[PROBE_KIND_COUNT + 1];
 
 /* Whether one kernel serves all paths. */
 bool probe_is_single(enum probe_kind kind);
@@ -41,6 +42,8 @@ enum probe_before {
 };
 
 extern const char *const probe_before_names[PROBE_BEFORE_COUNT];
+
+struct cell;
 
 struct probe_request {
     enum probe_kind kind;
@@ -68,7 +71,13 @@ struct probe_request {
     /* PROBE_SHARING: see struct probe_sharing_args; `blocks`, one on each SM. Answer: the SM of each block and its
      * cycles, 2 x blocks numbers. */
     uint32_t blocks, first, bytes, step, grain;
+
+    /* PROBE_CELL: the cell, not owned. Answer: PROBE_CELL_VALUES, see experiment_cells.c; PROBE_NOT_COUNTED for each that is
+     * not known. */
+    const struct cell *cell;
 };
+
+enum { PROBE_CELL_VALUES = 8 };
 
 /* Counters of PROBE_COUNT, over all SMs. */
 enum {

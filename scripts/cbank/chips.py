@@ -10,7 +10,7 @@ from . import documents
 from .errors import Failure
 
 MANIFEST = "manifest.json"
-SCRATCH, FOUND = ".again.json", ".found.json"  # of the warm-up and the replay; the card before the numbers of results
+SCRATCH = ".again.json"  # of the warm-up and the replay
 
 # A file of the folder. `words` of the instrument leave it, without --json FILE; `brief` are those of a folder for tests.
 # `seconds` is what that takes on an H200.
@@ -21,8 +21,7 @@ FEW = "--counters instructions"
 SMALL = "--elements 12800 --path constant,global --pattern per_block,per_warp --max-samples 60"
 DIVERGENT = "sm__idc_divergent_instructions.sum,sm__idc_divergent_instruction_replays.sum"
 SIZES = "128000,270336,540672,1000000,2000000,4000000,6000000,8000000,10000000,12800000,25600000,51200000"
-CARD = f"characterize --quiet --replay characterization.json --json {SCRATCH} --new-card {FOUND}"
-ADD_NUMBERS = f"cards --card {FOUND} -o card.json core-matrix.json core-matrix-cold.json sizes.json serialization.json all-paths.json"
+CARD = f"characterize --quiet --replay characterization.json --json {SCRATCH} --new-card card.json"
 
 # Plans of many cells keep few samples, so that a folder stays below BYTES_MAX.
 STEPS = (

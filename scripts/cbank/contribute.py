@@ -92,8 +92,6 @@ class Contribution:
         say("", f"{number} of {len(chips.STEPS)}: {step.what}; about {left // 60:.0f} min {left % 60:02.0f} s left")
         start = time.monotonic()
         self.worst = max(self.worst, self.run(words, step.what), key=(0, INCONCLUSIVE, FINDING).index)
-        if step.kind == "card":
-            self.run(chips.ADD_NUMBERS, "the numbers of results")
         self.spent += time.monotonic() - start
         self.planned += step.seconds
         if not self.there(step.file):
@@ -109,8 +107,8 @@ class Contribution:
             self.run(f"{first.brief if self.brief else first.words} --counters none --json {chips.SCRATCH}", "the warm-up")
         for number, step in enumerate(chips.STEPS, 1):
             self.take(number, step)
-        for name in filter(self.there, (chips.SCRATCH, chips.FOUND)):
-            os.remove(os.path.join(self.folder, name))
+        if self.there(chips.SCRATCH):
+            os.remove(os.path.join(self.folder, chips.SCRATCH))
 
     def write_manifest(self):
         path = os.path.join(self.folder, chips.MANIFEST)

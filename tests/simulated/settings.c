@@ -161,6 +161,10 @@ static void read_list(char *text)
 static void read_chip(void)
 {
 #define TAKE(member) chip.member = card.number[CARD_##member].value
+    if (settings.sms > 0)
+        card.number[CARD_sm_count].value = settings.sms;
+    if (settings.l2 > 0)
+        card.number[CARD_l2_bytes].value = settings.l2;
     chip.name = card.name;
     chip.cc_major = card.cc_major;
     chip.cc_minor = card.cc_minor;

@@ -27,6 +27,7 @@
  *   drift=SHARE           kernels take so much longer with every second of simulated time
  *   mode=FACTOR           a graph takes FACTOR times as long with the probability mode_share (0.5)
  *   neighbour_ms=P        another process has the device for neighbour_burst_ms (2) of every P ms
+ *   sms=N l2=BYTES        of the chip; the card's where not given
  *   clock=MHZ             of the SMs; the card's where not given
  *   throttle_ms=T         from T ms of simulated time on the clock is throttle_clock (0.7 x clock), and NVML says so
  *   slow=PATH             kernels of this path take slow_factor (2) times as long, on slow_device=N alone where given
@@ -95,7 +96,7 @@ struct grown {
 #define NUMBERS(EACH) \
     EACH(devices) EACH(host) EACH(swapped) EACH(capability) EACH(memory) EACH(free) EACH(mig) EACH(ecc) EACH(seed) \
     EACH(noise) EACH(buffer_set) EACH(table_buffer_set) EACH(odd_table) EACH(code_buffer_set) EACH(making_ms) EACH(drift) \
-    EACH(mode) EACH(mode_share) EACH(neighbour_ms) EACH(neighbour_burst_ms) EACH(clock) EACH(throttle_ms) \
+    EACH(mode) EACH(mode_share) EACH(neighbour_ms) EACH(neighbour_burst_ms) EACH(sms) EACH(l2) EACH(clock) EACH(throttle_ms) \
     EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) \
     EACH(keep_second) EACH(passes) EACH(wrong) EACH(lost) EACH(xid)
 /* clang-format on */
