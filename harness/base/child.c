@@ -15,16 +15,24 @@ static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
-/* A signal from a terminal, which the kernel sends, also reaches the child: passing it on would kill the child. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
+    bool alone = true;
 
     (void)context;
-    received = number;
-    for (size_t i = 0; i < CHILDREN_MAX; i++)
+    for (size_t i = 0; i < CHILDREN_MAX; i++) {
+        alone = alone && running[i] == 0;
+        /* A signal from a terminal, which the kernel sends, also reaches the child: passing it on would kill the child. */
         if (running[i] > 0 && info->si_code != SI_KERNEL)
             kill((pid_t)running[i], number);
+    }
+    /* A second signal is blocked while it is handled, and kills the process after that. */
+    if (received && alone) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    received = number;
     errno = saved;
 }
 
@@ -38,48 +46,23 @@ static void set_actions(const struct sigaction *action)
     }
 }
 
-void child_signals_catch(void)
+void interrupt_catch(void)
 {
     set_actions(&(struct sigaction){.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART});
 }
 
-int child_signal(void)
+bool interrupted(void)
 {
-    return (int)received;
+    return received != 0;
 }
 
-void child_signals_end(void)
+void interrupt_end(void)
 {
     set_actions(&(struct sigaction){.sa_handler = SIG_DFL});
     if (!received)
         return;
     fflush(stdout);
     raise((int)received);
-}
-
-/* Blocks signals until the process that they are passed on to is known. */
-static void hold_signals(sigset_t *before)
-{
-    sigset_t held;
-
-    sigemptyset(&held);
-    for (size_t i = 0; i < NUMBERS; i++)
-        sigaddset(&held, numbers[i]);
-    sigprocmask(SIG_BLOCK, &held, before);
-}
-
-/* The child's side. */
-static _Noreturn void become(const struct child *child, pid_t parent, const sigset_t *signals)
-{
-    set_actions(&(struct sigaction){.sa_handler = SIG_DFL});
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    dup2(child->output, STDOUT_FILENO);
-    dup2(child->messages, STDERR_FILENO);
-    sigprocmask(SIG_SETMASK, signals, NULL);
-    /* Otherwise a parent that ended before this request would go unnoticed. */
-    if (getppid() == parent)
-        execvp(child->program ? child->program : "/proc/self/exe", child->words);
-    _exit(CHILD_NOT_STARTED);
 }
 
 /* The slot that holds a process for the signal handler; CHILDREN_MAX if there is none. */
@@ -95,19 +78,32 @@ static size_t find_running(pid_t id)
 bool child_start(struct child *child)
 {
     const pid_t parent = getpid();
-    const size_t free_place = find_running(0);
-    sigset_t before;
+    const size_t free_slot = find_running(0);
+    sigset_t before, held;
 
     child->id = -1;
     fflush(stdout);
-    hold_signals(&before);
+    /* Block signals until the process that they are passed on to is known. */
+    sigemptyset(&held);
+    for (size_t i = 0; i < NUMBERS; i++)
+        sigaddset(&held, numbers[i]);
+    sigprocmask(SIG_BLOCK, &held, &before);
     errno = received ? EINTR : EAGAIN;
-    if (!received && free_place < CHILDREN_MAX)
+    if (!received && free_slot < CHILDREN_MAX)
         child->id = fork();
-    if (child->id == 0)
-        become(child, parent, &before);
+    if (child->id == 0) {
+        set_actions(&(struct sigaction){.sa_handler = SIG_DFL});
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        dup2(child->output, STDOUT_FILENO);
+        dup2(child->messages, STDERR_FILENO);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        /* Otherwise a parent that ended before this request would go unnoticed. */
+        if (getppid() == parent)
+            execvp(child->program ? child->program : "/proc/self/exe", child->words);
+        _exit(CHILD_NOT_STARTED);
+    }
     if (child->id > 0)
-        running[free_place] = child->id;
+        running[free_slot] = child->id;
     sigprocmask(SIG_SETMASK, &before, NULL);
     return child->id > 0;
 }

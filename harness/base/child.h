@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Runs this program or another as a child. A child never outlives its parent: signals are passed on, and the kernel
+ * Signals, and this program or another as a child. A child never outlives its parent: signals are passed on, and the kernel
  * kills the child if the parent is killed. Only the main thread may start children. */
 #ifndef CBANK_CHILD_H
 #define CBANK_CHILD_H
@@ -8,15 +8,16 @@
 
 #include <sys/types.h>
 
-/* From now on SIGINT, SIGTERM and SIGHUP do not end the parent. They are recorded and passed on to running children.
- * Ignored signals stay ignored. */
-void child_signals_catch(void);
+/* From now on SIGINT, SIGTERM and SIGHUP are recorded and passed on to running children. A second one ends a process that
+ * has no children. Ignored signals stay ignored. */
+void interrupt_catch(void);
 
-/* The last signal received; 0: none. */
-int child_signal(void);
+/* Whether a signal was received. */
+bool interrupted(void);
 
-/* Restores the default action of signals. If one was received, it ends this process now. */
-void child_signals_end(void);
+/* Restores the default action of signals. If one was received, it ends this process now: call it after saving
+ * everything. */
+void interrupt_end(void);
 
 enum {
     CHILD_NOT_STARTED = 127, /* the exit code if the program does not exist, as in a shell */
