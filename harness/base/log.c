@@ -9,23 +9,16 @@
 
 enum { WHAT_BYTES = 256, MESSAGE_BYTES = 16384 };
 
-/* A message is one line, whatever names and texts it contains. */
-static void message(const char *kind, const char *format, va_list arguments)
+enum status log_message(const char *kind, enum status status, const char *format, ...)
 {
     char text[MESSAGE_BYTES];
-
-    vsnprintf(text, sizeof(text), format, arguments);
-    text_clean(text);
-    fprintf(stderr, "cbank: %s%s\n", kind, text);
-}
-
-enum status log_error(enum status status, const char *format, ...)
-{
     va_list arguments;
 
     va_start(arguments, format);
-    message("error: ", format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    text_clean(text); /* a message is one line, whatever names and texts it contains */
+    fprintf(stderr, "cbank: %s%s\n", kind, text);
     return status;
 }
 
@@ -41,26 +34,6 @@ enum status log_memory(const char *format, ...)
     if (!atomic_flag_test_and_set(&said))
         log_error(STATUS_ENVIRONMENT, "out of memory for %s; free some memory, or ask for less at a time", what);
     return STATUS_ENVIRONMENT;
-}
-
-void log_warning(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    message("warning: ", format, arguments);
-    va_end(arguments);
-}
-
-void log_note(int quiet, const char *format, ...)
-{
-    va_list arguments;
-
-    if (quiet)
-        return;
-    va_start(arguments, format);
-    message("", format, arguments);
-    va_end(arguments);
 }
 
 enum status status_worse(enum status a, enum status b)

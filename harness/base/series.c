@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "student.h"
 
@@ -54,44 +55,36 @@ static double take_out(double *values, size_t count, size_t buffer_sets)
     return between > within ? (between - within) / (between + (each - 1) * within) : 0;
 }
 
-/* Sets the statistics of ranks. There is room for `count` ranks. */
-static void correlate(const double *samples, size_t count, const double *sorted, double *ranks, struct series *series)
-{
-    double products = 0, squares = 0, lag;
-
-    series->effective = (double)count;
-    if (count < CORRELATED_MIN)
-        return;
-    /* Ranks minus their mean; equal values share a rank. */
-    for (size_t i = 0; i < count; i++)
-        ranks[i] =
-            (double)(count_below(sorted, count, samples[i], false) + count_below(sorted, count, samples[i], true)) / 2 -
-            (double)count / 2;
-    series->within = take_out(ranks, count, series->buffer_sets);
-    for (size_t i = 0; i < count; i++) {
-        squares += ranks[i] * ranks[i];
-        products += i ? ranks[i] * ranks[i - 1] : 0;
-    }
-    series->autocorrelation = squares > 0 ? products / squares : 0;
-    lag = series->autocorrelation > 0 ? series->autocorrelation : 0;
-    series->effective *= (1 - lag) / (1 + lag);
-}
-
 /* SERIES_PROCESS as half an interval of a normal distribution. */
 static const double process_half = STATS_ERRORS_TO_END * SERIES_PROCESS;
 
 void series_summarize(const double *samples, size_t count, uint32_t buffer_sets, double *scratch, struct series *series,
                       struct summary *summary)
 {
-    double *sorted = scratch, half = NAN, share;
+    double *sorted = scratch, *ranks = scratch + count, half = NAN, share, products = 0, squares = 0, lag;
     struct trimmed_mean mean;
 
     *series = series_unknown;
     series->buffer_sets = buffer_sets < count ? buffer_sets : (uint32_t)count;
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = samples[i];
+    series->effective = (double)count;
+    memcpy(sorted, samples, count * sizeof(*samples));
     stats_sort(sorted, count);
-    correlate(samples, count, sorted, scratch + count, series);
+    if (count >= CORRELATED_MIN) {
+        /* Ranks minus their mean; equal values share a rank. */
+        for (size_t i = 0; i < count; i++)
+            ranks[i] =
+                (double)(count_below(sorted, count, samples[i], false) + count_below(sorted, count, samples[i], true)) /
+                    2 -
+                (double)count / 2;
+        series->within = take_out(ranks, count, series->buffer_sets);
+        for (size_t i = 0; i < count; i++) {
+            squares += ranks[i] * ranks[i];
+            products += i ? ranks[i] * ranks[i - 1] : 0;
+        }
+        series->autocorrelation = squares > 0 ? products / squares : 0;
+        lag = fmax(series->autocorrelation, 0);
+        series->effective *= (1 - lag) / (1 + lag);
+    }
     stats_describe_sorted(sorted, count, scratch + count, summary);
     mean = stats_trimmed_mean(samples, count, series->buffer_sets, scratch + count);
     share = series->effective / (double)count;
@@ -120,97 +113,57 @@ void series_widen(struct summary *summary, double ns)
 
 /* -- the dip -------------------------------------------------------------------------------------------- */
 
-/* The steps of an empirical distribution: from low to high at x. */
-struct steps {
-    double *x, *low, *high;
-    size_t count;
-};
-
-static void find_steps(const double *sorted, size_t count, double *scratch, struct steps *steps)
+/* Value i from the lower end, or from the upper end with its sign changed: both sides of a mode look alike then. */
+static double from_end(const double *sorted, size_t count, bool upper, size_t i)
 {
-    *steps = (struct steps){.x = scratch, .low = scratch + count, .high = scratch + 2 * count};
-    for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && sorted[next] == sorted[i];)
-            next++;
-        steps->x[steps->count] = sorted[i];
-        steps->low[steps->count] = (double)i / (double)count;
-        steps->high[steps->count++] = (double)next / (double)count;
-    }
+    return upper ? -sorted[count - 1 - i] : sorted[i];
 }
 
-/* The same distribution seen from the other end. */
-static void mirror(const struct steps *from, double *scratch, size_t count, struct steps *to)
+/* The empirical distribution rises by 1 at each value. Returns twice the least distance at which a convex function passes
+ * its first `bounded` steps and stays below those up to `reach`. This equals the largest distance of the tops above the
+ * greatest convex function below the feet. */
+static double convex_gap(const double *sorted, size_t count, bool upper, size_t bounded, size_t reach)
 {
-    *to = (struct steps){.x = scratch, .low = scratch + count, .high = scratch + 2 * count, .count = from->count};
-    for (size_t i = 0; i < from->count; i++) {
-        const size_t other = from->count - 1 - i;
-
-        to->x[i] = -from->x[other];
-        to->low[i] = 1 - from->high[other];
-        to->high[i] = 1 - from->low[other];
-    }
-}
-
-static double height(const struct steps *steps, size_t from, size_t to, double x)
-{
-    return steps->low[from] +
-           (steps->low[to] - steps->low[from]) * (x - steps->x[from]) / (steps->x[to] - steps->x[from]);
-}
-
-/* Twice the least distance at which a convex function passes the first `bounded` steps and stays below those up to
- * `count`. This equals the largest distance of the tops above the greatest convex function below the feet. */
-static double convex_gap(const struct steps *steps, size_t bounded, size_t count)
-{
-    size_t from = 0, to;
     double gap = 0;
 
-    while (from < bounded) {
-        for (size_t next = to = from + 1; next < count; next++)
-            if (next == to || height(steps, from, next, steps->x[to]) <= steps->low[to])
+    for (size_t from = 0, to = 0; from < bounded; from = to) {
+        const double start = from_end(sorted, count, upper, from);
+        double slope = INFINITY;
+
+        to = from + 1;
+        for (size_t next = to; next < reach; next++) {
+            const double other = (double)(next - from) / (from_end(sorted, count, upper, next) - start);
+
+            if (other <= slope) {
+                slope = other;
                 to = next;
-        gap = fmax(gap, steps->high[from] - steps->low[from]);
+            }
+        }
+        gap = fmax(gap, 1);
         for (size_t i = from + 1; i < bounded && i < to; i++)
-            gap = fmax(gap, steps->high[i] - height(steps, from, to, steps->x[i]));
-        from = to;
+            gap = fmax(gap, (double)(i + 1 - from) - slope * (from_end(sorted, count, upper, i) - start));
     }
     return gap;
 }
 
-/* Both sides' gaps for a mode at step k, where the distribution may jump, or just after it. */
-static void mode_gaps(const struct steps sides[2], size_t k, bool behind, double gaps[2])
+double series_dip(const double *sorted, size_t count)
 {
-    const size_t counts[] = {k + 1, sides[0].count - k - behind};
+    double least = (double)count;
 
-    for (int side = 0; side < 2; side++)
-        gaps[side] = convex_gap(&sides[side], counts[side] - !behind, counts[side]);
-}
+    /* The distribution may jump at its mode k, or rise behind it. The left gap grows with k, and the right one falls. */
+    for (size_t behind = 0; behind < 2; behind++)
+        for (size_t low = 0, high = count; low < high;) {
+            const size_t k = low + (high - low) / 2;
+            const double left = convex_gap(sorted, count, false, k + behind, k + 1);
+            const double right = convex_gap(sorted, count, true, count - k - 1, count - k - behind);
 
-/* The minimum of the larger gap: the left one grows with k, and the right one falls. */
-static double least_gap(const struct steps sides[2], bool behind)
-{
-    size_t low = 0, high = sides[0].count;
-    double least = 1, gaps[2];
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        mode_gaps(sides, middle, behind, gaps);
-        least = fmin(least, fmax(gaps[0], gaps[1]));
-        if (gaps[0] < gaps[1])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return least;
-}
-
-double series_dip(const double *sorted, size_t count, double *scratch)
-{
-    struct steps sides[2];
-
-    find_steps(sorted, count, scratch, &sides[0]);
-    mirror(&sides[0], scratch + 3 * count, count, &sides[1]);
-    return fmin(least_gap(sides, false), least_gap(sides, true)) / 2;
+            least = fmin(least, fmax(left, right));
+            if (left < right)
+                low = k + 1;
+            else
+                high = k;
+        }
+    return least / 2 / (double)count;
 }
 
 /* -- modes and buffer sets ------------------------------------------------------------------------------ */
@@ -230,70 +183,35 @@ static const double real_effect = 0.62;
 /* Values that differ by less than this share are one reading of the clock: events are read as floats. */
 static const double same_share = 1e-6;
 
-/* Returns the size of the lower of the two groups of sorted values that differ most, each of at least `least` values.
- * *left is the share of the variance that remains within the groups. */
-static size_t natural_break(const double *sorted, size_t count, size_t least, double *left)
+/* Number of modes of sorted values, each of at least `least`: of the two groups that differ most, if they are two modes,
+ * and of the groups within each. */
+static size_t count_modes(const double *sorted, size_t count, size_t least, double apart)
 {
     double total = 0, squares = 0, sum = 0, greatest = 0;
-    size_t found = least;
+    size_t k = least;
 
+    if (count < MODES_MIN || count < 2 * least)
+        return 1;
     for (size_t i = 0; i < count; i++) {
         total += sorted[i] - sorted[0];
         squares += (sorted[i] - sorted[0]) * (sorted[i] - sorted[0]);
     }
     squares -= total * total / (double)count;
-    for (size_t k = 1; k + least <= count; k++) {
-        const double lower = (double)k, upper = (double)(count - k);
+    for (size_t i = 1; i + least <= count; i++) {
+        const double lower = (double)i, upper = (double)(count - i);
         double between;
 
-        sum += sorted[k - 1] - sorted[0];
+        sum += sorted[i - 1] - sorted[0];
         between = lower * upper / (double)count * pow((total - sum) / upper - sum / lower, 2);
-        if (k < least || between <= greatest)
-            continue;
-        greatest = between;
-        found = k;
+        if (i >= least && between > greatest) {
+            greatest = between;
+            k = i;
+        }
     }
-    *left = squares > 0 ? 1 - greatest / squares : 1;
-    return found;
-}
-
-/* Number of modes of sorted values, each of at least `least`. */
-static size_t count_modes(const double *sorted, size_t count, size_t least, double apart, double *scratch)
-{
-    double left;
-    size_t k;
-
-    if (count < MODES_MIN || count < 2 * least)
-        return 1;
-    k = natural_break(sorted, count, least, &left);
     if (stats_median(sorted + k, count - k) - stats_median(sorted, k) <= apart ||
-        (left > clear_break && series_dip(sorted, count, scratch) * sqrt((double)count) <= critical_dip))
+        (squares - greatest > clear_break * squares && series_dip(sorted, count) * sqrt((double)count) <= critical_dip))
         return 1;
-    return count_modes(sorted, k, least, apart, scratch) + count_modes(sorted + k, count - k, least, apart, scratch);
-}
-
-/* Subtracts real effects of buffer sets from their samples. Returns the buffer sets' deviation. */
-static double level_buffer_sets(double *values, size_t count, const struct series *series, double *scratch)
-{
-    const bool real = series->within >= real_effect;
-    double squares = 0, mean = 0;
-    double *effects = scratch, *sorted = scratch + series->buffer_sets;
-
-    for (size_t p = 0; p < series->buffer_sets; p++) {
-        size_t n = 0;
-
-        for (size_t i = p; i < count; i += series->buffer_sets)
-            sorted[n++] = values[i];
-        stats_sort(sorted, n);
-        effects[p] = stats_median(sorted, n);
-        mean += effects[p] / (double)series->buffer_sets;
-    }
-    for (size_t p = 0; p < series->buffer_sets; p++) {
-        squares += (effects[p] - mean) * (effects[p] - mean);
-        for (size_t i = p; i < count; i += series->buffer_sets)
-            values[i] -= real ? effects[p] - mean : 0;
-    }
-    return series->buffer_sets > 1 ? sqrt(squares / (double)(series->buffer_sets - 1)) / mean : NAN;
+    return count_modes(sorted, k, least, apart) + count_modes(sorted + k, count - k, least, apart);
 }
 
 /* Whether two neighbouring sorted values are practically equal. */
@@ -321,13 +239,26 @@ static void spread_ties(double *sorted, size_t count, double most)
 
 void series_describe(const double *samples, size_t count, double apart, double *scratch, struct series *series)
 {
-    double *values = scratch;
-    const size_t least = count / MODE_SHARE > MODE_MIN ? count / MODE_SHARE : MODE_MIN;
-    double low, high;
+    double *values = scratch, *effects = scratch + count, *sorted = effects + series->buffer_sets;
+    const size_t least = count / MODE_SHARE > MODE_MIN ? count / MODE_SHARE : MODE_MIN, sets = series->buffer_sets;
+    double low, high, squares = 0, mean = 0;
 
-    for (size_t i = 0; i < count; i++)
-        values[i] = samples[i];
-    series->buffer_set_deviation = level_buffer_sets(values, count, series, scratch + count);
+    /* Subtract real effects of buffer sets. */
+    for (size_t p = 0; p < sets; p++) {
+        size_t n = 0;
+
+        for (size_t i = p; i < count; i += sets)
+            sorted[n++] = samples[i];
+        stats_sort(sorted, n);
+        effects[p] = stats_median(sorted, n);
+        mean += effects[p] / (double)sets;
+    }
+    for (size_t p = 0; p < sets; p++) {
+        squares += (effects[p] - mean) * (effects[p] - mean);
+        for (size_t i = p; i < count; i += sets)
+            values[i] = samples[i] - (series->within >= real_effect ? effects[p] - mean : 0);
+    }
+    series->buffer_set_deviation = sets > 1 ? sqrt(squares / (double)(sets - 1)) / mean : NAN;
     stats_sort(values, count);
     /* Beyond Tukey's fences. */
     low = stats_median(values, (count + 1) / 2);
@@ -336,8 +267,8 @@ void series_describe(const double *samples, size_t count, double apart, double *
                                 count_below(values, count, low - 1.5 * (high - low), false));
     spread_ties(values, count, apart);
     if (count >= MODES_MIN)
-        series->modes = (double)count_modes(values, count, least, apart, scratch + count);
+        series->modes = (double)count_modes(values, count, least, apart);
     /* Several modes may be those of the buffer sets until each has two samples. */
-    if (series->modes > 1 && series->buffer_sets > 1 && count < 2 * (size_t)series->buffer_sets)
+    if (series->modes > 1 && sets > 1 && count < 2 * sets)
         series->modes = NAN;
 }

@@ -10,7 +10,7 @@
 #include "stats.h"
 
 /* Doubles of scratch for a series of `count` samples. */
-#define SERIES_SCRATCH(count) (8 * (count))
+#define SERIES_SCRATCH(count) (3 * (count))
 
 /* Summarizes `count` samples, at least one, over at least one buffer set; sets the statistics of the series that this
  * needs. The value is the trimmed mean, with the buffer sets as strata (stats.h). Every process uses the same buffer sets
@@ -47,8 +47,8 @@ void series_widen(struct summary *summary, double ns);
  * belong to the buffer sets. */
 void series_describe(const double *samples, size_t count, double apart, double *scratch, struct series *series);
 
-/* The dip of sorted values: the greatest distance of their distribution to the nearest one with a single mode. scratch
- * has room for 6 x count doubles. */
-double series_dip(const double *sorted, size_t count, double *scratch);
+/* The dip of sorted values, each of which is there once: the greatest distance of their distribution to the nearest one
+ * with a single mode. */
+double series_dip(const double *sorted, size_t count);
 
 #endif

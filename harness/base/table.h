@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Tables: arrays of rows that begin with their name. Finding, selecting and suggesting rows is written once for all of
- * them. */
+ * Tables: arrays of rows that begin with their name. Finding and selecting rows is written once for all of them. */
 #ifndef CBANK_TABLE_H
 #define CBANK_TABLE_H
 
@@ -32,10 +31,7 @@ const char *table_name(const struct table *table, size_t index);
 /* The row with exactly that name; NULL if there is none. */
 const void *table_find(const struct table *table, const char *name);
 
-/* The name nearest to `name` by edit distance; NULL if all are further than half of its length. */
-const char *table_closest(const struct table *table, const char *name);
-
-/* Logs that `name` is not in the table, with the closest name and all valid ones. Returns STATUS_USAGE. */
+/* Logs that `name` is not in the table, with all valid names. Returns STATUS_USAGE. */
 enum status table_unknown(const struct table *table, const char *name);
 
 /* Selects the rows of a comma-separated list; "all" selects every row. Names given twice count once. STATUS_USAGE,

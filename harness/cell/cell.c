@@ -52,29 +52,12 @@ bool cell_is_named(const struct cell *cell, const char *name)
     return fnmatch(name, identity, 0) == 0;
 }
 
-enum status cell_unknown(const char *name, const struct cell *(*cell_at)(const void *context, size_t i),
-                         const void *context, size_t count)
+enum status cell_unknown(const char *name)
 {
-    struct named_cell { /* as tables have rows: beginning with a name */
-        const char *name;
-        char identity[CELL_IDENTITY_BYTES];
-    } *cells = calloc(count + 1, sizeof(*cells));
-    const struct table table = {"cell", cells, sizeof(*cells), &count};
-    const char *closest;
-
-    if (!cells)
-        return log_memory("the names of %zu cells", count);
-    for (size_t i = 0; i < count; i++) {
-        cell_identity(cell_at(context, i), cells[i].identity);
-        cells[i].name = cells[i].identity;
-    }
-    closest = table_closest(&table, name);
-    log_error(STATUS_USAGE,
-              "no cell is named '%s'%s%s%s; a name is an identity, as cbank show --csv has them, or a glob: "
-              "'*/constant/*'",
-              name, closest ? "; the nearest is '" : "", closest ? closest : "", closest ? "'" : "");
-    free(cells);
-    return STATUS_USAGE;
+    return log_error(STATUS_USAGE,
+                     "no cell is named '%s'; a name is an identity, as cbank show --csv has them, or a glob: "
+                     "'*/constant/*'",
+                     name);
 }
 
 bool cell_equal(const struct cell *a, const struct cell *b)

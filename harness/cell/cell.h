@@ -59,10 +59,8 @@ bool cell_reads_file(const struct cell *cell);
 /* Whether `name` names the cell. It is an identity or a glob such as "add/constant*". */
 bool cell_is_named(const struct cell *cell, const char *name);
 
-/* Logs that no cell of `count` cells has this name, with the nearest identity. cell_at(context, i) returns cell i.
- * Returns STATUS_USAGE. */
-enum status cell_unknown(const char *name, const struct cell *(*cell_at)(const void *context, size_t i),
-                         const void *context, size_t count);
+/* Logs that no cell has this name. Returns STATUS_USAGE. */
+enum status cell_unknown(const char *name);
 
 /* Whether two cells are the same measurement. */
 bool cell_equal(const struct cell *a, const struct cell *b);

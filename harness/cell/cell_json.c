@@ -33,10 +33,11 @@ static void read_pattern(const struct node *node, const struct field *field, voi
 {
     struct cell *cell = base;
     const struct field row = {.key = field->key,
+                              .kind = &field_row,
                               .bytes = sizeof(cell->pattern),
                               .of = cell_pattern_table(cell->workload)};
 
-    field_row.read(node, &row, &cell->pattern);
+    field_read(node, &row, &cell->pattern);
 }
 
 static void write_parameters(cJSON *object, const struct field *field, const void *base)

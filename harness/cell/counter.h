@@ -52,7 +52,7 @@ struct counter_set {
 };
 
 /* Parses "default", "none" or a comma-separated list of table names and CUPTI metric names (anything with "__" in it)
- * into *out. STATUS_USAGE, with the closest name, for an unknown one. */
+ * into *out. STATUS_USAGE, for an unknown one. */
 enum status counter_set_parse(const char *text, struct counter_set *out);
 
 /* Releases; accepts a zeroed struct. */

@@ -24,7 +24,7 @@ static void read_tool(const struct node *node, const struct field *field, void *
     node_text(&made, "name", true);
     node_text(&made, "version", true);
     if (field->bytes > 0 && !node_failed(node))
-        field_text.read(&made, &argv, base);
+        field_read(&made, &argv, base);
 }
 
 const struct field_kind field_tool = {write_tool, read_tool};

@@ -45,7 +45,7 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
 
     if (status != STATUS_OK)
         return status;
-    child_signals_catch();
+    interrupt_catch();
     if (invocation->argument_count > 0)
         status = sides_add_list(&sides, invocation->arguments[0]);
     for (uint64_t i = 0; invocation->argument_count == 0 && i < series.most && status <= STATUS_FINDING; i++)
@@ -60,7 +60,7 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     calibration_close(&calibration);
     sides_close(&sides);
     file_lock_release(&lock);
-    child_signals_end();
+    interrupt_end();
     return status;
 }
 

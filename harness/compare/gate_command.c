@@ -116,7 +116,7 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
     for (size_t i = as.judge.base_fixed ? NEW : BASE; i < SIDES; i++)
         snprintf(sides[i].total.label, sizeof(sides[i].total.label), "%s",
                  options->programs[i] ? options->programs[i] : "this program");
-    child_signals_catch();
+    interrupt_catch();
     if (status == STATUS_OK)
         status = measure(options, invocation, &as, sides, &comparison);
     if (status == STATUS_OK)
@@ -125,7 +125,7 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
     for (size_t i = 0; i < SIDES; i++)
         sides_close(&sides[i]);
     calibration_close(&calibration);
-    child_signals_end();
+    interrupt_end();
     return status;
 }
 

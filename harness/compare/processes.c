@@ -50,14 +50,14 @@ enum status process_run(const struct process_series *series, uint64_t index, str
     if (memory_close(&line, stream) && words) {
         for (char *word = line.text; word < line.text + line.bytes; word += strlen(word) + 1)
             words[count++] = word;
-        if (!child_run(series->program, words, &code) && !child_signal())
+        if (!child_run(series->program, words, &code) && !interrupted())
             log_error(status, "%s: %s cannot be started: %s", what, program, strerror(errno));
-        else if (!child_signal() && !WIFEXITED(code))
+        else if (!interrupted() && !WIFEXITED(code))
             log_error(status, "%s was killed by signal %d", what, WTERMSIG(code));
-        else if (!child_signal() && (WEXITSTATUS(code) >= STATUS_INCONCLUSIVE ||
+        else if (!interrupted() && (WEXITSTATUS(code) >= STATUS_INCONCLUSIVE ||
                                      (WEXITSTATUS(code) <= STATUS_FINDING && access(path, F_OK) != 0)))
             log_error(status, "%s: %s exited with %d, and wrote no result", what, program, WEXITSTATUS(code));
-        else if (!child_signal())
+        else if (!interrupted())
             status = (enum status)WEXITSTATUS(code);
         if (status <= STATUS_FINDING)
             status = status_worse(status, sides_add(sides, path));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Fields: one table describes a struct and the JSON object with the same content. Writing and reading both follow the
  * table, so a key is added in one place. A field is a row: its key, its kind, the offset of its member, when the member
- * may be empty, and limits. A kind is a pair of functions; other rooms add kinds for their own types. */
+ * may be empty, and limits. Other rooms add kinds, as pairs of functions, for their own types. */
 #ifndef CBANK_FIELD_H
 #define CBANK_FIELD_H
 
@@ -51,24 +51,45 @@ struct fields {
 
 #define FIELDS(array) {(array), sizeof(array) / sizeof((array)[0])}
 
-extern const struct field_kind field_text;      /* char array; read without control characters */
-extern const struct field_kind field_reference; /* const char *: text of the file's tree */
-extern const struct field_kind field_words; /* char array of FIELD_WORDS_BYTES at most: words with blanks between, as an
-                                              array; empty if the key is missing */
-extern const struct field_kind field_uint32;
-extern const struct field_kind field_uint64;
-extern const struct field_kind field_number; /* double */
-extern const struct field_kind field_bool;
-extern const struct field_kind field_name; /* enum (int): of is struct names */
-extern const struct field_kind field_bits; /* uint32_t, a set of bits, as an array of their names: of is struct names */
-extern const struct field_kind field_row; /* const void *, a row of a table by its name: of is struct table */
-extern const struct field_kind field_numbers; /* struct numbers, as an array on one line */
-extern const struct field_kind field_object; /* struct, as an object: of is struct object */
-extern const struct field_kind field_pointer; /* pointer to a struct, as an object, or without a key as members of the
-                                                object itself: of is struct fields; null for NULL; not read */
-extern const struct field_kind field_array; /* array of structs, as far as it is filled: of is struct objects */
-extern const struct field_kind field_list; /* pointer to owned elements, as an array of objects: of is struct objects */
-extern const struct field_kind field_map; /* the same as an object; the key of each is one of its members */
+/* The kinds of field.c. */
+enum field_type {
+    FIELD_TEXT, /* char array; read without control characters */
+    FIELD_REFERENCE, /* const char *: text of the file's tree */
+    FIELD_WORDS, /* char array of FIELD_WORDS_BYTES at most: words with blanks between, as an array */
+    FIELD_INTEGER, /* uint32_t or uint64_t */
+    FIELD_NUMBER, /* double */
+    FIELD_BOOL,
+    FIELD_NAME, /* enum (int): of is struct names */
+    FIELD_BITS, /* uint32_t, a set of bits, as an array of their names: of is struct names */
+    FIELD_ROW, /* const void *, a row of a table by its name: of is struct table */
+    FIELD_NUMBERS, /* struct numbers, as an array on one line */
+    FIELD_OBJECT, /* struct, as an object: of is struct object */
+    FIELD_POINTER, /* pointer to a struct, as an object, or without a key as members of the object itself: of is struct
+                    * fields; it is only written */
+    FIELD_ARRAY, /* array of structs, as far as it is filled: of is struct objects */
+    FIELD_LIST, /* pointer to owned elements, as an array of objects: of is struct objects */
+    FIELD_MAP, /* the same as an object; the key of each is one of its members */
+    FIELD_TYPES
+};
+
+extern const struct field_kind field_kinds[FIELD_TYPES]; /* without functions: field.c knows them by their place */
+
+#define field_text      field_kinds[FIELD_TEXT]
+#define field_reference field_kinds[FIELD_REFERENCE]
+#define field_words     field_kinds[FIELD_WORDS]
+#define field_uint32    field_kinds[FIELD_INTEGER]
+#define field_uint64    field_kinds[FIELD_INTEGER]
+#define field_number    field_kinds[FIELD_NUMBER]
+#define field_bool      field_kinds[FIELD_BOOL]
+#define field_name      field_kinds[FIELD_NAME]
+#define field_bits      field_kinds[FIELD_BITS]
+#define field_row       field_kinds[FIELD_ROW]
+#define field_numbers   field_kinds[FIELD_NUMBERS]
+#define field_object    field_kinds[FIELD_OBJECT]
+#define field_pointer   field_kinds[FIELD_POINTER]
+#define field_array     field_kinds[FIELD_ARRAY]
+#define field_list      field_kinds[FIELD_LIST]
+#define field_map       field_kinds[FIELD_MAP]
 
 enum { FIELD_WORDS_BYTES = 256 };
 
@@ -114,7 +135,8 @@ struct objects {
 /* Adds the fields of the struct at base to an object. */
 void fields_write(cJSON *object, const struct fields *fields, const void *base);
 
-/* Reads the fields into the struct at base, which is zeroed or prepared by the caller. */
+/* Reads a field, or all, into the struct at base, which is zeroed or prepared by the caller. */
+void field_read(const struct node *node, const struct field *field, void *base);
 void fields_read(const struct node *node, const struct fields *fields, void *base);
 
 #endif

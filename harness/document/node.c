@@ -12,23 +12,9 @@ bool node_failed(const struct node *node)
     return node->reader->status != STATUS_OK;
 }
 
-void node_find(struct node *node, const char *key)
-{
-    const cJSON *member = node->member ? node->member->next : NULL;
-
-    while (member && !json_is_called(member, key))
-        member = member->next;
-    if (!member)
-        member = json_get(node->json, key);
-    if (member)
-        node->member = member;
-    node->key = key;
-    node->found = member;
-}
-
 const cJSON *node_get(const struct node *node, const char *key)
 {
-    return key == node->key ? node->found : json_get(node->json, key);
+    return json_get(node->json, key);
 }
 
 static struct json_place place_of(const struct node *node, const char *key)

@@ -21,17 +21,10 @@ struct reader {
 struct node {
     struct reader *reader;
     const cJSON *json; /* NULL after an error */
-    const cJSON *member; /* the member found last, near which the next one is; NULL: none */
-    const char *key; /* the key that was asked for last, and its member */
-    const cJSON *found;
     struct json_place place;
 };
 
-/* Finds the member `key` and records it in the node, by this pointer: members that are asked for in file order are
- * found at once. */
-void node_find(struct node *node, const char *key);
-
-/* The member `key`, at once if node_find recorded it; NULL if there is none. */
+/* The member `key`; NULL if there is none. */
 const cJSON *node_get(const struct node *node, const char *key);
 
 /* Whether there was an error. */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "clock.h"
-#include "interrupt.h"
 #include "log.h"
 #include "result_indices.h"
 #include "show_result.h"

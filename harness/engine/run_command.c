@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "clock.h"
-#include "interrupt.h"
 #include "log.h"
 #include "run.h"
 

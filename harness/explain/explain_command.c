@@ -217,7 +217,7 @@ static enum status explain_file(const char *path, const struct explain_options *
     }
     free(counts);
     if (status == STATUS_OK && options->cell && out->count == 0)
-        status = cell_unknown(options->cell, result_cell, &out->result, out->result.cell_count);
+        status = cell_unknown(options->cell);
     return status;
 }
 

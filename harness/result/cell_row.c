@@ -234,5 +234,5 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
     for (size_t i = 0; i < result->cell_count; i++)
         if (!name || cell_is_named(rows[i].cell, name))
             rows[out->count++] = rows[i];
-    return name && out->count == 0 ? cell_unknown(name, result_cell, result, result->cell_count) : STATUS_OK;
+    return name && out->count == 0 ? cell_unknown(name) : STATUS_OK;
 }

@@ -115,11 +115,11 @@ static const double longest_ns = 1e15; /* of a launch, 11 days: sums of times wi
 
 static void read_samples(const struct node *node, const struct field *field, void *base)
 {
-    const struct field alone = {.key = field->key};
+    const struct field alone = {.key = field->key, .kind = &field_numbers};
     struct cell_time *time = base;
     struct numbers numbers = {0};
 
-    field_numbers.read(node, &alone, &numbers);
+    field_read(node, &alone, &numbers);
     time->samples_ns = numbers.values;
     time->summary.count = numbers.count;
     for (size_t i = 0; i < numbers.count && !node_failed(node); i++)
@@ -139,13 +139,13 @@ static void write_clocks(cJSON *object, const struct field *field, const void *b
 
 static void read_clocks(const struct node *node, const struct field *field, void *base)
 {
-    const struct field alone = {.key = field->key};
+    const struct field alone = {.key = field->key, .kind = &field_numbers};
     struct cell_time *time = base;
     struct numbers numbers = {0};
 
     if (!node_get(node, field->key))
         return;
-    field_numbers.read(node, &alone, &numbers);
+    field_read(node, &alone, &numbers);
     time->clocks_mhz = numbers.values;
     if (numbers.count != time->summary.count)
         node_refuse(node, field->key, "as many numbers as there are samples");

@@ -68,11 +68,11 @@ static void write_engine(cJSON *object, const struct field *field, const void *b
 static void read_engine(const struct node *node, const struct field *field, void *base)
 {
     static const struct table table = TABLE("engine", engine_kinds, engine_kind_count);
-    const struct field alone = {.key = field->key, .of = &table};
+    const struct field alone = {.key = field->key, .kind = &field_row, .of = &table};
     const struct engine_kind *row = NULL;
     struct result *result = base;
 
-    field_row.read(node, &alone, &row);
+    field_read(node, &alone, &row);
     if (row) {
         result->engine = row->name;
         result->modelled_time = row->modelled;
