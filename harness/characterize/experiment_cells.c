@@ -9,6 +9,7 @@
 #include "access.h"
 #include "engine.h"
 #include "experiment.h"
+#include "log.h"
 #include "result_indices.h"
 #include "table.h"
 
@@ -134,6 +135,9 @@ enum status cells_measure(uint32_t ordinal, struct watchdog *watchdog, double wa
             status = engine_cuda.open(&options, &out->result, &session);
         for (size_t i = 0; status == STATUS_OK && i < COUNT(phases); i++)
             status = phases[i](session, &out->result, &progress);
+        if (status == STATUS_FINDING)
+            status = log_error(STATUS_ENVIRONMENT, "the cells of the experiment whole_kernels failed: %s%s%s",
+                               out->result.end.reason, out->result.end.cell[0] ? " at " : "", out->result.end.cell);
         engine_cuda.close(session);
     }
     counter_set_close(&counted);
@@ -321,8 +325,8 @@ void experiment_cells(struct experiment_run *run)
         }
         if (row->choice == LARGEST) /* a lower rate is no sign of a lower limit */
             number.low = number.value;
-        if (isnan(number.value)) {
-            number.low = number.high = NAN;
+        if (!isfinite(number.value)) {
+            number.value = number.low = number.high = NAN;
             snprintf(number.reason, sizeof(number.reason), "a cell was not measured, or a counter not read");
         }
         experiment_number(run, number);

@@ -66,7 +66,44 @@ class Made(Case):
                 card = read_json(CARDS[name])
                 self.assertEqual({key: made[key] for key in HEAD}, {key: card[key] for key in HEAD})
                 self.assertEqual(list(made["evidence"]), list(card["evidence"]))
-                self.assertRegex(said, "7 numbers characterized, 7 of the device, 10 of another card of the chip, 0 not known$")
+                measured, base = {"h100": (15, 2), "h200": (7, 10)}[name]  # the H200's record has no whole kernels
+                self.assertRegex(said, f"{measured} numbers characterized, 7 of the device, {base} of another card of the chip, 0 not "
+                                       "known$")
+
+    def test_numbers_of_whole_kernels_are_slopes_and_rates_of_the_recorded_cells(self):
+        record, card = read_json(os.path.join(ROOT, "results/characterizations/h100.json")), read_json(CARDS["h100"])["model"]
+        experiment, = [one for one in record["experiments"] if one["name"] == "whole_kernels"]
+        cells = [(one["asked"].split()[-1].split("/"), [int(word) for word in re.sub(r"(\d+)\*2", r"\1 \1", one["answer"]).split()])
+                 for one in experiment["evidence"]]
+        ps, khz, launch_ps, instructions, lines, sectors, *dram = zip(*(answer for _, answer in cells))
+        elements, sms, threads = [int(name[3]) for name, _ in cells], 132, 2048
+
+        def life(many, few):
+            issue_ps = (instructions[many] - instructions[few]) / sms / 4 / (threads / 1024) / khz[many] * 1e9
+            return (ps[many] - ps[few] - issue_ps) / (elements[many] - elements[few]) * sms * threads / 1000
+
+        expected = {"launch_ns": launch_ps[0] / 1000, "block_l2_ns": life(0, 1), "block_dram_ns": life(4, 5),
+                    "block_start_ns": min((ps[i] - launch_ps[i]) / elements[i] * 32 / 1000 for i in range(7, 11)),
+                    "constant_fill_cycles": (ps[11] - ps[12]) * khz[11] / 1e9 * sms / (lines[11] - lines[12]),
+                    "l2_line_ns": (ps[14] - ps[15]) / 1000 / ((elements[14] - elements[15]) / 32),
+                    "l2_bytes_per_ns": max(sectors[i] * 32 / ps[i] * 1000 for i in range(4)),
+                    "dram_bytes_per_ns": max((read + written) / time * 1000 for read, written, time in zip(*dram, ps, strict=True))}
+        for key in expected:
+            self.assertAlmostEqual(card[key]["value"] / expected[key], 1, delta=1e-5, msg=key)
+            self.assertEqual(card[key]["from"], "characterized")
+        self.assertEqual(card["dram_bytes_per_ns"]["high"], 3350)  # published, of the card before
+
+    def test_without_counters_three_numbers_are_not_known(self):
+        whole = read_json(os.path.join(ROOT, "results/characterizations/h100.json"))
+        another_chip(whole)
+        change_answers(whole, "^cell ", lambda answer: answer[:4] + 4 * [2**32 - 1])
+        path = os.path.join(self.folder, "denied.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(whole, file)
+        made, said = self.make(path)
+        self.assertRegex(said, "12 numbers characterized, 7 of the device, 0 of another card of the chip, 5 not known$")
+        self.assertEqual(set(made["model"]) - known(made), {"constant_fill_cycles", "l2_bytes_per_ns", "dram_bytes_per_ns",
+                                                           "issue_per_cycle", "alu_latency_cycles"})
 
     def test_a_chip_without_a_card_has_what_was_measured(self):
         made, said = self.make(self.record(another_chip))
@@ -111,7 +148,9 @@ class Made(Case):
     def test_what_is_wrong_is_said_before_anything_is_measured(self):
         record = self.record(lambda record: None)
         with open(os.path.join(self.folder, "bad.json"), "w", encoding="utf-8") as file:
-            file.write(re.sub(r'("sm_count": \{"value": )132', r"\g<1>0", read_bytes(CARDS["h200"]).decode()))
+            bad = read_json(CARDS["h200"])
+            bad["model"]["sm_count"]["value"] = 0
+            json.dump(bad, file)
         for words, said in ((["--card", "h200"], "--new-card"), (["--new-card", "card.json", "--card", "none.json"], "none.json"),
                             (["--new-card", "card.json", "--card", "bad.json"], "sm_count"),
                             (["--new-card", "no/card.json"], "card.json")):

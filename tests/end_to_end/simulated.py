@@ -502,7 +502,7 @@ class Characterize(Case):
         self.cbank("characterize", "--quiet", "--json", self.file, "--new-card", new)
         found, card = read_json(new), read_json(os.path.join(ROOT, "results/cards/h200.json"))
         for key in ("l1_requests_per_cycle", "texture_requests_per_cycle", "constant_address_cycles", "constant_l1_bytes",
-                    "l1_latency_cycles"):
+                    "l1_latency_cycles", "launch_ns", "block_start_ns", "block_l2_ns", "block_dram_ns", "l2_line_ns"):
             self.assertEqual(found["model"][key]["from"], "characterized")
             self.assertAlmostEqual(found["model"][key]["value"] / card["model"][key]["value"], 1, delta=0.01, msg=key)
 
@@ -516,7 +516,7 @@ class Characterize(Case):
         values = {one["warps"]: one["value"] for one in experiment["numbers"] if one["name"] == "loads_per_cycle"}
         self.assertEqual([warps for warps, value in values.items() if value is None], [64])
         self.assertEqual({one["reason"] for one in experiment["numbers"] if one["value"] is None},
-                         {"no SM loaded by 64 warps at once"})
+                         {"no SM loaded by all of the warps at once"})
 
     def test_what_launches_leave(self):
         """A second level that launches do not empty: what it holds is kept, and cold is not cold, by time and counters."""
@@ -528,8 +528,9 @@ class Characterize(Case):
             self.assertEqual(verdicts["launch"], cold)
 
     def test_a_probe_that_fails(self):
-        said = self.cbank("characterize", "--json", self.file, status=3, fail="cuLaunchKernel:400:launch_failure:sticky")
-        self.assertIn("unspecified launch failure", said.stderr)
+        for launch, where in ((400, "whole_kernels failed"), (25000, "the probe")):
+            said = self.cbank("characterize", "--json", self.file, status=3, fail=f"cuLaunchKernel:{launch}:launch_failure:sticky")
+            self.assertRegex(said.stderr, f"{where}.*unspecified launch failure")
 
 
 @HERE

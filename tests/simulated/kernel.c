@@ -202,6 +202,35 @@ static bool is_of(const struct behaviour *behaviour, const struct cell *cell)
     return cell_equal(&behaviour->cell, cell) && behaviour->cell.grid_blocks == cell->grid_blocks;
 }
 
+/* The counts of a cell, which several kernels and places of the same indices share: counting takes long. */
+static const struct access_counts *counts_of(struct cell cell)
+{
+    static struct counted {
+        struct cell cell;
+        struct access_counts access;
+        struct counted *next;
+    } *all;
+    struct counted *counted;
+
+    if (cell.indices) {
+        const uint32_t *const words = cell.indices->values;
+
+        cell.index_file_hash = 0xcbf29ce484222325; /* FNV-1a, by words */
+        for (uint64_t i = 0; words && i < cell.indices->count; i++)
+            cell.index_file_hash = (cell.index_file_hash ^ words[i]) * 0x100000001b3;
+    }
+    for (counted = all; counted; counted = counted->next)
+        if (cell_equal(&counted->cell, &cell) && counted->cell.grid_blocks == cell.grid_blocks)
+            return &counted->access;
+    counted = calloc(1, sizeof(*counted));
+    if (!counted || access_count(&cell, &counted->access) != STATUS_OK)
+        abort();
+    counted->cell = cell;
+    counted->next = all;
+    all = counted;
+    return &counted->access;
+}
+
 static struct behaviour *behaviour_of(struct launch *launch)
 {
     struct cell cell;
@@ -220,8 +249,7 @@ static struct behaviour *behaviour_of(struct launch *launch)
             behaviour->indices = cell_launch_indices(launch);
             cell.indices = &behaviour->indices;
         }
-        if (access_count(&cell, &behaviour->access) != STATUS_OK)
-            abort();
+        behaviour->access = *counts_of(cell);
         behaviour->cell = cell;
         behaviour->next = launch->function->behaviours;
         launch->function->behaviours = behaviour;
