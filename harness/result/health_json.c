@@ -29,30 +29,33 @@ static void read_state(const struct node *node, const struct field *field, void 
 
 static const struct field_kind kind_state = {write_state, read_state};
 
-static void write_reasons(cJSON *object, const struct field *field, const void *base)
+static void write_texts(cJSON *object, const struct field *field, const void *base)
 {
-    const struct health *health = base;
-    cJSON *reasons = json_add(object, field->key, cJSON_CreateObject());
+    const struct texts *of = field->of;
+    const char *const *texts = of->texts ? of->texts : (const char *const *)((const char *)base + field->offset);
+    cJSON *made = json_add(object, field->key, cJSON_CreateObject());
 
-    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
-        if (health->reasons[i])
-            json_add_text(reasons, keys[i], health->reasons[i]);
+    for (size_t i = 0; i < of->count; i++)
+        if (texts[i])
+            json_add_text(made, of->keys[i], texts[i]);
 }
 
-static void read_reasons(const struct node *node, const struct field *field, void *base)
+static void read_texts(const struct node *node, const struct field *field, void *base)
 {
-    struct health *health = base;
+    const struct texts *of = field->of;
 
-    if (!node_get(node, field->key))
+    if (of->texts || !node_get(node, field->key))
         return;
 
-    const struct node reasons = node_object(node, field->key);
+    const struct node made = node_object(node, field->key);
 
-    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
-        health->reasons[i] = node_text(&reasons, keys[i], false);
+    for (size_t i = 0; i < of->count; i++)
+        ((const char **)((char *)base + field->offset))[i] = node_text(&made, of->keys[i], false);
 }
 
-static const struct field_kind kind_reasons = {write_reasons, read_reasons};
+const struct field_kind kind_texts = {write_texts, read_texts};
+
+static const struct texts unread = {keys, NULL, HEALTH_QUANTITIES};
 
 #define kind_count field_number
 
@@ -82,7 +85,7 @@ const struct field health_fields[HEALTH_FIELDS] = {
     {FIELD(field_object, struct health, "after", after, REQUIRED), .of = &reading},
     {FIELD(field_bits, struct health, "grew", grew, REQUIRED), .of = &quantities},
     {FIELD(field_array, struct health, "xids", xids, REQUIRED), .of = &xid_list},
-    {.key = "reasons", .kind = &kind_reasons},
+    {FIELD(kind_texts, struct health, "reasons", reasons, REQUIRED), .of = &unread},
 };
 
 const struct field temperature_fields[TEMPERATURE_FIELDS] = {
