@@ -281,7 +281,8 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     return status;
 }
 
-/* Whether two cells make the same payload loads. Only the path's table matters and whether the path loads; the cache state does not matter. */
+/* Whether two cells make the same payload loads. Only the path's table matters and whether the path loads; the cache
+ * state does not matter. */
 static bool same_loads(const struct cell *a, const struct cell *b)
 {
     const bool loaded = a->workload->index == INDEX_LOADED;

@@ -45,8 +45,8 @@ struct cell {
 /* Longest identity that cell_identity writes, NUL included, and longest reason of cell_obstacle. */
 enum { CELL_IDENTITY_BYTES = 256, CELL_REASON_BYTES = 256 };
 
-/* Writes "workload/path/pattern/elements/block_size/cache state" into text. Then come "/name=value" for each parameter that
- * the cell takes, and "/indices=HASH" where its indices are in a file. */
+/* Writes "workload/path/pattern/elements/block_size/cache state" into text. Then come "/name=value" for each parameter
+ * that the cell takes, and "/indices=HASH" where its indices are in a file. */
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
 
 /* Writes the trace of a cell as 16 hexadecimal digits, as in identities. Returns text. */

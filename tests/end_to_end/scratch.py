@@ -78,7 +78,7 @@ static enum status write_count(FILE *stream, const struct result *result, const 
 """
 
 COUNTER = ('    {"fresh_misses", "misses, under another name", "lookups", {"idc__requests_lookup_miss.sum"}, COUNTER_MEASURED,'
-           ' NULL},\n')
+           ' 0},\n')
 
 PARAMETER = """\
 PARAMETER(launch_blocks, "launch-blocks", "blocks of a launch; fit: as many as there is room for", "blocks", 1, 4096, 1,
