@@ -60,11 +60,6 @@ enum status cell_unknown(const char *name)
                      name);
 }
 
-bool cell_equal(const struct cell *a, const struct cell *b)
-{
-    return cell_order(a, b) == 0;
-}
-
 uint64_t cell_axis(const struct cell *cell, size_t axis)
 {
     switch (axis) {
@@ -270,11 +265,6 @@ void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uin
 uint32_t cell_blocks(const struct cell *cell)
 {
     return (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size);
-}
-
-bool cell_blocks_alike(const struct cell *cell)
-{
-    return cell->workload->index != INDEX_LOADED && !strstr(cell->pattern->formula, "block");
 }
 
 bool uses_grid_stride_loop(const struct cell *cell)

@@ -62,9 +62,6 @@ bool cell_is_named(const struct cell *cell, const char *name);
 /* Logs that no cell has this name. Returns STATUS_USAGE. */
 enum status cell_unknown(const char *name);
 
-/* Whether two cells are the same measurement. */
-bool cell_equal(const struct cell *a, const struct cell *b);
-
 /* The coordinates that distinguish cells. */
 enum cell_axis {
     AXIS_WORKLOAD,
@@ -121,10 +118,6 @@ const struct table *cell_pattern_table(const struct workload *workload);
 
 /* Blocks of elements, one element for each thread. */
 uint32_t cell_blocks(const struct cell *cell);
-
-/* Whether all blocks with equally many threads make the same loads: the indices are not data, and the formula does not
- * use the block. */
-bool cell_blocks_alike(const struct cell *cell);
 
 /* Whether the kernel has a grid-stride loop: threads go from element to element, and wait for an index before each
  * lookup. */

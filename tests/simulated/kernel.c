@@ -199,7 +199,7 @@ static struct cell cell_of(const struct launch *launch)
 
 static bool is_of(const struct behaviour *behaviour, const struct cell *cell)
 {
-    return cell_equal(&behaviour->cell, cell) && behaviour->cell.grid_blocks == cell->grid_blocks;
+    return cell_order(&behaviour->cell, cell) == 0 && behaviour->cell.grid_blocks == cell->grid_blocks;
 }
 
 static struct behaviour *behaviour_of(struct launch *launch)
