@@ -28,6 +28,8 @@ struct explained_cell {
                                   * card */
     int longest;                 /* the unit with the largest share; -1: no share is known */
     const char *bound;           /* its name, or "latency"; NULL: not known */
+    char busiest[64];            /* the same unit with its share: "DRAM 68%"; "": not known */
+    char unknown[160];           /* the units for which a counter or a number of the card is missing, with commas */
     struct time_range model_ns;  /* the simple time; NaN: not known */
 };
 
