@@ -6,15 +6,6 @@
 #include "field.h"
 #include "health.h"
 
-/* Texts by keys. A field of this kind has a struct texts as `of`, and is an object. */
-struct texts {
-    const char *const *keys;
-    const char *const *texts; /* the same for all documents; NULL: the member is the array, NULL for keys without */
-    size_t count;
-};
-
-extern const struct field_kind kind_texts;
-
 /* Fields of a struct health. */
 enum { HEALTH_FIELDS = 5 };
 

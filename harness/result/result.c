@@ -85,8 +85,7 @@ enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass
                             size_t image_bytes)
 {
     free(kernel->made);
-    *kernel = (struct cell_kernel){.known = true,
-                                   .instruction = kernel->instruction,
+    *kernel = (struct cell_kernel){.instruction = kernel->instruction,
                                    .made = sass->known ? sass_code_text(sass->code, sass->bytes) : NULL};
     if (sass->known && !kernel->made)
         return log_memory("the code of a kernel");

@@ -77,8 +77,7 @@ struct cell_time {
 
 /* The kernel that ran, read from the image that was loaded. */
 struct cell_kernel {
-    bool known;
-    char symbol[256];
+    char symbol[256]; /* "": the kernel is not known */
     char image[64]; /* member of the program's image archive */
     char sha256[SASS_HASH_HEX_BYTES];
     const char *instruction; /* of the payload load; NULL if not known; not owned */

@@ -73,55 +73,39 @@ const struct field_kind kind_exact_counters = {write_result_counts, NULL};
 
 /* -- time ---------------------------------------------------------------------------------------------- */
 
+/* Times or clocks of the samples. Clocks (OMITTED) are kept while a cell is sampled, so that another process can continue
+ * it. */
 static void write_samples(cJSON *object, const struct field *field, const void *base)
 {
     const struct cell_time *time = base;
+    const double *values = *(double *const *)((const char *)base + field->offset);
 
-    json_add(object, field->key, json_doubles(time->samples_ns, time->samples_ns ? time->summary.count : 0));
+    if (values || field->presence == REQUIRED)
+        json_add(object, field->key, json_doubles(values, values ? time->summary.count : 0));
 }
-
-static const double longest_ns = 1e15; /* of a launch, 11 days: sums of times within this limit are finite */
 
 static void read_samples(const struct node *node, const struct field *field, void *base)
 {
-    const struct field alone = {.key = field->key, .kind = &field_numbers};
+    const struct field alone = {.key = field->key, .kind = &field_numbers, .presence = field->presence};
     struct cell_time *time = base;
     struct numbers numbers = {0};
 
     field_read(node, &alone, &numbers);
-    time->samples_ns = numbers.values;
-    time->summary.count = numbers.count;
-    for (size_t i = 0; i < numbers.count && !node_failed(node); i++)
-        if (!(numbers.values[i] > 0 && numbers.values[i] <= longest_ns))
-            node_wrong_member(node, field->key, "number %zu is %g: a time is above 0, and at most %g ns", i,
-                              numbers.values[i], longest_ns);
-}
-
-/* Only while a cell is sampled, so that another process can continue it. */
-static void write_clocks(cJSON *object, const struct field *field, const void *base)
-{
-    const struct cell_time *time = base;
-
-    if (time->clocks_mhz && time->summary.count > 0 && time->stop_reason == STOP_NONE)
-        json_add(object, field->key, json_doubles(time->clocks_mhz, time->summary.count));
-}
-
-static void read_clocks(const struct node *node, const struct field *field, void *base)
-{
-    const struct field alone = {.key = field->key, .kind = &field_numbers};
-    struct cell_time *time = base;
-    struct numbers numbers = {0};
-
-    if (!node_get(node, field->key))
-        return;
-    field_read(node, &alone, &numbers);
-    time->clocks_mhz = numbers.values;
-    if (numbers.count != time->summary.count)
+    *(double **)((char *)base + field->offset) = numbers.values;
+    if (field->presence == REQUIRED)
+        time->summary.count = numbers.count;
+    else if (numbers.values && numbers.count != time->summary.count)
         node_refuse(node, field->key, "as many numbers as there are samples");
+    for (size_t i = 0; field->high > 0 && i < numbers.count && !node_failed(node); i++)
+        if (!(numbers.values[i] > 0 && numbers.values[i] <= field->high))
+            node_wrong_member(node, field->key, "number %zu is %g: a time is above 0, and at most %g ns", i,
+                              numbers.values[i], field->high);
 }
 
 static const struct field_kind kind_samples = {write_samples, read_samples};
-static const struct field_kind kind_clocks = {write_clocks, read_clocks};
+
+/* Of a launch, in ns, 11 days: sums of times within this limit are finite. */
+#define LONGEST_NS 1e15
 
 static const struct names stop_reasons =
     NAMES(stop_reason_names, STOP_MODELLED + 1, "converged, samples, time, modes, modelled");
@@ -136,8 +120,8 @@ static const struct field time_rows[] = {
     {FIELD(field_number, struct cell_time, "effective_samples", series.effective, NULLABLE)},
     {FIELD(field_uint32, struct cell_time, "launches_per_sample", launches_per_sample, REQUIRED)},
     {FIELD(field_name, struct cell_time, "stop_reason", stop_reason, NULLABLE), .of = &stop_reasons},
-    {WITHIN("samples", kind_samples)},
-    {WITHIN("clocks_mhz", kind_clocks)},
+    {FIELD(kind_samples, struct cell_time, "samples", samples_ns, REQUIRED), .high = LONGEST_NS},
+    {FIELD(kind_samples, struct cell_time, "clocks_mhz", clocks_mhz, OMITTED)},
 };
 static const struct object time_object = {.fields = FIELDS(time_rows), .given = SIZE_MAX};
 
@@ -151,15 +135,7 @@ static const struct field kernel_rows[] = {
     {FIELD(field_reference, struct cell_result, "instruction", kernel.instruction, NULLABLE)},
 };
 
-static void check_kernel(const struct node *node, void *member)
-{
-    struct cell_kernel *kernel = &((struct cell_result *)member)->kernel;
-
-    (void)node;
-    kernel->known = kernel->symbol[0] != '\0';
-}
-
-static const struct object kernel_object = {.fields = FIELDS(kernel_rows), .given = SIZE_MAX, .check = check_kernel};
+static const struct object kernel_object = {.fields = FIELDS(kernel_rows), .given = SIZE_MAX};
 
 static const struct field per_byte_rows[] = {
     {FIELD(field_number, struct operations_per_byte, "ideal", ideal, NULLABLE)},

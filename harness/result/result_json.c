@@ -30,8 +30,8 @@ static const char *const null_reasons[] = {
     "of cells that were not sampled to the end",
     "of cells that were not sampled to the end",
 };
-static const struct texts null_texts = {null_keys, null_reasons, sizeof(null_keys) / sizeof(null_keys[0])};
-static const struct texts flag_texts = {cell_flag_names, cell_flag_reasons, CELL_FLAG_COUNT};
+static const struct keyed_texts null_texts = {null_keys, null_reasons, sizeof(null_keys) / sizeof(null_keys[0])};
+static const struct keyed_texts flag_texts = {cell_flag_names, cell_flag_reasons, CELL_FLAG_COUNT};
 
 /* -- what wrote the file, and where --------------------------------------------------------------------- */
 
@@ -114,8 +114,8 @@ static const struct field result_rows[] = {
     {FIELD(field_object, struct result, "health", health, NULLABLE), .of = &health_object},
     {FIELD(field_object, struct result, "temperature", temperature, LATER), .of = &temperature_object},
     {FIELD(field_array, struct result, "phases", phases, REQUIRED), .of = &phase_list},
-    {WITHIN("flag_reasons", kind_texts), .of = &flag_texts},
-    {WITHIN("null_reasons", kind_texts), .of = &null_texts},
+    {WITHIN("flag_reasons", field_texts), .of = &flag_texts},
+    {WITHIN("null_reasons", field_texts), .of = &null_texts},
     {WITHIN("exact_counters", kind_exact_counters)},
     {FIELD(field_list, struct result, "cells", cells, REQUIRED), .of = &result_cells},
     {WITHIN("code", kind_code)},
