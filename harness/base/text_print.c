@@ -15,11 +15,6 @@ const struct escape escapes_xml[] = {
     {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}, {'\0', NULL},
 };
 
-const struct escape escapes_markdown[] = {
-    {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'|', "\\|"}, {'*', "\\*"},   {'_', "\\_"},   {'`', "\\`"},
-    {'[', "\\["},   {']', "\\]"},  {'~', "\\~"},  {'#', "\\#"}, {'@', "&#64;"}, {'\\', "\\\\"}, {'\0', NULL},
-};
-
 static const struct escape escapes_csv[] = {{'"', "\"\""}, {'\0', NULL}};
 
 size_t text_columns(const char *text)

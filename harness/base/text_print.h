@@ -18,7 +18,6 @@ struct escape {
 
 extern const struct escape escapes_none[];
 extern const struct escape escapes_xml[]; /* text and attributes */
-extern const struct escape escapes_markdown[]; /* also within a table */
 
 /* Writes text with its escapes. Control characters, and bytes that are not a character of UTF-8 or XML, become '?'. */
 void text_put(FILE *stream, const struct escape *escapes, const char *text);
