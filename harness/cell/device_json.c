@@ -40,21 +40,7 @@ static const struct field clock_rows[] = {
     {FIELD(field_number, struct device_info, "sm_max_mhz", sm_clock_max_mhz, NULLABLE)},
     {FIELD(field_number, struct device_info, "memory_max_mhz", memory_clock_max_mhz, NULLABLE)},
 };
-static const struct fields clock_fields = FIELDS(clock_rows);
-
-static void write_clocks(cJSON *object, const struct field *field, const void *base)
-{
-    fields_write(json_add(object, field->key, cJSON_CreateObject()), &clock_fields, base);
-}
-
-static void read_clocks(const struct node *node, const struct field *field, void *base)
-{
-    const struct node clocks = node_object(node, field->key);
-
-    fields_read(&clocks, &clock_fields, base);
-}
-
-static const struct field_kind field_clocks = {write_clocks, read_clocks};
+static const struct object clock_object = {.fields = FIELDS(clock_rows), .given = SIZE_MAX};
 
 /* -- throttle reasons ---------------------------------------------------------------------------------- */
 
@@ -96,6 +82,8 @@ static const struct field_kind field_throttle = {write_throttle, read_throttle};
 static const struct field device_rows[] = {
 #define DEVICE(key, kind, member, presence) {FIELD(kind, struct device_info, key, member, presence)},
 #include "device.def"
+    {.key = "clocks", .kind = &field_object, .of = &clock_object}, /* whose members are those of the device */
+    {.key = "throttle", .kind = &field_throttle},
 };
 
 const struct object device_object = {.fields = FIELDS(device_rows), .given = SIZE_MAX};
