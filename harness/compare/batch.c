@@ -7,6 +7,10 @@
 #include "compare_report.h"
 #include "json.h"
 #include "log.h"
+#include "series.h"
+
+/* student_quantile(1 - STATS_CONFIDENCE, INFINITY): computing it takes longer than everything else here. */
+static const double errors_to_end = 1.9599877075001344;
 
 /* A line that is being judged. */
 struct line {
@@ -43,9 +47,14 @@ static enum status read_side(const struct line *line, const cJSON *json, struct 
     for (int i = 0; i < count; i++) {
         const double time = cJSON_GetNumberValue(cJSON_GetArrayItem(times, i)); /* NaN: no number */
 
-        processes[i] = (struct process_time){.count = 1, .value = time, .least = time};
-        processes[i].error = process_error(cJSON_GetNumberValue(cJSON_GetArrayItem(low, i)),
-                                           cJSON_GetNumberValue(cJSON_GetArrayItem(high, i)));
+        /* Half of a 95 % interval, in standard errors of the logarithm. It includes SERIES_PROCESS. */
+        const double error =
+            log(cJSON_GetNumberValue(cJSON_GetArrayItem(high, i)) / cJSON_GetNumberValue(cJSON_GetArrayItem(low, i))) /
+            2 / errors_to_end;
+
+        processes[i] = (struct process_time){.value = time, .error = error};
+        if (!isnan(error))
+            processes[i].error = sqrt(fmax(error * error - SERIES_PROCESS * SERIES_PROCESS, 0));
         *valid = *valid && time > 0;
         if (isnan(time))
             status = STATUS_USAGE;

@@ -58,7 +58,7 @@ static const struct field host_rows[] = {
     {FIELD(field_text, struct host, "slot", slot, NULLABLE)},
     {FIELD(field_text, struct host, "job", job, NULLABLE)},
 };
-static const struct object host_object = {.fields = FIELDS(host_rows), .given = SIZE_MAX};
+const struct object host_object = {.fields = FIELDS(host_rows), .given = SIZE_MAX};
 
 static const struct object health_object = {.fields = {health_fields, HEALTH_FIELDS},
                                             .given = offsetof(struct result, health.known)};
