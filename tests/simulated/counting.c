@@ -87,7 +87,7 @@ static double count(const struct counter *counter, const struct counted *counted
     const double sms = fmin((double)counted->expectation->access->blocks, chip.sm_count);
 
     if (counter->kind == COUNTER_EXACT) {
-        const double expected = counter->expect(counted->expectation);
+        const double expected = counter_expected(counter, counted->expectation);
 
         return isnan(expected) ? 0 : expected;
     }
