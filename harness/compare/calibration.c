@@ -87,7 +87,7 @@ const char *calibration_deviation(const struct calibration *calibration, const s
     const struct calibrated_cell *found = NULL;
 
     for (size_t i = 0; i < calibration->cell_count && !found; i++)
-        found = cell_equal(&calibration->cells[i].cell, cell) ? &calibration->cells[i] : NULL;
+        found = cell_order(&calibration->cells[i].cell, cell) == 0 ? &calibration->cells[i] : NULL;
     if (!device->uuid[0] || strcmp(device->uuid, of->uuid) != 0)
         return "the calibration is of another GPU";
     if (strcmp(device->driver, of->driver) != 0)
