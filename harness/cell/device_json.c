@@ -19,12 +19,11 @@ static void write_capability(cJSON *object, const struct field *field, const voi
 static void read_capability(const struct node *node, const struct field *field, void *base)
 {
     struct device_info *info = base;
-    const char *text = NULL;
+    const char *text = cJSON_GetStringValue(node_get(node, field->key));
     char *end = "";
 
     /* "MAJOR.MINOR", each of at most 5 digits and without a sign. */
-    if (json_get_text(node->json, field->key, &text) && strspn(text, "0123456789.") == strlen(text) &&
-        strlen(text) <= 11 && text[0] != '.')
+    if (text && strspn(text, "0123456789.") == strlen(text) && strlen(text) <= 11 && text[0] != '.')
         info->cc_major = (uint32_t)strtoul(text, &end, 10);
     if (*end == '.' && end[1] && strspn(end + 1, "0123456789") == strlen(end + 1))
         info->cc_minor = (uint32_t)strtoul(end + 1, NULL, 10);
@@ -69,7 +68,8 @@ static void read_throttle(const struct node *node, const struct field *field, vo
     const struct node throttle = node_object(node, field->key);
     struct device_info *info = base;
 
-    if (!json_get_bool(throttle.json, "known", &info->throttle_known))
+    info->throttle_known = cJSON_IsTrue(node_get(&throttle, "known"));
+    if (!cJSON_IsBool(node_get(&throttle, "known")))
         node_refuse(&throttle, "known", "true or false");
     else if (info->throttle_known)
         fields_read(&throttle, &throttle_fields, base);
