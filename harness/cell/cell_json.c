@@ -78,7 +78,7 @@ static void read_parameters(const struct node *node, struct cell *cell)
 
         if (!(parameter_mask >> i & 1) || (row->default_value != PARAMETER_NAMED && !node_get(&values, row->name)))
             continue;
-        if (json_get_integer(values.json, row->name, &value) && parameter_allows(row, value)) {
+        if (json_integer(node_get(&values, row->name), &value) && parameter_allows(row, value)) {
             cell->parameters[i] = parameter_kept(row, (uint32_t)value);
             continue;
         }

@@ -97,9 +97,9 @@ struct print_style {
 };
 
 /* Prints aligned text no wider than look->width. If the columns do not fit on a line, those marked `below` go below the
- * row. If the others still do not fit, they stand in blocks below each other. Columns of the greatest rank are left out
- * if that makes fewer blocks. Names of rows that take more than half of the width have lines of their own. A grid
- * without rows prints nothing. STATUS_ENVIRONMENT when out of memory. */
+ * row, and then those of the greatest rank are left out. If the others still do not fit, they stand in blocks below each
+ * other. Names of rows that take more than half of the width have lines of their own. A grid without rows prints nothing.
+ * STATUS_ENVIRONMENT when out of memory. */
 enum status grid_print(FILE *stream, const struct grid *grid, const struct print_style *look);
 
 /* Prints each row as lines of a heading and a wrapped value. Missing values are left out, and so is the title if there

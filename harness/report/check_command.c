@@ -78,7 +78,7 @@ static enum status check_document(struct checked *out)
         struct calibration calibration;
         struct card card;
     } as = {0};
-    const char *schema = "", *what = NULL;
+    const char *schema, *what = NULL;
     char differing[96];
     cJSON *json = NULL;
     const bool there = access(out->file, R_OK) == 0;
@@ -87,7 +87,8 @@ static enum status check_document(struct checked *out)
     if (!there)
         return status;
     out->finding.remedy = "take the file as cbank wrote it, or write it again";
-    json_get_text(json_get(json, "schema"), "name", &schema);
+    schema = cJSON_GetStringValue(json_get(json_get(json, "schema"), "name"));
+    schema = schema ? schema : "";
     if (strcmp(schema, "cbank-result") == 0) {
         struct exact_counts exact;
 

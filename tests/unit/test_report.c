@@ -272,7 +272,7 @@ TEST(changes_have_three_digits_and_their_sign)
         double relative;
         const char *text;
     } rows[] = {{0.1004, "+10.0%"}, {-0.00211, "-0.21%"}, {0, "+0.00%"}, {0.0999499, "+9.99%"},
-                {0.9996, "+100%"},  {9.9996, "+1e+03%"},  {NAN, "-"},    {INFINITY, "-"}};
+                {0.9996, "+100%"},  {9.9996, "+1000%"},  {NAN, "-"},    {INFINITY, "-"}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_string_equal(text_of(text_change, rows[i].relative).text, rows[i].text);
