@@ -63,7 +63,7 @@ class Counters(unittest.TestCase):
             self.assertLessEqual(max(map(len, self.counters(self.file, width=width).splitlines())), width)
 
     def test_bad_input_is_refused(self):
-        for arguments, word in (([self.file, "l1_sector"], "'l1_sectors'"), (["missing.json"], "missing.json"),
+        for arguments, word in (([self.file, "l1_sector"], "'l1_sector'; valid: "), (["missing.json"], "missing.json"),
                                 ([ROOT + "/LICENSE"], "LICENSE"), ([self.file, "--csv", "--json"], "exclude each other")):
             with self.subTest(arguments):
                 self.assertIn(word, self.counters(*arguments, status=2))
