@@ -32,6 +32,7 @@ struct advised_space {
     struct cell cell;
     struct access_counts access;
     struct cell_estimate estimate;
+    char interval[64];         /* "2 us to 3 us", or a lower bound */
     double relative;           /* time relative to the best one; NaN if one of them is not known */
     double requests_per_load;  /* see access_requests_per_load */
     enum advise_standing standing;

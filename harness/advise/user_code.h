@@ -11,9 +11,8 @@
 struct user_load {
     char name[48]; /* "LDC.64 c[3][register]" */
     const char *means;
-    uint32_t bytes, count, in_loops;
-    bool loops_known;
-    bool said; /* the previous load has the same explanation */
+    uint32_t bytes, count;
+    double in_loops; /* NaN: not known */
 };
 
 struct user_kernel {

@@ -65,36 +65,14 @@ static uint32_t fullest_bank(const uint32_t *elements, uint32_t count, uint32_t 
     return fullest;
 }
 
-/* The wavefronts of a load whose distinct elements are in `elements`. Elements in one word are one access to its
- * bank. */
-static uint32_t count_wavefronts(struct pass *pass, const uint32_t *index, uint32_t threads, const uint32_t *elements,
-                                 uint32_t addresses)
-{
-    const uint32_t words = pass->width / ACCESS_BANK_BYTES;
-    uint32_t groups[CBANK_WARP_THREADS], wavefronts = 0;
-
-    if (words == 1 || addresses == 1)
-        return fullest_bank(elements, addresses, 1);
-    if (words == 0) {
-        const uint32_t shift = ACCESS_BANK_BYTES / pass->width / 2;
-
-        return fullest_bank(groups, distinct_groups(elements, addresses, shift, pass->marks, groups), 1);
-    }
-    for (uint32_t first = 0, part = CBANK_WARP_THREADS / words; first < threads; first += part) {
-        const uint32_t left = threads - first < part ? threads - first : part;
-
-        wavefronts += fullest_bank(groups, distinct_groups(index + first, left, 0, pass->marks, groups), words);
-    }
-    return wavefronts;
-}
-
 /* Counts in one pass what distinct_groups would count in three. */
 static void count_warp(struct pass *pass, const uint32_t *index, uint32_t threads)
 {
     const uint32_t to_sector = 5 - (uint32_t)__builtin_ctz(pass->width), load = ++pass->loads;
     const uint32_t different = is_uniform(index, threads) ? 1 : threads;
     uint32_t tags[ACCESS_TAG_BANKS] = {0}, fullest = 0;
-    uint32_t elements[CBANK_WARP_THREADS], copied[CBANK_WARP_THREADS], addresses = 0;
+    const uint32_t words = pass->width / ACCESS_BANK_BYTES;
+    uint32_t elements[CBANK_WARP_THREADS], copied[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS], addresses = 0;
 
     for (uint32_t thread = 0; thread < different; thread++) {
         const uint32_t element = index[thread], sector = element >> to_sector;
@@ -118,7 +96,23 @@ static void count_warp(struct pass *pass, const uint32_t *index, uint32_t thread
         index = copied;
         addresses = distinct_groups(copied, threads, 0, pass->marks, elements);
     }
-    pass->counts.wavefronts += count_wavefronts(pass, index, threads, elements, addresses);
+    /* Elements in one word are one access to its bank. Elements of several words are served part by part of the
+     * warp. */
+    if (words == 1 || addresses == 1) {
+        pass->counts.wavefronts += fullest_bank(elements, addresses, 1);
+    } else if (words == 0) {
+        const uint32_t shift = ACCESS_BANK_BYTES / pass->width / 2;
+
+        addresses = distinct_groups(elements, addresses, shift, pass->marks, groups);
+        pass->counts.wavefronts += fullest_bank(groups, addresses, 1);
+    } else {
+        for (uint32_t first = 0, part = CBANK_WARP_THREADS / words; first < threads; first += part) {
+            const uint32_t left = threads - first < part ? threads - first : part;
+
+            addresses = distinct_groups(index + first, left, 0, pass->marks, groups);
+            pass->counts.wavefronts += fullest_bank(groups, addresses, words);
+        }
+    }
 }
 
 /* Goes over all blocks at one step. Most blocks read the same as the block before; then its counts are used again.

@@ -89,59 +89,33 @@ static double instructions_of(const struct work *work)
                : work->kernel->instructions;
 }
 
-/* Shares of requests that caches do not answer. */
-static void find_shares(struct work *work)
-{
-    const struct access_counts *access = work->access;
-    const double l2 = use(work, CARD_l2_bytes);
-
-    work->table = fmax((double)access->footprint_lines, 1) * ACCESS_LINE_BYTES;
-    work->output = sizeof(uint32_t) * (double)work->cell->elements;
-    work->input = work->output * workload_streamed(work->cell->workload, work->cell->parameters);
-    work->kept = work->cell->cache_state->flush ? 0 : kept_of(l2, work->input + work->output);
-    work->behind = 1 - kept_of(l2, work->table);
-    if (goes_to(work, UNIT_L2, UNIT_L2))
-        work->far = 1;
-    else if (goes_to(work, UNIT_L1, UNIT_TEXTURE)) /* warps of a block share data from beyond L1 */
-        work->far = fmax(1 - use(work, CARD_shared_bytes_per_sm) / work->table, 0) *
-                    fmin((double)access->block_lines / fmax((double)access->lines, 1), 1);
-}
-
-/* The units of an SM except L1. */
 static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
 {
     const struct access_counts *access = work->access;
     const double lines = (double)access->lines, block_lines = (double)access->block_lines;
-    const double table = (double)access->addresses, all = work->kernel->constant_requests;
-    double capacity, missed, asked;
-
-    busy_ns[TIME_ISSUE] = busiest_ns(work, by_rate(work, instructions_of(work), CARD_issue_per_cycle));
-    busy_ns[TIME_CONSTANT] = busy_ns[TIME_FILL] = 0;
-    if (!goes_to(work, UNIT_IDC, UNIT_IDC))
-        return;
-    busy_ns[TIME_CONSTANT] =
-        busiest_ns(work, by_cost(work, fmax(table, isnan(all) ? 0 : all), CARD_constant_address_cycles));
-    capacity = use(work, CARD_constant_l1_bytes);
-    missed = fmax(1 - capacity / work->table, 0);
-    /* The warps of a block find data that another warp brought in, unless the block alone needs more than the cache
-     * holds. */
-    asked = block_lines * fmax(block_lines / work->blocks / steps_of(work) * ACCESS_LINE_BYTES / capacity, 1);
-    asked = fmin(uses_grid_stride_loop(work->cell) ? lines : asked, lines);
-    busy_ns[TIME_FILL] =
-        isnan(missed) ? NAN : busiest_ns(work, by_cost(work, asked * missed, CARD_constant_fill_cycles));
-}
-
-/* L1 and shared memory, which are one memory. */
-static double l1_ns(struct work *work)
-{
-    const struct access_counts *access = work->access;
+    const double addresses = (double)access->addresses, all = work->kernel->constant_requests;
     const double payload = (double)access->payload_loads, wavefronts = (double)access->wavefronts;
-    const bool texture = goes_to(work, UNIT_TEXTURE, UNIT_TEXTURE);
+    const bool texture = goes_to(work, UNIT_TEXTURE, UNIT_TEXTURE), strides = uses_grid_stride_loop(work->cell);
     /* The table is copied before everything else in a grid-stride loop, once. */
-    const double copies = uses_grid_stride_loop(work->cell) ? 0 : (double)access->staging_loads;
+    const double copies = strides ? 0 : (double)access->staging_loads;
     double loads = 0, lookups = 0;
     double shared = (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters);
 
+    busy_ns[TIME_ISSUE] = busiest_ns(work, by_rate(work, instructions_of(work), CARD_issue_per_cycle));
+    busy_ns[TIME_CONSTANT] = busy_ns[TIME_FILL] = 0;
+    if (goes_to(work, UNIT_IDC, UNIT_IDC)) {
+        const double capacity = use(work, CARD_constant_l1_bytes), missed = fmax(1 - capacity / work->table, 0);
+        /* The warps of a block find data that another warp brought in, unless the block alone needs more than the cache
+         * holds. */
+        double asked =
+            block_lines * fmax(block_lines / work->blocks / steps_of(work) * ACCESS_LINE_BYTES / capacity, 1);
+
+        asked = fmin(strides ? lines : asked, lines);
+        busy_ns[TIME_CONSTANT] =
+            busiest_ns(work, by_cost(work, fmax(addresses, isnan(all) ? 0 : all), CARD_constant_address_cycles));
+        busy_ns[TIME_FILL] =
+            isnan(missed) ? NAN : busiest_ns(work, by_cost(work, asked * missed, CARD_constant_fill_cycles));
+    }
     if (texture)
         loads = by_rate(work, payload, CARD_texture_requests_per_cycle);
     if (goes_to(work, UNIT_L1, UNIT_L2))
@@ -155,9 +129,10 @@ static double l1_ns(struct work *work)
     if (cell_staged_bytes(work->cell) > 0)
         shared += copies;
     lookups = by_rate(work, lookups, CARD_shared_wavefronts_per_cycle);
-    return busiest_ns(work, (isnan(loads + lookups) ? NAN : fmax(loads, lookups)) +
-                                by_rate(work, (double)access->stream_loads + copies, CARD_l1_requests_per_cycle) +
-                                by_rate(work, shared, CARD_shared_wavefronts_per_cycle));
+    busy_ns[TIME_L1] =
+        busiest_ns(work, (isnan(loads + lookups) ? NAN : fmax(loads, lookups)) +
+                             by_rate(work, (double)access->stream_loads + copies, CARD_l1_requests_per_cycle) +
+                             by_rate(work, shared, CARD_shared_wavefronts_per_cycle));
 }
 
 static void find_chip_times(struct work *work, double busy_ns[TIME_UNITS])
@@ -199,30 +174,27 @@ static double dram_cycles(struct work *work, double share)
                      : 0;
 }
 
-/* One round of a thread in a grid-stride loop: its indices, one group after the other, and their lookups. */
-static double stride_ns(struct work *work)
-{
-    const struct cell *cell = work->cell;
-    const double groups = workload_groups(cell->workload, cell->parameters);
-    const double l2 = use(work, CARD_l2_latency_cycles), l1 = use(work, CARD_l1_latency_cycles);
-    const double index = l2 + dram_cycles(work, 1 - work->kept);
-    const double behind = work->far > 0 ? work->far * (l2 + dram_cycles(work, work->behind)) : 0;
-    const double instructions = instructions_of(work) / (double)work->access->warps_active;
-
-    return cycles_ns(work, groups * (index + (1 - work->far) * l1 + behind) +
-                               by_cost(work, instructions, CARD_alu_latency_cycles));
-}
-
 static double latency_ns(struct work *work, const double busy_ns[TIME_UNITS])
 {
+    const struct cell *cell = work->cell;
     const double waves = fmax(work->blocks / (use(work, CARD_sm_count) * work->resident), 1);
     const double own = fmax(fmax(busy_ns[TIME_ISSUE], busy_ns[TIME_CONSTANT]), busy_ns[TIME_L1]) / work->resident;
-    const double l2 = use(work, CARD_block_l2_ns);
+    const double block_l2 = use(work, CARD_block_l2_ns);
     double life;
 
-    if (uses_grid_stride_loop(work->cell))
-        return ceil(waves) * stride_ns(work) + own;
-    life = work->kept < 1 ? work->kept * l2 + (1 - work->kept) * use(work, CARD_block_dram_ns) : l2;
+    if (uses_grid_stride_loop(cell)) {
+        /* One round of a thread: its indices, one group after the other, and their lookups. */
+        const double groups = workload_groups(cell->workload, cell->parameters);
+        const double l2 = use(work, CARD_l2_latency_cycles), l1 = use(work, CARD_l1_latency_cycles);
+        const double index = l2 + dram_cycles(work, 1 - work->kept);
+        const double behind = work->far > 0 ? work->far * (l2 + dram_cycles(work, work->behind)) : 0;
+        const double instructions = instructions_of(work) / (double)work->access->warps_active;
+
+        life = cycles_ns(work, groups * (index + (1 - work->far) * l1 + behind) +
+                                   by_cost(work, instructions, CARD_alu_latency_cycles));
+        return ceil(waves) * life + own;
+    }
+    life = work->kept < 1 ? work->kept * block_l2 + (1 - work->kept) * use(work, CARD_block_dram_ns) : block_l2;
     life += staging_ns(work);
     if (goes_to(work, UNIT_L2, UNIT_L2)) /* half of the later loads wait for the previous one */
         life += cycles_ns(work, by_cost(work, (steps_of(work) - 1) / 2, CARD_l2_latency_cycles));
@@ -251,20 +223,28 @@ void estimate_time(const struct cell *cell, const struct access_counts *access, 
 
     work.resident = card_blocks_resident(card, cell, of->registers);
     work.blocks = (double)cell_blocks(cell);
+    work.table = fmax((double)access->footprint_lines, 1) * ACCESS_LINE_BYTES;
+    work.output = sizeof(uint32_t) * (double)cell->elements;
+    work.input = work.output * workload_streamed(cell->workload, cell->parameters);
     *out = (struct cell_estimate){.longest = TIME_ISSUE};
     for (int i = 0; i < 3; i++) { /* for the values, then for the fastest and the slowest that the intervals allow */
-        double busy_ns[TIME_UNITS], first, longest = 0;
+        double busy_ns[TIME_UNITS], l2, first, longest = 0;
 
         for (size_t k = 0; k < CARD_NUMBERS; k++)
             work.number[k] = i == 0                            ? card->number[k].value
                              : (i == 1) == card_rows[k].faster ? card->number[k].high
                                                                : card->number[k].low;
-        find_shares(&work);
+        l2 = use(&work, CARD_l2_bytes);
+        work.kept = cell->cache_state->flush ? 0 : kept_of(l2, work.input + work.output);
+        work.behind = 1 - kept_of(l2, work.table);
+        work.far = goes_to(&work, UNIT_L2, UNIT_L2);
+        if (goes_to(&work, UNIT_L1, UNIT_TEXTURE)) /* warps of a block share data from beyond L1 */
+            work.far = fmax(1 - use(&work, CARD_shared_bytes_per_sm) / work.table, 0) *
+                       fmin((double)access->block_lines / fmax((double)access->lines, 1), 1);
         first = use(&work, CARD_launch_ns);
         if (uses_grid_stride_loop(cell))
             first += staging_ns(&work) + use(&work, CARD_block_l2_ns);
         find_sm_times(&work, busy_ns);
-        busy_ns[TIME_L1] = l1_ns(&work);
         find_chip_times(&work, busy_ns);
         busy_ns[TIME_LATENCY] = latency_ns(&work, busy_ns);
         for (int unit = 0; unit < TIME_UNITS; unit++)

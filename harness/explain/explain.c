@@ -24,6 +24,7 @@ void explain_cell(const struct cell_result *cell, const struct access_counts *co
     struct cell_estimate estimate;
 
     *out = (struct explained_cell){.cell = cell, .longest = -1, .model_ns = {NAN, NAN, NAN}};
+    cell_identity(&cell->cell, out->identity);
     for (int i = 0; i < EXPLAIN_UNITS; i++) {
         const struct explain_unit *unit = &explain_units[i];
         const double key = card->number[unit->key].value;

@@ -24,6 +24,7 @@ extern const struct explain_unit explain_units[EXPLAIN_UNITS];
 
 struct explained_cell {
     const struct cell_result *cell;
+    char identity[CELL_IDENTITY_BYTES];
     double share[EXPLAIN_UNITS]; /* share of the time in which the unit is busy; NaN: no counter, or no number on the
                                   * card */
     int longest;                 /* the unit with the largest share; -1: no share is known */

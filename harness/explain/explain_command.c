@@ -115,17 +115,10 @@ static const struct document explain_document = {.schema = "cbank-explanation",
 
 /* -- text ---------------------------------------------------------------------------------------------- */
 
-static void identity_value(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    cell_identity(&((const struct explained_cell *)row)->cell->cell, out->room);
-    out->text = out->room;
-}
-
 #define EXPLAINED(kind, member) .value = kind, .of = GRID_MEMBER(struct explained_cell, member)
 
 static const struct grid_column columns[] = {
-    {.key = "cell", .heading = "cell", .value = identity_value, .head = true},
+    {.key = "cell", .heading = "cell", EXPLAINED(grid_array, identity), .head = true},
     {.key = "time_ns",
      .heading = "time",
      .format = text_time,
