@@ -167,7 +167,7 @@ enum cbank_status cbank_compare(size_t base_count, const struct cbank_result *co
                                 const struct cbank_result *const *new_results, double threshold,
                                 struct cbank_comparison **out)
 {
-    const struct compare_options options = {.judge.threshold = threshold, .counter_threshold = 0.05};
+    const struct compare_options options = {.judge.threshold = threshold};
     struct cbank_comparison *made = calloc(1, sizeof(*made));
     enum status status = made ? STATUS_OK : log_memory("a comparison");
 

@@ -12,6 +12,8 @@
 #include "table.h"
 #include "version.h"
 
+enum { SUMMARY_COLUMN = 16 };
+
 /* In the order of help. */
 /* clang-format off */
 #define COMMANDS(EACH) \
@@ -48,68 +50,49 @@ static const struct command_row rows[] = {COMMANDS(LISTED)};
 static const size_t row_count = sizeof(rows) / sizeof(rows[0]);
 static const struct table commands = TABLE("command", rows, row_count);
 
-static void print_help(void)
-{
-    enum { SUMMARY_COLUMN = 16 };
-
-    command_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
-    command_paragraph(
-        "Measures the cost of reading a small table on an NVIDIA GPU: patterns by load paths, checked and "
-        "counted.",
-        0);
-    putchar('\n');
-    for (size_t i = 0; i < row_count; i++) {
-        printf("  %-13s ", rows[i].name);
-        command_paragraph(rows[i].command->summary, SUMMARY_COLUMN);
-    }
-    putchar('\n');
-    command_paragraph("cbank COMMAND --help explains a command, cbank help prints this, cbank --version the version.",
-                      0);
-    command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
-                      "4 inconclusive, under --strict.",
-                      0);
-}
-
-/* Runs what the first words name: a command, or help or the version in place of one. */
-static enum status run_words(int argc, char **argv)
-{
-    static const char *const help_words[] = {"help", "--help", "-h"};
-    /* "cbank help run" is "cbank run --help". */
-    const bool helps = argc > 2 && strcmp(argv[1], "help") == 0;
-    const struct command_row *row = table_find(&commands, argv[1 + helps]);
-
-    for (size_t i = 0; !helps && i < sizeof(help_words) / sizeof(help_words[0]); i++)
-        if (strcmp(argv[1], help_words[i]) == 0) {
-            print_help();
-            return STATUS_OK;
-        }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("%s %s", tool.name, tool.version);
-        if (tool.git_commit)
-            printf(" (commit %s%s)", tool.git_commit, tool.git_dirty ? ", with changes" : "");
-        putchar('\n');
-        return STATUS_OK;
-    }
-    if (!row)
-        return table_unknown(&commands, argv[1 + helps]);
-    if (helps)
-        return command_run(row->command, 3, (char *[]){argv[0], argv[2], "--help", NULL});
-    return command_run(row->command, argc, argv);
-}
-
 int cbank_main(int argc, char **argv)
 {
-    enum status status = STATUS_USAGE;
+    /* "cbank help run" is "cbank run --help". */
+    const bool helps = argc > 2 && strcmp(argv[1], "help") == 0;
+    const char *word = argc < 2 ? "" : argv[1 + helps];
+    const struct command_row *row = table_find(&commands, word);
+    enum status status = STATUS_OK;
     bool flushed;
 
     /* The next opened file would take a closed descriptor. Opening /dev/null the wrong way around makes their use fail instead. */
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
             return STATUS_USAGE;
-    if (argc < 2)
-        print_help();
-    else
-        status = run_words(argc, argv);
+    if (argc < 2 || strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        command_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
+        command_paragraph(
+            "Measures the cost of reading a small table on an NVIDIA GPU: patterns by load paths, checked and "
+            "counted.",
+            0);
+        putchar('\n');
+        for (size_t i = 0; i < row_count; i++) {
+            printf("  %-13s ", rows[i].name);
+            command_paragraph(rows[i].command->summary, SUMMARY_COLUMN);
+        }
+        putchar('\n');
+        command_paragraph(
+            "cbank COMMAND --help explains a command, cbank help prints this, cbank --version the version.", 0);
+        command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
+                          "4 inconclusive, under --strict.",
+                          0);
+        status = argc < 2 ? STATUS_USAGE : STATUS_OK;
+    } else if (strcmp(word, "--version") == 0) {
+        printf("%s %s", tool.name, tool.version);
+        if (tool.git_commit)
+            printf(" (commit %s%s)", tool.git_commit, tool.git_dirty ? ", with changes" : "");
+        putchar('\n');
+    } else if (!row) {
+        status = table_unknown(&commands, word);
+    } else if (helps) {
+        status = command_run(row->command, 3, (char *[]){argv[0], argv[2], "--help", NULL});
+    } else {
+        status = command_run(row->command, argc, argv);
+    }
     flushed = fflush(stdout) == 0;
     /* The reason for an earlier failed write is not kept. */
     if (!flushed || ferror(stdout))

@@ -85,34 +85,27 @@ uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_C
     return copies;
 }
 
-static uint32_t word_at(const unsigned char *bytes)
-{
-    uint32_t word;
-
-    memcpy(&word, bytes, sizeof(word));
-    return word;
-}
-
-static uint32_t element_value(const unsigned char *element, uint32_t width)
-{
-    switch (width) {
-    case 1:
-        return element[0];
-    case 2:
-        return element[0] | (uint32_t)element[1] << 8;
-    case 4:
-        return word_at(element);
-    case 8:
-        return word_at(element) + word_at(element + 4);
-    default:
-        return word_at(element) + word_at(element + 4) + word_at(element + 8) + word_at(element + 12);
-    }
-}
-
 void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_t count, uint32_t *sum)
 {
-    for (uint32_t i = 0; i < count; i++)
-        sum[i] += element_value((const unsigned char *)table + (size_t)index[i] * width, width);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *at = (const char *)table + (size_t)index[i] * width;
+        uint32_t words[4] = {0};
+
+        switch (width) { /* copies of a known size are one instruction */
+        case 1:
+            memcpy(words, at, 1);
+            break;
+        case 2:
+            memcpy(words, at, 2);
+            break;
+        case 4:
+            memcpy(words, at, 4);
+            break;
+        default:
+            memcpy(words, at, width);
+        }
+        sum[i] += words[0] + words[1] + words[2] + words[3];
+    }
 }
 
 int table_is_whole(const uint32_t values[PARAMETER_COUNT])

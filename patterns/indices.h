@@ -24,6 +24,6 @@ uint64_t indices_highest(const struct indices *indices);
 uint64_t indices_first_beyond(const struct indices *indices, uint64_t length);
 
 /* The index at a position, as a signed number: one of 2^63 or more counts less 2^64. */
-int64_t indices_at(const struct indices *indices, uint64_t place);
+int64_t indices_at(const struct indices *indices, uint64_t position);
 
 #endif

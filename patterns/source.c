@@ -2,6 +2,7 @@
 #include "source.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Number n of a sequence by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which can start anywhere. */
@@ -56,28 +57,12 @@ static struct zipf *zipf_open(const struct source_numbers *numbers)
     return zipf;
 }
 
-static uint32_t zipf_entry(const struct zipf *zipf, uint64_t random)
-{
-    uint32_t low = zipf->guide[random >> (64 - GUIDE_BITS)], high = zipf->guide[(random >> (64 - GUIDE_BITS)) + 1];
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (zipf->ends[middle] > random)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 /* -- so many entries a warp ---------------------------------------------------------------------------- */
 
-/* Makes each warp of a step: after shuffling its threads, thread k reads entry which(k, distinct) of the warp's
- * `distinct` different ones. Each warp has a random sequence of its own, because the number of draws depends on the
- * values drawn. */
-static void make_warps(const struct source_numbers *numbers, uint32_t step,
-                       uint32_t (*which)(uint32_t k, uint32_t distinct), uint32_t *index)
+/* Makes each warp of a step: after shuffling its threads, thread k reads entry k % distinct of the warp's `distinct`
+ * different ones. If not `equal`, threads from `distinct` on read entry 0. Each warp has a random sequence of its own,
+ * because the number of draws depends on the values drawn. */
+static void make_warps(const struct source_numbers *numbers, uint32_t step, bool equal, uint32_t *index)
 {
     const uint32_t distinct = numbers->parameters[PARAMETER_distinct];
     const uint64_t warps = (numbers->elements + CBANK_WARP_THREADS - 1) / CBANK_WARP_THREADS;
@@ -104,60 +89,48 @@ static void make_warps(const struct source_numbers *numbers, uint32_t step,
             threads[other] = i;
         }
         for (uint32_t k = 0; k < active; k++)
-            index[first + threads[k]] = entries[which(k, distinct)];
+            index[first + threads[k]] = entries[k < distinct ? k : equal ? k % distinct : 0];
     }
-}
-
-static uint32_t sequential(uint32_t k, uint32_t distinct)
-{
-    return k % distinct;
-}
-
-static uint32_t once_each(uint32_t k, uint32_t distinct)
-{
-    return k < distinct ? k : 0;
 }
 
 /* -- the table ----------------------------------------------------------------------------------------- */
 
-/* Makes one step: writes all of its elements into `index`. zipf is NULL except for that source. */
-typedef void make_step(const struct source_numbers *numbers, uint32_t step, const struct zipf *zipf, uint32_t *index);
+/* The entry of element i of a step, from its own random number. `before` is the entry of the element before. */
+static uint32_t entry_of(enum source_index source, const struct source_numbers *numbers, const struct zipf *zipf,
+                         uint32_t step, uint64_t i, uint32_t before)
+{
+    const uint64_t random = random_at(numbers->seed, step * numbers->elements + i), at = i * numbers->length;
+    const uint32_t length = numbers->length;
+    uint32_t low, high;
 
-#define MAKER(name, ...)                                                                                    \
-    static void name##_source(const struct source_numbers *numbers, uint32_t step, const struct zipf *zipf, \
-                              uint32_t *index)                                                              \
-    {                                                                                                       \
-        (void)zipf;                                                                                         \
-        __VA_ARGS__                                                                                         \
+    switch (source) {
+    case SOURCE_zipf:
+        low = zipf->guide[random >> (64 - GUIDE_BITS)];
+        high = zipf->guide[(random >> (64 - GUIDE_BITS)) + 1];
+        while (low < high) {
+            const uint32_t middle = low + (high - low) / 2;
+
+            if (zipf->ends[middle] > random)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        return low;
+    case SOURCE_lockstep:
+        return step % length;
+    case SOURCE_runs:
+        return i == 0 || (uint64_t)(uint32_t)random * numbers->parameters[PARAMETER_run_threads] >> 32 == 0
+                   ? below(random, length)
+                   : before;
+    case SOURCE_sorted:
+        /* Thread i reads from its own part of the table, which has length / elements entries, in units of 2^-32 of
+         * them. */
+        return (uint32_t)(at / numbers->elements +
+                          (at % numbers->elements + ((random >> 32) * length >> 32)) / numbers->elements);
+    default:
+        return below(random, length);
     }
-/* The entry of element i, from its own random number. */
-#define ENTRY(name, entry)                                                                  \
-    MAKER(                                                                                  \
-        name, for (uint64_t i = 0; i < numbers->elements; i++) {                            \
-            const uint64_t random = random_at(numbers->seed, step * numbers->elements + i); \
-            (void)random;                                                                   \
-            index[i] = (entry);                                                             \
-        })
-
-ENTRY(random, below(random, numbers->length))
-ENTRY(zipf, zipf_entry(zipf, random))
-ENTRY(lockstep, step % numbers->length)
-ENTRY(runs, i == 0 || (uint64_t)(uint32_t)random * numbers->parameters[PARAMETER_run_threads] >> 32 == 0
-                ? below(random, numbers->length)
-                : index[i - 1])
-/* Thread i reads from its own part of the table, which has length / elements entries, in units of 2^-32 of them. */
-ENTRY(sorted, (uint32_t)(i * numbers->length / numbers->elements +
-                         (i * numbers->length % numbers->elements + ((random >> 32) * numbers->length >> 32)) /
-                             numbers->elements))
-MAKER(distinct, make_warps(numbers, step, sequential, index);)
-MAKER(unequal, make_warps(numbers, step, once_each, index);)
-
-#define file_source NULL
-
-static make_step *const makers[] = {
-#define SOURCE(name, summary, parameter_mask, formula) name##_source,
-#include "sources.def"
-};
+}
 
 const struct pattern sources[] = {
 #define SOURCE(name_, summary_, takes_, formula_) \
@@ -170,12 +143,18 @@ const size_t source_made_count = SOURCE_file;
 
 int source_make(const struct pattern *source, const struct source_numbers *numbers, uint32_t *index)
 {
-    struct zipf *zipf = source->parameter_mask & PARAMETER_BIT(skew_percent) ? zipf_open(numbers) : NULL;
+    const enum source_index which = (enum source_index)(source - sources);
+    struct zipf *zipf = which == SOURCE_zipf ? zipf_open(numbers) : NULL;
 
-    if (source->parameter_mask & PARAMETER_BIT(skew_percent) && !zipf)
+    if (which == SOURCE_zipf && !zipf)
         return 0;
-    for (uint32_t step = 0; step < numbers->steps; step++)
-        makers[source - sources](numbers, step, zipf, index + step * numbers->elements);
+    for (uint32_t step = 0; step < numbers->steps; step++, index += numbers->elements) {
+        if (which == SOURCE_distinct || which == SOURCE_unequal)
+            make_warps(numbers, step, which == SOURCE_distinct, index);
+        else
+            for (uint64_t i = 0; i < numbers->elements; i++)
+                index[i] = entry_of(which, numbers, zipf, step, i, i ? index[i - 1] : 0);
+    }
     free(zipf);
     return 1;
 }

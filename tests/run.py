@@ -10,8 +10,7 @@ VARIABLEs are for make. The suites:
 - long: everything, with every repetition, every architecture and the sanitizers of gcc.
 - kernels, fleet, gpu: these parts alone.
 
-A part is one or more commands. When it ends, a line says how many tests it had, its seconds, and how much is left. Its
-output is in build/test-logs/, and is shown where it failed. Tests are counted from the output of cmocka (TAP) and of
+A part is one or more commands. When it ends, a line says how many tests it had and its seconds. Its output is in build/test-logs/, and is shown where it failed. Tests are counted from the output of cmocka (TAP) and of
 unittest. Any other command is one test, which passed if it exits with 0. At the end stand the parts that took the most
 processor time. The last line is "N passed, N failed", with ", N skipped" where there are any. The exit status is 0 when
 at least one test ran and none failed.
@@ -45,19 +44,14 @@ RUNS_MAX = 3  # of a command in which that happens
 LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
-# About how long parts take, in seconds of one processor: the long ones start first, and what is left is guessed.
-SECONDS = {"build": 65, "sanitizer build": 65, "sanitizer build, gcc": 110,
-           "build, scratch tree": 18, "build, simulated GPU": 9, "build, simulated GPU, sanitizers": 26, "lint": 51,
-           "fuzz": 18, "unit tests": 10, "unit tests, sanitizers": 40, "unit tests, sanitizers, gcc": 60,
-           "kernels/cuda_11_8": 180, "kernels/toolkit": 85, "kernels/kernel_faults": 40, "kernels/kernel_checks": 27,
-           "end_to_end/report": 50, "end_to_end/readme": 30, "end_to_end/model": 30, "end_to_end/figures": 40,
-           "end_to_end/scratch": 40, "end_to_end/packages": 47, "end_to_end/simulated": 32, "end_to_end/faults, sanitizers": 35,
-           "end_to_end/walk, sanitizers": 30, "end_to_end/store": 23, "end_to_end/terminal": 21, "end_to_end/fleet": 20,
-           "end_to_end/contribute": 15, "end_to_end/names": 14, "end_to_end/analysis": 13, "end_to_end/gate": 12,
-           "end_to_end/e2e": 11, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26,
-           "end_to_end/characterize": 8, "end_to_end/allocation": 13, "end_to_end/claims": 8, "end_to_end/walk": 7,
-           "end_to_end/faults": 13, "end_to_end/lookup": 8, "end_to_end/gating": 6, "end_to_end/fleet_slurm": 10}
-SECONDS_OF_OTHERS = 4
+# About how long parts take, in seconds of one processor: the long ones start first.
+SECONDS = {"build": 65, "sanitizer build": 65, "sanitizer build, gcc": 110, "build, scratch tree": 18, "build, simulated GPU, sanitizers": 26,
+           "lint": 51, "fuzz": 18, "unit tests, sanitizers": 40, "unit tests, sanitizers, gcc": 60, "kernels/cuda_11_8": 180, "kernels/toolkit": 85,
+           "kernels/kernel_faults": 40, "kernels/kernel_checks": 27, "end_to_end/report": 50, "end_to_end/readme": 30, "end_to_end/model": 30,
+           "end_to_end/figures": 40, "end_to_end/scratch": 40, "end_to_end/packages": 47, "end_to_end/simulated": 32,
+           "end_to_end/faults, sanitizers": 35, "end_to_end/walk, sanitizers": 30, "end_to_end/store": 23, "end_to_end/terminal": 21,
+           "end_to_end/fleet": 20, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26}
+SECONDS_OF_OTHERS = 8
 # Parts that wait most of their time, for a moment to kill or for what hangs: so many of them run in one slot.
 WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm": 3,
            "end_to_end/faults, sanitizers": 2, "end_to_end/walk, sanitizers": 2}
@@ -385,22 +379,13 @@ class Runner:
         if part.failed:
             print("\n".join(f"    {line}" for line in part.shown) + f"\n    all of it: {part.log}", flush=True)
 
-    def left(self):
-        """The parts that have not ended; the guess uses how well the others kept to SECONDS."""
-        ended = [part for part in self.parts if part.took]
-        pace = sum(part.took for part in ended) / sum(part.seconds for part in ended) if ended else 1
-        waiting = sum(part.seconds * part.slots for part in self.waiting)
-        return pace * (waiting + sum(part.seconds * part.slots for part in self.running) / 2) / SLOTS
-
     def say(self, part):
         tests = part.passed + part.failed
         word = "FAILED" if part.failed else "ok" if tests else "skip"
         text = part.skip or f"{tests:4} test{'s' if tests != 1 else ' '} {part.took:6.1f} s"
         text += f", {part.failed} failed" if part.failed else ""
         text += f", {part.skipped} skipped" if part.skipped and tests else ""
-        count_left = len(self.waiting) + len(self.running)
-        left = f"   [{count_left} left, about {max(5, round(self.left(), -1) or 5):.0f} s]" if count_left else ""
-        print(f"{word:6} {part.name:{self.names}} {text}{left}", flush=True)
+        print(f"{word:6} {part.name:{self.names}} {text}", flush=True)
 
 
 SLOWEST = 10

@@ -67,6 +67,7 @@ static enum status fill_space(struct advice *advice, size_t index, struct index_
 {
     const struct card *card = &advice->card;
     struct advised_space *space = &advice->spaces[index];
+    const struct time_range *time = &space->estimate.time_ns;
     struct kernel_sass sass;
     struct expectation expectation = {.cell = &space->cell, .access = &space->access};
     struct time_kernel kernel;
@@ -87,6 +88,8 @@ static enum status fill_space(struct advice *advice, size_t index, struct index_
     estimate_time(&space->cell, &space->access, card, &kernel, &space->estimate);
     space->requests_per_load = access_requests_per_load(&space->cell, &space->access);
     space->bound = time_units[space->estimate.longest].name;
+    snprintf(space->interval, sizeof(space->interval), isinf(time->high) ? "%s or more" : "%s to %s",
+             text_of(text_time, time->low).text, text_of(text_time, time->high).text);
     return STATUS_OK;
 }
 

@@ -32,6 +32,7 @@ struct advised_space {
     struct cell cell;
     struct access_counts access;
     struct cell_estimate estimate;
+    char interval[64];         /* "2 us to 3 us", or a lower bound */
     double relative;           /* time relative to the best one; NaN if one of them is not known */
     double requests_per_load;  /* see access_requests_per_load */
     enum advise_standing standing;
@@ -58,13 +59,14 @@ struct advice {
     const struct user_code *code; /* of --kernel; NULL: not given; not owned */
 };
 
-/* Counts and estimates the cells of a plan, which differ by their path alone, and ranks them. The list keeps the indices;
- * `indices_path` is their file, NULL if they were made. STATUS_USAGE, logged, if no path can hold the table or an index is
- * beyond it; STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
+/* Counts and estimates the cells of a plan, which differ by their path alone, and ranks them. The list keeps the
+ * indices; `indices_path` is their file, NULL if they were made. STATUS_USAGE, logged, if no path can hold the table or
+ * an index is beyond it; STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
 enum status advise_open(const struct plan *plan, const struct card *card, struct index_list *indices,
                         const char *indices_path, struct advice *out);
 
-/* Sorts the spaces: first by their times, then those without a time, last the excluded ones. Sets relative and standing. */
+/* Sorts the spaces: first by their times, then those without a time, last the excluded ones. Sets relative and
+ * standing. */
 void advise_rank(struct advice *advice);
 
 /* Releases; accepts a zeroed struct. */

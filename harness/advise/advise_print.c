@@ -47,60 +47,30 @@ char *advise_run_command(const struct advice *advice)
 
 /* -- text ---------------------------------------------------------------------------------------------- */
 
-/* "2 us to 3 us", or a lower bound. */
-static void interval_value(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct time_range *time = &((const struct advised_space *)row)->estimate.time_ns;
-
-    (void)column;
-    if (isinf(time->high))
-        snprintf(out->room, sizeof(out->room), "%s or more", text_of(text_time, time->low).text);
-    else
-        grid_range(text_time, time->low, time->high, out);
-    out->text = out->room;
-}
-
-static void standing_value(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    static const enum grid_style styles[ADVISE_STANDING_COUNT] = {
-        [ADVISE_FIRST] = GRID_GOOD, [ADVISE_ALIKE_FIRST] = GRID_GOOD, [ADVISE_TOO_CLOSE] = GRID_DOUBT};
-    const struct advised_space *space = row;
-
-    (void)column;
-    out->text = advise_standing_names[space->standing];
-    out->style = styles[space->standing];
-}
-
-static void path_value(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->text = ((const struct advised_space *)row)->path->name;
-}
-
-#define NUMBER(key_, heading_, format_, member) \
-    {.key = key_,                               \
-     .heading = heading_,                       \
-     .format = format_,                         \
-     .value = grid_number,                      \
-     .of = GRID_MEMBER(struct advised_space, member)}
+#define SPACE(kind, member) .value = kind, .of = GRID_MEMBER(struct advised_space, member)
+#define STANDING_MEMBER \
+    offsetof(struct advised_space, standing), sizeof(enum advise_standing), SIZE_MAX, advise_standing_names
 
 /* The last ones are for JSON. */
 enum { TEXT_COLUMNS = 7 };
 
 static const struct grid_column columns[] = {
-    {.key = "path", .heading = "table in", .value = path_value, .head = true},
-    NUMBER("requests_per_load", "requests a load", text_tenths, requests_per_load),
-    NUMBER("time_ns", "time", text_time, estimate.time_ns.value),
-    {.key = "interval", .heading = "interval", .value = interval_value, .rank = 1},
-    NUMBER("relative", "to the best", text_ratio, relative),
-    {.key = "standing", .heading = "", .value = standing_value},
-    {.key = "bound",
-     .heading = "longest",
+    {.key = "path",
+     .heading = "table in",
      .value = grid_text,
-     .of = GRID_MEMBER(struct advised_space, bound),
-     .rank = 2},
-    NUMBER("low", "", text_time, estimate.time_ns.low),
-    NUMBER("high", "", text_time, estimate.time_ns.high),
+     .head = true,
+     .of = GRID_BEHIND(struct advised_space, path, struct path, name)},
+    {.key = "requests_per_load",
+     .heading = "requests a load",
+     .format = text_tenths,
+     SPACE(grid_number, requests_per_load)},
+    {.key = "time_ns", .heading = "time", .format = text_time, SPACE(grid_number, estimate.time_ns.value)},
+    {.key = "interval", .heading = "interval", SPACE(grid_array, interval), .rank = 1},
+    {.key = "relative", .heading = "to the best", .format = text_ratio, SPACE(grid_number, relative)},
+    {.key = "standing", .heading = "", .value = grid_name, .of = &(const struct grid_member){STANDING_MEMBER}},
+    {.key = "bound", .heading = "longest", SPACE(grid_text, bound), .rank = 2},
+    {.key = "low", .heading = "", .format = text_time, SPACE(grid_number, estimate.time_ns.low)},
+    {.key = "high", .heading = "", .format = text_time, SPACE(grid_number, estimate.time_ns.high)},
 };
 
 static struct grid grid_of(const struct advice *advice, size_t column_count)
@@ -112,13 +82,16 @@ static struct grid grid_of(const struct advice *advice, size_t column_count)
                          .row_bytes = sizeof(*advice->spaces)};
 }
 
-/* The lookups, and what a load of a warp asks for. */
-static void print_asked(FILE *stream, const struct advice *advice, const struct print_style *look)
+enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)
 {
+    const struct grid grid = grid_of(advice, TEXT_COLUMNS);
+    const struct advised_space *first = &advice->spaces[0];
+    const struct space_code *code = space_code_of(first->path);
     const struct cell *cell = &advice->cell;
     const uint32_t width = table_width(cell->parameters), bytes = cell->parameters[PARAMETER_table_bytes];
     const struct advised_facts facts = advice->facts;
-    char indices[LINE_BYTES];
+    char missing[CARD_TEXT_BYTES], indices[LINE_BYTES];
+    enum status status;
 
     snprintf(indices, sizeof(indices), "%s", advice->indices_path ? advice->indices_path : cell->pattern->name);
     for (size_t i = 0; i < parameter_count; i++)
@@ -134,17 +107,6 @@ static void print_asked(FILE *stream, const struct advice *advice, const struct 
         facts.addresses, facts.lines, ACCESS_LINE_BYTES, facts.sectors, ACCESS_SECTOR_BYTES, facts.wavefronts,
         facts.footprint_bytes);
     advise_put(stream, look, "times are modelled by the card of %s: nothing was measured", advice->card.name);
-}
-
-enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)
-{
-    const struct grid grid = grid_of(advice, TEXT_COLUMNS);
-    const struct advised_space *first = &advice->spaces[0];
-    const struct space_code *code = space_code_of(first->path);
-    char missing[CARD_TEXT_BYTES];
-    enum status status;
-
-    print_asked(stream, advice, look);
     fputc('\n', stream);
     status = grid_print(stream, &grid, look);
     if (status != STATUS_OK)
@@ -170,40 +132,13 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
 
 /* -- the document -------------------------------------------------------------------------------------- */
 
-static void write_ranking(cJSON *object, const struct field *field, const void *base)
-{
-    const struct grid grid = grid_of(base, sizeof(columns) / sizeof(columns[0]));
-
-    json_add(object, field->key, grid_to_json(&grid));
-}
-
-static void write_excluded(cJSON *object, const struct field *field, const void *base)
-{
-    const struct advice *advice = base;
-    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
-
-    for (size_t i = advice->count; i < advice->count + advice->excluded; i++) {
-        cJSON *excluded = json_append(array, cJSON_CreateObject());
-
-        json_add_text(excluded, "path", advice->spaces[i].path->name);
-        json_add_text(excluded, "reason", advice->spaces[i].reason);
-    }
-}
-
-static const struct field facts_rows[] = {
-    {FIELD(field_number, struct advised_facts, "addresses_per_load", addresses, NULLABLE)},
-    {FIELD(field_number, struct advised_facts, "lines_per_load", lines, NULLABLE)},
-    {FIELD(field_number, struct advised_facts, "sectors_per_load", sectors, NULLABLE)},
-    {FIELD(field_number, struct advised_facts, "wavefronts_per_load", wavefronts, NULLABLE)},
-    {FIELD(field_uint64, struct advised_facts, "footprint_bytes", footprint_bytes, REQUIRED)},
-};
-static const struct object facts_object = {.fields = FIELDS(facts_rows), .given = SIZE_MAX};
-
-static void write_configuration(cJSON *object, const struct field *field, const void *base)
+/* The configuration, and the spaces: ranked ones, and those that cannot hold the table. */
+static void write_spaces(cJSON *object, const struct field *field, const void *base)
 {
     const struct advice *advice = base;
     const struct cell *cell = &advice->cell;
-    cJSON *configuration = json_add(object, field->key, cJSON_CreateObject());
+    const struct grid grid = grid_of(advice, sizeof(columns) / sizeof(columns[0]));
+    cJSON *configuration = json_add(object, field->key, cJSON_CreateObject()), *array;
 
     json_add_text(configuration, "workload", cell->workload->name);
     json_add_text(configuration, "pattern", cell->pattern->name);
@@ -214,19 +149,33 @@ static void write_configuration(cJSON *object, const struct field *field, const 
         if (cell_parameter_mask(cell->workload, cell->pattern) >> i & 1)
             json_add_integer(configuration, parameters[i].name,
                              parameter_value(cell->parameters, (enum parameter_index)i));
+    json_add(object, "ranking", grid_to_json(&grid));
+    array = json_add(object, "excluded", cJSON_CreateArray());
+    for (size_t i = advice->count; i < advice->count + advice->excluded; i++) {
+        cJSON *excluded = json_append(array, cJSON_CreateObject());
+
+        json_add_text(excluded, "path", advice->spaces[i].path->name);
+        json_add_text(excluded, "reason", advice->spaces[i].reason);
+    }
 }
 
-static const struct field_kind kind_excluded = {write_excluded, NULL}, kind_ranking = {write_ranking, NULL},
-                               kind_configuration = {write_configuration, NULL};
+static const struct field_kind kind_spaces = {write_spaces, NULL};
+
+static const struct field facts_rows[] = {
+    {FIELD(field_number, struct advised_facts, "addresses_per_load", addresses, NULLABLE)},
+    {FIELD(field_number, struct advised_facts, "lines_per_load", lines, NULLABLE)},
+    {FIELD(field_number, struct advised_facts, "sectors_per_load", sectors, NULLABLE)},
+    {FIELD(field_number, struct advised_facts, "wavefronts_per_load", wavefronts, NULLABLE)},
+    {FIELD(field_uint64, struct advised_facts, "footprint_bytes", footprint_bytes, REQUIRED)},
+};
+static const struct object facts_object = {.fields = FIELDS(facts_rows), .given = SIZE_MAX};
 
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
     {FIELD(field_text, struct advice, "card", card.name, REQUIRED)},
-    {.key = "configuration", .kind = &kind_configuration},
+    {.key = "configuration", .kind = &kind_spaces},
     {FIELD(field_object, struct advice, "counts", facts, REQUIRED), .of = &facts_object},
     {FIELD(field_reference, struct advice, "choice", choice, NULLABLE)},
-    {.key = "ranking", .kind = &kind_ranking},
-    {.key = "excluded", .kind = &kind_excluded},
     {FIELD(field_reference, struct advice, "measure", measure, REQUIRED)},
     {FIELD(field_pointer, struct advice, "code", code, NULLABLE), .of = &user_code_fields},
 };

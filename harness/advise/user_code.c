@@ -2,6 +2,7 @@
 #include "user_code.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,11 +41,10 @@ static enum status read_kernel(const struct cubin_function *function, struct use
             if (!loads.all[row->kind][width])
                 continue;
             *load = (struct user_load){.means = row->means,
-                                       .said = out->load_count++ && load[-1].means == row->means,
                                        .bytes = 1u << width,
                                        .count = loads.all[row->kind][width],
-                                       .in_loops = loads.in_loops[row->kind][width],
-                                       .loops_known = loads.loops_known};
+                                       .in_loops = loads.loops_known ? loads.in_loops[row->kind][width] : NAN};
+            out->load_count++;
             snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
         }
     return status;
@@ -102,45 +102,14 @@ void user_code_close(struct user_code *code)
 
 /* -- text ---------------------------------------------------------------------------------------------- */
 
-static void value_in_loops(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct user_load *load = row;
-
-    (void)column;
-    if (load->loops_known)
-        out->number = load->in_loops;
-}
-
-static bool means_note(const void *row, size_t index, char *out, size_t bytes)
-{
-    const struct user_load *load = row;
-
-    snprintf(out, bytes, "%s", load->means);
-    return index == 0 && !load->said;
-}
-
-/* The last ones are for JSON. */
-enum { TEXT_COLUMNS = 3 };
-
 #define LOAD(kind, member) .value = kind, .of = GRID_MEMBER(struct user_load, member)
 
 static const struct grid_column columns[] = {
     {.key = "load", .heading = "load", LOAD(grid_array, name), .head = true},
     {.key = "count", .heading = "number", .format = text_count, LOAD(grid_integer, count)},
-    {.key = "in_loops", .heading = "in loops", .format = text_count, .value = value_in_loops},
-    {.key = "width_bytes", .format = text_count, LOAD(grid_integer, bytes)},
-    {.key = "means", LOAD(grid_text, means)},
+    {.key = "in_loops", .heading = "in loops", .format = text_count, LOAD(grid_number, in_loops)},
+    {.key = "means", .heading = "of", LOAD(grid_text, means), .below = true},
 };
-
-static struct grid grid_of(const struct user_kernel *kernel, size_t column_count)
-{
-    return (struct grid){.columns = columns,
-                         .column_count = column_count,
-                         .rows = kernel->loads,
-                         .row_count = kernel->load_count,
-                         .row_bytes = sizeof(*kernel->loads),
-                         .note = means_note};
-}
 
 enum status user_code_print(FILE *stream, const struct user_code *code, const struct print_style *look)
 {
@@ -151,7 +120,11 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
     fprintf(stream, ", sm_%" PRIu32 "\n", code->architecture);
     for (size_t i = 0; status == STATUS_OK && i < code->count; i++) {
         const struct user_kernel *kernel = &code->kernels[i];
-        const struct grid grid = grid_of(kernel, TEXT_COLUMNS);
+        const struct grid grid = {.columns = columns,
+                                  .column_count = sizeof(columns) / sizeof(columns[0]),
+                                  .rows = kernel->loads,
+                                  .row_count = kernel->load_count,
+                                  .row_bytes = sizeof(*kernel->loads)};
 
         fprintf(stream, "\nkernel %s\n", kernel->name);
         status = grid_print(stream, &grid, look);
@@ -163,18 +136,18 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
 
 /* -- document ------------------------------------------------------------------------------------------ */
 
-static void write_loads(cJSON *object, const struct field *field, const void *base)
-{
-    const struct grid grid = grid_of(base, sizeof(columns) / sizeof(columns[0]));
-
-    json_add(object, field->key, grid_to_json(&grid));
-}
-
-static const struct field_kind kind_loads = {write_loads, NULL};
+static const struct field load_fields[] = {
+    {FIELD(field_text, struct user_load, "load", name, REQUIRED)},
+    {FIELD(field_uint32, struct user_load, "count", count, REQUIRED)},
+    {FIELD(field_number, struct user_load, "in_loops", in_loops, NULLABLE)},
+    {FIELD(field_uint32, struct user_load, "width_bytes", bytes, REQUIRED)},
+    {FIELD(field_reference, struct user_load, "means", means, REQUIRED)},
+};
+static const struct objects loads_list = OBJECTS_OF(load_fields, struct user_load, struct user_kernel, load_count);
 
 static const struct field kernel_fields[] = {
     {FIELD(field_reference, struct user_kernel, "name", name, REQUIRED)},
-    {.key = "loads", .kind = &kind_loads},
+    {FIELD(field_list, struct user_kernel, "loads", loads, REQUIRED), .of = &loads_list},
     {FIELD(field_bool, struct user_kernel, "calls_out", calls_out, REQUIRED)},
 };
 static const struct objects kernels = OBJECTS_OF(kernel_fields, struct user_kernel, struct user_code, count);

@@ -11,9 +11,8 @@
 struct user_load {
     char name[48]; /* "LDC.64 c[3][register]" */
     const char *means;
-    uint32_t bytes, count, in_loops;
-    bool loops_known;
-    bool said; /* the previous load has the same explanation */
+    uint32_t bytes, count;
+    double in_loops; /* NaN: not known */
 };
 
 struct user_kernel {
@@ -30,9 +29,9 @@ struct user_code {
     size_t count;
 };
 
-/* Reads the kernels of a cubin in memory, called `path`. STATUS_USAGE, logged, if the file is not a cubin, is damaged, or
- * has no kernels. STATUS_ENVIRONMENT for an architecture whose code cannot be read, or when out of memory. On success the
- * caller closes *out. */
+/* Reads the kernels of a cubin in memory, called `path`. STATUS_USAGE, logged, if the file is not a cubin, is damaged,
+ * or has no kernels. STATUS_ENVIRONMENT for an architecture whose code cannot be read, or when out of memory. On
+ * success the caller closes *out. */
 enum status user_code_parse(const char *path, const void *data, size_t bytes, struct user_code *out);
 
 /* Prints the loads of each kernel. STATUS_ENVIRONMENT when out of memory. */

@@ -15,11 +15,6 @@ const struct escape escapes_xml[] = {
     {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}, {'\0', NULL},
 };
 
-const struct escape escapes_markdown[] = {
-    {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'|', "\\|"}, {'*', "\\*"},   {'_', "\\_"},   {'`', "\\`"},
-    {'[', "\\["},   {']', "\\]"},  {'~', "\\~"},  {'#', "\\#"}, {'@', "&#64;"}, {'\\', "\\\\"}, {'\0', NULL},
-};
-
 static const struct escape escapes_csv[] = {{'"', "\"\""}, {'\0', NULL}};
 
 size_t text_columns(const char *text)
@@ -31,23 +26,17 @@ size_t text_columns(const char *text)
     return columns;
 }
 
-static const char *escaped(const struct escape *escapes, char from)
-{
-    for (; escapes->from; escapes++)
-        if (escapes->from == from)
-            return escapes->to;
-    return NULL;
-}
-
 /* Like text_put, for that many bytes. */
 static void put_bytes(FILE *stream, const struct escape *escapes, const char *text, size_t left)
 {
     while (left > 0) {
         const size_t bytes = text_printable(text, left);
-        const char *to = bytes == 1 ? escaped(escapes, *text) : NULL;
+        const struct escape *escape = escapes;
 
-        if (to)
-            fputs(to, stream);
+        while (escape->from && (bytes != 1 || escape->from != *text))
+            escape++;
+        if (escape->to)
+            fputs(escape->to, stream);
         else if (bytes == 0)
             putc('?', stream);
         else
@@ -74,17 +63,6 @@ void text_put_tag(FILE *stream, const char *start, const char *const *attributes
 
 /* -- CSV ---------------------------------------------------------------------------------------------- */
 
-/* Whether a spreadsheet would take the text for a formula: by its first character, unless all of it is a number. */
-static bool is_formula(const char *text)
-{
-    char *end;
-
-    if (!text[0] || !strchr("=+-@\t\r", text[0]))
-        return false;
-    strtod(text, &end);
-    return end == text || *end;
-}
-
 void text_put_word(FILE *stream, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@";
@@ -103,23 +81,31 @@ void text_put_word(FILE *stream, const char *word)
 void text_csv(FILE *stream, const char *text)
 {
     const bool quoted = strpbrk(text, ",\"") != NULL;
+    char *end;
 
+    strtod(text, &end);
     fputs(quoted ? "\"" : "", stream);
-    fputs(is_formula(text) ? "'" : "", stream);
+    /* A number may begin with a sign. */
+    fputs(text[0] && strchr("=+-@\t\r", text[0]) && (end == text || *end) ? "'" : "", stream);
     text_put(stream, quoted ? escapes_csv : escapes_none, text);
     fputs(quoted ? "\"" : "", stream);
 }
 
 /* -- numbers ------------------------------------------------------------------------------------------ */
 
-/* Writes a number with that many decimals and a unit; the buffer has room for numbers below 1e12. "-" if it is not
- * finite. */
-static void put_number(double value, int decimals, const char *unit, char *out, size_t room)
+/* Writes a number with that many decimals, between a sign and a unit. There is room for numbers below 1e12. */
+static void put_number(const char *sign, double value, int decimals, const char *unit, char out[TEXT_NUMBER_BYTES])
 {
     if (isfinite(value))
-        snprintf(out, room, "%.*f%s", decimals, value, unit);
+        snprintf(out, TEXT_NUMBER_BYTES, "%s%.*f%s", sign, decimals, value, unit);
     else
-        snprintf(out, room, "-");
+        snprintf(out, TEXT_NUMBER_BYTES, "-");
+}
+
+/* Decimals with which a number has three digits. */
+static int three_digits(double value)
+{
+    return fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0;
 }
 
 void text_time(double ns, char out[TEXT_NUMBER_BYTES])
@@ -132,59 +118,42 @@ void text_time(double ns, char out[TEXT_NUMBER_BYTES])
         ns /= 1000;
         unit++;
     }
-    put_number(ns, fabs(ns) < 9.9995 ? 3 : fabs(ns) < 99.995 ? 2 : 1, units[unit], out, TEXT_NUMBER_BYTES);
+    put_number("", ns, fabs(ns) < 9.9995 ? 3 : fabs(ns) < 99.995 ? 2 : 1, units[unit], out);
 }
 
 void text_count(double count, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(count, count == floor(count) ? 0 : 1, "", out, TEXT_NUMBER_BYTES);
+    put_number("", count, count == floor(count) ? 0 : 1, "", out);
 }
 
 void text_tenths(double value, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(value, 1, "", out, TEXT_NUMBER_BYTES);
+    put_number("", value, 1, "", out);
 }
 
 void text_hundredths(double value, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(value, 2, "", out, TEXT_NUMBER_BYTES);
+    put_number("", value, 2, "", out);
 }
 
 void text_ratio(double ratio, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(ratio, ratio < 99.995 ? 2 : 0, "x", out, TEXT_NUMBER_BYTES);
+    put_number("", ratio, ratio < 99.995 ? 2 : 0, "x", out);
 }
 
 void text_share(double share, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(100 * share, share < 0.09995 ? 1 : 0, "%", out, TEXT_NUMBER_BYTES);
+    put_number("", 100 * share, share < 0.09995 ? 1 : 0, "%", out);
 }
 
 void text_change(double relative, char out[TEXT_NUMBER_BYTES])
 {
-    const double percent = 100 * relative;
-    const double size = fabs(percent);
-
-    out[0] = signbit(percent) ? '-' : '+';
-    if (size < 999.5)
-        put_number(size, size < 9.995 ? 2 : size < 99.95 ? 1 : 0, "%", out + 1, TEXT_NUMBER_BYTES - 1);
-    else if (isfinite(percent))
-        snprintf(out, TEXT_NUMBER_BYTES, "%+.3g%%", percent);
-    else
-        snprintf(out, TEXT_NUMBER_BYTES, "-");
+    put_number(signbit(relative) ? "" : "+", 100 * relative, three_digits(100 * relative), "%", out);
 }
 
 void text_half_width(double relative, char out[TEXT_NUMBER_BYTES])
 {
-    static const char sign[] = "±";
-    const size_t bytes = sizeof(sign) - 1;
-    const double percent = 100 * relative;
-
-    memcpy(out, sign, sizeof(sign));
-    if (isfinite(percent))
-        put_number(percent, percent < 9.995 ? 2 : percent < 99.95 ? 1 : 0, "%", out + bytes, TEXT_NUMBER_BYTES - bytes);
-    else
-        snprintf(out + bytes, TEXT_NUMBER_BYTES - bytes, "?");
+    put_number("±", 100 * relative, three_digits(100 * relative), "%", out);
 }
 
 struct text_number text_of(void (*format)(double value, char out[TEXT_NUMBER_BYTES]), double value)
@@ -208,41 +177,33 @@ int text_width(FILE *stream)
     return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : TEXT_WIDTH;
 }
 
-/* Writes a word. The rest of a word longer than a line goes on the next line. */
-static void wrap_word(struct text_wrap *wrap, const char *word, int length)
-{
-    for (int room; (room = wrap->width - wrap->column) < length && room > 0 && wrap->width > wrap->indent;) {
-        while (room > 1 && (word[room] & 0xc0) == 0x80)
-            room--;
-        put_bytes(wrap->stream, escapes_none, word, (size_t)room);
-        fprintf(wrap->stream, "\n%*s", wrap->indent, "");
-        wrap->column = wrap->indent;
-        word += room;
-        length -= room;
-    }
-    put_bytes(wrap->stream, escapes_none, word, (size_t)length);
-    wrap->column += length;
-}
-
 void text_wrap(struct text_wrap *wrap, const char *text)
 {
+    const int most = wrap->width > wrap->indent ? wrap->width - wrap->indent : 1;
+    bool divided = false;
+
     while (*text) {
-        const int blanks = (int)strspn(text, " "), length = (int)strcspn(text + blanks, " ");
+        const int blanks = (int)strspn(text, " "), word = (int)strcspn(text + blanks, " ");
+        int length = word < most ? word : most;
 
         wrap->blanks += blanks;
-        text += blanks + length;
+        text += blanks;
+        while (length < word && length > 1 && (text[length] & 0xc0) == 0x80)
+            length--;
         if (length == 0)
             return;
         /* A comma may follow. */
-        if (wrap->blanks > 0 && wrap->column + wrap->blanks + length >= wrap->width) {
+        if ((wrap->blanks > 0 || divided) && wrap->column + wrap->blanks + length >= wrap->width) {
             fputc('\n', wrap->stream);
             wrap->column = 0;
             wrap->blanks = wrap->indent;
         }
         fprintf(wrap->stream, "%*s", wrap->blanks, "");
-        wrap->column += wrap->blanks;
+        put_bytes(wrap->stream, escapes_none, text, (size_t)length);
+        wrap->column += wrap->blanks + length;
         wrap->blanks = 0;
-        wrap_word(wrap, text - length, length);
+        text += length;
+        divided = length < word;
     }
 }
 

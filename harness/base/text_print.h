@@ -18,7 +18,6 @@ struct escape {
 
 extern const struct escape escapes_none[];
 extern const struct escape escapes_xml[]; /* text and attributes */
-extern const struct escape escapes_markdown[]; /* also within a table */
 
 /* Writes text with its escapes. Control characters, and bytes that are not a character of UTF-8 or XML, become '?'. */
 void text_put(FILE *stream, const struct escape *escapes, const char *text);
@@ -30,8 +29,8 @@ void text_put_tag(FILE *stream, const char *start, const char *const *attributes
 /* Writes a blank and a word for a shell, in quotes if it contains special characters. */
 void text_put_word(FILE *stream, const char *word);
 
-/* Writes a field of a CSV row (RFC 4180), quoted if needed. A ' precedes text that a spreadsheet would take
- * for a formula: it begins with =, +, - or @ and is not a number. */
+/* Writes a field of a CSV row (RFC 4180), quoted if needed. A ' precedes text that a spreadsheet would take for a
+ * formula: it begins with =, +, - or @ and is not a number. */
 void text_csv(FILE *stream, const char *text);
 
 enum { TEXT_NUMBER_BYTES = 32 };
@@ -55,7 +54,7 @@ void text_ratio(double ratio, char out[TEXT_NUMBER_BYTES]);
 /* A part of a whole, "52%"; "-" when not finite. */
 void text_share(double share, char out[TEXT_NUMBER_BYTES]);
 
-/* Half the width of an interval relative to its middle, "±0.12%"; "±?" if not finite. */
+/* Half the width of an interval relative to its middle, "±0.12%"; "-" if not finite. */
 void text_half_width(double relative, char out[TEXT_NUMBER_BYTES]);
 
 /* A number as one of these functions writes it, as an argument of printf: text_of(text_time, ns).text. */

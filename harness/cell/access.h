@@ -21,27 +21,29 @@ enum {
 struct access_counts {
     uint64_t blocks;          /* thread blocks of the grid */
     uint64_t warps_launched;  /* warps of the grid */
-    uint64_t warps_active; /* warps with at least one element; in a grid-stride loop, each counts once for every
-                            * element */
+    uint64_t warps_active;    /* warps with at least one element; in a grid-stride loop, each counts once for every
+                               * element */
+    uint64_t stream_loads;    /* input load instructions in which at least one thread loads */
+    uint64_t stream_sectors;  /* sectors of the input that these loads read */
+    uint64_t staging_loads;   /* load instructions that copy the table into shared memory or into registers */
+    uint64_t staging_sectors; /* sectors of the table that these loads read */
+    uint64_t operations;      /* arithmetic operations on elements: see workload_operations */
+
+    /* The payload, and nothing else from here on: cells that make the same loads share these counts. */
     uint64_t payload_loads; /* payload load instructions: warps_active x steps x image_pieces; 0 for paths that load
-                                 nothing */
-    uint64_t addresses; /* sum over payload loads of the distinct addresses in the warp */
-    uint64_t lines; /* sum over payload loads of the distinct ACCESS_LINE_BYTES lines of the table */
+                             * nothing */
+    uint64_t addresses;     /* sum over payload loads of the distinct addresses in the warp */
+    uint64_t lines;         /* sum over payload loads of the distinct ACCESS_LINE_BYTES lines of the table */
     uint64_t block_lines; /* sum over the blocks and the payload loads of a thread of the distinct lines in the block */
     uint64_t sectors; /* sum over payload loads of the distinct ACCESS_SECTOR_BYTES sectors of the table */
     uint64_t wavefronts; /* sum over payload loads of the most distinct words in one of ACCESS_BANKS banks: the cycles
-                                 of a load from shared memory. Elements of 8 and 16 bytes count the sum over halves and
-                                 quarters of a warp, assumed to be served one after the other; 1 where all threads read
-                                 one element */
+                             * of a load from shared memory. Elements of 8 and 16 bytes count the sum over halves and
+                             * quarters of a warp, assumed to be served one after the other; 1 where all threads read
+                             * one element */
     uint64_t tag_wavefronts; /* sum over payload loads of the most distinct lines of ACCESS_TAG_BYTES in one of
-                                 ACCESS_TAG_BANKS: the cycles in which L1 looks up a load from global memory */
-    uint64_t stream_loads; /* input load instructions in which at least one thread loads */
-    uint64_t stream_sectors; /* sectors of the input that these loads read */
-    uint64_t staging_loads; /* load instructions that copy the table into shared memory or into registers */
-    uint64_t staging_sectors; /* sectors of the table that these loads read */
+                               * ACCESS_TAG_BANKS: the cycles in which L1 looks up a load from global memory */
     uint64_t footprint_bytes; /* distinct bytes of the table that the payload loads of the grid read */
     uint64_t footprint_lines; /* distinct ACCESS_LINE_BYTES lines that hold these bytes */
-    uint64_t operations; /* arithmetic operations on elements: see workload_operations */
 };
 
 /* Counts one launch of a cell. The time is proportional to the payload loads of all threads (about 10 ms for
@@ -54,20 +56,6 @@ enum status access_count(const struct cell *cell, struct access_counts *out);
  * for UNIT_IDC, sectors for UNIT_L1, UNIT_L2 and UNIT_TEXTURE, wavefronts for UNIT_SHARED, and 1 for the other units.
  * NaN where nothing is loaded. `access` holds the counts of `cell`. */
 double access_requests_per_load(const struct cell *cell, const struct access_counts *access);
-
-/* Length of the scratch of access_distinct: the number of the current load, and for each element the load that last
- * read it. */
-#define ACCESS_TURNS(elements) (1 + (size_t)(elements))
-
-/* Writes the distinct elements that one warp load reads into `distinct`, in the order of the first thread that reads
- * each. `index` has the elements of the `threads` active threads, 1 to 32; `distinct` has room for as many. `turns` is
- * scratch of ACCESS_TURNS(elements of the table) numbers, zeroed before the first call. Returns the number of distinct
- * elements. */
-uint32_t access_distinct(const uint32_t *index, uint32_t threads, uint32_t *turns, uint32_t *distinct);
-
-/* Copies the counts of another cell, which were counted, if the cell makes the same loads. Returns whether it did. */
-bool access_take(const struct cell *other, const struct access_counts *its, const struct cell *cell,
-                 struct access_counts *counts);
 
 /* Writes the counts of cell `index` of a list into counts[index]. A cell that makes the same loads as an earlier one
  * takes its counts. Earlier entries of `counts` hold the counts of earlier cells, or zeros where nobody wanted them.

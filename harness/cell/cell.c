@@ -60,11 +60,6 @@ enum status cell_unknown(const char *name)
                      name);
 }
 
-bool cell_equal(const struct cell *a, const struct cell *b)
-{
-    return cell_order(a, b) == 0;
-}
-
 uint64_t cell_axis(const struct cell *cell, size_t axis)
 {
     switch (axis) {
@@ -163,28 +158,6 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     return cell->index_file_hash && table_count(value) > 1 && refuse(text, "the indices of a file are of one table");
 }
 
-/* Refuses a table that the path cannot hold because it is too large. For tables in registers it also refuses more
- * entries than a warp has threads, too few to choose from, and shuffles in a warp that is not whole. */
-static bool table_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
-{
-    const struct path *path = cell->path;
-    const uint32_t *value = cell->parameters;
-    const bool loaded = cell->workload->index == INDEX_LOADED, larger = path_largest(path) > path->bytes && !loaded;
-    const uint32_t largest = larger ? path->bytes : path_largest(path);
-
-    if (table_bytes(path, value) > largest)
-        return refuse(text, "%s holds %s of %" PRIu32 " bytes%s at most%s", path->name,
-                      table_count(value) > 1 ? "tables" : "a table", largest, table_count(value) > 1 ? " together" : "",
-                      larger ? "; a larger one is for workloads whose indices are data" : "");
-    if (cell_length(cell) > path_entries(path))
-        return refuse(text, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
-    if (path->unit == UNIT_SELECT && 2 * table_width(value) > path->bytes)
-        return refuse(text, "%s holds no two entries of %" PRIu32 " bytes", path->name, table_width(value));
-    return path->unit == UNIT_REGISTERS && cell->elements % cell->block_size &&
-           refuse(text, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32, path->name,
-                  cell->block_size);
-}
-
 /* Reasons leave out the pattern's name, so that cells that fail alike get the same reason. */
 bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
 {
@@ -196,7 +169,8 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     const uint32_t *value = cell->parameters;
     const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
     const uint32_t width = table_width(value), bytes = table_bytes(path, value);
-    const bool loaded = workload->index == INDEX_LOADED;
+    const bool loaded = workload->index == INDEX_LOADED, larger = path_largest(path) > path->bytes && !loaded;
+    const uint32_t largest = larger ? path->bytes : path_largest(path);
 
     if (!loaded && workload_steps(workload, value) > 1 && !cell->pattern->index_is_step)
         return refuse(text, "%s reads another element at every step, which the pattern does not", workload->name);
@@ -208,7 +182,18 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         return refuse(text, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
     if (path_is_small(path) && !loaded)
         return refuse(text, "%s is for workloads whose indices are data", path->name);
-    if (table_obstacle(cell, text) || (loaded && lookup_obstacle(cell, text)))
+    if (bytes > largest)
+        return refuse(text, "%s holds %s of %" PRIu32 " bytes%s at most%s", path->name,
+                      table_count(value) > 1 ? "tables" : "a table", largest, table_count(value) > 1 ? " together" : "",
+                      larger ? "; a larger one is for workloads whose indices are data" : "");
+    if (cell_length(cell) > path_entries(path))
+        return refuse(text, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
+    if (path->unit == UNIT_SELECT && 2 * width > path->bytes)
+        return refuse(text, "%s holds no two entries of %" PRIu32 " bytes", path->name, width);
+    if (path->unit == UNIT_REGISTERS && cell->elements % cell->block_size)
+        return refuse(text, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32, path->name,
+                      cell->block_size);
+    if (loaded && lookup_obstacle(cell, text))
         return true;
     /* Formulas mask with these numbers. */
     if (!loaded && value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
@@ -270,11 +255,6 @@ void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uin
 uint32_t cell_blocks(const struct cell *cell)
 {
     return (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size);
-}
-
-bool cell_blocks_alike(const struct cell *cell)
-{
-    return cell->workload->index != INDEX_LOADED && !strstr(cell->pattern->formula, "block");
 }
 
 bool uses_grid_stride_loop(const struct cell *cell)

@@ -45,8 +45,8 @@ struct cell {
 /* Longest identity that cell_identity writes, NUL included, and longest reason of cell_obstacle. */
 enum { CELL_IDENTITY_BYTES = 256, CELL_REASON_BYTES = 256 };
 
-/* Writes "workload/path/pattern/elements/block_size/cache state" into text. Then come "/name=value" for each parameter that
- * the cell takes, and "/indices=HASH" where its indices are in a file. */
+/* Writes "workload/path/pattern/elements/block_size/cache state" into text. Then come "/name=value" for each parameter
+ * that the cell takes, and "/indices=HASH" where its indices are in a file. */
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
 
 /* Writes the trace of a cell as 16 hexadecimal digits, as in identities. Returns text. */
@@ -61,9 +61,6 @@ bool cell_is_named(const struct cell *cell, const char *name);
 
 /* Logs that no cell has this name. Returns STATUS_USAGE. */
 enum status cell_unknown(const char *name);
-
-/* Whether two cells are the same measurement. */
-bool cell_equal(const struct cell *a, const struct cell *b);
 
 /* The coordinates that distinguish cells. */
 enum cell_axis {
@@ -121,10 +118,6 @@ const struct table *cell_pattern_table(const struct workload *workload);
 
 /* Blocks of elements, one element for each thread. */
 uint32_t cell_blocks(const struct cell *cell);
-
-/* Whether all blocks with equally many threads make the same loads: the indices are not data, and the formula does not
- * use the block. */
-bool cell_blocks_alike(const struct cell *cell);
 
 /* Whether the kernel has a grid-stride loop: threads go from element to element, and wait for an index before each
  * lookup. */

@@ -15,108 +15,18 @@ static const struct table path_table = TABLE("path", paths, path_count);
 static const struct table cache_state_table = TABLE("cache_state", cache_states, cache_state_count);
 static const struct table parameter_table = TABLE("parameter", parameters, parameter_count);
 
-static void write_identity(cJSON *object, const struct field *field, const void *base)
-{
-    char identity[CELL_IDENTITY_BYTES];
+/* The table of the pattern's rows follows from the workload. */
+enum { PATTERN_ROW = 2, CELL_ROWS = 6 };
 
-    cell_identity(base, identity);
-    json_add_text(object, field->key, identity);
-}
-
-/* A pattern, or a source where the workload, which was read before, takes sources. */
-static void write_pattern(cJSON *object, const struct field *field, const void *base)
-{
-    json_add_text(object, field->key, ((const struct cell *)base)->pattern->name);
-}
-
-static void read_pattern(const struct node *node, const struct field *field, void *base)
-{
-    struct cell *cell = base;
-    const struct field row = {.key = field->key,
-                              .kind = &field_row,
-                              .bytes = sizeof(cell->pattern),
-                              .of = cell_pattern_table(cell->workload)};
-
-    field_read(node, &row, &cell->pattern);
-}
-
-static void write_parameters(cJSON *object, const struct field *field, const void *base)
-{
-    const struct cell *cell = base;
-    cJSON *values = json_add(object, field->key, cJSON_CreateObject());
-
-    for (size_t i = 0; i < parameter_count; i++)
-        if (cell->parameters[i])
-            json_add_integer(values, parameters[i].name, cell->parameters[i]);
-}
-
-/* The value of a parameter that the cell takes. */
-static uint32_t read_parameter(const struct node *values, const struct parameter *parameter)
-{
-    char expected[96], step[32] = "a power of two";
-    uint64_t value = 0;
-
-    if (parameter->default_value != PARAMETER_NAMED && !node_get(values, parameter->name))
-        return 0;
-    if (json_get_integer(values->json, parameter->name, &value) && parameter_allows(parameter, value))
-        return parameter_kept(parameter, (uint32_t)value);
-    if (parameter->multiple)
-        snprintf(step, sizeof(step), "a multiple of %" PRIu32, parameter->multiple);
-    snprintf(expected, sizeof(expected), "%s from %" PRIu32 " to %" PRIu32, step, parameter->min, parameter->max);
-    node_refuse(values, parameter->name, expected);
-    return 0;
-}
-
-/* Refuses a parameter that this build does not know, or that the cell does not take. */
-static void check_parameter(const struct node *values, const char *name, const struct cell *cell)
-{
-    const struct parameter *row = table_find(&parameter_table, name);
-    char shown[TEXT_SHOWN_BYTES];
-
-    if (!row)
-        node_wrong_member(values, name, "this build has no %s '%s'; cbank list shows those that it has",
-                          parameter_table.what, text_shown(name, shown));
-    else if (!(cell_parameter_mask(cell->workload, cell->pattern) & 1u << (row - parameters)))
-        node_wrong_member(values, name, "%s with %s does not take it", cell->workload->name, cell->pattern->name);
-}
-
-static void read_parameters(const struct node *node, const struct field *field, void *base)
-{
-    struct cell *cell = base;
-    const uint32_t parameter_mask = cell_parameter_mask(cell->workload, cell->pattern);
-    const struct node values = node_object(node, field->key);
-    const cJSON *item;
-
-    cJSON_ArrayForEach (item, values.json)
-        check_parameter(&values, item->string, cell);
-    for (size_t i = 0; i < parameter_count; i++)
-        if (parameter_mask & 1u << i)
-            cell->parameters[i] = read_parameter(&values, &parameters[i]);
-}
-
-/* Cells with a file of indices have its hash, as in their identity. */
-static void write_trace(cJSON *object, const struct field *field, const void *base)
-{
-    const struct cell *cell = base;
-    char index_file_hash[CELL_INDEX_FILE_HASH_BYTES];
-
-    if (cell->index_file_hash)
-        json_add_text(object, field->key, cell_index_file_hash_text(cell->index_file_hash, index_file_hash));
-}
-
-static void read_trace(const struct node *node, const struct field *field, void *base)
-{
-    struct cell *cell = base;
-    const char *text;
-    char again[CELL_INDEX_FILE_HASH_BYTES];
-
-    if (!cell_reads_file(cell))
-        return;
-    text = node_text(node, field->key, false);
-    cell->index_file_hash = text ? strtoull(text, NULL, 16) : 0;
-    if (text && (!cell->index_file_hash || strcmp(cell_index_file_hash_text(cell->index_file_hash, again), text) != 0))
-        node_refuse(node, field->key, "16 hexadecimal digits");
-}
+static const struct field cell_rows[CELL_ROWS] = {
+    {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &workload_table},
+    {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &path_table},
+    {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED)},
+    {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1, .high = (double)CELL_ELEMENTS_MAX},
+    {FIELD(field_uint32, struct cell, "block_size", block_size, REQUIRED), .low = CBANK_WARP_THREADS,
+     .high = CELL_BLOCK_SIZE_MAX},
+    {FIELD(field_row, struct cell, "cache_state", cache_state, REQUIRED), .of = &cache_state_table},
+};
 
 /* Bytes allocated for a table: the path's table, or a larger one where the cell needs it. */
 static uint32_t array_bytes(const struct cell *cell)
@@ -126,50 +36,83 @@ static uint32_t array_bytes(const struct cell *cell)
     return bytes > cell->path->bytes && bytes <= path_largest(cell->path) ? bytes : cell->path->bytes;
 }
 
-static void write_array_bytes(cJSON *object, const struct field *field, const void *base)
-{
-    json_add_integer(object, field->key, array_bytes(base));
-}
-
-/* A table of another size makes it a cell that this build does not have. */
-static void read_array_bytes(const struct node *node, const struct field *field, void *base)
-{
-    const uint32_t bytes = array_bytes(base);
-
-    node_integer(node, field->key, bytes, bytes);
-}
-
-static const struct field_kind kind_identity = {write_identity, NULL};
-static const struct field_kind kind_pattern = {write_pattern, read_pattern};
-static const struct field_kind kind_parameters = {write_parameters, read_parameters};
-static const struct field_kind kind_trace = {write_trace, read_trace};
-static const struct field_kind kind_array_bytes = {write_array_bytes, read_array_bytes};
-
-static const struct field cell_rows[] = {
-    {.key = "identity", .kind = &kind_identity},
-    {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &workload_table},
-    {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &path_table},
-    {.key = "pattern", .kind = &kind_pattern},
-    {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1, .high = (double)CELL_ELEMENTS_MAX},
-    {FIELD(field_uint32, struct cell, "block_size", block_size, REQUIRED), .low = CBANK_WARP_THREADS,
-     .high = CELL_BLOCK_SIZE_MAX},
-    {FIELD(field_row, struct cell, "cache_state", cache_state, REQUIRED), .of = &cache_state_table},
-    {.key = "parameters", .kind = &kind_parameters},
-    {.key = "array_bytes", .kind = &kind_array_bytes},
-    {.key = "index_file_hash", .kind = &kind_trace},
-};
-static const struct fields cell_fields = FIELDS(cell_rows);
-
 static void write_cell(cJSON *object, const struct field *field, const void *base)
 {
-    fields_write(object, &cell_fields, (const char *)base + field->offset);
+    const struct cell *cell = (const struct cell *)((const char *)base + field->offset);
+    char text[CELL_IDENTITY_BYTES];
+    cJSON *values;
+
+    cell_identity(cell, text);
+    json_add_text(object, "identity", text);
+    fields_write(object, &(struct fields){cell_rows, CELL_ROWS}, cell);
+    values = json_add(object, "parameters", cJSON_CreateObject());
+    for (size_t i = 0; i < parameter_count; i++)
+        if (cell->parameters[i])
+            json_add_integer(values, parameters[i].name, cell->parameters[i]);
+    json_add_integer(object, "array_bytes", array_bytes(cell));
+    if (cell->index_file_hash)
+        json_add_text(object, "index_file_hash", cell_index_file_hash_text(cell->index_file_hash, text));
+}
+
+/* Refuses a parameter that this build does not know, or that the cell does not take. */
+static void read_parameters(const struct node *node, struct cell *cell)
+{
+    const uint32_t parameter_mask = cell_parameter_mask(cell->workload, cell->pattern);
+    const struct node values = node_object(node, "parameters");
+    char shown[TEXT_SHOWN_BYTES], expected[96], step[32];
+    const cJSON *item;
+
+    cJSON_ArrayForEach (item, values.json) {
+        const struct parameter *row = table_find(&parameter_table, item->string);
+
+        if (!row)
+            node_wrong_member(&values, item->string, "this build has no %s '%s'; cbank list shows those that it has",
+                              parameter_table.what, text_shown(item->string, shown));
+        else if (!(parameter_mask & 1u << (row - parameters)))
+            node_wrong_member(&values, item->string, "%s with %s does not take it", cell->workload->name,
+                              cell->pattern->name);
+    }
+    for (size_t i = 0; i < parameter_count; i++) {
+        const struct parameter *row = &parameters[i];
+        uint64_t value = 0;
+
+        if (!(parameter_mask >> i & 1) || (row->default_value != PARAMETER_NAMED && !node_get(&values, row->name)))
+            continue;
+        if (json_integer(node_get(&values, row->name), &value) && parameter_allows(row, value)) {
+            cell->parameters[i] = parameter_kept(row, (uint32_t)value);
+            continue;
+        }
+        snprintf(step, sizeof(step), row->multiple ? "a multiple of %" PRIu32 : "a power of two", row->multiple);
+        snprintf(expected, sizeof(expected), "%s from %" PRIu32 " to %" PRIu32, step, row->min, row->max);
+        node_refuse(&values, row->name, expected);
+    }
 }
 
 static void read_cell(const struct node *node, const struct field *field, void *base)
 {
     struct cell *cell = (struct cell *)((char *)base + field->offset);
+    struct field pattern = cell_rows[PATTERN_ROW];
+    char again[CELL_INDEX_FILE_HASH_BYTES];
+    const char *text;
 
-    fields_read(node, &cell_fields, cell);
+    fields_read(node, &(struct fields){cell_rows, PATTERN_ROW}, cell);
+    if (node_failed(node))
+        return;
+    pattern.of = cell_pattern_table(cell->workload);
+    field_read(node, &pattern, cell);
+    fields_read(node, &(struct fields){cell_rows + PATTERN_ROW + 1, CELL_ROWS - PATTERN_ROW - 1}, cell);
+    if (node_failed(node))
+        return;
+    read_parameters(node, cell);
+    /* A table of another size makes it a cell that this build does not have. */
+    node_integer(node, "array_bytes", array_bytes(cell), array_bytes(cell));
+    if (cell_reads_file(cell)) {
+        text = node_text(node, "index_file_hash", false);
+        cell->index_file_hash = text ? strtoull(text, NULL, 16) : 0;
+        if (text &&
+            (!cell->index_file_hash || strcmp(cell_index_file_hash_text(cell->index_file_hash, again), text) != 0))
+            node_refuse(node, "index_file_hash", "16 hexadecimal digits");
+    }
     if (cell->block_size % CBANK_WARP_THREADS != 0)
         node_refuse(node, "block_size", "a multiple of 32");
 }
@@ -214,18 +157,12 @@ static void value_parameters(const struct grid_column *column, const void *row, 
     out->text = out->room[0] ? out->room : NULL;
 }
 
-static void value_width(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->number = table_width((*(const struct cell *const *)row)->parameters);
-}
-
-static void value_table_bytes(const struct grid_column *column, const void *row, struct grid_value *out)
+/* Bytes of an element, or with `of` of the table. */
+static void value_table(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct cell *cell = *(const struct cell *const *)row;
 
-    (void)column;
-    out->number = table_bytes(cell->path, cell->parameters);
+    out->number = column->of ? table_bytes(cell->path, cell->parameters) : table_width(cell->parameters);
 }
 
 /* clang-format off */
@@ -239,7 +176,7 @@ const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
     {.key = "block_size", .heading = "block size", .format = text_count, .value = grid_integer, MEMBER(block_size), .head = true},
     {.key = "cache_state", .heading = "cache state", .value = value_row, MEMBER(cache_state), .head = true},
     {.key = "parameters", .heading = "parameters", .value = value_parameters, .head = true},
-    {.key = "width_bytes", .heading = "width_bytes", .format = text_count, .value = value_width},
-    {.key = "table_bytes", .heading = "table_bytes", .format = text_count, .value = value_table_bytes},
+    {.key = "width_bytes", .heading = "width_bytes", .format = text_count, .value = value_table},
+    {.key = "table_bytes", .heading = "table_bytes", .format = text_count, .value = value_table, .of = cell_columns},
 };
 /* clang-format on */

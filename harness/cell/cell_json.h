@@ -8,12 +8,13 @@
 #include "grid.h"
 
 /* Kind of a field whose member is a struct cell. Its keys are members of the object itself. They are identity,
- * workload, path, pattern, elements, block_size, cache state, `parameters` (an object with those that the cell takes), and
- * array_bytes (the size of the path's table). The identity follows from the others, so it is not read. */
+ * workload, path, pattern, elements, block_size, cache state, `parameters` (an object with those that the cell takes),
+ * and array_bytes (the size of the path's table). The identity follows from the others, so it is not read. */
 extern const struct field_kind field_cell;
 
-/* Columns that identify the cell of a row: the keys up to cache state, parameters that are not the default, width_bytes and
- * table_bytes. Parameters are NAME=VALUE with blanks between, so a new parameter adds no column. The column shows only parameters in the set to which its `of` points; NULL: all. For grids whose rows begin with a `const struct cell
+/* Columns that identify the cell of a row: the keys up to cache state, parameters that are not the default, width_bytes
+ * and table_bytes. Parameters are NAME=VALUE with blanks between, so a new parameter adds no column. The column shows
+ * only parameters in the set to which its `of` points; NULL: all. For grids whose rows begin with a `const struct cell
  * *`. */
 enum { CELL_COLUMN_COUNT = 9, CELL_PARAMETERS_COLUMN = 6, CELL_NAMING_COLUMNS = 7 /* those before width_bytes */ };
 

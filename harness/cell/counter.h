@@ -37,12 +37,14 @@ struct counter {
     const char *metrics[COUNTER_METRICS_MAX]; /* CUPTI names, the first known to the chip is used; NULL after the
                                                * last */
     enum counter_kind kind;
-    /* Exact counters: returns the exact value, NaN where it cannot be known. NULL for measured ones. */
-    double (*expect)(const struct expectation *expectation);
+    unsigned expect; /* exact counters: which count is expected, see counter_expected; else 0 */
 };
 
 extern const struct counter counters[];
 extern const size_t counter_count;
+
+/* The exact value of a counter; NaN where it cannot be known, and for measured counters. */
+double counter_expected(const struct counter *counter, const struct expectation *expectation);
 
 /* The counters of a run: rows of the table, and rows made from the user's CUPTI metric names. */
 struct counter_set {

@@ -40,55 +40,39 @@ static bool read_section(const struct cubin *cubin, size_t index, Elf64_Shdr *ou
             (out->sh_offset <= cubin->bytes && out->sh_size <= cubin->bytes - out->sh_offset));
 }
 
-/* The symbol table and its strings. */
-static bool find_symbols(struct cubin *cubin)
-{
-    Elf64_Shdr symbols, strings;
-
-    for (size_t i = 0; read_section(cubin, i, &symbols); i++) {
-        if (symbols.sh_type != SHT_SYMTAB)
-            continue;
-        if (!read_section(cubin, symbols.sh_link, &strings) || strings.sh_type != SHT_STRTAB || strings.sh_size == 0 ||
-            cubin->data[strings.sh_offset + strings.sh_size - 1] != '\0')
-            return false;
-        cubin->symbols = (struct cubin_table){symbols.sh_offset, symbols.sh_size};
-        cubin->strings = (struct cubin_table){strings.sh_offset, strings.sh_size};
-        return true;
-    }
-    return false;
-}
-
-/* Why a file with this header is not a cubin; NULL if it may be one. */
-static const char *why_none(const void *data, size_t bytes, const Elf64_Ehdr *header)
-{
-    for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); i++)
-        if (bytes >= strlen(other_files[i].begins) &&
-            memcmp(data, other_files[i].begins, strlen(other_files[i].begins)) == 0)
-            return other_files[i].is;
-    if (bytes < SELFMAG || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-        return "no ELF file; nvcc -cubin -arch=sm_90 makes a cubin";
-    if (bytes < sizeof(*header))
-        return "cut off in its header; copy it again";
-    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
-        return "an ELF file of 32 bits or of the other byte order; nvcc -cubin -arch=sm_90 makes a cubin";
-    if (header->e_machine != EM_CUDA)
-        return "an ELF file for another machine than a GPU, as programs and libraries are; " TAKE_OUT;
-    return NULL;
-}
-
 bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[CUBIN_REASON_BYTES])
 {
     Elf64_Ehdr header = {0};
-    const char *why;
+    Elf64_Shdr symbols, strings;
+    const char *why = NULL;
 
     memcpy(&header, data, bytes < sizeof(header) ? bytes : sizeof(header));
     *out = (struct cubin){.data = data, .bytes = bytes};
     out->sections = (struct cubin_table){header.e_shoff, (uint64_t)header.e_shnum * sizeof(Elf64_Shdr)};
     /* SM number: e_flags hold it in bits 8-15 in ELF files of CUDA 13 and later (ABI version 8), in bits 0-7 before. */
     out->architecture = header.e_flags >> (header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
-    why = why_none(data, bytes, &header);
-    if (!why && (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > bytes ||
-                 out->sections.bytes > bytes - header.e_shoff || !find_symbols(out)))
+    for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); i++)
+        if (bytes >= strlen(other_files[i].begins) &&
+            memcmp(data, other_files[i].begins, strlen(other_files[i].begins)) == 0)
+            why = other_files[i].is;
+    if (!why && (bytes < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0))
+        why = "no ELF file; nvcc -cubin -arch=sm_90 makes a cubin";
+    else if (!why && bytes < sizeof(header))
+        why = "cut off in its header; copy it again";
+    else if (!why && (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB))
+        why = "an ELF file of 32 bits or of the other byte order; nvcc -cubin -arch=sm_90 makes a cubin";
+    else if (!why && header.e_machine != EM_CUDA)
+        why = "an ELF file for another machine than a GPU, as programs and libraries are; " TAKE_OUT;
+    else if (!why && header.e_shentsize == sizeof(Elf64_Shdr) && header.e_shoff <= bytes &&
+             out->sections.bytes <= bytes - header.e_shoff)
+        for (size_t i = 0; !out->strings.bytes && read_section(out, i, &symbols); i++)
+            if (symbols.sh_type == SHT_SYMTAB && read_section(out, symbols.sh_link, &strings) &&
+                strings.sh_type == SHT_STRTAB && strings.sh_size > 0 &&
+                out->data[strings.sh_offset + strings.sh_size - 1] == '\0') {
+                out->symbols = (struct cubin_table){symbols.sh_offset, symbols.sh_size};
+                out->strings = (struct cubin_table){strings.sh_offset, strings.sh_size};
+            }
+    if (!why && !out->strings.bytes)
         why = "a cubin that is cut off or damaged; copy it again";
     if (why)
         snprintf(reason, CUBIN_REASON_BYTES, "%s", why);

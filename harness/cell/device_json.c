@@ -19,12 +19,11 @@ static void write_capability(cJSON *object, const struct field *field, const voi
 static void read_capability(const struct node *node, const struct field *field, void *base)
 {
     struct device_info *info = base;
-    const char *text = NULL;
+    const char *text = cJSON_GetStringValue(node_get(node, field->key));
     char *end = "";
 
     /* "MAJOR.MINOR", each of at most 5 digits and without a sign. */
-    if (json_get_text(node->json, field->key, &text) && strspn(text, "0123456789.") == strlen(text) &&
-        strlen(text) <= 11 && text[0] != '.')
+    if (text && strspn(text, "0123456789.") == strlen(text) && strlen(text) <= 11 && text[0] != '.')
         info->cc_major = (uint32_t)strtoul(text, &end, 10);
     if (*end == '.' && end[1] && strspn(end + 1, "0123456789") == strlen(end + 1))
         info->cc_minor = (uint32_t)strtoul(end + 1, NULL, 10);
@@ -40,21 +39,7 @@ static const struct field clock_rows[] = {
     {FIELD(field_number, struct device_info, "sm_max_mhz", sm_clock_max_mhz, NULLABLE)},
     {FIELD(field_number, struct device_info, "memory_max_mhz", memory_clock_max_mhz, NULLABLE)},
 };
-static const struct fields clock_fields = FIELDS(clock_rows);
-
-static void write_clocks(cJSON *object, const struct field *field, const void *base)
-{
-    fields_write(json_add(object, field->key, cJSON_CreateObject()), &clock_fields, base);
-}
-
-static void read_clocks(const struct node *node, const struct field *field, void *base)
-{
-    const struct node clocks = node_object(node, field->key);
-
-    fields_read(&clocks, &clock_fields, base);
-}
-
-static const struct field_kind field_clocks = {write_clocks, read_clocks};
+static const struct object clock_object = {.fields = FIELDS(clock_rows), .given = SIZE_MAX};
 
 /* -- throttle reasons ---------------------------------------------------------------------------------- */
 
@@ -83,7 +68,8 @@ static void read_throttle(const struct node *node, const struct field *field, vo
     const struct node throttle = node_object(node, field->key);
     struct device_info *info = base;
 
-    if (!json_get_bool(throttle.json, "known", &info->throttle_known))
+    info->throttle_known = cJSON_IsTrue(node_get(&throttle, "known"));
+    if (!cJSON_IsBool(node_get(&throttle, "known")))
         node_refuse(&throttle, "known", "true or false");
     else if (info->throttle_known)
         fields_read(&throttle, &throttle_fields, base);
@@ -96,6 +82,8 @@ static const struct field_kind field_throttle = {write_throttle, read_throttle};
 static const struct field device_rows[] = {
 #define DEVICE(key, kind, member, presence) {FIELD(kind, struct device_info, key, member, presence)},
 #include "device.def"
+    {.key = "clocks", .kind = &field_object, .of = &clock_object}, /* whose members are those of the device */
+    {.key = "throttle", .kind = &field_throttle},
 };
 
 const struct object device_object = {.fields = FIELDS(device_rows), .given = SIZE_MAX};

@@ -10,24 +10,6 @@
 /* images.S puts the archive between these. */
 extern const char cbank_images_start[], cbank_images_end[];
 
-/* Resolves a member's name: "name/", or "/offset" into the table of long names, where "/\n" ends each. */
-static void member_name(const struct ar_hdr *header, const struct image *long_names, struct image *out)
-{
-    const char *name = header->ar_name;
-    size_t room = sizeof(header->ar_name);
-
-    if (name[0] == '/' && name[1] >= '0' && name[1] <= '9' && long_names->data) {
-        const size_t offset = strtoul(name + 1, NULL, 10);
-
-        room = offset < long_names->bytes ? long_names->bytes - offset : 0;
-        name = (const char *)long_names->data + (room ? offset : 0);
-    }
-    out->name = name;
-    out->name_bytes = 0;
-    while (out->name_bytes < room && name[out->name_bytes] != '/' && name[out->name_bytes] != '\n')
-        out->name_bytes++;
-}
-
 bool image_at(size_t index, struct image *out)
 {
     struct image long_names = {0}; /* the table of names that do not fit into a header */
@@ -43,8 +25,20 @@ bool image_at(size_t index, struct image *out)
         if (memcmp(header->ar_name, "//", 2) == 0) {
             long_names = member;
         } else if ((header->ar_name[0] != '/' || header->ar_name[1] != ' ') && index-- == 0) {
+            const char *name = header->ar_name;
+            size_t room = sizeof(header->ar_name);
+
+            /* "name/", or "/offset" into the table of long names, where "/\n" ends each. */
+            if (name[0] == '/' && name[1] >= '0' && name[1] <= '9' && long_names.data) {
+                const size_t offset = strtoul(name + 1, NULL, 10);
+
+                room = offset < long_names.bytes ? long_names.bytes - offset : 0;
+                name = (const char *)long_names.data + (room ? offset : 0);
+            }
             *out = member;
-            member_name(header, &long_names, out);
+            out->name = name;
+            while (out->name_bytes < room && name[out->name_bytes] != '/' && name[out->name_bytes] != '\n')
+                out->name_bytes++;
             return true;
         }
     }

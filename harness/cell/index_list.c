@@ -26,28 +26,23 @@ struct index_array *index_list_add(struct index_list *list, const struct index_a
     return added;
 }
 
-/* The parameters that determine the indices; others affect only the loads. */
-static bool same_indices(const struct index_array *array, const struct cell *cell)
-{
-    const uint32_t *a = array->like.parameters, *b = cell->parameters;
-
-    if (array->path || array->like.pattern != cell->pattern || array->like.elements != cell->elements ||
-        array->length != table_entries(cell->path, b) || a[PARAMETER_loads] != b[PARAMETER_loads] ||
-        a[PARAMETER_table_count] != b[PARAMETER_table_count])
-        return false;
-    for (size_t i = 0; i < parameter_count; i++)
-        if (cell->pattern->parameter_mask >> i & 1 && a[i] != b[i])
-            return false;
-    return true;
-}
-
+/* The array of a cell: of its file, or made from the same parameters. Other parameters affect only the loads. */
 static struct index_array *list_find(const struct index_list *list, const struct cell *cell)
 {
+    const uint32_t *b = cell->parameters;
     struct index_array *array = list->first;
 
-    while (array &&
-           !(cell->index_file_hash ? array->index_file_hash == cell->index_file_hash : same_indices(array, cell)))
-        array = array->next;
+    for (; array; array = array->next) {
+        const uint32_t *a = array->like.parameters;
+        bool same = !array->path && array->like.pattern == cell->pattern && array->like.elements == cell->elements &&
+                    array->length == table_entries(cell->path, b) && a[PARAMETER_loads] == b[PARAMETER_loads] &&
+                    a[PARAMETER_table_count] == b[PARAMETER_table_count];
+
+        for (size_t i = 0; i < parameter_count; i++)
+            same = same && (!(cell->pattern->parameter_mask >> i & 1) || a[i] == b[i]);
+        if (cell->index_file_hash ? array->index_file_hash == cell->index_file_hash : same)
+            break;
+    }
     return array;
 }
 
@@ -66,61 +61,53 @@ static bool is_wanted(const struct index_array *array)
     return !array->path && !array->made;
 }
 
-/* Without memory, the array stays on the list of wanted ones. */
-static void make_array(struct index_array *array, bool hashed)
-{
-    const struct cell *cell = &array->like;
-    const struct source_numbers numbers = {.elements = cell->elements,
-                                           .steps = cell->parameters[PARAMETER_loads],
-                                           .length = array->length,
-                                           .seed = index_seed,
-                                           .parameters = cell->parameters};
-    const uint64_t count = numbers.steps * numbers.elements;
-    const uint32_t tables = table_count(cell->parameters);
-    uint32_t *made = malloc(count * sizeof(*made));
-
-    if (!made || !source_make(cell->pattern, &numbers, made)) {
-        free(made);
-        log_memory("%" PRIu64 " indices", count);
-        return;
-    }
-    /* Several tables lie one after the other, and the lookups of each step read the next table. */
-    for (uint32_t step = 1; tables > 1 && step < numbers.steps; step++)
-        for (uint64_t i = 0; i < numbers.elements; i++)
-            made[step * numbers.elements + i] += step % tables * numbers.length;
-    if (hashed)
-        sha256_hex(made, count * sizeof(*made), array->sha256);
-    array->indices = (struct indices){made, sizeof(*made), 0, count};
-    array->made = made;
-}
-
-/* Makes `count` arrays of the list, from number `first` on. */
+/* Makes `count` arrays of the list, from number `first` on. Without memory, an array stays wanted. */
 static void make_range(void *context, uint64_t first, uint64_t count)
 {
     const struct index_list *list = context;
     struct index_array *array = list->first;
 
-    for (uint64_t i = 0; i < first + count; i++, array = array->next)
-        if (i >= first && is_wanted(array))
-            make_array(array, !list->unhashed);
-}
+    for (uint64_t number = 0; number < first + count; number++, array = array->next) {
+        const struct cell *cell = &array->like;
+        const struct source_numbers numbers = {.elements = cell->elements,
+                                               .steps = cell->parameters[PARAMETER_loads],
+                                               .length = array->length,
+                                               .seed = index_seed,
+                                               .parameters = cell->parameters};
+        const uint64_t indices = numbers.steps * numbers.elements;
+        const uint32_t tables = table_count(cell->parameters);
+        uint32_t *made;
 
-/* Length of the list up to the last array that is wanted. */
-static uint64_t count_to_wanted(const struct index_list *list)
-{
-    uint64_t place = 0, count = 0;
-
-    for (const struct index_array *array = list->first; array; array = array->next) {
-        place++;
-        count = is_wanted(array) ? place : count;
+        if (number < first || !is_wanted(array))
+            continue;
+        made = malloc(indices * sizeof(*made));
+        if (!made || !source_make(cell->pattern, &numbers, made)) {
+            free(made);
+            log_memory("%" PRIu64 " indices", indices);
+            continue;
+        }
+        /* Several tables lie one after the other, and the lookups of each step read the next table. */
+        for (uint32_t step = 1; tables > 1 && step < numbers.steps; step++)
+            for (uint64_t i = 0; i < numbers.elements; i++)
+                made[step * numbers.elements + i] += step % tables * numbers.length;
+        if (!list->unhashed)
+            sha256_hex(made, indices * sizeof(*made), array->sha256);
+        array->indices = (struct indices){made, sizeof(*made), 0, indices};
+        array->made = made;
     }
-    return count;
 }
 
 enum status index_list_make(struct index_list *list)
 {
-    parallel_ranges(count_to_wanted(list), 1, make_range, list);
-    return count_to_wanted(list) ? STATUS_ENVIRONMENT : STATUS_OK;
+    uint64_t count = 0;
+
+    for (const struct index_array *array = list->first; array; array = array->next)
+        count++;
+    parallel_ranges(count, 1, make_range, list);
+    for (const struct index_array *array = list->first; array; array = array->next)
+        if (is_wanted(array))
+            return STATUS_ENVIRONMENT;
+    return STATUS_OK;
 }
 
 enum status index_list_give(struct index_list *list, struct cell *cell, const struct index_array **out)

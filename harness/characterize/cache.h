@@ -8,7 +8,7 @@
 
 #include "status.h"
 
-/* The line of a set that a new one replaces. Empty places are filled first, the lowest one before others. */
+/* The line of a set that a new one replaces. Empty ways are filled first, the lowest one before others. */
 enum cache_replacement {
     CACHE_LRU,
     CACHE_FIFO,
@@ -18,12 +18,6 @@ enum cache_replacement {
                    lowest unmarked line is replaced */
     CACHE_NRU, /* not recently used: each access marks its line; the lowest unmarked line is replaced; if all are
                   marked, all lose their marks then */
-    CACHE_CLOCK, /* second chance: each access marks its line; a hand goes round and removes marks; the first unmarked
-                    line is replaced */
-    CACHE_CLOCK_OF_HITS, /* the same, but the access that fills a line does not mark it */
-    CACHE_SRRIP, /* re-reference interval prediction with two bits: a new line has 2, a hit sets 0; the lowest line with
-                    3 is replaced; all values grow until there is one */
-    CACHE_SRRIP_OF_FREQUENCY, /* the same, but a hit subtracts 1 */
     CACHE_RANDOM,
     CACHE_REPLACEMENT_COUNT
 };
@@ -37,9 +31,8 @@ struct cache {
     uint32_t ways;
     uint64_t clock; /* lookups so far: the age of lines */
     struct cache_line *lines; /* sets x ways, owned */
-    /* sets x ways, owned: marks of places; for CACHE_TREE, whether node n of a set (from 1) leads right. */
+    /* sets x ways, owned: marks of lines; for CACHE_TREE, whether node n of a set (from 1) leads right. */
     uint8_t *marks;
-    uint32_t *hands; /* sets, owned: the place at the hand of a clock */
     uint64_t random; /* CACHE_RANDOM: state, which the caller may set; the same at each opening */
 };
 

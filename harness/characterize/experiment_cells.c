@@ -161,7 +161,7 @@ static enum status answer_cell(void *context, const struct probe_request *reques
     for (size_t i = 0; i < source->result.cell_count; i++) {
         const struct cell_result *cell = &source->result.cells[i];
 
-        if (!cell->verified || cell->time.stop_reason == STOP_NONE || !cell_equal(&cell->cell, request->cell))
+        if (!cell->verified || cell->time.stop_reason == STOP_NONE || cell_order(&cell->cell, request->cell) != 0)
             continue;
         answer[ANSWER_TIME_PS] = whole(1000 * cell->time.summary.value);
         answer[ANSWER_CLOCK_KHZ] = whole(1000 * cell->time.sm_clock_mhz);

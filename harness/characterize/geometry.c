@@ -20,9 +20,7 @@ enum {
     LATENCIES_MIN = 32,
     SPACINGS_MIN = 8,       /* misses needed to determine a spacing */
     MANY_ACCESSES = 100000, /* enough to see every line of a set missed, even with few in a pass */
-    MAP_ROUNDS = 3,         /* growing regions, until every set overflows */
     LISTS_DRAWN = 6,        /* at random, to check the findings */
-    LISTS = 8,              /* lists of words in a search */
 };
 
 #define AT(member) #member, offsetof(struct geometry_level, member)
@@ -68,8 +66,7 @@ static void no_shape(struct geometry_level *level, const char *reason)
 
 struct pool {
     uint32_t count[CYCLES_MAX + 1]; /* samples of so many cycles; the last: of more */
-    uint32_t near[CYCLES_MAX];   /* samples up to reach_at away */
-    uint32_t sorted[CYCLES_MAX]; /* room */
+    uint32_t near[CYCLES_MAX]; /* samples up to reach_at away */
     uint32_t reach;
 };
 
@@ -111,8 +108,6 @@ static void sweep(struct search *search, struct pool *pool)
             pool->count[middle < CYCLES_MAX ? middle : CYCLES_MAX] += 1;
         }
     }
-    if (!search->swept_count)
-        return;
     /* The deviation of one access between passes: the median range of three values is 1.588 times the deviation. */
     for (size_t i = 0; i < search->swept_count; i++)
         ranges[i] = search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];
@@ -139,8 +134,8 @@ static void find_bands(struct search *search, struct pool *pool)
         }
     }
     if (first < last) {
-        memcpy(pool->sorted, near + first, (last - first + 1) * sizeof(*near));
-        floor = stats_lower_median(pool->sorted, last - first + 1);
+        memcpy(search->cycles, near + first, (last - first + 1) * sizeof(*near));
+        floor = stats_lower_median(search->cycles, last - first + 1);
     }
     threshold = 12 + floor + (uint32_t)(6 * sqrt(floor));
     for (uint32_t x = 0; x < CYCLES_MAX; x++)
@@ -163,10 +158,6 @@ static void find_bands(struct search *search, struct pool *pool)
 
         band->low = band->low > 2 * reach_at(pool, band->low) ? band->low - 2 * reach_at(pool, band->low) : 0;
         band->high += 2 * reach_at(pool, band->high);
-        if (i && band[-1].high >= band->low) {
-            band[-1].high = (band[-1].high + band->low) / 2;
-            band->low = band[-1].high + 1;
-        }
     }
 }
 
@@ -195,69 +186,39 @@ static void find_latencies(struct search *search)
 
 /* -- what one miss brings ------------------------------------------------------------------------------ */
 
-/* The sum of the (sorted) spacings that equal `spacing` or, unless `strict`, a multiple of it. */
-static uint64_t covered(const uint32_t *spacings, uint32_t count, uint32_t spacing, bool strict)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        if (strict ? spacings[i] == spacing : spacings[i] % spacing == 0)
-            sum += spacings[i];
-    return sum;
-}
-
-/* The spacing of the level's misses in a chase over all words; 0: none. It is the largest one that occurs itself and
- * covers most of the memory between misses; unless `strict`, its multiples count, too. The most frequent one may be
- * wrong: near other cached lines, every word may miss. */
-static uint32_t spacing_of(struct search *search, const uint32_t *cycles, bool strict)
-{
-    uint32_t *const spacings = search->missed;
-    uint32_t count = 0, last = search->words, best = 0;
-    uint64_t all;
-
-    for (uint32_t i = 0; i < search->words; i++)
-        if (search_answered_by(search, cycles[i]) > search->index) {
-            spacings[count] = i - last;
-            count += last < i; /* the first one has none before it */
-            last = i;
-        }
-    if (count < SPACINGS_MIN)
-        return 0;
-    stats_sort_uint32(spacings, count);
-    all = covered(spacings, count, 1, false);
-    for (uint32_t i = 0, n = 0; i < count; i++) {
-        n = i && spacings[i] == spacings[i - 1] ? n + 1 : 1;
-        if ((n == SPACINGS_MIN / 2 || n * 10 == count) &&
-            covered(spacings, count, spacings[i], strict) * 100 >= all * 85 &&
-            covered(spacings, count, spacings[i], true) * 20 >= all)
-            best = spacings[i];
-    }
-    return best * WORD_BYTES;
-}
-
-/* A spacing must explain the warm chase: misses at its multiples are several times as frequent as elsewhere, if there
- * are enough. A spacing seen only in the warm chase needs about as many misses at odd as at even multiples. */
+/* The spacing of the level's misses in a chase over all words that finds the caches empty. It is the largest one that
+ * occurs itself, and whose multiples cover most of the memory between misses. The most frequent one may be wrong: near
+ * other cached lines, every word may miss. */
 static void find_fetch(struct search *search)
 {
     struct geometry_number *fetch = &search->level->fetch_bytes;
-    const uint32_t cold = spacing_of(search, search->cold, true), warm = spacing_of(search, search->warm, false);
-    const uint32_t spacing = cold ? cold : warm, every = spacing / WORD_BYTES, all = search->words * WORD_BYTES;
-    uint64_t at[2] = {0}, elsewhere = 0;
-    bool begin;
+    uint32_t *const spacings = search->missed, count = 0, last = search->words, best = 0;
+    uint64_t all = 0;
 
-    for (uint32_t i = 0; spacing && i < search->words; i++)
-        if (search_answered_by(search, search->warm[i]) > search->index)
-            ++*(i % every ? &elsewhere : &at[i / every % 2]);
-    begin =
-        at[0] + at[1] + elsewhere < 2 * SPACINGS_MIN || (every > 1 && (at[0] + at[1]) * (every - 1) >= 4 * elsewhere);
-    if (cold && !begin)
-        search_not_found(fetch, "misses are %u bytes apart in a cold pointer chase, but not in a warm one", cold);
-    else if (cold || (warm && begin && 2 * at[0] >= at[1] && 2 * at[1] >= at[0]))
-        search_found(fetch, spacing, 2 * (size_t)search->words);
-    else if (search->index + 1 == (int)search->band_count)
-        search_not_found(fetch, "nothing slower was seen in pointer chases over %u bytes", all);
+    for (uint32_t i = 0; i < search->words; i++)
+        if (search_answered_by(search, search->cold[i]) > search->index) {
+            spacings[count] = i - last;
+            all += last < i ? i - last : 0;
+            count += last < i; /* the first one has none before it */
+            last = i;
+        }
+    stats_sort_uint32(spacings, count);
+    for (uint32_t i = 0, n = 0; i < count && count >= SPACINGS_MIN; i++) {
+        uint64_t covered = 0;
+
+        n = i && spacings[i] == spacings[i - 1] ? n + 1 : 1;
+        for (uint32_t k = 0; n == SPACINGS_MIN / 2 && k < count; k++)
+            covered += spacings[k] % spacings[i] == 0 ? spacings[k] : 0;
+        if (covered && covered * 100 >= all * 85)
+            best = spacings[i];
+    }
+    if (best)
+        search_found(fetch, best * WORD_BYTES, 2 * (size_t)search->words);
+    else if (count == 0)
+        search_not_found(fetch, "nothing slower was seen in pointer chases over %u bytes", search->words * WORD_BYTES);
     else
-        search_not_found(fetch, "misses of pointer chases over all %u bytes have no one spacing, or are too few", all);
+        search_not_found(fetch, "misses of a pointer chase over all %u bytes have no one spacing, or are too few",
+                         search->words * WORD_BYTES);
 }
 
 /* -- the largest region that fits ---------------------------------------------------------------------- */
@@ -293,11 +254,8 @@ static void find_fits(struct search *search)
         fits->samples = count * search->passes;
         units = high ? (low + high) / 2 : units * 2 < most ? units * 2 : most;
     }
-    if (low == 0 && high)
-        search_not_found(fits, "already the smallest region that passes the levels before it, %u bytes, does not fit",
-                         high * unit);
-    else if (low == 0)
-        search_not_found(fits, "%u bytes are too few to pass the levels before it", most * unit);
+    if (low == 0)
+        search_not_found(fits, "no region of up to %u bytes passes the levels before it and fits", most * unit);
     else if (low == most)
         search_not_found(fits, "all of the %u bytes that could be visited fit", most * unit);
     else
@@ -336,28 +294,26 @@ static void find_sets(struct search *search)
             if (search->missed[i] >= (round ? 4 : passes - 1))
                 search->judged[search->address[i] / unit] = 1;
         }
-        for (uint32_t i = 0, end, before = 0; i < units; before = i, i = end) {
-            while (i < units && !search->judged[i])
-                i++;
+        for (uint32_t i = 0, end, before = 0; i < units; i = end + 1) {
             for (end = i; end < units && search->judged[end];)
                 end++;
             if (i == end)
-                break;
+                continue;
             missed += end - i;
             if (runs++) {
                 even = even && (!apart || apart == i - before);
                 apart = divisor(apart, i - before);
-            }
-            if (runs == 1)
+                length = end - i == length || (end == units && end - i < length) ? length : 0;
+            } else {
                 length = end - i;
-            else if (end - i != length && (end < units || end - i > length))
-                length = 0;
+            }
+            before = i;
         }
     }
     out->sets.samples = count * search->passes;
     if (missed * 20 >= units * 19) {
         length = apart = 1;
-    } else if (runs < 2 || length == 0 || apart % length || apart == 0) {
+    } else if (runs < 2 || length == 0 || apart % length) {
         no_shape(out, "the lines that miss when one more than fits is visited are not evenly spaced");
         return;
     }
@@ -372,62 +328,47 @@ static uint32_t lines_of_set(uint32_t lines, uint32_t sets, uint32_t set)
     return lines / sets + (set < lines % sets);
 }
 
-/* Chases regions with one more line in each set, until every set overflows. The ways are the lines that fit. */
+/* Chases a region with one more line in each set than fits. The ways are the lines that fit. */
 static void find_ways(struct search *search)
 {
     struct geometry_level *out = search->level;
     struct shape *shape = search->shape;
-    const uint32_t most_lines = search->words * WORD_BYTES / shape->line_bytes, sets = shape->sets;
-    uint32_t lines = out->fits_bytes.value / shape->line_bytes;
-    uint32_t seen = 0, held = 0, most = 0; /* sets that overflowed by one line; lines that fit, in all sets and in
-                                            * one */
-    size_t samples = 0;
-    bool open = true, consistent = true;
+    const uint32_t sets = shape->sets, fit = out->fits_bytes.value / shape->line_bytes;
+    const uint32_t all = search->words * WORD_BYTES / shape->line_bytes, more = (fit / sets + 1) * sets;
+    const uint32_t lines = more < all ? more : all;
+    const size_t count = list_region(search, lines, shape->line_bytes);
+    uint32_t seen = 0, held = 0,
+             most = 0; /* sets that overflowed by one line; lines that fit, in all sets and in one */
+    bool agree = true;
 
-    for (uint32_t set = 0; set < sets; set++)
-        shape->set[set] = (struct set){lines_of_set(lines, sets, set), UINT32_MAX};
-    for (uint32_t round = 0; round < MAP_ROUNDS && lines < most_lines && open; round++) {
-        size_t count;
+    for (size_t i = 0; i < count; i++) /* the group of an access is its set */
+        search->group[i] = search_set_of(search, shape, search->address[i] / shape->line_bytes);
+    search_judge(search, count, sets);
+    for (uint32_t i = 0; i < sets; i++) {
+        const uint32_t in_set = lines_of_set(lines, sets, i), fits = lines_of_set(fit, sets, i);
+        struct set *set = &shape->set[i];
 
-        lines = (lines / sets + 1) * sets;
-        lines = lines < most_lines ? lines : most_lines;
-        count = list_region(search, lines, shape->line_bytes);
-        for (size_t i = 0; i < count; i++) /* the group of an access is its set */
-            search->group[i] = search_set_of(search, shape, search->address[i] / shape->line_bytes);
-        search_judge(search, count, sets);
-        samples += count * search->passes;
-        open = false;
-        for (uint32_t set = 0; set < sets; set++) {
-            const uint32_t in_set = lines_of_set(lines, sets, set);
-            struct set *of = &shape->set[set];
-
-            if (search->judged[set] == FITS && in_set > of->fits)
-                of->fits = in_set;
-            else if (search->judged[set] == OVERFLOWS && in_set < of->overflows)
-                of->overflows = in_set;
-            open |= of->overflows == UINT32_MAX;
-        }
-    }
-    for (const struct set *set = shape->set; set < shape->set + sets; set++) {
-        const bool known = set->overflows == set->fits + 1;
-
-        consistent = consistent && set->overflows > set->fits;
-        seen += known;
+        set->fits = search->judged[i] == FITS ? in_set : fits;
+        set->overflows = search->judged[i] == OVERFLOWS ? in_set : UINT32_MAX;
         held += set->fits;
         most = set->fits > most ? set->fits : most;
-        shape->ways = known && set->fits > shape->ways ? set->fits : shape->ways;
+        agree = agree && set->overflows > set->fits;
+        if (set->overflows == set->fits + 1) {
+            seen++;
+            shape->ways = set->fits > shape->ways ? set->fits : shape->ways;
+        }
     }
-    shape->known = consistent && shape->ways && most <= shape->ways && (seen < sets || held == shape->ways * sets);
+    shape->known = agree && shape->ways && most == shape->ways && (seen < sets || held == shape->ways * sets);
     if (!shape->known) {
         no_shape(out, "sets differ in how many lines fit");
         return;
     }
     search_found(&out->line_bytes, shape->line_bytes, out->sets.samples);
     search_found(&out->sets, sets, out->sets.samples);
-    search_found(&out->ways, shape->ways, samples);
-    search_found(&out->capacity_bytes, shape->ways * sets * shape->line_bytes, samples);
+    search_found(&out->ways, shape->ways, count * search->passes);
+    search_found(&out->capacity_bytes, shape->ways * sets * shape->line_bytes, count * search->passes);
     if (seen == sets)
-        search_found(&out->lines_taken, 0, samples);
+        search_found(&out->lines_taken, 0, count * search->passes);
     else
         search_not_found(&out->lines_taken, "only %u of %u sets could be filled with %u bytes", seen, sets,
                          search->words * WORD_BYTES);
@@ -528,23 +469,6 @@ static void check_shape(struct search *search)
     for (uint32_t list = 0; list < LISTS_DRAWN && search->status == STATUS_OK; list++) {
         const size_t count = draw_list(search, list);
 
-        /* Nothing is expected of a set whose overflow a level before may hide. */
-        for (const struct shape *before = search->shapes; before < shape; before++) {
-            uint32_t *const load = search->load, last = UINT32_MAX;
-
-            memset(load, 0, before->sets * sizeof(*load));
-            for (size_t i = 0; before->known && i < count; i++) {
-                const uint32_t line = search->address[i] / before->line_bytes;
-
-                load[search_set_of(search, before, line)] += line != last;
-                last = line;
-            }
-            for (size_t i = 0; i < count; i++)
-                if (search->expected[search->group[i]] == OVERFLOWS &&
-                    (!before->known ||
-                     load[search_set_of(search, before, search->address[i] / before->line_bytes)] <= before->ways))
-                    search->expected[search->group[i]] = UNCLEAR;
-        }
         search_judge(search, count, shape->sets);
         for (uint32_t set = 0; set < shape->sets; set++) {
             if (search->expected[set] == UNCLEAR || search->judged[set] == UNCLEAR)
@@ -556,26 +480,23 @@ static void check_shape(struct search *search)
         out->ways.samples += count * search->passes;
     }
     shape->known = !differ && overflows;
-    if (differ) {
-        no_shape(out, "lists drawn at random do not hit as the sets that were found would");
+    if (!shape->known)
+        no_shape(out, "no list drawn at random hits as the sets that were found would");
+    if (differ)
         snprintf(out->contradiction, sizeof(out->contradiction),
                  "%u sets of %u lines of %u bytes: %u of %u sets of lists drawn at random hit otherwise", shape->sets,
                  shape->ways, shape->line_bytes, differ, agree + differ);
-    } else if (!overflows) {
-        no_shape(out, "no list drawn at random passes the levels before it: what was found could not be checked");
-    }
 }
 
 /* -- all ----------------------------------------------------------------------------------------------- */
 
-static void find_level(struct search *search, size_t level)
+static void find_level(struct search *search, int level)
 {
     struct geometry_level *out = &search->out->level[level];
-    struct shape *shape = &search->shapes[level];
 
-    search->index = (int)level;
+    search->index = level;
     search->level = out;
-    search->shape = shape;
+    search->shape = &search->shapes[level];
     out->number = (uint32_t)level + 1;
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
         number_at(out, i)->method = geometry_findings[i].method;
@@ -588,72 +509,53 @@ static void find_level(struct search *search, size_t level)
         search_not_found(&out->fits_bytes, "the level before it is not known well enough to pass it");
     else
         find_fits(search);
-    if (!out->fits_bytes.known) {
+    if (!out->fits_bytes.known)
         no_shape(out, out->fits_bytes.reason);
-        return;
-    }
-    find_sets(search);
-    if (shape->sets == 0)
-        return;
-    shape->set = calloc(shape->sets, sizeof(*shape->set));
-    if (!shape->set) {
-        search->status = log_memory("%u sets", shape->sets);
-        return;
-    }
-    find_ways(search);
-    if (shape->known) {
+    else
+        find_sets(search);
+    if (search->shape->sets)
+        find_ways(search);
+    if (search->shape->known)
         find_banks(search);
+    if (search->shape->known)
         check_shape(search);
-    }
-    if (shape->known)
+    if (search->shape->known)
         search_replacement(search);
-    if (out->capacity_bytes.known && out->lines_taken.known && out->fits_bytes.value != out->capacity_bytes.value)
-        snprintf(out->contradiction, sizeof(out->contradiction),
-                 "%u bytes fit, but ways x sets x line is %u bytes, with no line taken", out->fits_bytes.value,
-                 out->capacity_bytes.value);
 }
 
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out)
 {
-    struct search search = {.prober = prober, .out = out, .random = 1};
-    uint32_t **const lists[LISTS] = {&search.address, &search.group, &search.missed,   &search.clean,
-                                     &search.cold,    &search.warm,  &search.expected, &search.load};
-    const size_t swept_words = prober->samples_max / SWEEP_PASSES * SWEEP_STEP / WORD_BYTES;
-    size_t words = prober->bytes / WORD_BYTES, swept, cycles;
-    struct pool pool = {0};
-    uint32_t *next;
+    struct search *search = calloc(1, sizeof(*search));
+    struct pool *pool = calloc(1, sizeof(*pool));
+    enum status status = STATUS_OK;
+    size_t words = prober->bytes / WORD_BYTES;
 
     *out = (struct geometry){.searched_bytes = prober->bytes};
-    words = words < swept_words ? words : swept_words;
-    words = words < prober->samples_max ? words : prober->samples_max;
-    search.words = (uint32_t)words;
-    /* The sweep's sizes grow by a factor q: their sum is below the largest / (1 - 1/q), 6.3 times it. */
-    swept = SWEEP_PASSES * (words * 7 / (SWEEP_STEP / WORD_BYTES) + 1);
-    cycles = swept > prober->samples_max ? swept : prober->samples_max;
-    search.memory = calloc(2 * (swept + words) + (LISTS + 2) * words + swept + cycles, sizeof(double));
-    if (!search.memory)
-        return log_memory("pointer chases of %zu accesses", words);
-    search.samples = search.memory;
-    search.lines = (size_t *)(search.samples + 2 * (swept + words));
-    next = (uint32_t *)(search.lines + words);
-    for (size_t i = 0; i < LISTS; i++, next += words)
-        *lists[i] = next;
-    search.swept = next;
-    search.cycles = search.swept + swept;
-    search.judged = (uint8_t *)(search.cycles + cycles);
+    if (!search || !pool) {
+        status = log_memory("a search for caches");
+        goto out;
+    }
+    search->prober = prober;
+    search->out = out;
+    search->random = 1;
+    search->samples_max = prober->samples_max < SAMPLES_MAX ? prober->samples_max : SAMPLES_MAX;
+    if (words > search->samples_max / SWEEP_PASSES * SWEEP_STEP / WORD_BYTES)
+        words = search->samples_max / SWEEP_PASSES * SWEEP_STEP / WORD_BYTES;
+    search->words = (uint32_t)(words < search->samples_max ? words : search->samples_max);
     /* The first chase of all finds nothing in the caches. The second one starts elsewhere: effects of time, unlike
      * those of the address, are then elsewhere, too. */
-    chase_all(&search, 0, 0, search.cold, &pool);
-    chase_all(&search, 2743 % search.words, 1, search.warm, &pool);
-    sweep(&search, &pool);
-    find_bands(&search, &pool);
-    if (search.status == STATUS_OK)
-        out->level_count = search.band_count < levels_max ? search.band_count : levels_max;
-    find_latencies(&search);
-    for (size_t level = 0; search.status == STATUS_OK && level < out->level_count; level++)
-        find_level(&search, level);
-    for (size_t i = 0; i < GEOMETRY_LEVELS_MAX; i++)
-        free(search.shapes[i].set);
-    free(search.memory);
-    return search.status;
+    chase_all(search, 0, 0, search->cold, pool);
+    chase_all(search, 2743 % search->words, 1, search->load, pool);
+    sweep(search, pool);
+    find_bands(search, pool);
+    if (search->status == STATUS_OK)
+        out->level_count = search->band_count < levels_max ? search->band_count : levels_max;
+    find_latencies(search);
+    for (int level = 0; search->status == STATUS_OK && level < (int)out->level_count; level++)
+        find_level(search, level);
+    status = search->status;
+out:
+    free(search);
+    free(pool);
+    return status;
 }

@@ -47,7 +47,7 @@ int search_answered_by(const struct search *search, uint32_t cycles)
 
 void search_count_misses(struct search *search, size_t count, uint32_t groups, uint32_t warm_up, uint32_t passes)
 {
-    const size_t room = search->prober->samples_max / count;
+    const size_t room = search->samples_max / count;
 
     memset(search->missed, 0, count * sizeof(*search->missed));
     for (uint32_t g = 0; g < groups; g++)

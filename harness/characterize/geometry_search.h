@@ -7,6 +7,8 @@
 
 enum {
     WORD_BYTES = 4,
+    SAMPLES_MAX = 1 << 17, /* most accesses that one chase times */
+    SWEPT_MAX = 2 * SAMPLES_MAX, /* accesses of the sweep: 1.58 times as many, as its sizes grow by a root */
     SWEEP_PASSES = 3, /* timed pointer chases of each region of the sweep */
     NOBODY = -1,      /* no level answers in this time */
 };
@@ -21,7 +23,7 @@ struct shape {
     uint32_t swap[GEOMETRY_BANKS_MAX]; /* below sets; 0 unless memory is several banks and sets is a power of two */
     struct set {
         uint32_t fits, overflows; /* largest number of lines that hit, smallest that does not (UINT32_MAX: not seen) */
-    } *set; /* [sets], owned */
+    } set[SAMPLES_MAX]; /* [sets] */
 };
 
 enum fit { UNCLEAR, FITS, OVERFLOWS };
@@ -31,6 +33,7 @@ struct search {
     struct geometry *out;
     enum status status; /* not OK after the first error: the search continues without effect */
     uint64_t random;
+    size_t samples_max; /* most accesses that one chase times */
     uint32_t words; /* words of a chase over all words; fewer than there are if samples_max is small */
     uint32_t step; /* bytes between accesses of a region: those that a miss of the first level brings in */
     struct band {
@@ -42,17 +45,16 @@ struct search {
     struct geometry_level *level; /* the same level: its findings */
     struct shape *shape; /* and its shape */
 
-    void *memory; /* owned: holds the arrays below */
-    size_t *lines; /* [words]: room for numbers of lines, or a count for each set */
+    size_t lines[SAMPLES_MAX]; /* [words]: room for numbers of lines, or a count for each set */
     /* [words]: the next list; the group of each access; passes in which it missed; for each group, passes without a
-     * miss, and the verdict (enum fit). */
-    uint32_t *address, *group, *missed, *clean;
-    uint8_t *judged;
-    uint32_t *expected, *load; /* [words]: the expected verdict or outcome; room for counts */
-    uint32_t *cycles; /* [samples_max] */
-    double *samples; /* room for all cycles of the sweep and of the cold chase, twice */
-    uint32_t *cold, *warm; /* [words]: cycles of the chases over all words */
-    uint32_t *swept; /* cycles of the sweep; the SWEEP_PASSES of each access are adjacent */
+     * miss, and the verdict (enum fit); the expected verdict or outcome; room for counts. */
+    uint32_t address[SAMPLES_MAX], group[SAMPLES_MAX], missed[SAMPLES_MAX], clean[SAMPLES_MAX];
+    uint8_t judged[SAMPLES_MAX];
+    uint32_t expected[SAMPLES_MAX], load[SAMPLES_MAX];
+    uint32_t cold[SAMPLES_MAX]; /* [words]: cycles of a chase over all words that finds nothing in the caches */
+    uint32_t cycles[SWEPT_MAX];
+    uint32_t swept[SWEEP_PASSES * SWEPT_MAX]; /* cycles of the sweep; the SWEEP_PASSES of each access are adjacent */
+    double samples[8 * SWEPT_MAX]; /* room for all cycles of the sweep and of the cold chase, twice */
     size_t swept_count; /* accesses of the sweep */
     uint32_t passes; /* of the last call of search_judge or search_count_misses */
 };

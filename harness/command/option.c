@@ -49,36 +49,12 @@ void integers_close(struct integers *integers)
     *integers = (struct integers){0};
 }
 
-static enum status parse_integers(const struct option_row *option, const char *text, struct integers *integers)
-{
-    enum status status = STATUS_OK;
-    char *copy = strdup(text);
-    uint64_t value;
-
-    integers_close(integers);
-    integers->values = calloc(strlen(text) + 1, sizeof(uint64_t));
-    if (!copy || !integers->values) {
-        free(copy);
-        return log_memory("the command line");
-    }
-    integers->all = option->otherwise && strcmp(text, option->otherwise) == 0;
-    for (char *rest = integers->all ? NULL : copy, *word; status == STATUS_OK && (word = strsep(&rest, ","));) {
-        size_t k = 0;
-
-        status = parse_integer(option, word, &value);
-        while (status == STATUS_OK && k < integers->count && integers->values[k] != value)
-            k++;
-        if (status == STATUS_OK && k == integers->count) /* each once */
-            integers->values[integers->count++] = value;
-    }
-    free(copy);
-    return status;
-}
-
 enum status option_parse(const struct option_kind *kind, const struct option_row *option, const char *text,
                          void *member)
 {
-    char *end;
+    struct integers *integers = member;
+    enum status status = STATUS_OK;
+    char *end, *copy;
     double number;
     const void *row;
 
@@ -92,7 +68,24 @@ enum status option_parse(const struct option_kind *kind, const struct option_row
     case OPTION_INTEGER:
         return parse_integer(option, text, member);
     case OPTION_INTEGERS:
-        return parse_integers(option, text, member);
+        integers_close(integers);
+        integers->values = calloc(strlen(text) + 1, sizeof(uint64_t));
+        integers->all = option->otherwise && strcmp(text, option->otherwise) == 0;
+        copy = strdup(text);
+        if (!copy || !integers->values)
+            status = log_memory("the command line");
+        for (char *rest = integers->all ? NULL : copy, *word; status == STATUS_OK && (word = strsep(&rest, ","));) {
+            uint64_t value;
+            size_t k = 0;
+
+            status = parse_integer(option, word, &value);
+            while (status == STATUS_OK && k < integers->count && integers->values[k] != value)
+                k++;
+            if (status == STATUS_OK && k == integers->count) /* each once */
+                integers->values[integers->count++] = value;
+        }
+        free(copy);
+        return status;
     case OPTION_NUMBER:
         number = strtod(text, &end);
         if (*end == '%' && strcmp(option->unit, "percent") == 0)

@@ -100,31 +100,6 @@ static enum status read_line(struct parsing *parsing, struct invocation *invocat
     return status;
 }
 
-/* Parses the values of options that were not given: from the given preset, or from their rows. */
-static enum status parse_fallbacks(const struct parsing *parsing)
-{
-    enum status status = STATUS_OK;
-
-    for (size_t i = 0; status == STATUS_OK && i < parsing->count; i++) {
-        const struct listed *option = &parsing->listed[i];
-        const char *value = option->row->fallback;
-
-        for (size_t k = 0; k < parsing->count; k++) {
-            const struct listed *other = &parsing->listed[k];
-            const struct preset *preset = NULL;
-
-            if (other->row->kind == &option_preset)
-                preset = *(const struct preset **)(other->base + other->row->offset);
-            for (size_t v = 0; preset && v < PRESET_VALUES_MAX && preset->values[v].option; v++)
-                if (strcmp(preset->values[v].option, option->row->name) == 0)
-                    value = preset->values[v].value;
-        }
-        if (value && !option->given)
-            status = parse_value(option, value);
-    }
-    return status;
-}
-
 /* Whether writing a file would replace another one, or another output. */
 static bool is_same_file(const char *written, const char *other)
 {
@@ -169,11 +144,6 @@ static enum status check_written(const struct invocation *invocation)
     return STATUS_OK;
 }
 
-static int order_of_options(const void *a, const void *b)
-{
-    return strcmp(((const struct listed *)a)->row->name, ((const struct listed *)b)->row->name);
-}
-
 void command_paragraph(const char *text, int indent)
 {
     struct text_wrap wrap = {.stream = stdout, .width = TEXT_WIDTH, .column = indent, .indent = indent};
@@ -193,7 +163,6 @@ void command_print_help(const struct command *command)
     command_paragraph(text, 0);
     command_paragraph(command->summary, 0);
     putchar('\n');
-    qsort(parsing.listed, parsing.shown, sizeof(parsing.listed[0]), order_of_options);
     for (size_t i = 0; i < parsing.shown; i++) {
         const struct option_row *row = parsing.listed[i].row;
         const int width = printf("  --%s%s%s", row->name, row->argument ? "=" : "", row->argument ? row->argument : "");
@@ -245,8 +214,24 @@ enum status command_run(const struct command *command, int argc, char **argv)
         command_print_help(command);
         goto out;
     }
-    if (status == STATUS_OK)
-        status = parse_fallbacks(&parsing);
+    /* Options that were not given get the value of a preset, or that of their row. */
+    for (size_t i = 0; status == STATUS_OK && i < parsing.count; i++) {
+        const struct listed *option = &parsing.listed[i];
+        const char *value = option->row->fallback;
+
+        for (size_t k = 0; k < parsing.count; k++) {
+            const struct listed *other = &parsing.listed[k];
+            const struct preset *preset = NULL;
+
+            if (other->row->kind == &option_preset)
+                preset = *(const struct preset **)(other->base + other->row->offset);
+            for (size_t v = 0; preset && v < PRESET_VALUES_MAX && preset->values[v].option; v++)
+                if (strcmp(preset->values[v].option, option->row->name) == 0)
+                    value = preset->values[v].value;
+        }
+        if (value && !option->given)
+            status = parse_value(option, value);
+    }
     if (status == STATUS_OK && invocation.argument_count < command->arguments_min)
         status = log_error(STATUS_USAGE, "%s needs %s; try cbank %s --help", command->name, command->arguments,
                            command->name);

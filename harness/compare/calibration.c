@@ -13,36 +13,22 @@
 #include "version.h"
 #include "version_json.h"
 
-static int compare_cells(const void *left, const void *right)
-{
-    return cell_order(&((const struct calibrated_cell *)left)->cell, &((const struct calibrated_cell *)right)->cell);
-}
-
-static void sort_cells(struct calibration *calibration)
-{
-    if (calibration->cell_count > 0) /* else there is no array */
-        qsort(calibration->cells, calibration->cell_count, sizeof(*calibration->cells), compare_cells);
-}
-
 /* -- making ------------------------------------------------------------------------------------------- */
 
 enum status calibration_of(const struct sides *sides, struct calibration *out)
 {
     const struct side_identity *identity = &sides->total.identity;
     const struct side *side = sides->gpus;
-    const char *label = sides->total.label;
     struct deviation_evidence *evidence;
     enum status status = STATUS_OK;
 
     *out = (struct calibration){.processes = (uint32_t)sides->total.files,
                                 .modelled = identity->modelled,
                                 .device = identity->device};
-    if (sides->total.files < 2)
-        return log_error(STATUS_USAGE, "%s: %zu process is too few to calibrate; take two or more", label,
-                         sides->total.files);
-    if (sides->count != 1 || side_is_mixed(identity->device.driver) || side_is_mixed(identity->engine))
-        return log_error(STATUS_USAGE,
-                         "%s: the processes are of several GPUs, drivers or engines; calibrate each by itself", label);
+    if (sides->total.files < 2 || sides->count != 1 || side_is_mixed(identity->device.driver) ||
+        side_is_mixed(identity->engine))
+        return log_error(STATUS_USAGE, "%s: a calibration takes two or more processes of one GPU, driver and engine",
+                         sides->total.label);
     memcpy(out->engine, identity->engine, sizeof(out->engine));
     out->cells = calloc(side->cell_count + 1, sizeof(*out->cells));
     evidence = calloc(side->cell_count + 1, sizeof(*evidence));
@@ -89,8 +75,6 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
     free(evidence);
     if (status != STATUS_OK)
         calibration_close(out);
-    else
-        sort_cells(out);
     return status;
 }
 
@@ -100,18 +84,16 @@ const char *calibration_deviation(const struct calibration *calibration, const s
                                   const struct side_identity *identity, const char *sha256, struct deviation *out)
 {
     const struct device_info *of = &calibration->device, *device = &identity->device;
-    const struct calibrated_cell key = {.cell = *cell}, *found = NULL;
+    const struct calibrated_cell *found = NULL;
 
-    if (calibration->cell_count > 0)
-        found = bsearch(&key, calibration->cells, calibration->cell_count, sizeof(key), compare_cells);
+    for (size_t i = 0; i < calibration->cell_count && !found; i++)
+        found = cell_order(&calibration->cells[i].cell, cell) == 0 ? &calibration->cells[i] : NULL;
     if (!device->uuid[0] || strcmp(device->uuid, of->uuid) != 0)
         return "the calibration is of another GPU";
     if (strcmp(device->driver, of->driver) != 0)
         return "the calibration is of another driver";
-    if (!found)
-        return "the calibration has no such cell";
-    if (!found->has_deviation)
-        return "the cell failed in the calibration";
+    if (!found || !found->has_deviation)
+        return "the calibration has no time of the cell";
     if (!sha256[0] || strcmp(sha256, found->sha256) != 0 || side_is_mixed(sha256))
         return "the calibration is of other code";
     *out = found->deviation;
@@ -126,21 +108,6 @@ void calibration_close(struct calibration *calibration)
 }
 
 /* -- the document -------------------------------------------------------------------------------------- */
-
-/* Cells are sorted, and each is there once. */
-static void check_cells(const struct node *node, void *base)
-{
-    struct calibration *calibration = base;
-
-    sort_cells(calibration);
-    for (size_t i = 1; i < calibration->cell_count; i++)
-        if (compare_cells(&calibration->cells[i - 1], &calibration->cells[i]) == 0) {
-            char identity[CELL_IDENTITY_BYTES];
-
-            cell_identity(&calibration->cells[i].cell, identity);
-            node_wrong(node, "the cell %s is twice in one calibration; remove one of the two", identity);
-        }
-}
 
 static const struct object deviation_object = {
     .fields = {deviation_rows, DEVIATION_ROWS},
@@ -180,7 +147,7 @@ const struct document calibration_document = {
     .remedy = "take a file that cbank calibrate wrote",
     .major = 1,
     .minor = 0,
-    .root = {.fields = FIELDS(rows), .given = SIZE_MAX, .check = check_cells},
+    .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 
 enum status calibration_read(const char *path, struct calibration *out)

@@ -33,7 +33,7 @@ struct calibration {
     bool modelled; /* the times are predictions, so the noise was not measured */
     struct device_info device;
     uint32_t processes;
-    struct calibrated_cell *cells; /* owned; sorted by cell_order */
+    struct calibrated_cell *cells; /* owned */
     size_t cell_count;
 };
 

@@ -8,8 +8,6 @@
 #include "sass_code.h"
 #include "text.h"
 
-enum { NAMED_MAX = 8 }; /* opcodes in a line */
-
 static uint64_t count_of(const struct sass_code *code, const char *name)
 {
     for (size_t i = 0; i < code->opcode_count; i++)
@@ -32,11 +30,9 @@ bool code_change(const char *base, const char *new_code, char *out, size_t bytes
             const uint64_t was = count_of(&codes[0], name), is = count_of(&codes[1], name);
 
             /* The second code adds the opcodes that the first lacks. */
-            if (was != is && (side == 0 || was == 0) && changed++ < NAMED_MAX)
-                text_join(out, bytes, "", "%s%s %" PRIu64 " -> %" PRIu64, changed > 1 ? ", " : ": ", name, was, is);
+            if (was != is && (side == 0 || was == 0))
+                text_join(out, bytes, "", "%s%s %" PRIu64 " -> %" PRIu64, changed++ ? ", " : ": ", name, was, is);
         }
-    if (changed > NAMED_MAX)
-        text_join(out, bytes, "", " and %zu more opcodes", changed - NAMED_MAX);
     while (at < codes[0].instructions && at < codes[1].instructions &&
            strcmp(sass_code_opcode(&codes[0], at), sass_code_opcode(&codes[1], at)) == 0)
         at++;

@@ -20,20 +20,7 @@ static bool text_differs(const char *base, const char *new_text)
     return *base && *new_text && (strcmp(base, new_text) != 0 || side_is_mixed(base));
 }
 
-static bool clocks_differ(const struct side_cell *base, const struct side_cell *new_cell)
-{
-    const double ratio = new_cell->clock.value / base->clock.value; /* NaN: not known */
-
-    return ratio > 1 + clock_tolerance || 1 / ratio > 1 + clock_tolerance;
-}
-
-static bool code_differs(const struct side_cell *base, const struct side_cell *new_cell)
-{
-    return text_differs(base->sha256, new_cell->sha256);
-}
-
-#define OF_SIDE(member)   offsetof(struct side_identity, member), NULL
-#define OF_CELLS(differs) SIZE_MAX, differs
+#define OF_SIDE(member) offsetof(struct side_identity, member)
 
 const struct context_field context_fields[] = {
     {"engine", "measured or modelled", false, OF_SIDE(engine)},
@@ -41,28 +28,30 @@ const struct context_field context_fields[] = {
     [CONTEXT_UUID] = {"uuid", "the very GPU", false, OF_SIDE(device.uuid)},
     [CONTEXT_DRIVER] = {"driver", "version of the driver", true, OF_SIDE(device.driver)},
     {"vbios", "version of the GPU's firmware", true, OF_SIDE(device.vbios)},
-    [CONTEXT_CLOCKS] = {"clocks", "SM clock of a cell, by more than 1 %", false, OF_CELLS(clocks_differ)},
+    [CONTEXT_CLOCKS] = {"clocks", "SM clock of a cell, by more than 1 %", false, SIZE_MAX},
     {"ecc", "error correction of the memory", false, OF_SIDE(device.ecc)},
     {"mig", "multi-instance mode", false, OF_SIDE(device.mig)},
-    {"sass", "machine code of a cell's kernel", false, OF_CELLS(code_differs)},
+    [CONTEXT_SASS] = {"sass", "machine code of a cell's kernel", false, SIZE_MAX},
 };
 const size_t context_field_count = sizeof(context_fields) / sizeof(context_fields[0]);
 
 /* -- pairing ------------------------------------------------------------------------------------------- */
 
 /* Walks the sorted cells of both sides of a GPU together. */
-static enum status add_gpu(struct comparison *out, const struct side *base_side, const struct side *new_side)
+static void add_gpu(struct comparison *out, const struct side *base_side, const struct side *new_side)
 {
     struct compared_gpu *gpu = &out->gpus[out->gpu_count++];
-    struct side_cell **base = side_sorted(base_side), **new_cells = side_sorted(new_side);
 
-    *gpu = (struct compared_gpu){.sides = {base_side, new_side}};
-    for (size_t i = 0, k = 0; base && new_cells && (i < base_side->cell_count || k < new_side->cell_count);) {
+    *gpu = (struct compared_gpu){
+        .sides = {base_side, new_side},
+        .identity = base_side->files > 0 ? &base_side->identity : &new_side->identity,
+    };
+    for (size_t i = 0, k = 0; i < base_side->cell_count || k < new_side->cell_count;) {
         const int order = i == base_side->cell_count  ? 1
                           : k == new_side->cell_count ? -1
-                                                      : cell_order(&base[i]->cell, &new_cells[k]->cell);
-
-        const struct side_cell *sides[] = {order <= 0 ? base[i++] : NULL, order >= 0 ? new_cells[k++] : NULL};
+                                                      : cell_order(&base_side->cells[i].cell, &new_side->cells[k].cell);
+        const struct side_cell *sides[] = {order <= 0 ? &base_side->cells[i++] : NULL,
+                                           order >= 0 ? &new_side->cells[k++] : NULL};
         struct comparison_cell *cell = &out->cells[out->cell_count++];
 
         gpu->plans_differ |= order != 0;
@@ -73,9 +62,14 @@ static enum status add_gpu(struct comparison *out, const struct side *base_side,
             .verdict = order > 0 ? VERDICT_NEW : VERDICT_MISSING,
             .judged = judged_unknown,
         };
-        for (size_t field = 0; order == 0 && field < context_field_count; field++)
-            if (context_fields[field].cell_differs && context_fields[field].cell_differs(sides[BASE], sides[NEW]))
-                cell->differing |= 1u << field;
+        if (order == 0) {
+            const double clocks = sides[NEW]->clock.value / sides[BASE]->clock.value; /* NaN: not known */
+
+            cell->sass_differs = text_differs(sides[BASE]->sha256, sides[NEW]->sha256);
+            cell->differing = (uint32_t)cell->sass_differs << CONTEXT_SASS;
+            if (clocks > 1 + clock_tolerance || 1 / clocks > 1 + clock_tolerance)
+                cell->differing |= 1u << CONTEXT_CLOCKS;
+        }
         gpu->differing |= cell->differing;
     }
     for (size_t i = 0; i < context_field_count; i++) {
@@ -88,9 +82,6 @@ static enum status add_gpu(struct comparison *out, const struct side *base_side,
     gpu->alone = base_side->files == 0 || new_side->files == 0;
     out->differing |= gpu->differing;
     out->plans_differ |= !gpu->alone && gpu->plans_differ;
-    free(new_cells);
-    free(base);
-    return base && new_cells ? STATUS_OK : log_memory("a comparison");
 }
 
 /* -- what is known before times are judged ------------------------------------------------------------- */
@@ -101,7 +92,6 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     const struct side_cell *const *sides = cell->sides;
     const struct calibration *calibration = comparison->options.calibration;
     struct judged_cell *judged = &cell->judged;
-    uint32_t refused = cell->gpu->differing & ~allowed;
     const char *why = NULL;
     const size_t count = sides[BASE]->counter_count;
 
@@ -111,29 +101,23 @@ static enum status prepare(const struct comparison *comparison, struct compariso
         return STATUS_OK;
     }
     for (size_t i = 0; i < context_field_count; i++) {
-        if (context_fields[i].cell_differs && !(cell->differing >> i & 1))
-            refused &= ~(1u << i);
-        if (refused >> i & 1)
+        const uint32_t differing = context_fields[i].offset == SIZE_MAX ? cell->differing : cell->gpu->differing;
+
+        if (differing & ~allowed & 1u << i)
             note(cell, "not comparable: %s differs", context_fields[i].name);
     }
-    cell->timed = refused == 0;
+    cell->timed = !cell->note[0];
     for (size_t i = 0; i < SIDES; i++) {
         const struct side_cell *of = sides[i];
-        bool positive = true;
 
-        for (size_t k = 0; k < of->process_count; k++)
-            positive = positive && of->processes[k].least > 0;
         if (of->status != CELL_OK)
             note(cell, "%s is %s%s%.180s", side_names[i], cell_status_names[of->status],
                  of->reason && *of->reason ? ": " : "", of->reason ? of->reason : "");
         else if (of->process_count == 0)
             note(cell, "%s has no time", side_names[i]);
-        else if (!positive)
-            note(cell, "%s has a time that is not above 0", side_names[i]);
-        cell->timed = cell->timed && of->status == CELL_OK && of->process_count > 0 && positive;
+        cell->timed &= of->status == CELL_OK && of->process_count > 0;
     }
     cell->verdict = VERDICT_INVALID;
-    cell->sass_differs = code_differs(sides[BASE], sides[NEW]);
     if (!cell->timed)
         return STATUS_OK;
     /* Counters that changed are kept: exact ones at all, measured ones by more than the threshold, a share of BASE. An
@@ -142,10 +126,13 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     if (!cell->changes)
         return log_memory("a comparison");
     for (size_t i = 0; i < count; i++) {
-        const struct side_counter *was = &sides[BASE]->counters[i], *is = side_counter(sides[NEW], was->name, i);
+        const struct side_counter *was = &sides[BASE]->counters[i], *is = NULL;
         double value;
         bool exact, changed;
 
+        for (size_t k = 0; k < sides[NEW]->counter_count; k++)
+            if (strcmp(sides[NEW]->counters[k].name, was->name) == 0)
+                is = &sides[NEW]->counters[k];
         if (was->read == 0 || !is || is->read == 0)
             continue;
         exact = was->kind == COUNTER_EXACT && is->kind == COUNTER_EXACT;
@@ -154,22 +141,17 @@ static enum status prepare(const struct comparison *comparison, struct compariso
             value = is->values[0];
         else if (exact && value == was->value && is->values[is->read - 1] > was->values[was->read - 1])
             value = is->values[is->read - 1];
-        changed = exact ? value != was->value
-                        : fabs(value - was->value) > comparison->options.counter_threshold * fabs(was->value);
+        changed = exact ? value != was->value : fabs(value - was->value) > COUNTER_THRESHOLD * fabs(was->value);
         if (changed)
             cell->changes[cell->change_count++] = (struct counter_change){was->name, was->kind, was->value, value};
         cell->exact_differs |= changed && exact;
     }
-    if (cell->exact_differs && cell->sass_differs)
-        note(cell, "the code differs: exact counters that differ are no regression by themselves");
+    if (calibration)
+        why = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[BASE]->identity, sides[BASE]->sha256,
+                                    &judged->before);
     /* The calibration may be of either side. */
-    for (size_t i = 0; calibration && judged->before.degrees <= 0 && i < SIDES; i++) {
-        const char *missing = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[i]->identity,
-                                                    sides[i]->sha256, &judged->before);
-
-        why = why ? why : missing;
-    }
-    if (calibration && judged->before.degrees <= 0)
+    if (why && calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[NEW]->identity, sides[NEW]->sha256,
+                                     &judged->before))
         note(cell, "not calibrated: %s", why);
     judged->plans_differ = cell->gpu->plans_differ;
     if (sides[BASE]->table_offsets != sides[NEW]->table_offsets ||
@@ -182,57 +164,6 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);
     judged->doubtful = (sides[BASE]->flags | sides[NEW]->flags) & FLAGS_DOUBTFUL;
     return STATUS_OK;
-}
-
-static enum status judge_cells(struct comparison *out, uint32_t allowed)
-{
-    const char *base = out->sides[BASE]->identity.device.uuid, *new_uuid = out->sides[NEW]->identity.device.uuid;
-    struct judged_cell **judged = malloc((out->cell_count + 1) * sizeof(*judged));
-    enum status status = judged ? STATUS_OK : log_memory("a comparison");
-    struct judge_options *options = &out->options.judge;
-    size_t count = 0;
-
-    options->clocks_allowed = allowed >> CONTEXT_CLOCKS & 1;
-    options->boards_differ = out->gpu_count == 1 && *base && *new_uuid && strcmp(base, new_uuid) != 0;
-    for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
-        struct comparison_cell *cell = &out->cells[i];
-
-        if (cell->sides[BASE] && cell->sides[NEW])
-            status = prepare(out, cell, allowed);
-        /* Cells that are not judged show their times. */
-        for (size_t k = 0; status == STATUS_OK && k < SIDES; k++) {
-            const struct side_cell *of = cell->sides[k];
-            struct judged_side *side = &cell->judged.sides[k];
-
-            if (!of || of->process_count == 0)
-                continue;
-            side->processes = of->process_count;
-            side->modelled = of->modelled;
-            side->clock_mhz = of->clock.value;
-            status = estimate_of(of->processes, of->process_count, of->modelled, &side->estimate);
-        }
-        if (cell->timed)
-            judged[count++] = &cell->judged;
-    }
-    if (status == STATUS_OK)
-        status = judge(judged, count, options);
-    for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
-        struct comparison_cell *cell = &out->cells[i];
-
-        if (!cell->timed)
-            continue;
-        cell->verdict = cell->judged.verdict;
-        cell->timed = cell->verdict != VERDICT_INVALID;
-        if (!cell->timed)
-            note(cell, "the times are too far apart for a ratio");
-        else if (cell->exact_differs && !cell->sass_differs) /* a regression whatever the time says */
-            cell->verdict = VERDICT_REGRESSED;
-        for (size_t bit = 0; cell->timed && bit < SIDES * CELL_FLAG_COUNT; bit++)
-            if (cell->sides[bit / CELL_FLAG_COUNT]->flags >> bit % CELL_FLAG_COUNT & 1)
-                note(cell, "%s is %s", side_names[bit / CELL_FLAG_COUNT], cell_flag_names[bit % CELL_FLAG_COUNT]);
-    }
-    free(judged);
-    return status;
 }
 
 /* -- the comparison ------------------------------------------------------------------------------------ */
@@ -260,7 +191,9 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     const bool one = base->count == 1 && new_sides->count == 1;
     const struct selection *chosen = options->allowed;
     uint32_t allowed = 0; /* context fields that may differ: bit i is row i */
-    size_t cells = 0;
+    struct judge_options *options_of = &out->options.judge;
+    struct judged_cell **judged;
+    size_t cells = 0, judged_count = 0;
     enum status status;
 
     for (size_t i = 0; i < context_field_count; i++)
@@ -273,7 +206,8 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
             cells += sides[i].gpus[k].cell_count;
     out->gpus = calloc(base->count + new_sides->count + 1, sizeof(*out->gpus));
     out->cells = calloc(cells + 1, sizeof(*out->cells));
-    status = out->gpus && out->cells ? STATUS_OK : log_memory("a comparison");
+    judged = malloc((cells + 1) * sizeof(*judged));
+    status = out->gpus && out->cells && judged ? STATUS_OK : log_memory("a comparison");
     if (!one && chosen && allowed >> CONTEXT_UUID & 1)
         status = log_error(
             STATUS_USAGE,
@@ -283,20 +217,56 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     for (size_t i = 0; status == STATUS_OK && i < base->count; i++) {
         const struct side *other = one ? new_sides->gpus : sides_find(new_sides, &base->gpus[i].identity.device);
 
-        status = add_gpu(out, &base->gpus[i], other ? other : &none);
+        add_gpu(out, &base->gpus[i], other ? other : &none);
     }
     for (size_t i = 0; status == STATUS_OK && !one && i < new_sides->count; i++)
         if (!sides_find(base, &new_sides->gpus[i].identity.device))
-            status = add_gpu(out, &none, &new_sides->gpus[i]);
+            add_gpu(out, &none, &new_sides->gpus[i]);
+    options_of->clocks_allowed = allowed >> CONTEXT_CLOCKS & 1;
+    options_of->boards_differ =
+        one && text_differs(base->total.identity.device.uuid, new_sides->total.identity.device.uuid);
+    for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
+        struct comparison_cell *cell = &out->cells[i];
+
+        if (cell->sides[BASE] && cell->sides[NEW])
+            status = prepare(out, cell, allowed);
+        /* Cells that are not judged show their times. */
+        for (size_t k = 0; status == STATUS_OK && k < SIDES; k++) {
+            const struct side_cell *of = cell->sides[k];
+            struct judged_side *side = &cell->judged.sides[k];
+
+            if (!of || of->process_count == 0)
+                continue;
+            side->processes = of->process_count;
+            side->modelled = of->modelled;
+            side->clock_mhz = of->clock.value;
+            status = estimate_of(of->processes, of->process_count, of->modelled, &side->estimate);
+        }
+        if (cell->timed)
+            judged[judged_count++] = &cell->judged;
+    }
     if (status == STATUS_OK)
-        status = judge_cells(out, allowed);
+        status = judge(judged, judged_count, options_of);
+    free(judged);
     if (status != STATUS_OK) {
         comparison_close(out);
         return status;
     }
     for (size_t i = 0; i < out->cell_count; i++) {
-        out->counts[out->cells[i].verdict]++;
-        out->cells[i].gpu->counts[out->cells[i].verdict]++;
+        struct comparison_cell *cell = &out->cells[i];
+
+        if (cell->timed) {
+            cell->verdict = cell->judged.verdict;
+            if (cell->verdict == VERDICT_INVALID)
+                note(cell, "the times have no ratio");
+            else if (cell->exact_differs && !cell->sass_differs) /* a regression whatever the time says */
+                cell->verdict = VERDICT_REGRESSED;
+            for (size_t bit = 0; bit < SIDES * CELL_FLAG_COUNT; bit++)
+                if (cell->sides[bit / CELL_FLAG_COUNT]->flags >> bit % CELL_FLAG_COUNT & 1)
+                    note(cell, "%s is %s", side_names[bit / CELL_FLAG_COUNT], cell_flag_names[bit % CELL_FLAG_COUNT]);
+        }
+        out->counts[cell->verdict]++;
+        cell->gpu->counts[cell->verdict]++;
     }
     out->common = out->cell_count - out->counts[VERDICT_MISSING] - out->counts[VERDICT_NEW];
     out->refused = out->differing & ~allowed;
@@ -310,11 +280,6 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     }
     qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
     return STATUS_OK;
-}
-
-const struct side_identity *gpu_identity(const struct compared_gpu *gpu)
-{
-    return &gpu->sides[gpu->sides[BASE]->files > 0 ? BASE : NEW]->identity;
 }
 
 enum status comparison_status(const struct comparison *comparison, bool strict)

@@ -14,17 +14,18 @@ struct context_field {
     const char *summary;
     bool allowed;  /* may differ by default */
     size_t offset; /* offset of the text in struct side_identity; SIZE_MAX: a property of each cell */
-    bool (*cell_differs)(const struct side_cell *base, const struct side_cell *new_cell);
 };
 
 extern const struct context_field context_fields[];
 extern const size_t context_field_count;
 
-enum { CONTEXT_UUID = 2, CONTEXT_DRIVER = 3, CONTEXT_CLOCKS = 5 }; /* indices of rows */
+enum { CONTEXT_UUID = 2, CONTEXT_DRIVER = 3, CONTEXT_CLOCKS = 5, CONTEXT_SASS = 8 }; /* indices of rows */
+
+/* The relative change of a measured counter that is shown. */
+#define COUNTER_THRESHOLD 0.05
 
 struct compare_options {
     struct judge_options judge; /* what may differ follows from the sides and from `allowed` */
-    double counter_threshold;   /* relative change of a measured counter that is shown */
     const struct selection *allowed;       /* context fields that may also differ; NULL: none */
     const struct calibration *calibration; /* NULL: none */
 };
@@ -53,6 +54,7 @@ struct comparison_cell {
 /* The cells of a GPU: those of both sides with its UUID, or those of the only GPU of each side. */
 struct compared_gpu {
     const struct side *sides[SIDES]; /* not owned; an empty side if it lacks the GPU */
+    const struct side_identity *identity; /* from the side that has it */
     uint32_t differing;              /* context fields that differ */
     bool plans_differ;               /* a side has cells that the other lacks */
     bool alone;                      /* a side lacks the GPU */
@@ -82,9 +84,6 @@ struct comparison {
  * and a side has several GPUs; STATUS_ENVIRONMENT when out of memory. */
 enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
                           struct comparison *out);
-
-/* Identity of a GPU, from the side that has it. */
-const struct side_identity *gpu_identity(const struct compared_gpu *gpu);
 
 /* The exit code: STATUS_ENVIRONMENT if not comparable, else STATUS_FINDING for a regressed, missing or invalid cell, else
  * STATUS_INCONCLUSIVE for an inconclusive one if `strict`, or if no cell is decided at all. */

@@ -29,31 +29,20 @@ static const struct option_group groups[] = {
 static enum status compare(const void *parsed, const struct invocation *invocation)
 {
     const struct compare_command_options *options = parsed;
-    const struct comparing_options *comparing = &options->comparing;
-    struct sides sides[SIDES] = {0};
-    struct calibration calibration = {0};
-    struct comparison comparison = {0};
-    const struct compare_options as = comparing_as(comparing, comparing->calibration_path ? &calibration : NULL);
     const size_t wanted = options->batch_path ? 0 : SIDES;
-    enum status status = STATUS_OK;
+    struct comparing comparing;
+    enum status status;
 
     if (invocation->argument_count != wanted)
         return log_error(STATUS_USAGE, "expected BASE and NEW, or --batch FILE alone");
-    if (comparing->calibration_path)
-        status = calibration_read(comparing->calibration_path, &calibration);
+    status = comparing_open(&options->comparing, &comparing);
     if (status == STATUS_OK && options->batch_path)
-        status = batch_compare(options->batch_path, &as);
+        status = batch_compare(options->batch_path, &comparing.as);
     for (size_t i = 0; i < wanted && status == STATUS_OK; i++)
-        status = sides_add_list(&sides[i], invocation->arguments[i]);
+        status = sides_add_list(&comparing.sides[i], invocation->arguments[i]);
     if (status == STATUS_OK && wanted > 0)
-        status = compare_sides(sides, &as, &comparison);
-    if (status == STATUS_OK && wanted > 0)
-        status = comparing_report(comparing, output_color(&options->look, STDOUT_FILENO), &comparison);
-    comparison_close(&comparison);
-    calibration_close(&calibration);
-    for (size_t i = 0; i < SIDES; i++)
-        sides_close(&sides[i]);
-    return status;
+        status = compare_sides(comparing.sides, &comparing.as, &comparing.comparison);
+    return comparing_close(&comparing, status, output_color(&options->look, STDOUT_FILENO));
 }
 
 const struct command compare_command = {

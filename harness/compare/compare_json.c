@@ -19,7 +19,7 @@ WRITER(options)
     cJSON *out = json_add(object, field->key, cJSON_CreateObject()), *allowed;
 
     json_add_double(out, "threshold", options->judge.threshold);
-    json_add_double(out, "counter_threshold", options->counter_threshold);
+    json_add_double(out, "counter_threshold", COUNTER_THRESHOLD);
     json_add_double(out, "confidence", 1 - judge_level(&options->judge));
     json_add_integer(out, "interim_analyses",
                      options->judge.interim_analyses > 1 ? options->judge.interim_analyses : 1);
@@ -90,23 +90,15 @@ static const struct field side_rows[] = {
 };
 static const struct fields side_fields = FIELDS(side_rows);
 
-WRITER(gpu_identity)
-{
-    const struct side_identity *identity = gpu_identity(base);
-    const struct host *host = &identity->host;
-    cJSON *out;
-
-    (void)field;
-    json_add_text(object, "uuid", *identity->device.uuid ? identity->device.uuid : NULL);
-    json_add_text(object, "name", *identity->device.name ? identity->device.name : NULL);
-    out = json_add(object, "host", cJSON_CreateObject());
-    json_add_text(out, "name", *host->name ? host->name : NULL);
-    json_add_text(out, "slot", *host->slot ? host->slot : NULL);
-    json_add_text(out, "job", *host->job ? host->job : NULL);
-}
+static const struct field gpu_identity_rows[] = {
+    {FIELD(field_text, struct side_identity, "uuid", device.uuid, NULLABLE)},
+    {FIELD(field_text, struct side_identity, "name", device.name, NULLABLE)},
+    {FIELD(field_object, struct side_identity, "host", host, REQUIRED), .of = &host_object},
+};
+static const struct fields gpu_identity_fields = FIELDS(gpu_identity_rows);
 
 static const struct field gpu_rows[] = {
-    {.kind = &kind_gpu_identity},
+    {FIELD(field_pointer, struct compared_gpu, NULL, identity, REQUIRED), .of = &gpu_identity_fields},
     {FIELD(kind_verdict, struct compared_gpu, "verdict", verdict, REQUIRED)},
     {FIELD(field_bool, struct compared_gpu, "comparable", comparable, REQUIRED)},
     {FIELD(kind_counts, struct compared_gpu, "counts", counts, REQUIRED)},
@@ -115,7 +107,7 @@ static const struct objects gpu_list = OBJECTS_OF(gpu_rows, struct compared_gpu,
 
 WRITER(uuid)
 {
-    const char *uuid = gpu_identity(((const struct comparison_cell *)base)->gpu)->device.uuid;
+    const char *uuid = ((const struct comparison_cell *)base)->gpu->identity->device.uuid;
 
     json_add_text(object, field->key, *uuid ? uuid : NULL);
 }

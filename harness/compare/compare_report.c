@@ -18,9 +18,6 @@
 const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
     {.name = "threshold", .argument = "PERCENT", .help = "change of time that counts (default 1%)",
      .kind = &option_number, MEMBER(threshold_percent), .low = 0.001, .high = 1000, .unit = "percent", .fallback = "1"},
-    {.name = "counter-threshold", .argument = "PERCENT",
-     .help = "change of a measured counter that is shown (default 5%); exact ones are compared exactly",
-     .kind = &option_number, MEMBER(counter_threshold_percent), .low = 0, .high = 1e6, .unit = "percent", .fallback = "5"},
     {.name = "allow-diff", .argument = "LIST", .help = "context that may differ; driver and VBIOS always may",
      .kind = &option_selection, MEMBER(allowed), .table = TABLE("context field", context_fields, context_field_count)},
     {.name = "calibration", .argument = "FILE", .help = "variation of cells between processes on this machine, from cbank calibrate",
@@ -35,12 +32,15 @@ const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
 };
 /* clang-format on */
 
-struct compare_options comparing_as(const struct comparing_options *options, const struct calibration *calibration)
+enum status comparing_open(const struct comparing_options *options, struct comparing *out)
 {
-    return (struct compare_options){.judge.threshold = options->threshold_percent / 100,
-                                    .counter_threshold = options->counter_threshold_percent / 100,
-                                    .allowed = &options->allowed,
-                                    .calibration = calibration};
+    *out = (struct comparing){
+        .options = options,
+        .as = {.judge.threshold = options->threshold_percent / 100,
+               .allowed = &options->allowed,
+               .calibration = options->calibration_path ? &out->calibration : NULL},
+    };
+    return options->calibration_path ? calibration_read(options->calibration_path, &out->calibration) : STATUS_OK;
 }
 
 /* -- sentences ----------------------------------------------------------------------------------------- */
@@ -69,8 +69,6 @@ static void add_counts(char line[LINE_BYTES], const char *separator, const size_
 void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
     const enum status status = comparison_status(comparison, true);
-    const bool by_gpu = comparison->gpu_count != 1;
-    size_t gpus[VERDICTS] = {0};
 
     snprintf(line, LINE_BYTES, "%s",
              !comparison->comparable                     ? "NEW cannot be compared with BASE"
@@ -84,15 +82,11 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
             add(line, ", %s differs", context_fields[i].name);
     if (comparison->common == 0)
         add(line, ", no cell in common");
-    for (size_t i = 0; i < comparison->gpu_count; i++)
-        gpus[comparison->gpus[i].verdict]++;
-    if (by_gpu) {
-        add_counts(line, ": ", gpus);
+    add_counts(line, ": ", comparison->counts);
+    add(line, " of %zu cell%s", comparison->cell_count, plural(comparison->cell_count));
+    if (comparison->gpu_count != 1)
         add(line, " of %zu GPUs", comparison->gpu_count);
-    }
-    add_counts(line, by_gpu ? "; " : ": ", comparison->counts);
-    add(line, "%s of %zu cell%s (threshold %.4g %%)", comparison->cell_count ? "" : ": none", comparison->cell_count,
-        plural(comparison->cell_count), 100 * comparison->options.judge.threshold);
+    add(line, " (threshold %.4g %%)", 100 * comparison->options.judge.threshold);
 }
 
 void context_texts(const struct comparison *comparison, size_t field, char texts[SIDES][DEVICE_TEXT_BYTES])
@@ -137,7 +131,7 @@ void settle_line(const struct comparison *comparison, char line[LINE_BYTES])
 static void say_context(FILE *stream, const struct comparison *comparison, const struct print_style *look)
 {
     const struct judge_options *judge = &comparison->options.judge;
-    size_t assumed = 0, same = 0, moved = 0;
+    size_t assumed = 0, moved = 0;
     double clock = 1; /* the clock ratio that is furthest from 1 */
     char line[LINE_BYTES];
 
@@ -163,7 +157,7 @@ static void say_context(FILE *stream, const struct comparison *comparison, const
     }
     for (size_t i = 0; comparison->gpu_count != 1 && i < comparison->gpu_count; i++) {
         const struct compared_gpu *gpu = &comparison->gpus[i];
-        const struct side_identity *identity = gpu_identity(gpu);
+        const struct side_identity *identity = gpu->identity;
         char uuid[DEVICE_TEXT_BYTES];
 
         line[0] = '\0';
@@ -176,14 +170,11 @@ static void say_context(FILE *stream, const struct comparison *comparison, const
     for (size_t i = 0; i < comparison->cell_count; i++) {
         const struct judged_cell *judged = &comparison->cells[i].judged;
 
-        same += judged->same_data;
         moved += judged->clock_ratio != 1;
         if (fabs(log(judged->clock_ratio)) > fabs(log(clock)))
             clock = judged->clock_ratio;
         assumed += judged->has_deviation && judged->deviation.origin == DEVIATION_DEFAULT;
     }
-    if (same > 0)
-        say("%zu cell%s: both sides have the same samples of the same processes", same, plural(same));
     if (comparison->plans_differ)
         say("the plans differ: intervals hold what other buffers add; measure one plan on both sides");
     if (judge->boards_differ)
@@ -232,7 +223,7 @@ static void value_verdict(const struct grid_column *column, const void *row, str
 static void value_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
-    uuid_short(gpu_identity(((const struct comparison_cell *)row)->gpu)->device.uuid, out->room);
+    uuid_short(((const struct comparison_cell *)row)->gpu->identity->device.uuid, out->room);
     out->text = out->room[0] ? out->room : NULL;
 }
 
@@ -349,7 +340,7 @@ enum status compare_junit(FILE *stream, const void *compared)
         char class[CELL_IDENTITY_BYTES], identity[CELL_IDENTITY_BYTES], gpu[DEVICE_TEXT_BYTES] = "";
 
         if (comparison->gpu_count != 1)
-            uuid_short(gpu_identity(cell->gpu)->device.uuid, gpu);
+            uuid_short(cell->gpu->identity->device.uuid, gpu);
         snprintf(class, sizeof(class), "%s%s%s.%s", gpu, gpu[0] ? "." : "", cell->cell.workload->name,
                  cell->cell.path->name);
         cell_identity(&cell->cell, identity);
@@ -377,25 +368,32 @@ enum status compare_junit(FILE *stream, const void *compared)
     return STATUS_OK;
 }
 
-enum status comparing_report(const struct comparing_options *options, bool color, const struct comparison *comparison)
+enum status comparing_close(struct comparing *comparing, enum status status, bool color)
 {
+    const struct comparing_options *options = comparing->options;
+    const struct comparison *comparison = &comparing->comparison;
     const struct {
         const char *path;
         file_writer *write;
     } reports[] = {{options->junit_path, compare_junit}, {options->json_path, compare_json}};
-    const enum status verdict = comparison_status(comparison, options->strict);
-    enum status status = STATUS_OK;
+    const bool compared = status == STATUS_OK && comparison->gpus;
     bool silent = options->quiet;
 
     for (size_t i = 0; i < COUNT(reports); i++)
         silent = silent || (reports[i].path && strcmp(reports[i].path, "-") == 0);
-    if (!silent)
+    if (compared && !silent)
         status = compare_print(stdout, comparison, options->all,
                                &(const struct print_style){.width = text_width(stdout), .color = color});
-    for (size_t i = 0; i < COUNT(reports); i++)
+    for (size_t i = 0; compared && i < COUNT(reports); i++)
         if (reports[i].path)
             status = status_worse(status, file_write(reports[i].path, reports[i].write, comparison));
-    if (verdict == STATUS_ENVIRONMENT && silent)
-        log_error(verdict, "the sides are not comparable; the table, which --quiet leaves out, says why");
-    return status_worse(status, verdict);
+    if (compared && silent && !comparison->comparable)
+        log_error(STATUS_ENVIRONMENT, "the sides are not comparable; the table, which --quiet leaves out, says why");
+    if (compared)
+        status = status_worse(status, comparison_status(comparison, options->strict));
+    comparison_close(&comparing->comparison);
+    calibration_close(&comparing->calibration);
+    for (size_t i = 0; i < SIDES; i++)
+        sides_close(&comparing->sides[i]);
+    return status;
 }

@@ -15,20 +15,30 @@ enum { LINE_BYTES = 1024 };
 
 /* Options of compare and gate about judging and reporting. */
 struct comparing_options {
-    double threshold_percent, counter_threshold_percent;
+    double threshold_percent;
     struct selection allowed; /* context fields that may differ */
     const char *calibration_path, *junit_path, *json_path;
     bool all, strict, quiet;
 };
 
-enum { COMPARING_OPTION_COUNT = 9 };
+enum { COMPARING_OPTION_COUNT = 8 };
 extern const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT];
 
-/* Options for compare_sides. The caller keeps the calibration; NULL for none. */
-struct compare_options comparing_as(const struct comparing_options *options, const struct calibration *calibration);
+/* What compare and gate share. */
+struct comparing {
+    const struct comparing_options *options;
+    struct calibration calibration;
+    struct compare_options as;
+    struct sides sides[SIDES];
+    struct comparison comparison;
+};
 
-/* Prints the text, unless it is not wanted or a report goes to stdout; writes the reports. Returns the exit code. */
-enum status comparing_report(const struct comparing_options *options, bool color, const struct comparison *comparison);
+/* Takes the options, and reads the calibration that they name. The caller closes *out, even after an error. */
+enum status comparing_open(const struct comparing_options *options, struct comparing *out);
+
+/* If `status` is OK and there is a comparison, prints the text, unless it is not wanted or a report goes to stdout, and
+ * writes the reports. Releases everything and returns the exit code. */
+enum status comparing_close(struct comparing *comparing, enum status status, bool color);
 
 /* Text: a summary, the context, then cells, worst first. Cells that are the same are counted, or listed with `all`.
  * STATUS_ENVIRONMENT when out of memory. */

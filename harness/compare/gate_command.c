@@ -46,10 +46,11 @@ static const struct option_group groups[] = {
 };
 
 /* Runs processes until all is decided or the budget is spent, and compares at every interim analysis. The comparison of
- * the last one is left in *comparison. */
+ * the last one stays. */
 static enum status measure(const struct gate_options *options, const struct invocation *invocation,
-                           const struct compare_options *as, struct sides sides[SIDES], struct comparison *comparison)
+                           struct comparing *comparing)
 {
+    struct comparison *comparison = &comparing->comparison;
     const uint64_t most = options->processes;
     const double start = clock_seconds();
 
@@ -64,8 +65,8 @@ static enum status measure(const struct gate_options *options, const struct invo
             const struct process_series series = {invocation, &options->measure.devices, side_names[side],
                                                   options->programs[side], most};
 
-            if (side == NEW || !as->judge.base_fixed)
-                status = status_worse(status, process_run(&series, processes - 1, &sides[side]));
+            if (side == NEW || !comparing->as.judge.base_fixed)
+                status = status_worse(status, process_run(&series, processes - 1, &comparing->sides[side]));
         }
         if (status > STATUS_FINDING)
             return status;
@@ -74,14 +75,11 @@ static enum status measure(const struct gate_options *options, const struct invo
         if (!over && processes > 1 && judge_next_interim_analysis(processes - 1, most) != processes)
             continue;
         comparison_close(comparison);
-        status = compare_sides(sides, as, comparison);
+        status = compare_sides(comparing->sides, &comparing->as, comparison);
         if (status != STATUS_OK)
             return status;
-        if (processes == 1 && !over && comparison->comparable) {
-            if (comparison->plans_differ)
-                log_warning("the sides do not have the same cells; give the options that BASE was measured with");
+        if (processes == 1 && !over && comparison->comparable)
             continue;
-        }
         for (size_t i = 0; i < comparison->cell_count; i++)
             if (comparison->cells[i].judged.settle > enough && comparison->cells[i].verdict == VERDICT_INCONCLUSIVE)
                 enough = comparison->cells[i].judged.settle;
@@ -95,36 +93,28 @@ static enum status measure(const struct gate_options *options, const struct invo
 static enum status gate(const void *parsed, const struct invocation *invocation)
 {
     const struct gate_options *options = parsed;
-    const char *calibration_path = options->comparing.calibration_path;
-    struct calibration calibration = {0};
-    struct compare_options as = comparing_as(&options->comparing, calibration_path ? &calibration : NULL);
-    struct sides sides[SIDES] = {0};
-    struct comparison comparison = {0};
-    enum status status = STATUS_OK;
+    const bool fixed = invocation->argument_count > 0;
+    struct comparing comparing;
+    struct sides *sides = comparing.sides;
+    enum status status;
 
-    as.judge.interim_analyses = INTERIM_ANALYSES;
-    as.judge.base_fixed = invocation->argument_count > 0;
-    if (as.judge.base_fixed == !!options->programs[BASE])
+    if (fixed == !!options->programs[BASE])
         return log_error(STATUS_USAGE, "a gate needs one BASE: results, or --base-program PATH");
-    if (as.judge.base_fixed)
+    status = comparing_open(&options->comparing, &comparing);
+    comparing.as.judge.interim_analyses = INTERIM_ANALYSES;
+    comparing.as.judge.base_fixed = fixed;
+    if (status == STATUS_OK && fixed)
         status = sides_add_list(&sides[BASE], invocation->arguments[0]);
     if (status == STATUS_OK && sides[BASE].count > 1)
         status = log_error(STATUS_USAGE, "%s: results of several GPUs; a gate measures one, so name its results",
                            sides[BASE].total.label);
-    if (status == STATUS_OK && calibration_path)
-        status = calibration_read(calibration_path, &calibration);
-    for (size_t i = as.judge.base_fixed ? NEW : BASE; i < SIDES; i++)
+    for (size_t i = fixed ? NEW : BASE; i < SIDES; i++)
         snprintf(sides[i].total.label, sizeof(sides[i].total.label), "%s",
                  options->programs[i] ? options->programs[i] : "this program");
     interrupt_catch();
     if (status == STATUS_OK)
-        status = measure(options, invocation, &as, sides, &comparison);
-    if (status == STATUS_OK)
-        status = comparing_report(&options->comparing, output_color(&options->look, STDOUT_FILENO), &comparison);
-    comparison_close(&comparison);
-    for (size_t i = 0; i < SIDES; i++)
-        sides_close(&sides[i]);
-    calibration_close(&calibration);
+        status = measure(options, invocation, &comparing);
+    status = comparing_close(&comparing, status, output_color(&options->look, STDOUT_FILENO));
     interrupt_end();
     return status;
 }

@@ -5,16 +5,12 @@
 #include <stdlib.h>
 
 #include "log.h"
-#include "series.h"
 #include "stats.h"
 #include "student.h"
 
 static const double significance = 0.05;                         /* of the adjusted p */
 static const double power_same = 1.2816, power_change = 0.8416; /* normal quantiles: 8 of 10 cells are decided */
 static const double clock_same = 0.003; /* SM clocks of one setting read that alike; settings are 15 MHz apart */
-
-/* student_quantile(1 - STATS_CONFIDENCE, INFINITY): computing it takes longer than everything else here. */
-static const double errors_to_end = 1.9599877075001344;
 
 const char *const side_names[SIDES] = {"base", "new"};
 
@@ -42,13 +38,6 @@ const struct judged_cell judged_unknown = {
 };
 
 /* -- a side -------------------------------------------------------------------------------------------- */
-
-double process_error(double ci_low, double ci_high)
-{
-    const double error = log(ci_high / ci_low) / 2 / errors_to_end;
-
-    return isnan(error) ? NAN : sqrt(fmax(error * error - SERIES_PROCESS * SERIES_PROCESS, 0));
-}
 
 enum status estimate_of(const struct process_time *processes, size_t count, bool modelled, struct estimate *out)
 {
@@ -184,15 +173,6 @@ static int compare_pointed(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-void holm_adjust(double **p, size_t count)
-{
-    double least = 0;
-
-    qsort(p, count, sizeof(*p), compare_pointed);
-    for (size_t i = 0; i < count; i++)
-        *p[i] = least = fmax(least, fmin(1, *p[i] * (double)(count - i)));
-}
-
 /* Whether so many processes of each side that gets more would most likely decide a cell, one of `family`: show that it is
  * the same, or that it changed. */
 static bool settles(const struct judged_cell *cell, const struct judge_options *options, size_t family,
@@ -257,6 +237,7 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
     double **p = malloc((count + 1) * sizeof(*p));
     struct quantile quantile = {.level = judge_level(options)};
     size_t family = 0;
+    double least = 0;
 
     if (!p || !evidence) {
         free(p);
@@ -292,9 +273,12 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         if (!isnan(cell->adjusted_p))
             p[family++] = &cell->adjusted_p;
     }
-    holm_adjust(p, family);
-    for (size_t i = 0; i < family; i++)
-        *p[i] = fmin(1, *p[i] * interim_analyses_of(options));
+    /* Holm's step-down correction. */
+    qsort(p, family, sizeof(*p), compare_pointed);
+    for (size_t i = 0; i < family; i++) {
+        least = fmax(least, fmin(1, *p[i] * (double)(family - i)));
+        *p[i] = fmin(1, least * interim_analyses_of(options));
+    }
     for (size_t i = 0; i < count; i++)
         decide(cells[i], options, family);
     free(evidence);

@@ -41,18 +41,12 @@ extern const struct verdict_row verdict_rows[VERDICTS];
 
 /* A summary of the samples of one cell in one process. */
 struct process_time {
-    size_t count;        /* of samples, at least 1 */
-    const char *process; /* not owned: equal pointers mean the same run; NULL: not known */
+    const char *process; /* not owned: its GPU and start */
     double value;        /* ns: the trimmed mean */
     double error;        /* standard error of its logarithm; NaN: not known */
-    double least;        /* ns */
     double placed;       /* standard error that other buffer sets would add; 0: one set, or not known */
-    uint64_t samples;    /* a hash of all samples, independent of their order; 0: not known */
+    uint64_t samples;    /* a hash of all samples, independent of their order */
 };
-
-/* The standard error of the logarithm of a time with that 95 % interval (ns), without SERIES_PROCESS (series.h). NaN if
- * there is no interval. */
-double process_error(double ci_low, double ci_high);
 
 /* A cell on one side. */
 struct estimate {
@@ -131,8 +125,5 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
 
 /* The slowdown of the slower side: the smaller one of times and cycles, since the SM clocks may explain the rest. 0 if the two disagree about the slower side, or if there is no ratio. */
 double judged_change(const struct judged_cell *cell);
-
-/* Applies Holm's step-down correction to `count` p in place. The pointers end up in the order of their values. */
-void holm_adjust(double **p, size_t count);
 
 #endif

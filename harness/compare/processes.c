@@ -55,7 +55,7 @@ enum status process_run(const struct process_series *series, uint64_t index, str
         else if (!interrupted() && !WIFEXITED(code))
             log_error(status, "%s was killed by signal %d", what, WTERMSIG(code));
         else if (!interrupted() && (WEXITSTATUS(code) >= STATUS_INCONCLUSIVE ||
-                                     (WEXITSTATUS(code) <= STATUS_FINDING && access(path, F_OK) != 0)))
+                                    (WEXITSTATUS(code) <= STATUS_FINDING && access(path, F_OK) != 0)))
             log_error(status, "%s: %s exited with %d, and wrote no result", what, program, WEXITSTATUS(code));
         else if (!interrupted())
             status = (enum status)WEXITSTATUS(code);

@@ -22,19 +22,7 @@ bool side_is_mixed(const char *text)
 
 static int compare_cells(const void *left, const void *right)
 {
-    return cell_order(&(*(const struct side_cell *const *)left)->cell,
-                      &(*(const struct side_cell *const *)right)->cell);
-}
-
-struct side_cell **side_sorted(const struct side *side)
-{
-    struct side_cell **sorted = malloc((side->cell_count + 1) * sizeof(*sorted));
-
-    for (size_t i = 0; sorted && i < side->cell_count; i++)
-        sorted[i] = &side->cells[i];
-    if (sorted)
-        qsort(sorted, side->cell_count, sizeof(*sorted), compare_cells);
-    return sorted;
+    return cell_order(&((const struct side_cell *)left)->cell, &((const struct side_cell *)right)->cell);
 }
 
 /* -- processes of a cell ------------------------------------------------------------------------------- */
@@ -43,11 +31,9 @@ struct process_time process_of(const double *samples, size_t count, uint32_t buf
 {
     const uint64_t odd = 0x9e3779b97f4a7c15;
     const struct trimmed_mean mean = stats_trimmed_mean(samples, count, buffer_sets, scratch);
-    struct process_time out = {.count = count,
-                               .value = mean.value,
+    struct process_time out = {.value = mean.value,
                                .error = mean.error / mean.value,
-                               .placed = mean.strata / mean.value,
-                               .least = samples[0]};
+                               .placed = mean.strata / mean.value};
 
     for (size_t i = 0; i < count; i++) {
         uint64_t bits;
@@ -55,9 +41,7 @@ struct process_time process_of(const double *samples, size_t count, uint32_t buf
         memcpy(&bits, &samples[i], sizeof(bits));
         bits *= odd;
         out.samples += (bits ^ bits >> 32) * odd;
-        out.least = fmin(out.least, samples[i]);
     }
-    out.samples += !out.samples;
     return out;
 }
 
@@ -67,9 +51,7 @@ static size_t count_process(const struct side_cell *cell, const struct process_t
     size_t count = 0;
 
     for (const struct process_time *its = cell->processes; its < cell->processes + cell->process_count; its++)
-        count += its->process && process->process && strcmp(its->process, process->process) == 0 &&
-                 its->count == process->count &&
-                 (its->samples && process->samples ? its->samples == process->samples : its->value == process->value);
+        count += strcmp(its->process, process->process) == 0 && its->samples == process->samples;
     return count;
 }
 
@@ -77,11 +59,8 @@ bool side_same_data(const struct side_cell *one, const struct side_cell *other)
 {
     bool same = one->process_count == other->process_count;
 
-    for (size_t i = 0; same && i < one->process_count; i++) {
-        const struct process_time *process = &one->processes[i];
-
-        same = process->process && count_process(one, process) == count_process(other, process);
-    }
+    for (size_t i = 0; same && i < one->process_count; i++)
+        same = count_process(one, &one->processes[i]) == count_process(other, &one->processes[i]);
     return same;
 }
 
@@ -98,17 +77,6 @@ static bool add_value(struct side_counter *counter, double value)
     return true;
 }
 
-struct side_counter *side_counter(const struct side_cell *cell, const char *name, size_t hint)
-{
-    for (size_t i = 0; i < cell->counter_count; i++) {
-        struct side_counter *counter = &cell->counters[(hint + i) % cell->counter_count];
-
-        if (strcmp(counter->name, name) == 0)
-            return counter;
-    }
-    return NULL;
-}
-
 /* Keeps text that is equal; what differs between processes is mixed. */
 static void merge_text(char *text, const char *other, size_t bytes)
 {
@@ -116,36 +84,31 @@ static void merge_text(char *text, const char *other, size_t bytes)
         snprintf(text, bytes, "%s", mixed);
 }
 
-/* Adds a cell of a result. *repeated: its process is there already, and counts once. A prediction is one sample, and tells
- * no process from another. False out of memory. */
+/* Adds a cell of a result. A process that is there already counts once. A prediction is one sample, and tells no process
+ * from another. False out of memory. */
 static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
-                     const struct cell_result *from, bool *repeated)
+                     const struct cell_result *from)
 {
     static const int severity[] = {[CELL_OK] = 0, [CELL_PENDING] = 1, [CELL_SKIPPED] = 2, [CELL_FAILED] = 3};
     const bool modelled = result->modelled_time;
     const struct cell_time *time = &from->time;
-    const struct summary *summary = &time->summary;
-    const double *samples = modelled ? &summary->value : time->samples_ns;
-    const size_t count = modelled ? !isnan(*samples) : samples ? summary->count : 0;
+    const double *samples = modelled ? &time->summary.value : time->samples_ns;
+    const size_t count = modelled ? !isnan(*samples) : time->summary.count;
     double *scratch = malloc((count + 1) * sizeof(*scratch));
     struct process_time added = {0};
+    bool repeated;
     struct side_counter *counters;
 
     if (!scratch || !memory_grow(&to->processes, to->process_count, sizeof(*to->processes))) {
         free(scratch);
         return false;
     }
-    if (count > 0) {
+    if (count > 0)
         added = process_of(samples, count, time->series.buffer_sets, scratch);
-    } else if (!samples && summary->count > 0 && !isnan(summary->value)) {
-        added.count = summary->count;
-        added.value = added.least = summary->value;
-        added.error = process_error(summary->ci_low, summary->ci_high);
-    }
     free(scratch);
     added.process = side->process;
-    *repeated = !modelled && count_process(to, &added) > 0;
-    if (!*repeated && added.count > 0)
+    repeated = !modelled && count > 0 && count_process(to, &added) > 0;
+    if (!repeated && count > 0)
         to->processes[to->process_count++] = added;
     to->flags |= from->flags;
     /* A process that does not know the hash takes none away. */
@@ -160,7 +123,7 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
         if (!to->reason)
             return false;
     }
-    if (*repeated)
+    if (repeated)
         return true;
     counters = realloc(to->counters, (to->counter_count + from->counter_count + 1) * sizeof(*counters));
     if (!counters)
@@ -223,60 +186,6 @@ static void add_identity(struct side *side, const struct result *result)
     side->incomplete += !result->complete;
 }
 
-static struct side_cell *find_cell(struct side_cell *const *sorted, size_t count, const struct cell *cell)
-{
-    const struct side_cell *key = &(const struct side_cell){.cell = *cell};
-    struct side_cell *const *found = bsearch(&key, sorted, count, sizeof(*sorted), compare_cells);
-
-    return found ? *found : NULL;
-}
-
-/* Adds the cells of a result. Refuses one that is twice in it: which of the two would it be? */
-static enum status add_cells(struct side *side, const char *path, const struct result *result)
-{
-    const size_t known = side->cell_count;
-    struct side_cell *cells = realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells)), **sorted;
-    enum status status = STATUS_OK;
-    size_t repeated = 0;
-
-    if (!cells)
-        return log_memory("%s", path);
-    side->cells = cells;
-    sorted = side_sorted(side);
-    for (size_t i = 0; sorted && i < result->cell_count; i++)
-        if (!find_cell(sorted, known, &result->cells[i].cell))
-            cells[side->cell_count++] = (struct side_cell){.cell = result->cells[i].cell,
-                                                           .status = CELL_OK,
-                                                           .clock.value = NAN,
-                                                           .table_offsets = 1,
-                                                           .code_copies = 1};
-    free(sorted);
-    sorted = sorted ? side_sorted(side) : NULL;
-    if (!sorted)
-        return log_memory("%s", path);
-    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
-        struct side_cell *cell = find_cell(sorted, side->cell_count, &result->cells[i].cell);
-        bool again = false;
-
-        if (cell->files == side->files) {
-            char identity[CELL_IDENTITY_BYTES];
-
-            cell_identity(&cell->cell, identity);
-            status = log_error(STATUS_USAGE, "%s: the cell %s is twice in one result; remove one of the two", path,
-                               identity);
-        } else if (!add_cell(side, cell, result, &result->cells[i], &again)) {
-            status = log_memory("%s", path);
-        }
-        cell->files = side->files;
-        repeated += again;
-    }
-    if (status == STATUS_OK && repeated > 0)
-        log_warning("%s: %zu of %zu cells have samples that the side has already; they count once", path, repeated,
-                    result->cell_count);
-    free(sorted);
-    return status;
-}
-
 struct side *sides_find(const struct sides *sides, const struct device_info *device)
 {
     for (size_t i = 0; i < sides->count; i++) {
@@ -292,6 +201,8 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
 {
     struct side *side = sides_find(sides, &result->device);
     char process[sizeof(result->device.uuid) + sizeof(result->started_utc)];
+    size_t known;
+    struct side_cell *cells;
 
     if (!side) {
         if (!memory_grow(&sides->gpus, sides->count, sizeof(*sides->gpus)))
@@ -301,11 +212,37 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
     }
     snprintf(process, sizeof(process), "%s %s", result->device.uuid, result->started_utc);
     side->process = texts_share(&side->texts, process);
-    if (!side->process)
+    known = side->cell_count;
+    cells = realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells));
+    if (cells)
+        side->cells = cells;
+    if (!cells || !side->process)
         return log_memory("%s", path);
     add_identity(side, result);
     add_identity(&sides->total, result);
-    return add_cells(side, path, result);
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct side_cell added = {
+            .cell = result->cells[i].cell, .status = CELL_OK, .clock.value = NAN, .table_offsets = 1, .code_copies = 1};
+
+        if (!bsearch(&added, cells, known, sizeof(added), compare_cells))
+            cells[side->cell_count++] = added;
+    }
+    if (side->cell_count > known)
+        qsort(cells, side->cell_count, sizeof(*cells), compare_cells);
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct side_cell key = {.cell = result->cells[i].cell};
+        struct side_cell *cell = bsearch(&key, cells, side->cell_count, sizeof(key), compare_cells);
+        char identity[CELL_IDENTITY_BYTES];
+
+        cell_identity(&cell->cell, identity);
+        if (cell->files == side->files)
+            return log_error(STATUS_USAGE, "%s: the cell %s is twice in one result; remove one of the two", path,
+                             identity);
+        if (!add_cell(side, cell, result, &result->cells[i]))
+            return log_memory("%s", path);
+        cell->files = side->files;
+    }
+    return STATUS_OK;
 }
 
 /* -- reading ------------------------------------------------------------------------------------------- */
@@ -359,9 +296,6 @@ enum status sides_add_list(struct sides *sides, const char *paths)
         status = sides_add(sides, path);
     free(copy);
     snprintf(sides->total.label, sizeof(sides->total.label), "%s", paths);
-    if (status == STATUS_OK && sides->total.incomplete > 0)
-        log_warning("%s: %zu of %zu results are of interrupted runs", paths, sides->total.incomplete,
-                    sides->total.files);
     return status;
 }
 

@@ -54,7 +54,7 @@ struct side {
     struct texts texts;  /* names of counters and processes */
     const char *process; /* of the last result; one of these texts */
     struct side_identity identity;
-    struct side_cell *cells; /* owned; in the order of the first file, then of later ones */
+    struct side_cell *cells; /* owned; by cell_order */
     size_t cell_count;
 };
 
@@ -69,12 +69,12 @@ struct sides {
  * `count` values. The error excludes differences between buffer sets (stats_trimmed_mean). */
 struct process_time process_of(const double *samples, size_t count, uint32_t buffer_sets, double *scratch);
 
-/* Adds a file, or every *.json file of a folder in the order of names. The same samples of the same process count once,
- * with a warning. STATUS_USAGE, logged, for an unreadable file, an empty folder, or a duplicate cell in one result. The
+/* Adds a file, or every *.json file of a folder in the order of names. The same samples of the same process count
+ * once. STATUS_USAGE, logged, for an unreadable file, an empty folder, or a duplicate cell in one result. The
  * caller closes *sides, even after an error. */
 enum status sides_add(struct sides *sides, const char *path);
 
-/* Like sides_add, for paths with commas between; they become the label. Warns about interrupted runs. */
+/* Like sides_add, for paths with commas between; they become the label. */
 enum status sides_add_list(struct sides *sides, const char *paths);
 
 /* Like sides_add, for a result in memory, which the caller keeps; messages call it `path`. */
@@ -83,14 +83,8 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
 /* The side of that GPU; NULL if there is none. */
 struct side *sides_find(const struct sides *sides, const struct device_info *device);
 
-/* The cells of a side by cell_order. The caller frees the array; NULL when out of memory. */
-struct side_cell **side_sorted(const struct side *side);
-
 /* Whether both cells have the same samples of the same processes. */
 bool side_same_data(const struct side_cell *one, const struct side_cell *other);
-
-/* The counter with that name, usually the one at `hint`; NULL if there is none. */
-struct side_counter *side_counter(const struct side_cell *cell, const char *name, size_t hint);
 
 /* Whether the text means that the processes of a side differ. */
 bool side_is_mixed(const char *text);

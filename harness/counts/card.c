@@ -86,24 +86,20 @@ enum status card_check(const char *name, const cJSON *json)
     return document_take(&card_document, name, json, &card);
 }
 
-/* The card in the program that `path` names, NULL for the first; NULL if it names none and must be a file. */
-static const struct card_text *text_named(const char *path)
-{
-    for (size_t i = 0; path && i < card_text_count; i++)
-        if (strcasecmp(card_texts[i].name, path) == 0)
-            return &card_texts[i];
-    return path ? NULL : &card_texts[0];
-}
-
 enum status card_read_json(const char *path, struct card *out, cJSON **json)
 {
-    const struct card_text *text = text_named(path);
-    const char *name = text ? text->file : path;
+    const struct card_text *text = path ? NULL : &card_texts[0];
+    const char *name;
     struct card card = {0};
     cJSON *tree = NULL;
-    enum status status =
-        text ? json_parse(name, text->start, (size_t)(text->end - text->start), &tree) : json_read_file(path, &tree);
+    enum status status;
 
+    for (size_t i = 0; path && i < card_text_count; i++)
+        if (strcasecmp(card_texts[i].name, path) == 0)
+            text = &card_texts[i];
+    name = text ? text->file : path;
+    status =
+        text ? json_parse(name, text->start, (size_t)(text->end - text->start), &tree) : json_read_file(path, &tree);
     if (status == STATUS_OK)
         status = document_take(&card_document, name, tree, &card);
     if (status != STATUS_OK) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "table.h"
 #include "text.h"
 
 const struct time_unit_row time_units[TIME_UNITS] = {
@@ -74,24 +75,10 @@ static bool goes_to(const struct work *work, enum load_unit a, enum load_unit b)
     return work->cell->path->loads && (work->cell->path->unit == a || work->cell->path->unit == b);
 }
 
-static bool through_l1(const struct work *work)
-{
-    return goes_to(work, UNIT_L1, UNIT_TEXTURE);
-}
-
 static double steps_of(const struct work *work)
 {
     return workload_steps(work->cell->workload, work->cell->parameters);
 }
-
-/* The loads of an SM before its payload, for a table in shared memory. In a grid-stride loop they happen once, before
- * everything else. */
-static double copies_of(const struct work *work)
-{
-    return uses_grid_stride_loop(work->cell) ? 0 : (double)work->access->staging_loads;
-}
-
-/* -- units of an SM ------------------------------------------------------------------------------------ */
 
 static double instructions_of(const struct work *work)
 {
@@ -102,109 +89,71 @@ static double instructions_of(const struct work *work)
                : work->kernel->instructions;
 }
 
-static double issue_ns(struct work *work)
-{
-    return busiest_ns(work, by_rate(work, instructions_of(work), CARD_issue_per_cycle));
-}
-
-static double constant_ns(struct work *work)
-{
-    const double table = (double)work->access->addresses, all = work->kernel->constant_requests;
-
-    return goes_to(work, UNIT_IDC, UNIT_IDC)
-               ? busiest_ns(work, by_cost(work, fmax(table, isnan(all) ? 0 : all), CARD_constant_address_cycles))
-               : 0;
-}
-
-static double fill_ns(struct work *work)
+static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
 {
     const struct access_counts *access = work->access;
     const double lines = (double)access->lines, block_lines = (double)access->block_lines;
-    double capacity, missed, asked;
-
-    if (!goes_to(work, UNIT_IDC, UNIT_IDC))
-        return 0;
-    capacity = use(work, CARD_constant_l1_bytes);
-    missed = fmax(1 - capacity / work->table, 0);
-    /* The warps of a block find data that another warp brought in, unless the block alone needs more than the cache
-     * holds. */
-    asked = block_lines * fmax(block_lines / work->blocks / steps_of(work) * ACCESS_LINE_BYTES / capacity, 1);
-    asked = fmin(uses_grid_stride_loop(work->cell) ? lines : asked, lines);
-    return isnan(missed) ? NAN : busiest_ns(work, by_cost(work, asked * missed, CARD_constant_fill_cycles));
-}
-
-static double l1_ns(struct work *work)
-{
-    const struct access_counts *access = work->access;
-    const double payload = (double)access->payload_loads, input = (double)access->stream_loads + copies_of(work);
-    const bool texture = goes_to(work, UNIT_TEXTURE, UNIT_TEXTURE);
+    const double addresses = (double)access->addresses, all = work->kernel->constant_requests;
+    const double payload = (double)access->payload_loads, wavefronts = (double)access->wavefronts;
+    const bool texture = goes_to(work, UNIT_TEXTURE, UNIT_TEXTURE), strides = uses_grid_stride_loop(work->cell);
+    /* The table is copied before everything else in a grid-stride loop, once. */
+    const double copies = strides ? 0 : (double)access->staging_loads;
     double loads = 0, lookups = 0;
     double shared = (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters);
 
+    busy_ns[TIME_ISSUE] = busiest_ns(work, by_rate(work, instructions_of(work), CARD_issue_per_cycle));
+    busy_ns[TIME_CONSTANT] = busy_ns[TIME_FILL] = 0;
+    if (goes_to(work, UNIT_IDC, UNIT_IDC)) {
+        const double capacity = use(work, CARD_constant_l1_bytes), missed = fmax(1 - capacity / work->table, 0);
+        /* The warps of a block find data that another warp brought in, unless the block alone needs more than the cache
+         * holds. */
+        double asked =
+            block_lines * fmax(block_lines / work->blocks / steps_of(work) * ACCESS_LINE_BYTES / capacity, 1);
+
+        asked = fmin(strides ? lines : asked, lines);
+        busy_ns[TIME_CONSTANT] =
+            busiest_ns(work, by_cost(work, fmax(addresses, isnan(all) ? 0 : all), CARD_constant_address_cycles));
+        busy_ns[TIME_FILL] =
+            isnan(missed) ? NAN : busiest_ns(work, by_cost(work, asked * missed, CARD_constant_fill_cycles));
+    }
     if (texture)
         loads = by_rate(work, payload, CARD_texture_requests_per_cycle);
     if (goes_to(work, UNIT_L1, UNIT_L2))
         loads = by_rate(work, payload, CARD_l1_requests_per_cycle);
-    if (through_l1(work))
-        lookups = fmax((double)access->tag_wavefronts, texture ? 0 : (double)access->wavefronts);
+    if (goes_to(work, UNIT_L1, UNIT_TEXTURE))
+        lookups = fmax((double)access->tag_wavefronts, texture ? 0 : wavefronts);
     if (goes_to(work, UNIT_SHARED, UNIT_SHARED))
-        shared += (double)access->wavefronts;
+        shared += wavefronts;
     if (goes_to(work, UNIT_REGISTERS, UNIT_REGISTERS))
         shared += payload; /* each shuffle takes a wavefront */
     if (cell_staged_bytes(work->cell) > 0)
-        shared += copies_of(work);
+        shared += copies;
     lookups = by_rate(work, lookups, CARD_shared_wavefronts_per_cycle);
-    return busiest_ns(work, (isnan(loads + lookups) ? NAN : fmax(loads, lookups)) +
-                                by_rate(work, input, CARD_l1_requests_per_cycle) +
-                                by_rate(work, shared, CARD_shared_wavefronts_per_cycle));
+    busy_ns[TIME_L1] =
+        busiest_ns(work, (isnan(loads + lookups) ? NAN : fmax(loads, lookups)) +
+                             by_rate(work, (double)access->stream_loads + copies, CARD_l1_requests_per_cycle) +
+                             by_rate(work, shared, CARD_shared_wavefronts_per_cycle));
 }
 
-/* -- units of the chip --------------------------------------------------------------------------------- */
-
-static double l2_ns(struct work *work)
+static void find_chip_times(struct work *work, double busy_ns[TIME_UNITS])
 {
+    const struct access_counts *access = work->access;
+    const double streamed = work->input + work->output, steps = steps_of(work), lines = (double)access->lines;
     /* Blocks that read neighbouring rows read them from L2 again. */
     const double again = work->output * (workload_input_rows(work->cell->workload, work->cell->parameters) - 1);
-    const double table = (double)work->access->sectors * ACCESS_SECTOR_BYTES * work->far;
+    const double sectors = (double)access->sectors * ACCESS_SECTOR_BYTES * work->far;
+    const double missed = lines * ACCESS_LINE_BYTES * work->far * work->behind;
+    const double at_a_time =
+        fmax(fmax((double)access->block_lines / work->blocks / steps, (double)access->footprint_lines / steps), 1);
 
-    return by_rate(work, work->input + work->output + again + table, CARD_l2_bytes_per_ns);
-}
-
-static double l2_line_ns(struct work *work)
-{
-    const double steps = steps_of(work), of_block = (double)work->access->block_lines / work->blocks / steps;
-    const double at_a_time = fmax(fmax(of_block, (double)work->access->footprint_lines / steps), 1);
-
-    return goes_to(work, UNIT_L2, UNIT_L2)
-               ? by_cost(work, (double)work->access->lines, CARD_l2_line_ns) / sqrt(at_a_time)
-               : 0;
-}
-
-static double dram_ns(struct work *work)
-{
-    const double table = (double)work->access->lines * ACCESS_LINE_BYTES * work->far * work->behind;
-
-    return by_rate(work, (work->input + work->output) * (1 - work->kept) + table, CARD_dram_bytes_per_ns);
-}
-
-static double start_ns(struct work *work)
-{
-    return by_cost(work, cell_grid_blocks(work->cell), CARD_block_start_ns);
+    busy_ns[TIME_L2] = by_rate(work, streamed + again + sectors, CARD_l2_bytes_per_ns);
+    busy_ns[TIME_L2_LINE] =
+        goes_to(work, UNIT_L2, UNIT_L2) ? by_cost(work, lines, CARD_l2_line_ns) / sqrt(at_a_time) : 0;
+    busy_ns[TIME_DRAM] = by_rate(work, streamed * (1 - work->kept) + missed, CARD_dram_bytes_per_ns);
+    busy_ns[TIME_START] = by_cost(work, cell_grid_blocks(work->cell), CARD_block_start_ns);
 }
 
 /* -- latency ------------------------------------------------------------------------------------------- */
-
-/* The additional latency of device memory compared with L2, in cycles. */
-static double dram_cycles(struct work *work)
-{
-    return (use(work, CARD_block_dram_ns) - use(work, CARD_block_l2_ns)) * use(work, CARD_sm_clock_mhz) / 1000;
-}
-
-/* A share of `all`, which is needed only if the share is not 0. */
-static double share_of(double share, double all)
-{
-    return share > 0 ? share * all : 0;
-}
 
 /* A block copies its part of the table: a thread waits for four words at a time, or for one where there are several
  * copies. */
@@ -217,36 +166,36 @@ static double staging_ns(struct work *work)
     return cycles_ns(work, by_cost(work, rounds, CARD_l2_latency_cycles));
 }
 
-static double block_ns(struct work *work)
+/* The additional cycles of device memory compared with L2, for a share of loads. */
+static double dram_cycles(struct work *work, double share)
 {
-    const double l2 = use(work, CARD_block_l2_ns);
-
-    return work->kept < 1 ? work->kept * l2 + (1 - work->kept) * use(work, CARD_block_dram_ns) : l2;
-}
-
-/* One round of a thread in a grid-stride loop: its indices, one group after the other, and their lookups. */
-static double stride_ns(struct work *work)
-{
-    const struct cell *cell = work->cell;
-    const double groups = workload_groups(cell->workload, cell->parameters);
-    const double l2 = use(work, CARD_l2_latency_cycles), l1 = use(work, CARD_l1_latency_cycles);
-    const double index = l2 + share_of(1 - work->kept, work->kept < 1 ? dram_cycles(work) : 0);
-    const double table = (1 - work->far) * l1 +
-                         share_of(work->far, l2 + share_of(work->behind, work->behind > 0 ? dram_cycles(work) : 0));
-    const double instructions = instructions_of(work) / (double)work->access->warps_active;
-
-    return cycles_ns(work, groups * (index + table) + by_cost(work, instructions, CARD_alu_latency_cycles));
+    return share > 0 ? share * (use(work, CARD_block_dram_ns) - use(work, CARD_block_l2_ns)) *
+                           use(work, CARD_sm_clock_mhz) / 1000
+                     : 0;
 }
 
 static double latency_ns(struct work *work, const double busy_ns[TIME_UNITS])
 {
+    const struct cell *cell = work->cell;
     const double waves = fmax(work->blocks / (use(work, CARD_sm_count) * work->resident), 1);
     const double own = fmax(fmax(busy_ns[TIME_ISSUE], busy_ns[TIME_CONSTANT]), busy_ns[TIME_L1]) / work->resident;
+    const double block_l2 = use(work, CARD_block_l2_ns);
     double life;
 
-    if (uses_grid_stride_loop(work->cell))
-        return ceil(waves) * stride_ns(work) + own;
-    life = block_ns(work) + staging_ns(work);
+    if (uses_grid_stride_loop(cell)) {
+        /* One round of a thread: its indices, one group after the other, and their lookups. */
+        const double groups = workload_groups(cell->workload, cell->parameters);
+        const double l2 = use(work, CARD_l2_latency_cycles), l1 = use(work, CARD_l1_latency_cycles);
+        const double index = l2 + dram_cycles(work, 1 - work->kept);
+        const double behind = work->far > 0 ? work->far * (l2 + dram_cycles(work, work->behind)) : 0;
+        const double instructions = instructions_of(work) / (double)work->access->warps_active;
+
+        life = cycles_ns(work, groups * (index + (1 - work->far) * l1 + behind) +
+                                   by_cost(work, instructions, CARD_alu_latency_cycles));
+        return ceil(waves) * life + own;
+    }
+    life = work->kept < 1 ? work->kept * block_l2 + (1 - work->kept) * use(work, CARD_block_dram_ns) : block_l2;
+    life += staging_ns(work);
     if (goes_to(work, UNIT_L2, UNIT_L2)) /* half of the later loads wait for the previous one */
         life += cycles_ns(work, by_cost(work, (steps_of(work) - 1) / 2, CARD_l2_latency_cycles));
     return waves * life + own;
@@ -254,69 +203,14 @@ static double latency_ns(struct work *work, const double busy_ns[TIME_UNITS])
 
 /* -- the time ------------------------------------------------------------------------------------------ */
 
-/* Shares of requests that caches do not answer. */
-static void find_shares(struct work *work)
-{
-    const struct access_counts *access = work->access;
-    const double l2 = use(work, CARD_l2_bytes);
-
-    work->table = fmax((double)access->footprint_lines, 1) * ACCESS_LINE_BYTES;
-    work->output = sizeof(uint32_t) * (double)work->cell->elements;
-    work->input = work->output * workload_streamed(work->cell->workload, work->cell->parameters);
-    work->kept = work->cell->cache_state->flush ? 0 : kept_of(l2, work->input + work->output);
-    work->behind = 1 - kept_of(l2, work->table);
-    if (goes_to(work, UNIT_L2, UNIT_L2))
-        work->far = 1;
-    else if (through_l1(work)) /* warps of a block share data from beyond L1 */
-        work->far = fmax(1 - use(work, CARD_shared_bytes_per_sm) / work->table, 0) *
-                    fmin((double)access->block_lines / fmax((double)access->lines, 1), 1);
-}
-
-/* Busy times for one value of each number. Returns the launch and everything before the loads. */
-static double evaluate(struct work *work, double busy_ns[TIME_UNITS])
-{
-    double first;
-
-    find_shares(work);
-    first = use(work, CARD_launch_ns);
-    if (uses_grid_stride_loop(work->cell))
-        first += staging_ns(work) + use(work, CARD_block_l2_ns);
-    busy_ns[TIME_ISSUE] = issue_ns(work);
-    busy_ns[TIME_CONSTANT] = constant_ns(work);
-    busy_ns[TIME_FILL] = fill_ns(work);
-    busy_ns[TIME_L1] = l1_ns(work);
-    busy_ns[TIME_L2] = l2_ns(work);
-    busy_ns[TIME_L2_LINE] = l2_line_ns(work);
-    busy_ns[TIME_DRAM] = dram_ns(work);
-    busy_ns[TIME_START] = start_ns(work);
-    busy_ns[TIME_LATENCY] = latency_ns(work, busy_ns);
-    return isnan(first) ? 0 : first;
-}
-
-static double longest_of(const double busy_ns[TIME_UNITS], enum time_unit *longest)
-{
-    double ns = 0;
-
-    for (int unit = 0; unit < TIME_UNITS; unit++)
-        if (busy_ns[unit] > ns) {
-            ns = busy_ns[unit];
-            *longest = (enum time_unit)unit;
-        }
-    return ns;
-}
-
-static double expected_of(const char *name, const struct expectation *expectation)
-{
-    for (size_t i = 0; i < counter_count; i++)
-        if (strcmp(counters[i].name, name) == 0)
-            return counters[i].expect(expectation);
-    return NAN;
-}
-
 struct time_kernel estimate_kernel(const struct expectation *expectation)
 {
-    return (struct time_kernel){.instructions = expected_of("instructions", expectation),
-                                .constant_requests = expected_of("idc_requests", expectation)};
+    static const struct table table = TABLE("counter", counters, counter_count);
+    const struct counter *instructions = table_find(&table, "instructions"),
+                         *requests = table_find(&table, "idc_requests");
+
+    return (struct time_kernel){.instructions = counter_expected(instructions, expectation),
+                                .constant_requests = counter_expected(requests, expectation)};
 }
 
 void estimate_time(const struct cell *cell, const struct access_counts *access, const struct card *card,
@@ -326,20 +220,41 @@ void estimate_time(const struct cell *cell, const struct access_counts *access, 
     const struct time_kernel *of = kernel ? kernel : &unknown;
     struct work work = {.cell = cell, .access = access, .kernel = of};
     double *const times[] = {&out->time_ns.value, &out->time_ns.low, &out->time_ns.high};
-    enum time_unit other;
 
     work.resident = card_blocks_resident(card, cell, of->registers);
     work.blocks = (double)cell_blocks(cell);
+    work.table = fmax((double)access->footprint_lines, 1) * ACCESS_LINE_BYTES;
+    work.output = sizeof(uint32_t) * (double)cell->elements;
+    work.input = work.output * workload_streamed(cell->workload, cell->parameters);
     *out = (struct cell_estimate){.longest = TIME_ISSUE};
     for (int i = 0; i < 3; i++) { /* for the values, then for the fastest and the slowest that the intervals allow */
-        double busy_ns[TIME_UNITS], *busy = i == 0 ? out->busy_ns : busy_ns, first;
+        double busy_ns[TIME_UNITS], l2, first, longest = 0;
 
         for (size_t k = 0; k < CARD_NUMBERS; k++)
             work.number[k] = i == 0                            ? card->number[k].value
                              : (i == 1) == card_rows[k].faster ? card->number[k].high
                                                                : card->number[k].low;
-        first = evaluate(&work, busy);
-        *times[i] = first + longest_of(busy, i == 0 ? &out->longest : &other);
+        l2 = use(&work, CARD_l2_bytes);
+        work.kept = cell->cache_state->flush ? 0 : kept_of(l2, work.input + work.output);
+        work.behind = 1 - kept_of(l2, work.table);
+        work.far = goes_to(&work, UNIT_L2, UNIT_L2);
+        if (goes_to(&work, UNIT_L1, UNIT_TEXTURE)) /* warps of a block share data from beyond L1 */
+            work.far = fmax(1 - use(&work, CARD_shared_bytes_per_sm) / work.table, 0) *
+                       fmin((double)access->block_lines / fmax((double)access->lines, 1), 1);
+        first = use(&work, CARD_launch_ns);
+        if (uses_grid_stride_loop(cell))
+            first += staging_ns(&work) + use(&work, CARD_block_l2_ns);
+        find_sm_times(&work, busy_ns);
+        find_chip_times(&work, busy_ns);
+        busy_ns[TIME_LATENCY] = latency_ns(&work, busy_ns);
+        for (int unit = 0; unit < TIME_UNITS; unit++)
+            if (busy_ns[unit] > longest) {
+                longest = busy_ns[unit];
+                out->longest = i == 0 ? (enum time_unit)unit : out->longest;
+            }
+        if (i == 0)
+            memcpy(out->busy_ns, busy_ns, sizeof(busy_ns));
+        *times[i] = (isnan(first) ? 0 : first) + longest;
     }
     out->missing = work.missing | (cell_copied_bytes(cell) > 0 ? ESTIMATE_HOST_COPY : 0);
     out->time_ns.low /= TIME_MODEL_ERROR;

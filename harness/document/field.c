@@ -43,6 +43,7 @@ static bool write_member(cJSON *object, const struct field *field, const void *b
     const struct names *names = field->of;
     const struct object *inner = field->of;
     const struct objects *list = field->of;
+    const struct keyed_texts *texts = field->of;
     const struct numbers *numbers = member;
     const bool required = field->presence == REQUIRED;
     const char *text = NULL;
@@ -78,6 +79,17 @@ static bool write_member(cJSON *object, const struct field *field, const void *b
         return isfinite(number);
     case FIELD_BOOL:
         json_add(object, field->key, cJSON_CreateBool(*(const bool *)member));
+        return true;
+    case FIELD_STATE:
+        number = *(const double *)member;
+        if (isfinite(number))
+            json_add(object, field->key, cJSON_CreateBool(number > 0));
+        return isfinite(number);
+    case FIELD_TEXTS:
+        array = json_add(object, field->key, cJSON_CreateObject());
+        for (size_t i = 0; i < texts->count; i++)
+            if ((text = texts->texts ? texts->texts[i] : ((const char *const *)member)[i]))
+                json_add_text(array, texts->keys[i], text);
         return true;
     case FIELD_WORDS:
         array = json_add(object, field->key, cJSON_CreateArray());
@@ -229,6 +241,7 @@ static void read_member(const struct node *node, const struct field *field, void
     const struct names *names = field->of;
     const struct object *inner = field->of;
     const struct table *table = field->of;
+    const struct keyed_texts *texts = field->of;
     const char *text = cJSON_GetStringValue(item);
     const bool small = field->bytes == sizeof(uint32_t);
     void *member = (char *)base + field->offset;
@@ -276,6 +289,11 @@ static void read_member(const struct node *node, const struct field *field, void
         if (!empty && !cJSON_IsBool(item))
             snprintf(expected, sizeof(expected), "true or false");
         break;
+    case FIELD_STATE:
+        *(double *)member = cJSON_IsBool(item) ? cJSON_IsTrue(item) : NAN;
+        if (!empty && !cJSON_IsBool(item))
+            snprintf(expected, sizeof(expected), "true, false");
+        break;
     case FIELD_NAME:
         value = value_named(names, text);
         if (value < names->count)
@@ -290,6 +308,13 @@ static void read_member(const struct node *node, const struct field *field, void
                               table->what, text_shown(text, shown));
         else if (!text && !empty)
             snprintf(expected, sizeof(expected), "a string");
+        break;
+    case FIELD_TEXTS:
+        if (empty || texts->texts)
+            break;
+        child = node_object(node, field->key);
+        for (size_t i = 0; i < texts->count; i++)
+            ((const char **)member)[i] = node_text(&child, texts->keys[i], false);
         break;
     case FIELD_OBJECT:
         if (empty)

@@ -59,10 +59,12 @@ enum field_type {
     FIELD_INTEGER, /* uint32_t or uint64_t */
     FIELD_NUMBER, /* double */
     FIELD_BOOL,
+    FIELD_STATE, /* double: 1 is true, 0 false, NaN null */
     FIELD_NAME, /* enum (int): of is struct names */
     FIELD_BITS, /* uint32_t, a set of bits, as an array of their names: of is struct names */
     FIELD_ROW, /* const void *, a row of a table by its name: of is struct table */
     FIELD_NUMBERS, /* struct numbers, as an array on one line */
+    FIELD_TEXTS, /* array of const char *, as an object of those that are not NULL: of is struct keyed_texts */
     FIELD_OBJECT, /* struct, as an object: of is struct object */
     FIELD_POINTER, /* pointer to a struct, as an object, or without a key as members of the object itself: of is struct
                     * fields; it is only written */
@@ -81,10 +83,12 @@ extern const struct field_kind field_kinds[FIELD_TYPES]; /* without functions: f
 #define field_uint64    field_kinds[FIELD_INTEGER]
 #define field_number    field_kinds[FIELD_NUMBER]
 #define field_bool      field_kinds[FIELD_BOOL]
+#define field_state     field_kinds[FIELD_STATE]
 #define field_name      field_kinds[FIELD_NAME]
 #define field_bits      field_kinds[FIELD_BITS]
 #define field_row       field_kinds[FIELD_ROW]
 #define field_numbers   field_kinds[FIELD_NUMBERS]
+#define field_texts     field_kinds[FIELD_TEXTS]
 #define field_object    field_kinds[FIELD_OBJECT]
 #define field_pointer   field_kinds[FIELD_POINTER]
 #define field_array     field_kinds[FIELD_ARRAY]
@@ -104,6 +108,13 @@ struct names {
     const char *const *names; /* by value; NULL: no word, null in the file */
     size_t count;
     const char *expected; /* for messages: "ok, skipped or failed" */
+};
+
+/* Texts by keys. */
+struct keyed_texts {
+    const char *const *keys;
+    const char *const *texts; /* the same in every document, and not read; NULL: they are the member */
+    size_t count;
 };
 
 #define NAMES(array, count, expected) {(array), (count), (expected)}

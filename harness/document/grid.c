@@ -92,45 +92,6 @@ void grid_range(grid_format *format, double low, double high, struct grid_value 
 
 /* -- other formats ------------------------------------------------------------------------------------- */
 
-void grid_print_markdown(FILE *stream, const struct grid *grid)
-{
-    char room[TEXT_NUMBER_BYTES], note[GRID_NOTE_BYTES];
-    struct grid_value value;
-
-    if (grid->title)
-        fprintf(stream, "**%s**\n\n", grid->title);
-    for (size_t c = 0; c < grid->column_count; c++) {
-        const struct grid_column *column = &grid->columns[c];
-
-        fputs("| ", stream);
-        text_put(stream, escapes_markdown, column->group ? column->group : "");
-        fputs(column->group ? " " : "", stream);
-        text_put(stream, escapes_markdown, column->heading);
-        putc(' ', stream);
-    }
-    fputs(grid->note ? "| notes |\n" : "|\n", stream);
-    for (size_t c = 0; c < grid->column_count; c++)
-        fputs(grid->columns[c].format ? "|--:" : "|---", stream);
-    fputs(grid->note ? "|---|\n" : "|\n", stream);
-    for (size_t r = 0; r < grid->row_count; r++) {
-        for (size_t c = 0; c < grid->column_count; c++) {
-            const char *strong;
-
-            grid_value_at(grid, r, &grid->columns[c], &value);
-            strong = value.style == GRID_BOLD || value.style == GRID_BAD ? "**" : "";
-            fprintf(stream, "| %s", strong);
-            text_put(stream, escapes_markdown, grid_shown(&grid->columns[c], &value, room));
-            fprintf(stream, "%s ", strong);
-        }
-        fputs(grid->note ? "| " : "", stream);
-        for (size_t i = 0; grid->note && grid->note(grid_row(grid, r), i, note, sizeof(note)); i++) {
-            fputs(i ? "<br>" : "", stream);
-            text_put(stream, escapes_markdown, note);
-        }
-        fputs(grid->note ? " |\n" : "|\n", stream);
-    }
-}
-
 void grid_print_csv(FILE *stream, const struct grid *grid)
 {
     struct grid_value value;

@@ -24,7 +24,7 @@ struct grid_value {
     const char *text; /* shown to people instead of the number, or in a column without a format; lives as long as the
                           row, or is `room` */
     char room[GRID_TEXT_BYTES]; /* for a text that has no other storage */
-    enum grid_style style; /* on a terminal with colour; bold and bad are strong in Markdown */
+    enum grid_style style; /* on a terminal with colour */
 };
 
 /* A format of numbers for people: text_time and the like. */
@@ -32,7 +32,7 @@ typedef void grid_format(double value, char out[TEXT_NUMBER_BYTES]);
 
 struct grid_column {
     const char *key; /* in CSV and JSON, with the unit of the number: "time_ns" */
-    const char *heading; /* in text and Markdown */
+    const char *heading; /* in text */
     const char *group; /* printed above the headings of neighbours with the same group; NULL: none */
     grid_format *format; /* NULL: a column of text, aligned left */
     void (*value)(const struct grid_column *column, const void *row, struct grid_value *out); /* may run on any
@@ -81,7 +81,7 @@ struct grid {
     size_t column_count;
     const void *rows; /* row_count of row_bytes each */
     size_t row_count, row_bytes;
-    /* Note number `index` of a row, printed below it in text, in a separate column in Markdown; false after the last.
+    /* Note number `index` of a row, printed below it in text; false after the last.
      * NULL: no row has notes. */
     bool (*note)(const void *row, size_t index, char *out, size_t bytes);
     bool stacked; /* in text that is too wide, the name of a row always has a separate line */
@@ -97,17 +97,14 @@ struct print_style {
 };
 
 /* Prints aligned text no wider than look->width. If the columns do not fit on a line, those marked `below` go below the
- * row. If the others still do not fit, they stand in blocks below each other. Columns of the greatest rank are left out
- * if that makes fewer blocks. Names of rows that take more than half of the width have lines of their own. A grid
- * without rows prints nothing. STATUS_ENVIRONMENT when out of memory. */
+ * row, and then those of the greatest rank are left out. If the others still do not fit, they stand in blocks below each
+ * other. Names of rows that take more than half of the width have lines of their own. A grid without rows prints nothing.
+ * STATUS_ENVIRONMENT when out of memory. */
 enum status grid_print(FILE *stream, const struct grid *grid, const struct print_style *look);
 
 /* Prints each row as lines of a heading and a wrapped value. Missing values are left out, and so is the title if there
  * are none. */
 void grid_print_records(FILE *stream, const struct grid *grid, const struct print_style *look);
-
-/* Prints GitHub-flavoured Markdown, with the group before the heading. */
-void grid_print_markdown(FILE *stream, const struct grid *grid);
 
 /* Prints CSV (RFC 4180): a line of keys, then numbers with all their digits. */
 void grid_print_csv(FILE *stream, const struct grid *grid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Grids as text for a terminal: widths, blocks of columns, lines, and records with one fact on each line. */
+ * Grids as text for a terminal: aligned columns, and records with one fact on each line. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,215 +7,145 @@
 
 #include "grid_value.h"
 #include "log.h"
+#include "text.h"
 #include "text_print.h"
-#include "texts.h"
 
-enum { GAP = 2, NOTE_INDENT = 4 };
+enum { GAP = 2, NOTE_INDENT = 4, HEADINGS = -1 };
 
 static const char bar[] = " | ";
 
-/* The text of a row in a column. */
-struct shown {
-    const char *text;
-    int columns; /* its width */
-    enum grid_style style;
+/* A column that is laid out. */
+struct place {
+    int natural, width; /* by itself; at least as wide as the name of its group */
+    int line; /* of a row; below 0: left out */
 };
 
-/* A text that is being laid out. The arrays are owned. */
+/* A text that is laid out. */
 struct layout {
     FILE *stream;
     const struct grid *grid;
     const struct print_style *look;
-    int room;               /* columns of the terminal after the indent */
-    int *natural;           /* width of each column by itself */
-    int *widths;            /* at least as wide as the names of the groups */
-    struct shown *headings; /* by column */
-    struct shown *rows;     /* by row, then by column */
-    size_t *line;           /* columns of the line that is being printed */
-    struct texts texts;     /* texts that do not live as long as the rows */
-    unsigned limit;         /* columns of a greater rank are left out */
-    bool below;             /* columns that may stand below the row do so */
-    bool stacked;           /* columns that name a row have a separate line */
+    struct place *places; /* owned, by column */
+    int lines; /* of a row */
+    unsigned limit; /* columns of a greater rank are left out */
+    bool below; /* columns that may stand below the row do so */
+    bool stacked; /* columns that name a row have a line of their own; else they begin every line */
 };
 
-/* Asks for every value once, and makes texts printable. False when out of memory. */
-static bool open_layout(struct layout *layout)
-{
-    const struct grid *grid = layout->grid;
-    const size_t columns = grid->column_count;
-
-    layout->room = layout->look->width - layout->look->indent;
-    layout->widths = calloc(columns, sizeof(*layout->widths));
-    layout->natural = calloc(columns, sizeof(*layout->natural));
-    layout->headings = calloc(columns, sizeof(*layout->headings));
-    layout->line = calloc(columns, sizeof(*layout->line));
-    layout->rows = calloc(grid->row_count * columns, sizeof(*layout->rows));
-    if (!layout->widths || !layout->natural || !layout->headings || !layout->line || !layout->rows)
-        return false;
-    for (size_t c = 0; c < columns; c++) {
-        const char *heading = grid->columns[c].heading;
-
-        layout->headings[c] = (struct shown){heading, (int)text_columns(heading), GRID_PLAIN};
-        layout->natural[c] = layout->headings[c].columns;
-    }
-    for (size_t i = 0; i < grid->row_count * columns; i++) {
-        const struct grid_column *column = &grid->columns[i % columns];
-        char room[TEXT_NUMBER_BYTES], *copy;
-        struct grid_value value;
-        const char *text;
-
-        grid_value_at(grid, i / columns, column, &value);
-        text = grid_shown(column, &value, room);
-        if (text != value.text || text == value.room || !text_is_plain(text)) {
-            text = copy = texts_add(&layout->texts, text);
-            if (!copy)
-                return false;
-            text_clean(copy);
-        }
-        layout->rows[i] = (struct shown){text, (int)text_columns(text), value.style};
-        if (layout->natural[i % columns] < layout->rows[i].columns)
-            layout->natural[i % columns] = layout->rows[i].columns;
-    }
-    return true;
-}
-
-/* -- which columns stand on a line --------------------------------------------------------------------- */
-
-static bool same_group(const struct grid_column *a, const struct grid_column *b)
-{
-    return a->group && b->group && strcmp(a->group, b->group) == 0;
-}
-
-static bool left_out(const struct layout *layout, size_t c)
+/* The text of a row in a column, or its heading. It lives as long as *value and room. */
+static const char *shown(const struct layout *layout, long row, size_t c, struct grid_value *value,
+                         char room[TEXT_NUMBER_BYTES])
 {
     const struct grid_column *column = &layout->grid->columns[c];
 
-    return layout->widths[c] == 0 || column->rank > layout->limit || (column->below && layout->below);
+    value->style = GRID_PLAIN;
+    if (row == HEADINGS)
+        return column->heading;
+    grid_value_at(layout->grid, (size_t)row, column, value);
+    return grid_shown(column, value, room);
 }
 
-/* Columns between column c and the one before it on the line. */
-static int gap_before(const struct layout *layout, const size_t *line, size_t i)
+static bool same_group(const struct layout *layout, size_t a, size_t b)
 {
-    const struct grid_column *columns = layout->grid->columns;
+    const char *one = layout->grid->columns[a].group, *other = layout->grid->columns[b].group;
 
-    if (i == 0)
+    return one && other && strcmp(one, other) == 0;
+}
+
+/* Columns between a column and `before`, the one before it on the line; SIZE_MAX: none. */
+static int gap(const struct layout *layout, size_t before, size_t c)
+{
+    if (before == SIZE_MAX)
         return 0;
-    return columns[line[i]].group && !same_group(&columns[line[i - 1]], &columns[line[i]]) ? (int)sizeof(bar) - 1 : GAP;
+    return layout->grid->columns[c].group && !same_group(layout, before, c) ? (int)sizeof(bar) - 1 : GAP;
 }
 
-enum part { HEADS = 1, OTHERS = 2, ALL = HEADS | OTHERS };
-
-/* Fills layout->line with columns for `room`: with ALL the heads, then the other columns from *first on; else only the
- * heads, or only the others from *first on. A group that would fit alone is not divided. Moves *first after the last
- * column. Returns the number of columns on the line, and their width in *width. */
-static size_t take_line(const struct layout *layout, enum part part, int room, size_t *first, int *width)
+/* Columns of the group that begins with column c, which it is alone in without a group, and one past its last column.
+ * Widens the first one that is not left out to make room for the group's name. */
+static int group_width(const struct layout *layout, size_t c, size_t *end)
 {
     const struct grid_column *columns = layout->grid->columns;
-    const size_t count = layout->grid->column_count;
-    size_t *line = layout->line, taken = 0, begun, whole_end = *first, whole_taken;
+    struct place *first = NULL;
+    int width = 0, missing;
 
-    *width = 0;
-    for (size_t c = 0; part == ALL && c < count; c++)
-        if (columns[c].head && !left_out(layout, c)) {
-            line[taken] = c;
-            *width += layout->widths[c] + gap_before(layout, line, taken);
-            taken++;
-        }
-    begun = whole_taken = taken;
-    for (size_t c = *first; c < count; c++) {
-        if (columns[c].head == (part == HEADS) && !left_out(layout, c)) {
-            int needed;
+    for (*end = c; *end < layout->grid->column_count && (*end == c || same_group(layout, c, *end)); ++*end) {
+        struct place *place = &layout->places[*end];
 
-            line[taken] = c;
-            needed = layout->widths[c] + gap_before(layout, line, taken);
-            if (*width + needed > room && taken > begun) {
-                *first = whole_taken > begun ? whole_end : c;
-                return whole_taken > begun ? whole_taken : taken;
+        place->width = place->natural;
+        place->line = columns[*end].rank > layout->limit || (columns[*end].below && layout->below) ? -1 : 0;
+        if (place->line < 0)
+            continue;
+        width += place->width + (first ? GAP : 0);
+        first = first ? first : place;
+    }
+    missing = first && columns[c].group ? (int)text_columns(columns[c].group) - width : 0;
+    if (missing > 0)
+        first->width += missing;
+    return width + (missing > 0 ? missing : 0);
+}
+
+/* Puts the columns that are not left out on lines. Columns that name a row come first. A group is divided only if it needs
+ * more than a line. Returns whether all of them fit on one line. */
+static bool place_columns(struct layout *layout)
+{
+    int room = layout->look->width - layout->look->indent, line = 0, used = 0, heads = 0;
+    size_t before = SIZE_MAX, last_head = SIZE_MAX;
+    bool fits = true;
+
+    for (size_t c = 0, end; c < layout->grid->column_count; c = end) {
+        const int needed = group_width(layout, c, &end);
+
+        for (size_t i = c; i < end; i++) {
+            struct place *place = &layout->places[i];
+            const bool head = layout->grid->columns[i].head;
+
+            if (place->line < 0)
+                continue;
+            if (before != last_head ? used + gap(layout, before, i) + (i == c ? needed : place->width) > room
+                                    : layout->stacked && line == 0 && !head && before != SIZE_MAX) {
+                room -= layout->stacked && line == 0 ? NOTE_INDENT : 0;
+                line++;
+                used = layout->stacked ? 0 : heads;
+                before = layout->stacked ? SIZE_MAX : last_head;
             }
-            *width += needed;
-            taken++;
-        }
-        if (c + 1 == count || !same_group(&columns[c], &columns[c + 1])) {
-            whole_end = c + 1;
-            whole_taken = taken;
+            used += gap(layout, before, i) + place->width;
+            fits = fits && line == 0 && used <= room;
+            place->line = line;
+            before = i;
+            if (head) {
+                heads = used;
+                last_head = i;
+            }
         }
     }
-    *first = count;
-    return taken;
-}
-
-static int width_of(const struct layout *layout, enum part part)
-{
-    size_t first = 0;
-    int width;
-
-    take_line(layout, part, INT_MAX, &first, &width);
-    return width;
-}
-
-static size_t block_count(const struct layout *layout)
-{
-    size_t count = 0;
-    int width;
-
-    for (size_t first = 0; first < layout->grid->column_count; count++)
-        take_line(layout, layout->stacked ? OTHERS : ALL, layout->room - (layout->stacked ? NOTE_INDENT : 0), &first,
-                  &width);
-    return count;
-}
-
-/* Leaves out columns of a greater rank. Widens the first column of a group to make room for the group's name. */
-static void limit_columns(struct layout *layout, unsigned limit)
-{
-    const struct grid_column *columns = layout->grid->columns;
-    const size_t count = layout->grid->column_count;
-
-    layout->limit = limit;
-    memcpy(layout->widths, layout->natural, count * sizeof(*layout->widths));
-    for (size_t c = 0, end; c < count; c = end) {
-        size_t present = count;
-        int width = 0;
-
-        for (end = c; end < count && (end == c || same_group(&columns[c], &columns[end])); end++)
-            if (!left_out(layout, end)) {
-                width += layout->widths[end] + (present < count ? GAP : 0);
-                present = present < count ? present : end;
-            }
-        if (columns[c].group && present < count && (int)text_columns(columns[c].group) > width)
-            layout->widths[present] += (int)text_columns(columns[c].group) - width;
+    layout->lines = line + 1;
+    if (!layout->stacked && !fits && (layout->grid->stacked || 2 * heads > room)) {
+        layout->stacked = true;
+        place_columns(layout);
     }
-    layout->stacked =
-        width_of(layout, ALL) > layout->room && (layout->grid->stacked || 2 * width_of(layout, HEADS) > layout->room);
+    return fits;
 }
 
-/* Makes as few blocks as possible, and leaves out no more columns than that needs. Names on separate lines count as one
- * more block. */
+/* Leaves out columns, those of the greatest rank first, until the others fit on a line or no rank is left. */
 static void choose_columns(struct layout *layout)
 {
-    unsigned limit = UINT_MAX, best = 0;
-    size_t fewest = SIZE_MAX;
+    bool fits;
 
-    limit_columns(layout, UINT_MAX);
-    layout->below = width_of(layout, ALL) > layout->room;
-    while (limit > 0) {
+    layout->limit = UINT_MAX;
+    layout->below = !place_columns(layout);
+    do {
         unsigned next = 0; /* the greatest rank below the limit */
 
         for (size_t c = 0; c < layout->grid->column_count; c++)
-            if (layout->grid->columns[c].rank < limit && layout->grid->columns[c].rank > next)
+            if (layout->grid->columns[c].rank < layout->limit && layout->grid->columns[c].rank > next)
                 next = layout->grid->columns[c].rank;
-        limit = next;
-        limit_columns(layout, limit);
-        if (block_count(layout) + layout->stacked < fewest) {
-            fewest = block_count(layout) + layout->stacked;
-            best = limit;
-        }
-    }
-    limit_columns(layout, best);
-    if (layout->look->rank && *layout->look->rank < best)
-        *layout->look->rank = best;
+        layout->limit = next;
+        layout->stacked = false;
+        fits = place_columns(layout);
+    } while (!fits && layout->limit > 0);
+    if (layout->look->rank && *layout->look->rank < layout->limit)
+        *layout->look->rank = layout->limit;
 }
-
-/* -- lines --------------------------------------------------------------------------------------------- */
 
 /* Like "%*s", which is slow for tables of many rows; a negative count is 0. */
 static void put_blanks(const struct layout *layout, int count)
@@ -227,61 +157,72 @@ static void put_blanks(const struct layout *layout, int count)
         fwrite_unlocked(blanks, 1, (size_t)(count < most ? count : most), layout->stream);
 }
 
-static void put_style(const struct layout *layout, enum grid_style style, bool begin)
+static bool is_on(const struct layout *layout, size_t c, int line)
 {
-    static const char *const attributes[] = {
-        [GRID_PLAIN] = "",   [GRID_BOLD] = "1", [GRID_GOOD] = "32",
-        [GRID_DOUBT] = "33", [GRID_BAD] = "31", [GRID_DIM] = "2",
-    };
+    const struct place *place = &layout->places[c];
 
-    if (layout->look->color && style != GRID_PLAIN)
-        fprintf(layout->stream, "\033[%sm", begin ? attributes[style] : "");
+    return place->line == line || (layout->grid->columns[c].head && place->line >= 0 && !layout->stacked);
 }
 
-/* Prints the columns of layout->line; `shown` has one for each column of the grid. */
-static void put_line(const struct layout *layout, size_t count, int indent, const struct shown *shown)
-{
-    put_blanks(layout, layout->look->indent + indent);
-    for (size_t i = 0; i < count; i++) {
-        const size_t c = layout->line[i];
-        const bool right = layout->grid->columns[c].format != NULL, last = i + 1 == count;
-        const int padding = layout->widths[c] - shown[c].columns;
-        size_t bytes = strlen(shown[c].text);
-
-        while (last && bytes > 0 && shown[c].text[bytes - 1] == ' ')
-            bytes--;
-        fputs(i == 0 ? "" : gap_before(layout, layout->line, i) == GAP ? "  " : bar, layout->stream);
-        put_blanks(layout, right ? padding : 0);
-        put_style(layout, shown[c].style, true);
-        fwrite_unlocked(shown[c].text, 1, bytes, layout->stream);
-        put_style(layout, shown[c].style, false);
-        put_blanks(layout, right || last ? 0 : padding);
-    }
-    putc('\n', layout->stream);
-}
-
-/* The groups above the headings; nothing if there are none. */
-static void put_groups(const struct layout *layout, size_t count, int indent)
+/* Prints the names of the groups above a line of headings; nothing if there are none. */
+static void put_groups(const struct layout *layout, int line, int blanks)
 {
     const struct grid_column *columns = layout->grid->columns;
-    const size_t *line = layout->line;
+    size_t before = SIZE_MAX;
     bool any = false;
 
-    for (size_t i = 0; i < count; i++)
-        any = any || columns[line[i]].group;
-    if (!any)
-        return;
-    put_blanks(layout, layout->look->indent + indent);
-    for (size_t i = 0, end; i < count; i = end) {
-        const char *group = columns[line[i]].group ? columns[line[i]].group : "";
-        int left = layout->widths[line[i]] - (int)text_columns(group);
+    for (size_t c = 0; c < layout->grid->column_count; c++)
+        any = any || (is_on(layout, c, line) && columns[c].group);
+    for (size_t c = 0; any && c < layout->grid->column_count; c++) {
+        const char *name = columns[c].group ? columns[c].group : "";
 
-        for (end = i + 1; end < count && same_group(&columns[line[i]], &columns[line[end]]); end++)
-            left += GAP + layout->widths[line[end]];
-        if (i > 0)
-            fputs(gap_before(layout, line, i) == GAP ? "  " : bar, layout->stream);
-        fputs(group, layout->stream);
-        put_blanks(layout, end < count ? left : 0);
+        if (!is_on(layout, c, line))
+            continue;
+        if (before != SIZE_MAX && same_group(layout, before, c)) {
+            blanks += GAP + layout->places[c].width;
+        } else {
+            put_blanks(layout, blanks);
+            fputs(before == SIZE_MAX ? "" : gap(layout, before, c) == GAP ? "  " : bar, layout->stream);
+            fputs(name, layout->stream);
+            blanks = layout->places[c].width - (int)text_columns(name);
+        }
+        before = c;
+    }
+    fputs(any ? "\n" : "", layout->stream);
+}
+
+/* Prints a line of a row, or of the headings. */
+static void put_line(const struct layout *layout, long row, int line)
+{
+    static const char *const attributes[] = {
+        [GRID_PLAIN] = "",         [GRID_BOLD] = "\033[1m", [GRID_GOOD] = "\033[32m",
+        [GRID_DOUBT] = "\033[33m", [GRID_BAD] = "\033[31m", [GRID_DIM] = "\033[2m",
+    };
+    int blanks = layout->look->indent + (layout->stacked && line ? NOTE_INDENT : 0);
+    char room[TEXT_NUMBER_BYTES];
+    struct grid_value value;
+    size_t before = SIZE_MAX;
+
+    if (row == HEADINGS)
+        put_groups(layout, line, blanks);
+    for (size_t c = 0; c < layout->grid->column_count; c++) {
+        const bool right = layout->grid->columns[c].format;
+        const char *text, *style;
+        int padding;
+
+        if (!is_on(layout, c, line))
+            continue;
+        text = shown(layout, row, c, &value, room);
+        style = layout->look->color ? attributes[value.style] : "";
+        padding = layout->places[c].width - (int)text_columns(text);
+        put_blanks(layout, blanks);
+        fputs(before == SIZE_MAX ? "" : gap(layout, before, c) == GAP ? "  " : bar, layout->stream);
+        put_blanks(layout, right ? padding : 0);
+        fputs(style, layout->stream);
+        text_put(layout->stream, escapes_none, text);
+        fputs(*style ? "\033[m" : "", layout->stream);
+        blanks = right ? 0 : padding;
+        before = c;
     }
     putc('\n', layout->stream);
 }
@@ -290,115 +231,79 @@ static void put_groups(const struct layout *layout, size_t count, int indent)
 static void put_notes(const struct layout *layout, size_t row)
 {
     const struct grid *grid = layout->grid;
-    const struct shown *shown = layout->rows + row * grid->column_count;
     const int indent = layout->look->indent + NOTE_INDENT;
     const struct text_wrap wrap = {.stream = layout->stream,
                                    .width = layout->look->width,
                                    .column = indent,
                                    .indent = indent + 2};
-    char note[GRID_NOTE_BYTES];
+    char note[GRID_NOTE_BYTES], room[TEXT_NUMBER_BYTES];
+    struct grid_value value;
 
-    for (size_t c = 0; layout->below && c < grid->column_count; c++)
-        if (grid->columns[c].below && shown[c].text[0] && strcmp(shown[c].text, "-") != 0)
-            text_paragraph(wrap, "%s: %s", grid->columns[c].heading, shown[c].text);
+    for (size_t c = 0; layout->below && c < grid->column_count; c++) {
+        const char *text = grid->columns[c].below ? shown(layout, (long)row, c, &value, room) : "";
+
+        if (*text && strcmp(text, "-") != 0)
+            text_paragraph(wrap, "%s: %s", grid->columns[c].heading, text);
+    }
     for (size_t i = 0; grid->note && grid->note(grid_row(grid, row), i, note, sizeof(note)); i++)
         text_paragraph(wrap, "%s", note);
-}
-
-/* Prints blocks of columns below each other, each with the heads at its left. */
-static void put_blocks(const struct layout *layout)
-{
-    const size_t columns = layout->grid->column_count;
-    int width;
-
-    for (size_t first = 0; first < columns;) {
-        const size_t before = first, count = take_line(layout, ALL, layout->room, &first, &width);
-
-        fputs(before ? "\n" : "", layout->stream);
-        put_groups(layout, count, 0);
-        put_line(layout, count, 0, layout->headings);
-        for (size_t r = 0; r < layout->grid->row_count; r++) {
-            put_line(layout, count, 0, layout->rows + r * columns);
-            if (first == columns)
-                put_notes(layout, r);
-        }
-    }
-}
-
-/* Prints the columns that name a row on separate lines, the other columns on lines below. */
-static void put_stack(const struct layout *layout, const struct shown *shown)
-{
-    int width;
-
-    for (enum part part = HEADS; part <= OTHERS; part++)
-        for (size_t first = 0; first < layout->grid->column_count;) {
-            const int indent = part == HEADS ? 0 : NOTE_INDENT;
-            const size_t count = take_line(layout, part, layout->room - indent, &first, &width);
-
-            if (shown == layout->headings && part == OTHERS)
-                put_groups(layout, count, indent);
-            put_line(layout, count, indent, shown);
-        }
 }
 
 enum status grid_print(FILE *stream, const struct grid *grid, const struct print_style *look)
 {
     struct layout layout = {.stream = stream, .grid = grid, .look = look};
-    enum status status = STATUS_OK;
+    char room[TEXT_NUMBER_BYTES];
+    struct grid_value value;
 
     if (grid->row_count == 0)
         return STATUS_OK;
-    if (!open_layout(&layout)) {
-        status = log_memory("a table");
-        goto out;
-    }
+    layout.places = calloc(grid->column_count, sizeof(*layout.places));
+    if (!layout.places)
+        return log_memory("a table");
+    for (long row = HEADINGS; row < (long)grid->row_count; row++)
+        for (size_t c = 0; c < grid->column_count; c++) {
+            const int width = (int)text_columns(shown(&layout, row, c, &value, room));
+
+            if (layout.places[c].natural < width)
+                layout.places[c].natural = width;
+        }
     choose_columns(&layout);
     if (grid->title)
         fprintf(stream, "%s\n", grid->title);
-    if (!layout.stacked)
-        put_blocks(&layout);
-    else
-        put_stack(&layout, layout.headings);
-    for (size_t r = 0; layout.stacked && r < grid->row_count; r++) {
-        put_stack(&layout, layout.rows + r * grid->column_count);
-        put_notes(&layout, r);
-    }
-out:
-    texts_close(&layout.texts);
-    free(layout.line);
-    free(layout.headings);
-    free(layout.rows);
-    free(layout.widths);
-    free(layout.natural);
-    return status;
-}
+    for (size_t i = 0, lines = (size_t)layout.lines, rows = 1 + grid->row_count; i < lines * rows; i++) {
+        const size_t row = layout.stacked ? i / lines : i % rows, line = layout.stacked ? i % lines : i / rows;
 
-/* -- records ------------------------------------------------------------------------------------------- */
+        fputs(line > 0 && row == 0 && !layout.stacked ? "\n" : "", stream);
+        put_line(&layout, (long)row - 1, (int)line);
+        if (line + 1 == lines && row > 0)
+            put_notes(&layout, row - 1);
+    }
+    free(layout.places);
+    return STATUS_OK;
+}
 
 void grid_print_records(FILE *stream, const struct grid *grid, const struct print_style *look)
 {
     const char *title = grid->title;
     char room[TEXT_NUMBER_BYTES];
     struct grid_value value;
-    struct text_wrap wrap;
-    int width = 0, indent;
+    int width = 0;
 
     for (size_t c = 0; c < grid->column_count; c++)
         if (width < (int)text_columns(grid->columns[c].heading))
             width = (int)text_columns(grid->columns[c].heading);
-    indent = look->indent + width + GAP;
-    for (size_t r = 0; r < grid->row_count; r++)
-        for (size_t c = 0; c < grid->column_count; c++) {
-            grid_value_at(grid, r, &grid->columns[c], &value);
-            if (!isfinite(value.number) && !(value.text && value.text[0]))
-                continue;
-            if (title)
-                fprintf(stream, "%s\n", title);
-            title = NULL;
-            wrap = (struct text_wrap){.stream = stream, .width = look->width, .column = indent, .indent = indent};
-            fprintf(stream, "%*s%s%*s", look->indent, "", grid->columns[c].heading,
-                    width + GAP - (int)text_columns(grid->columns[c].heading), "");
-            text_wrap(&wrap, grid_shown(&grid->columns[c], &value, room));
-            putc('\n', stream);
-        }
+    for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
+        const struct grid_column *column = &grid->columns[i % grid->column_count];
+        const int indent = look->indent + width + GAP;
+        struct text_wrap wrap = {.stream = stream, .width = look->width, .column = indent, .indent = indent};
+
+        grid_value_at(grid, i / grid->column_count, column, &value);
+        if (!isfinite(value.number) && !(value.text && value.text[0]))
+            continue;
+        fprintf(stream, "%s%s%*s%s%*s", title ? title : "", title ? "\n" : "", look->indent, "", column->heading,
+                width + GAP - (int)text_columns(column->heading), "");
+        title = NULL;
+        text_wrap(&wrap, grid_shown(column, &value, room));
+        putc('\n', stream);
+    }
 }

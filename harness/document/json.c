@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <float.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +45,6 @@ struct scan {
     size_t text_bytes; /* of the strings with their quotes, and of the numbers with a NUL */
     bool odd; /* a string has characters other than printable ASCII or escapes */
 };
-
-static const char truncated[] = "the text ends too early: truncated";
 
 static size_t span_digits(const struct scan *scan, const char *from)
 {
@@ -128,7 +125,7 @@ static const char *scan_string(struct scan *scan)
         scan->at += length;
     }
     scan->at = scan->end;
-    return truncated;
+    return "the text ends in a string";
 }
 
 /* Finds everything that cJSON would wrongly accept, except duplicate keys and numbers that are too large. */
@@ -183,9 +180,8 @@ static int compare_keys(const void *left, const void *right)
 /* Finds a key that the object has twice; NULL where there is none. STATUS_ENVIRONMENT when out of memory. */
 static enum status find_repeated(const cJSON *object, const char *name, const char **repeated)
 {
-    enum { FEW = 32 };
     const size_t count = (size_t)cJSON_GetArraySize(object);
-    const char *few[FEW], **keys;
+    const char **keys;
     uint64_t seen[64] = {0}; /* a bit for each hash: two keys of one are rare, and only then is it worth to sort */
     bool maybe = false;
     const cJSON *member;
@@ -202,7 +198,7 @@ static enum status find_repeated(const cJSON *object, const char *name, const ch
     }
     if (!maybe)
         return STATUS_OK;
-    keys = count > FEW ? malloc(count * sizeof(*keys)) : few;
+    keys = malloc(count * sizeof(*keys));
     if (!keys)
         return log_memory("%s", name);
     cJSON_ArrayForEach (member, object)
@@ -211,8 +207,7 @@ static enum status find_repeated(const cJSON *object, const char *name, const ch
     for (i = 1; i < count; i++)
         if (strcmp(keys[i - 1], keys[i]) == 0)
             *repeated = keys[i];
-    if (keys != few)
-        free(keys);
+    free(keys);
     return STATUS_OK;
 }
 
@@ -283,76 +278,51 @@ static void release(void *memory)
         free(memory);
 }
 
-static void set_hooks(void)
+__attribute__((constructor)) static void set_hooks(void)
 {
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = release});
 }
 
-/* The tree that cJSON makes of the text; NULL, with errno, if it makes none. Moves scan->at to where it ended. */
-static cJSON *build_tree(struct scan *scan)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    const size_t bytes = (scan->values + 1) * sizeof(cJSON) + scan->text_bytes;
-    cJSON *block = ONE_BLOCK ? malloc(bytes) : NULL, *tree;
-    struct arena room;
-
-    if (ONE_BLOCK && !block)
-        return NULL;
-    pthread_once(&once, set_hooks);
-    if (block) {
-        room = (struct arena){.front = (char *)(block + 1), .back = (char *)block + bytes};
-        arena = &room;
-    }
-    errno = 0;
-    tree = cJSON_ParseWithLengthOpts(scan->text, (size_t)(scan->end - scan->text), &scan->at, false);
-    arena = NULL;
-    if (!block)
-        return tree;
-    if (!tree) {
-        free(block);
-        return NULL;
-    }
-    *block = *tree; /* who frees the outermost value frees the block */
-    return block;
-}
-
-/* Like json_parse, without the checks of `check`. */
-static enum status parse(const char *name, struct scan *scan, cJSON **out)
+/* Like json_parse. Frees `owned`, which may be NULL, as soon as the text is not needed. */
+static enum status parse(const char *name, const char *text, size_t bytes, char *owned, cJSON **out)
 {
     static const char blanks[] = " \t\r\n";
-    const char *wrong = scan_text(scan);
-
-    if (wrong)
-        return malformed(name, scan, wrong);
-    while (scan->end > scan->text && strchr(blanks, scan->end[-1]))
-        scan->end--;
-    if (scan->end == scan->text)
-        return log_error(STATUS_USAGE, "%s: the file is empty", name);
-    *out = build_tree(scan);
-    if (*out && scan->at < scan->end) {
-        scan->at += strspn(scan->at, blanks);
-        return malformed(name, scan, "text after the end of the value");
-    }
-    if (*out)
-        return STATUS_OK;
-    if (errno == ENOMEM)
-        return log_memory("%s", name);
-    if (scan->depth > 0 && scan->at + 1 >= scan->end) {
-        scan->at = scan->end;
-        return malformed(name, scan, truncated);
-    }
-    return malformed(name, scan, "unexpected text");
-}
-
-/* Parses and checks. Frees `owned`, which may be NULL, as soon as the text is not needed. */
-static enum status parse_and_check(const char *name, const char *text, size_t bytes, char *owned, cJSON **out)
-{
     struct scan scan = {.text = text, .at = text, .end = text + bytes, .values = 1};
-    enum status status;
+    const char *wrong = scan_text(&scan);
+    struct arena room = {NULL, NULL};
+    enum status status = STATUS_OK;
+    cJSON *block = NULL, *tree = NULL;
 
-    *out = NULL;
-    status = parse(name, &scan, out);
+    while (!wrong && scan.end > text && strchr(blanks, scan.end[-1]))
+        scan.end--;
+    if (!wrong && scan.end == text)
+        wrong = "the file is empty";
+    if (!wrong && ONE_BLOCK) {
+        bytes = (scan.values + 1) * sizeof(cJSON) + scan.text_bytes;
+        block = malloc(bytes);
+        room = (struct arena){.front = (char *)(block + 1), .back = (char *)block + bytes};
+    }
+    errno = ENOMEM;
+    if (!wrong && (block || !ONE_BLOCK)) {
+        errno = 0;
+        arena = ONE_BLOCK ? &room : NULL;
+        tree = cJSON_ParseWithLengthOpts(text, (size_t)(scan.end - text), &scan.at, false);
+        arena = NULL;
+    }
+    if (tree && scan.at < scan.end) {
+        scan.at += strspn(scan.at, blanks);
+        wrong = "text after the end of the value";
+    } else if (!wrong && !tree && errno != ENOMEM) {
+        wrong = "unexpected text";
+    }
+    if (wrong)
+        status = malformed(name, &scan, wrong);
+    else if (!tree)
+        status = log_memory("%s", name);
     free(owned);
+    if (tree && block)
+        *block = *tree; /* who frees the outermost value frees the block */
+    *out = block && tree ? block : tree;
     if (status == STATUS_OK)
         status = check(*out, name, &(struct json_place){0}, scan.odd);
     if (status != STATUS_OK) {
@@ -364,7 +334,7 @@ static enum status parse_and_check(const char *name, const char *text, size_t by
 
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out)
 {
-    return parse_and_check(name, text, bytes, NULL, out);
+    return parse(name, text, bytes, NULL, out);
 }
 
 enum status json_read_file(const char *path, cJSON **out)
@@ -374,7 +344,7 @@ enum status json_read_file(const char *path, cJSON **out)
     const enum status status = file_read(path, JSON_FILE_BYTES_MAX, &text, &bytes);
 
     *out = NULL;
-    return status == STATUS_OK ? parse_and_check(path, text, bytes, text, out) : status;
+    return status == STATUS_OK ? parse(path, text, bytes, text, out) : status;
 }
 
 void json_free(cJSON *tree)
@@ -462,15 +432,6 @@ static size_t write_number(double value, char out[NUMBER_BYTES])
     return (size_t)length;
 }
 
-/* A number item; null when it is not finite. NULL out of memory. */
-static cJSON *json_double(double value)
-{
-    char text[NUMBER_BYTES];
-
-    write_number(value, text);
-    return cJSON_CreateRaw(text);
-}
-
 cJSON *json_doubles(const double *values, size_t count)
 {
     const size_t room = 3 + count * (NUMBER_BYTES + 2);
@@ -503,7 +464,10 @@ cJSON *json_line(cJSON *value)
 
 void json_add_double(cJSON *object, const char *key, double value)
 {
-    json_add(object, key, json_double(value));
+    char text[NUMBER_BYTES];
+
+    write_number(value, text);
+    json_add(object, key, cJSON_CreateRaw(text));
 }
 
 void json_add_integer(cJSON *object, const char *key, uint64_t value)
@@ -527,24 +491,9 @@ void json_add_text(cJSON *object, const char *key, const char *value)
 
 /* -- getters ------------------------------------------------------------------------------------------- */
 
-bool json_is_called(const cJSON *member, const char *key)
-{
-    return member->string[0] == key[0] && strcmp(member->string, key) == 0;
-}
-
 const cJSON *json_get(const cJSON *object, const char *key)
 {
     return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-bool json_get_double(const cJSON *object, const char *key, double *out)
-{
-    const cJSON *item = json_get(object, key);
-
-    if (!cJSON_IsNumber(item))
-        return false;
-    *out = item->valuedouble;
-    return true;
 }
 
 bool json_integer(const cJSON *item, uint64_t *out)
@@ -567,31 +516,6 @@ bool json_integer(const cJSON *item, uint64_t *out)
         item->valuedouble != floor(item->valuedouble))
         return false;
     *out = (uint64_t)item->valuedouble;
-    return true;
-}
-
-bool json_get_integer(const cJSON *object, const char *key, uint64_t *out)
-{
-    return json_integer(json_get(object, key), out);
-}
-
-bool json_get_bool(const cJSON *object, const char *key, bool *out)
-{
-    const cJSON *item = json_get(object, key);
-
-    if (!cJSON_IsBool(item))
-        return false;
-    *out = cJSON_IsTrue(item);
-    return true;
-}
-
-bool json_get_text(const cJSON *object, const char *key, const char **out)
-{
-    const cJSON *item = json_get(object, key);
-
-    if (!cJSON_IsString(item))
-        return false;
-    *out = item->valuestring;
     return true;
 }
 

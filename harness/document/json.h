@@ -84,19 +84,9 @@ void json_add_integer(cJSON *object, const char *key, uint64_t value);
 /* Adds a string, or null for NULL. Characters that are not printable, see text_clean, become '?'. */
 void json_add_text(cJSON *object, const char *key, const char *value);
 
-/* Getters by exact key. Each returns false, and leaves *out unchanged, if the key is absent or null or its value has
- * another kind. json_get_text's string belongs to the object. json_get_integer takes both forms that json_add_integer
- * writes and refuses fractions, signs and numbers beyond 2^64 - 1. */
-bool json_get_double(const cJSON *object, const char *key, double *out);
-bool json_get_integer(const cJSON *object, const char *key, uint64_t *out);
-bool json_get_bool(const cJSON *object, const char *key, bool *out);
-bool json_get_text(const cJSON *object, const char *key, const char **out);
-
-/* Like json_get_integer, for the value itself, which may be NULL. */
+/* Sets *out to the integer of an item, in both forms that json_add_integer writes. False for fractions, signs, numbers
+ * beyond 2^64 - 1 and other kinds; the item may be NULL. */
 bool json_integer(const cJSON *item, uint64_t *out);
-
-/* Whether the member has that exact key. */
-bool json_is_called(const cJSON *member, const char *key);
 
 /* The member of that exact key; NULL when absent. */
 const cJSON *json_get(const cJSON *object, const char *key);

@@ -21,6 +21,8 @@ void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade, const 
                    const char *format, ...)
 {
     struct finding *findings = realloc(diagnosis->findings, (diagnosis->count + 1) * sizeof(*findings));
+    static const char *const words[] = {
+        [FINDING_OK] = "ok", [FINDING_WARNING] = "warning", [FINDING_PROBLEM] = "problem"};
     va_list arguments;
 
     if (!findings) {
@@ -29,8 +31,10 @@ void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade, const 
         return;
     }
     diagnosis->findings = findings;
+    diagnosis->problem = diagnosis->problem || grade == FINDING_PROBLEM;
     findings += diagnosis->count++;
-    *findings = (struct finding){.grade = grade};
+    *findings = (struct finding){0};
+    snprintf(findings->finding, sizeof(findings->finding), "%s", words[grade]);
     snprintf(findings->subject, sizeof(findings->subject), "%s", subject);
     snprintf(findings->remedy, sizeof(findings->remedy), "%s", remedy ? remedy : "");
     va_start(arguments, format);
@@ -49,25 +53,11 @@ void diagnosis_add_reason(struct diagnosis *diagnosis, enum finding_grade grade,
 
 /* -- the grid ------------------------------------------------------------------------------------------ */
 
-static void show_grade(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    static const char *const words[] = {
-        [FINDING_OK] = "ok", [FINDING_WARNING] = "warning", [FINDING_PROBLEM] = "problem"};
-    static const enum grid_style styles[] = {
-        [FINDING_OK] = GRID_GOOD, [FINDING_WARNING] = GRID_BOLD, [FINDING_PROBLEM] = GRID_BAD};
-    const enum finding_grade grade = ((const struct finding *)row)->grade;
-
-    (void)column;
-    out->text = words[grade];
-    out->style = styles[grade];
-}
-
 /* clang-format off */
 #define TEXT(member) .key = #member, .heading = #member, .value = grid_array, .of = GRID_MEMBER(struct finding, member)
 
 static const struct grid_column columns[] = {
-    {.key = "finding", .heading = "finding", .value = show_grade, .head = true},
-    {TEXT(subject), .head = true}, {TEXT(detail), .below = true}, {TEXT(remedy), .below = true},
+    {TEXT(finding), .head = true}, {TEXT(subject), .head = true}, {TEXT(detail), .below = true}, {TEXT(remedy), .below = true},
 };
 /* clang-format on */
 
@@ -130,11 +120,8 @@ static enum status doctor(const void *parsed, const struct invocation *invocatio
         json_add(object, "findings", grid_to_json(&grid));
         status = json_put_owned(stdout, object);
     }
-    for (size_t i = 0; i < diagnosis.count; i++)
-        if (diagnosis.findings[i].grade == FINDING_PROBLEM)
-            status = status_worse(status, STATUS_ENVIRONMENT);
     free(diagnosis.findings);
-    return status;
+    return diagnosis.problem ? status_worse(status, STATUS_ENVIRONMENT) : status;
 }
 
 const struct command doctor_command = {

@@ -9,7 +9,7 @@
 enum finding_grade { FINDING_OK, FINDING_WARNING, FINDING_PROBLEM };
 
 struct finding {
-    enum finding_grade grade;
+    char finding[8];     /* its grade as a word */
     char subject[32];    /* the thing that was checked */
     char detail[512];    /* the observation */
     char remedy[256];    /* how to fix it; "" if all is well */
@@ -18,6 +18,7 @@ struct finding {
 struct diagnosis {
     struct finding *findings; /* owned */
     size_t count;
+    bool problem;    /* one of them is a problem */
     bool incomplete; /* memory ran out for a finding, and this was logged */
 };
 

@@ -56,7 +56,7 @@ enum status engine_open_counters(struct cell_result *cell, const struct engine_o
                                                    .expected = NAN,
                                                    .reason = reason};
         if (counter->kind == COUNTER_EXACT)
-            cell->counters[i].expected = counter->expect(expectation);
+            cell->counters[i].expected = counter_expected(counter, expectation);
     }
     return STATUS_OK;
 }

@@ -84,8 +84,8 @@ struct engine {
      * result is saved. NULL: nothing to record. */
     void (*observe)(struct engine_session *session, struct result *result);
 
-    /* Called by another thread when a call of a phase does not come back. It gives result->end the reason, fails the cell
-     * that caused it, if that is known, and touches no device. NULL: no call of the engine waits for a device. */
+    /* Called by another thread when a call of a phase does not come back. It gives result->end the reason, fails the
+     * cell that caused it, if that is known, and touches no device. NULL: no call of the engine waits for a device. */
     enum status (*stuck)(struct engine_session *session, const char *reason);
 
     void (*close)(struct engine_session *session); /* accepts NULL */

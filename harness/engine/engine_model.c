@@ -98,7 +98,7 @@ static enum status model_one(const struct engine_session *session, const struct 
         expectation.sass = sass.counted ? &sass.counts : NULL;
     } else {
         free(cell->kernel.made);
-        cell->kernel = (struct cell_kernel){0};
+        cell->kernel = (struct cell_kernel){.instruction = cell->kernel.instruction};
     }
     if (status == STATUS_OK)
         status = engine_open_counters(cell, session->options, &expectation, COUNTER_UNAVAILABLE,

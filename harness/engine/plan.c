@@ -17,30 +17,6 @@ struct axes {
     struct integers own_elements, own_block_sizes;
 };
 
-static enum status axes_open(const struct plan_options *options, const struct workload *workload, struct axes *out)
-{
-    static const struct table formulas = TABLE("pattern", patterns, pattern_count);
-    static const struct table data = TABLE("source", sources, source_made_count);
-    const bool loaded = workload->index == INDEX_LOADED;
-    const struct selection *asked = loaded ? &options->sources : &options->patterns;
-    static const struct option_row numbers = {.name = "plan", .high = (double)CELL_ELEMENTS_MAX};
-    enum status status = STATUS_OK;
-
-    /* If only a file is named, sources are not wanted. */
-    if (!loaded || !options->indices_path)
-        status = table_select(loaded ? &data : &formulas, workload->patterns, &out->own_patterns);
-    if (status == STATUS_OK)
-        status = option_parse(&option_integers, &numbers, workload->elements, &out->own_elements);
-    if (status == STATUS_OK)
-        status = option_parse(&option_integers, &numbers, workload->block_sizes, &out->own_block_sizes);
-    out->options = options;
-    out->workload = workload;
-    out->patterns = asked->count ? asked : &out->own_patterns;
-    out->elements = options->elements.count ? &options->elements : &out->own_elements;
-    out->block_sizes = options->block_sizes.count ? &options->block_sizes : &out->own_block_sizes;
-    return status;
-}
-
 /* The parameters that a plan sets in a cell. A file of indices determines the number of loads itself. */
 static uint32_t taken_parameters(const struct cell *cell)
 {
@@ -134,9 +110,25 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
         status = open_file(options, indices, &file);
 
     for (size_t i = 0; status == STATUS_OK && i < options->workloads.count; i++) {
-        struct axes axes = {0};
+        static const struct table formulas = TABLE("pattern", patterns, pattern_count);
+        static const struct table data = TABLE("source", sources, source_made_count);
+        static const struct option_row numbers = {.name = "plan", .high = (double)CELL_ELEMENTS_MAX};
+        const struct workload *workload = options->workloads.rows[i];
+        const bool loaded = workload->index == INDEX_LOADED;
+        struct axes axes = {.options = options, .workload = workload};
 
-        status = axes_open(options, options->workloads.rows[i], &axes);
+        /* If only a file is named, sources are not wanted. */
+        if (!loaded || !options->indices_path)
+            status = table_select(loaded ? &data : &formulas, workload->patterns, &axes.own_patterns);
+        if (status == STATUS_OK)
+            status = option_parse(&option_integers, &numbers, workload->elements, &axes.own_elements);
+        if (status == STATUS_OK)
+            status = option_parse(&option_integers, &numbers, workload->block_sizes, &axes.own_block_sizes);
+        axes.patterns = loaded ? &options->sources : &options->patterns;
+        if (axes.patterns->count == 0)
+            axes.patterns = &axes.own_patterns;
+        axes.elements = options->elements.count ? &options->elements : &axes.own_elements;
+        axes.block_sizes = options->block_sizes.count ? &options->block_sizes : &axes.own_block_sizes;
         if (status == STATUS_OK)
             status = add_cells(&axes, (struct cell){0}, &plan);
         if (status == STATUS_OK && file && axes.workload->index == INDEX_LOADED) {

@@ -49,11 +49,11 @@ struct probe_request {
     enum probe_kind kind;
     const struct path *path; /* for PROBE_SHARING, the path of the constant bank */
 
-    /* PROBE_CHASE: see struct probe_chase. Answer: count x timed cycles. PROBE_RELAY: the same over the constant banks of
-     * PROBE_MEMBERS modules, one after the other. PROBE_CODE: the same in the constant bank, with `chunks` pieces of
-     * straight code (probe_args.h) between the warm-up and the timed part. PROBE_COUNT: counts a launch of `counted`,
-     * which is PROBE_CHASE or PROBE_STREAM; `before` applies as in a pointer chase. Answer: one value for each of
-     * probe_counters. */
+    /* PROBE_CHASE: see struct probe_chase. Answer: count x timed cycles. PROBE_RELAY: the same over the constant
+     * banks of PROBE_MEMBERS modules, one after the other. PROBE_CODE: the same in the constant bank, with `chunks`
+     * pieces of straight code (probe_args.h) between the warm-up and the timed part. PROBE_COUNT: counts a launch of
+     * `counted`, which is PROBE_CHASE or PROBE_STREAM; `before` applies as in a pointer chase. Answer: one value for
+     * each of probe_counters. */
     enum probe_kind counted;
     const uint32_t *address;
     size_t count;

@@ -22,14 +22,14 @@ static bool is_folder(const char *path)
 
 static enum status cannot_write(const char *path, int error)
 {
-    return log_error(file_failed(error), "cannot write the result to %s: %s; choose another place with --json", path,
+    return log_error(file_failed(error), "cannot write the result to %s: %s; choose another path with --json", path,
                      strerror(error));
 }
 
-/* Makes up a name that no file has and that no other process takes, and writes an empty result there. This reserves the
- * name, and a reader of the file finds an interrupted run. The name is
- * "cbank-ENGINE-NAME-HOST-DEVICE-20260131T120000.123Z", without characters that trouble a shell or a file system. DEVICE
- * is the first digits of the UUID, or the device's number if it has none. */
+/* Makes up a name that no file has and that no other process takes, and writes an empty result there. This reserves
+ * the name, and a reader of the file finds an interrupted run. The name is
+ * "cbank-ENGINE-NAME-HOST-DEVICE-20260131T120000.123Z", without characters that trouble a shell or a file system.
+ * DEVICE is the first digits of the UUID, or the device's number if it has none. */
 static enum status reserve(struct result_file *file, const char *folder, const struct result *result, uint32_t ordinal,
                            char path[RESULT_PATH_BYTES])
 {

@@ -79,12 +79,10 @@ static enum status report(const struct run *run, enum status written, enum statu
         status = show_result(stdout, result, output_color(&run->options->look, STDOUT_FILENO));
     if (table && status == STATUS_OK && written == STATUS_OK)
         printf("result: %s\n", run->path);
-    else if (table && written == STATUS_OK)
-        log_warning("the result is whole; cbank show %s prints its table", run->path);
     fflush(stdout);
     if (written != STATUS_OK && to_file)
         log_warning(
-            "the result is not written: it would be in %s; make room there, or name another place with --json, and run again",
+            "the result is not written: it would be in %s; make room there, or name another path with --json, and run again",
             run->path);
     if (end->given)
         log_error(

@@ -170,28 +170,6 @@ static enum status run_new(const struct run_options *options, const struct invoc
 
 /* -- interrupted runs ------------------------------------------------------------------------------------ */
 
-/* The device of the interrupted run, by UUID; for devices without one, by name. */
-static enum status find_device(struct run *run)
-{
-    const struct device_info *wanted = &run->result.device;
-    const char *reason = NULL;
-    const uint32_t count = device_count(run->watch, run->engine, &reason);
-
-    if (count == 0)
-        return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", run->engine->name, reason);
-    for (run->device = 0; run->device < count; run->device++) {
-        struct device_info info = {0};
-
-        if (describe(run, run->device, &info) == STATUS_OK && strcmp(info.uuid, wanted->uuid) == 0 &&
-            strcmp(info.name, wanted->name) == 0 && strcmp(info.driver, wanted->driver) == 0)
-            return STATUS_OK;
-    }
-    return log_error(STATUS_ENVIRONMENT,
-                     "the interrupted run was on %s %s with driver %s, which is not here; cells "
-                     "of two devices or drivers do not belong in one result",
-                     wanted->name, wanted->uuid, wanted->driver[0] ? wanted->driver : "(none)");
-}
-
 static enum status run_resumed(const struct run_options *options, struct run_watch *watch)
 {
     static const struct table engines = TABLE("engine", engine_rows, engine_count);
@@ -200,7 +178,10 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
     struct run run = {
         .options = options, .counters = &counters, .watch = watch, .indices = &indices, .start = clock_seconds()};
     bool given = options->plan.given || options->measure.given || options->measure.seed_given;
+    const struct device_info *wanted = &run.result.device;
+    const char *reason = NULL;
     enum status status;
+    uint32_t devices = 0;
     size_t failed = 0; /* failed cells that stay so */
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
@@ -242,8 +223,21 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
                  options->resume_path, failed);
     else if (status == STATUS_OK && run.result.complete)
         log_note(options->quiet, "%s is complete: nothing is missing", options->resume_path);
-    if (status == STATUS_OK)
-        status = find_device(&run);
+    /* The device is found by its UUID, or without one by its name. */
+    if (status == STATUS_OK && (devices = device_count(watch, run.engine, &reason)) == 0)
+        status = log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", run.engine->name, reason);
+    for (bool same = false; status == STATUS_OK && !same; run.device += !same) {
+        struct device_info info = {0};
+
+        if (run.device == devices)
+            status = log_error(STATUS_ENVIRONMENT,
+                               "the interrupted run was on %s %s with driver %s, which is not here; cells of two "
+                               "devices or drivers do not belong in one result",
+                               wanted->name, wanted->uuid, wanted->driver[0] ? wanted->driver : "(none)");
+        else
+            same = describe(&run, run.device, &info) == STATUS_OK && strcmp(info.uuid, wanted->uuid) == 0 &&
+                   strcmp(info.name, wanted->name) == 0 && strcmp(info.driver, wanted->driver) == 0;
+    }
     if (status == STATUS_OK)
         status = run_device(&run, false);
     file_lock_release(&run.file.lock);

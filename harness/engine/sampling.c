@@ -60,7 +60,7 @@ size_t timing_group_next(const struct result *result, bool *grouped, size_t cell
 /* -- the stopping criterion ---------------------------------------------------------------------------- */
 
 enum {
-    SAMPLES_MIN = TABLE_BUFFER_SETS, /* samples before an interval counts: one in each place */
+    SAMPLES_MIN = TABLE_BUFFER_SETS, /* samples before an interval counts: one in each buffer set */
     MODES_ENOUGH = 60, /* samples that establish several modes */
     EVERY_LOOK = 16, /* up to this number, every sample is evaluated */
     NARROWER = 8, /* an interval that many times narrower than required is not narrowed further, ... */
@@ -70,11 +70,11 @@ enum {
 
 static const double ample_seconds = 4; /* for all cells together, for intervals narrower than required */
 
-bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t places, size_t cells,
+bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t buffer_sets, size_t cells,
                              size_t samples_max)
 {
     *stopping_criterion = (struct stopping_criterion){
-        .places = places,
+        .buffer_sets = buffer_sets,
         .ample_seconds = ample_seconds / (double)cells,
         .scratch = calloc(SERIES_SCRATCH(samples_max), sizeof(double)),
     };
@@ -99,7 +99,8 @@ static void describe(const struct stopping_criterion *stopping_criterion, const 
 {
     const size_t count = time->summary.count;
 
-    series_summarize(time->samples_ns, count, stopping_criterion->places, stopping_criterion->scratch, series, summary);
+    series_summarize(time->samples_ns, count, stopping_criterion->buffer_sets, stopping_criterion->scratch, series,
+                     summary);
     series_describe(time->samples_ns, count, max_noise * summary->value, stopping_criterion->scratch, series);
 }
 
@@ -130,9 +131,9 @@ static enum stop_reason series_stop(struct stopping_criterion *stopping_criterio
         return STOP_SAMPLES;
     if (width > max_noise || (stopping_criterion->split && !many))
         return STOP_NONE;
-    /* More samples of a narrow interval would cost more than they reveal. This holds after two samples in every place,
-     * or after one if it took the cell's share of the time and all places agree. */
-    if (count < 2 * (size_t)stopping_criterion->places)
+    /* More samples of a narrow interval would cost more than they reveal. This holds after two samples in every
+     * buffer set, or after one if it took the cell's share of the time and all buffer sets agree. */
+    if (count < 2 * (size_t)stopping_criterion->buffer_sets)
         enough = share >= 1 && series.modes == 1 && !stopping_criterion->uneven;
     else
         enough = share >= 1 || NARROWER * series_own_half_width(&summary) <= max_noise * sqrt(fmin(1, CHEAP * share));
@@ -200,8 +201,8 @@ void stopping_criterion_clock(struct cell_result *cell, double *mhz, size_t coun
 
 /* -- contention ---------------------------------------------------------------------------------------- */
 
-/* A sample was interrupted if it exceeds the shortest one by this time and by this share of it. For all places. */
-static const double slice_ns = 0.5e6, slice_share = 0.1, places_share = 4;
+/* A sample was interrupted if it exceeds the shortest one by this time and by this share of it. For all buffer sets. */
+static const double slice_ns = 0.5e6, slice_share = 0.1, sets_share = 4;
 
 /* The smallest of totals_ns[first], totals_ns[first + step] and so on, below index `count`. */
 static double least_total(const double *totals_ns, size_t first, size_t count, size_t step)
@@ -218,13 +219,13 @@ static bool is_longer(double total_ns, double least, double share)
     return total_ns > least + fmax(slice_ns, share * least);
 }
 
-size_t contended_samples(const double *totals_ns, size_t count, size_t places)
+size_t contended_samples(const double *totals_ns, size_t count, size_t buffer_sets)
 {
     const double least = least_total(totals_ns, 0, count, 1);
     size_t slices = 0;
 
     for (size_t i = 0; i < count; i++)
-        slices += is_longer(totals_ns[i], least, places_share) ||
-                  is_longer(totals_ns[i], least_total(totals_ns, i % places, count, places), slice_share);
+        slices += is_longer(totals_ns[i], least, sets_share) ||
+                  is_longer(totals_ns[i], least_total(totals_ns, i % buffer_sets, count, buffer_sets), slice_share);
     return slices;
 }

@@ -25,11 +25,11 @@ size_t timing_group_next(const struct result *result, bool *grouped, size_t cell
 
 /* -- the stopping criterion ---------------------------------------------------------------------------- */
 
-/* A cell settles when the interval of its time is narrow enough (--max-noise) and every place has had a sample, or at a
- * limit of samples or of time. A cell whose samples have several modes takes more of them first, since no single number
- * describes those. A narrow interval is narrowed further if that costs little. */
+/* A cell settles when the interval of its time is narrow enough (--max-noise) and every buffer set has had a sample,
+ * or at a limit of samples or of time. A cell whose samples have several modes takes more of them first, since no
+ * single number describes those. A narrow interval is narrowed further if that costs little. */
 struct stopping_criterion {
-    uint32_t places; /* number of places that its samples take in turn */
+    uint32_t buffer_sets; /* number of buffer sets that its samples take in turn */
     double seconds; /* of its samples so far */
     double each; /* approximate seconds that one sample takes in all */
     enum stop_reason stop; /* according to the samples so far; STOP_NONE: it needs more */
@@ -39,9 +39,9 @@ struct stopping_criterion {
     double *scratch; /* owned */
 };
 
-/* Starts the criterion for a cell with that many places, one of `cells` that are sampled in all, with at most
+/* Starts the criterion for a cell with that many buffer sets, one of `cells` that are sampled in all, with at most
  * `samples_max` samples. False when out of memory; call stopping_criterion_close in any case. */
-bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t places, size_t cells,
+bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t buffer_sets, size_t cells,
                              size_t samples_max);
 
 /* Releases; accepts a zeroed struct. */
@@ -66,12 +66,12 @@ void stopping_criterion_clock(struct cell_result *cell, double *mhz, size_t coun
 
 /* -- contention ---------------------------------------------------------------------------------------- */
 
-/* Number of samples of a cell that another process on the device interrupted. totals_ns has the whole length of each of
- * `count` samples; sample i is in place i modulo `places`.
+/* Number of samples of a cell that another process on the device interrupted. totals_ns has the whole length of each
+ * of `count` samples; sample i is in buffer set i modulo `buffer_sets`.
  *
  * Another process gets the device for slices of a millisecond or more, and no part of a sample runs in those. Within
- * one place no other cause varies as much: none of 86,000 committed samples does. Samples of different places may
- * differ by a factor of three, depending on the slices of L2 that hold the table's lines. */
-size_t contended_samples(const double *totals_ns, size_t count, size_t places);
+ * one buffer set no other cause varies as much: none of 86,000 committed samples does. Samples of different buffer
+ * sets may differ by a factor of three, depending on the slices of L2 that hold the table's lines. */
+size_t contended_samples(const double *totals_ns, size_t count, size_t buffer_sets);
 
 #endif

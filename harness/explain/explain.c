@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+#include "text.h"
+#include "text_print.h"
+
 const struct explain_unit explain_units[EXPLAIN_UNITS] = {
     {"issue", "instructions", NULL, CARD_issue_per_cycle, .scale = 1},
     {"constant cache", "idc_requests", NULL, CARD_constant_address_cycles, .scale = 1, .cost = true},
@@ -14,33 +17,36 @@ const struct explain_unit explain_units[EXPLAIN_UNITS] = {
     {"DRAM", "dram_read_bytes", "dram_write_bytes", CARD_dram_bytes_per_ns, .scale = 1, .chip = true},
 };
 
-/* Share of the time in which a unit is busy: for a unit of the SMs, the mean over SMs that have a block. */
-static double share_of(const struct explain_unit *unit, const struct cell_result *cell, const struct card *card)
-{
-    const double key = card->number[unit->key].value;
-    const double sms = fmin(card->number[CARD_sm_count].value, cell_grid_blocks(&cell->cell));
-    double count = unit->scale * counter_counted(cell->counters, cell->counter_count, unit->counter);
-    double busy;
-
-    if (unit->more)
-        count += unit->scale * counter_counted(cell->counters, cell->counter_count, unit->more);
-    busy = unit->cost ? count * key : count / key;
-    return busy / (unit->chip ? cell->time.summary.value : cell->time.cycles * sms);
-}
-
 void explain_cell(const struct cell_result *cell, const struct access_counts *counts, const struct card *card,
                   struct explained_cell *out)
 {
+    const double sms = fmin(card->number[CARD_sm_count].value, cell_grid_blocks(&cell->cell));
     struct cell_estimate estimate;
 
     *out = (struct explained_cell){.cell = cell, .longest = -1, .model_ns = {NAN, NAN, NAN}};
+    cell_identity(&cell->cell, out->identity);
     for (int i = 0; i < EXPLAIN_UNITS; i++) {
-        out->share[i] = share_of(&explain_units[i], cell, card);
+        const struct explain_unit *unit = &explain_units[i];
+        const double key = card->number[unit->key].value;
+        double count = unit->scale * counter_counted(cell->counters, cell->counter_count, unit->counter);
+
+        if (unit->more)
+            count += unit->scale * counter_counted(cell->counters, cell->counter_count, unit->more);
+        /* For a unit of the SMs, the mean over SMs that have a block. */
+        out->share[i] = (unit->cost ? count * key : count / key) /
+                        (unit->chip ? cell->time.summary.value : cell->time.cycles * sms);
+        if (isnan(out->share[i]))
+            text_join(out->unknown, sizeof(out->unknown), ", ", "%s", unit->name);
         if (out->share[i] > (out->longest < 0 ? -1 : out->share[out->longest]))
             out->longest = i;
     }
-    if (out->longest >= 0)
-        out->bound = out->share[out->longest] >= EXPLAIN_THRESHOLD ? explain_units[out->longest].name : "latency";
+    if (out->longest >= 0) {
+        const double share = out->share[out->longest];
+
+        out->bound = share >= EXPLAIN_THRESHOLD ? explain_units[out->longest].name : "latency";
+        snprintf(out->busiest, sizeof(out->busiest), "%s %s", explain_units[out->longest].name,
+                 text_of(text_share, share).text);
+    }
     if (counts) {
         const struct time_kernel kernel = {
             .registers = cell->kernel.registers,

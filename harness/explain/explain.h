@@ -24,10 +24,13 @@ extern const struct explain_unit explain_units[EXPLAIN_UNITS];
 
 struct explained_cell {
     const struct cell_result *cell;
+    char identity[CELL_IDENTITY_BYTES];
     double share[EXPLAIN_UNITS]; /* share of the time in which the unit is busy; NaN: no counter, or no number on the
                                   * card */
     int longest;                 /* the unit with the largest share; -1: no share is known */
     const char *bound;           /* its name, or "latency"; NULL: not known */
+    char busiest[64];            /* the same unit with its share: "DRAM 68%"; "": not known */
+    char unknown[160];           /* the units for which a counter or a number of the card is missing, with commas */
     struct time_range model_ns;  /* the simple time; NaN: not known */
 };
 

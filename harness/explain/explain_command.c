@@ -115,89 +115,50 @@ static const struct document explain_document = {.schema = "cbank-explanation",
 
 /* -- text ---------------------------------------------------------------------------------------------- */
 
-static void identity_value(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    cell_identity(&((const struct explained_cell *)row)->cell->cell, out->room);
-    out->text = out->room;
-}
-
-static void time_value(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->number = ((const struct explained_cell *)row)->cell->time.summary.value;
-}
-
-static void share_value(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct explained_cell *cell = row;
-
-    (void)column;
-    if (cell->longest < 0)
-        return;
-    snprintf(out->room, sizeof(out->room), "%s %s", explain_units[cell->longest].name,
-             text_of(text_share, cell->share[cell->longest]).text);
-    out->text = out->room;
-}
-
-/* The units for which a counter or a number of the card is missing. */
-static void unknown_value(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct explained_cell *cell = row;
-
-    (void)column;
-    out->room[0] = '\0';
-    for (int i = 0; i < EXPLAIN_UNITS; i++)
-        if (isnan(cell->share[i]))
-            text_join(out->room, sizeof(out->room), ", ", "%s", explain_units[i].name);
-    out->text = out->room[0] ? out->room : NULL;
-}
+#define EXPLAINED(kind, member) .value = kind, .of = GRID_MEMBER(struct explained_cell, member)
 
 static const struct grid_column columns[] = {
-    {.key = "cell", .heading = "cell", .value = identity_value, .head = true},
-    {.key = "time_ns", .heading = "time", .format = text_time, .value = time_value},
-    {.key = "bound", .heading = "bound by", .value = grid_text, .of = GRID_MEMBER(struct explained_cell, bound)},
-    {.key = "busiest", .heading = "busiest unit", .value = share_value},
-    {.key = "unknown", .heading = "not known", .value = unknown_value, .rank = 1},
+    {.key = "cell", .heading = "cell", EXPLAINED(grid_array, identity), .head = true},
+    {.key = "time_ns",
+     .heading = "time",
+     .format = text_time,
+     .value = grid_number,
+     .of = GRID_BEHIND(struct explained_cell, cell, struct cell_result, time.summary.value)},
+    {.key = "bound", .heading = "bound by", EXPLAINED(grid_text, bound)},
+    {.key = "busiest", .heading = "busiest unit", EXPLAINED(grid_array, busiest)},
+    {.key = "unknown", .heading = "not known", EXPLAINED(grid_array, unknown), .rank = 1},
 };
 
 /* -- files --------------------------------------------------------------------------------------------- */
 
-/* The named card, else a built-in one of the chip; one with the device's name is preferred. */
-static enum status find_card(const char *path, const struct explained *file, struct card *out)
-{
-    const struct device_info *device = &file->result.device;
-    enum status status = path ? card_read(path, out) : STATUS_OK;
-    bool found = path && status == STATUS_OK && card_is_of(out, device);
-
-    for (size_t i = 0; !path && status == STATUS_OK && i < card_text_count; i++) {
-        struct card card;
-
-        status = card_read(card_texts[i].name, &card);
-        if (status == STATUS_OK && card_is_of(&card, device) && (!found || strstr(device->name, card.name))) {
-            *out = card;
-            found = true;
-        }
-    }
-    if (status != STATUS_OK || found)
-        return status;
-    return log_error(
-        STATUS_ENVIRONMENT,
-        "%s is of %s (compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32
-        " SMs), and no card is of that chip; name one with --card, which cbank characterize --new-card makes",
-        file->file, device->name, device->cc_major, device->cc_minor, device->sm_count);
-}
-
-/* Explains the cells that `name` names; NULL: all. The caller closes what was opened, also after an error. */
+/* Explains the cells that are named. The card is the named one, else a built-in one of the chip; one with the device's
+ * name is preferred. The caller closes what was opened, also after an error. */
 static enum status explain_file(const char *path, const struct explain_options *options, struct explained *out)
 {
+    const struct device_info *device = &out->result.device;
+    const size_t cards = options->card_path ? 1 : card_text_count;
     struct access_counts *counts = NULL;
+    bool found = false;
     enum status status;
 
     *out = (struct explained){.file = path};
     status = result_read(path, &out->result);
-    if (status == STATUS_OK)
-        status = find_card(options->card_path, out, &out->card);
+    for (size_t i = 0; status == STATUS_OK && i < cards; i++) {
+        struct card card;
+
+        status = card_read(options->card_path ? options->card_path : card_texts[i].name, &card);
+        if (status == STATUS_OK && card_is_of(&card, device) && (!found || strstr(device->name, card.name))) {
+            out->card = card;
+            found = true;
+        }
+    }
+    if (status == STATUS_OK && !found)
+        status =
+            log_error(STATUS_ENVIRONMENT,
+                      "%s is of %s (compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32
+                      " SMs), and no card is of that chip; name one with --card, which cbank characterize --new-card "
+                      "makes",
+                      path, device->name, device->cc_major, device->cc_minor, device->sm_count);
     if (status == STATUS_OK)
         status = result_give_indices(&out->result, &out->indices, NULL);
     if (status != STATUS_OK)

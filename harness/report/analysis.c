@@ -16,8 +16,8 @@
 static const char python[] = "/usr/bin/python3";
 
 /* The package, relative to the folder of the program: installed; in build/, build/NAME/, build/tests/NAME/. */
-static const char *const places[] = {"../share/cbank/python/cbank", "../scripts/cbank", "../../scripts/cbank",
-                                     "../../../scripts/cbank"};
+static const char *const folders[] = {"../share/cbank/python/cbank", "../scripts/cbank", "../../scripts/cbank",
+                                      "../../../scripts/cbank"};
 
 /* Imports the package by its path, and nothing else from there. sys.argv: the path, then the words of the command. */
 static const char start[] =
@@ -29,37 +29,27 @@ static const char start[] =
     "from cbank.__main__ import main\n"
     "sys.exit(main(sys.argv[1:]))\n";
 
-/* Writes the paths of this program and of the package. */
-static enum status find_package(char program[PATH_MAX], char package[PATH_MAX])
-{
-    const char *executed = (const char *)getauxval(AT_EXECFN), *slash;
-
-    /* The second one is for machines without /proc. */
-    if (!realpath("/proc/self/exe", program) && (!executed || !realpath(executed, program)))
-        return log_error(STATUS_ENVIRONMENT, "cannot find the path of cbank: %s; mount /proc", strerror(errno));
-    slash = strrchr(program, '/');
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        const int bytes = snprintf(package, PATH_MAX, "%.*s/%s", (int)(slash - program), program, places[i]);
-
-        if (bytes < PATH_MAX && access(package, R_OK | X_OK) == 0)
-            return STATUS_OK;
-    }
-    return log_error(STATUS_ENVIRONMENT,
-                     "the Python package cbank is not beside %s (in %s); make install puts it there", program,
-                     places[0]);
-}
-
 enum status analysis_start(size_t count, char **words)
 {
     /* -I: no current folder, PYTHONPATH or user's packages; -B: no bytecode in the installed folder. */
     const char *fixed[] = {python, "-I", "-B", "-c", start};
     const size_t fixed_count = sizeof(fixed) / sizeof(fixed[0]);
-    char program[PATH_MAX], package[PATH_MAX];
-    enum status status = find_package(program, package);
+    const char *executed = (const char *)getauxval(AT_EXECFN);
+    char program[PATH_MAX], package[PATH_MAX] = "";
+    enum status status;
     const char **line;
 
-    if (status != STATUS_OK)
-        return status;
+    /* The second one is for machines without /proc. */
+    if (!realpath("/proc/self/exe", program) && (!executed || !realpath(executed, program)))
+        return log_error(STATUS_ENVIRONMENT, "cannot find the path of cbank: %s; mount /proc", strerror(errno));
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && access(package, R_OK | X_OK) != 0; i++)
+        if (snprintf(package, PATH_MAX, "%.*s/%s", (int)(strrchr(program, '/') - program), program, folders[i]) >=
+            PATH_MAX)
+            package[0] = '\0';
+    if (access(package, R_OK | X_OK) != 0)
+        return log_error(STATUS_ENVIRONMENT,
+                         "the Python package cbank is not where %s expects it (%s); make install puts it there",
+                         program, folders[0]);
     line = calloc(fixed_count + count + 2, sizeof(*line));
     if (!line || setenv("CBANK_PROGRAM", program, 1) != 0) {
         free(line);
@@ -77,9 +67,9 @@ enum status analysis_start(size_t count, char **words)
 
 /* Declares the command implemented by the module cbank.commands.NAME, which has its own options. */
 /* clang-format off */
-#define ANALYSIS(row, parameter_mask, says) \
+#define ANALYSIS(row, takes, says) \
     extern const struct command row##_command; \
-    const struct command row##_command = {.name = #row, .arguments = parameter_mask, .summary = says, .start = analysis_start, \
+    const struct command row##_command = {.name = #row, .arguments = takes, .summary = says, .start = analysis_start, \
                                           .details = "cbank " #row " --help lists its options."};
 /* clang-format on */
 

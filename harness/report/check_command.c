@@ -12,9 +12,9 @@
 #include "card.h"
 #include "characterization.h"
 #include "command.h"
+#include "document.h"
 #include "log.h"
 #include "result.h"
-#include "text.h"
 #include "text_print.h"
 #include "verdict.h"
 
@@ -33,156 +33,142 @@ static const struct option_row rows[] = {
 
 static const struct option_group groups[] = {OPTION_GROUP(rows, 0)};
 
-/* The facts about a document. */
+/* A document that was checked: a row of results/check.schema.json. */
 struct checked {
     const char *file, *kind; /* kind NULL: not a document of cbank */
     bool measured;           /* a GPU answered */
-    char what[256];          /* the error; "" if there is none */
-    const char *remedy;
+    struct finding {
+        char what[256];
+        const char *remedy;
+    } finding;
+    size_t finding_count; /* 0 or 1 */
 };
 
-/* -- documents ----------------------------------------------------------------------------------------- */
-
-static enum status check_result(struct checked *out)
-{
-    struct result result = {0};
-    struct exact_counts exact;
-    const enum status status = result_read(out->file, &result);
-
-    if (status == STATUS_OK) {
-        exact = result_exact_counts(&result);
-        out->measured = !result.modelled_time;
-        if (!result.complete) {
-            snprintf(out->what, sizeof(out->what), "is of a run that did not end");
-            out->remedy = "cbank run --resume FILE goes on with it";
-        } else if (exact.differing) {
-            snprintf(out->what, sizeof(out->what), "has %zu exact counters that differ from what the kernels ask for",
-                     (size_t)exact.differing);
-            out->remedy = "cbank counters FILE names them; the driver or the compiler changed the kernels: report it";
-        }
-    }
-    result_close(&result);
-    return status;
-}
-
-static enum status check_characterization(struct checked *out)
-{
-    struct characterization found = {0};
-    const enum status status = characterization_read(out->file, &found);
-
-    out->measured = !found.replayed;
-    characterization_close(&found);
-    return status;
-}
-
-static enum status check_calibration(struct checked *out)
-{
-    struct calibration found = {0};
-    const enum status status = calibration_read(out->file, &found);
-
-    out->measured = !found.modelled;
-    calibration_close(&found);
-    return status;
-}
-
-static enum status check_card(struct checked *out)
-{
-    struct card card;
-
-    return card_read(out->file, &card);
-}
-
-static const struct kind {
-    const char *schema, *name;
-    enum status (*check)(struct checked *out); /* reads it; sets `measured`, and `what` if something is wrong */
-} kinds[] = {
-    {"cbank-result", "result", check_result},
-    {"cbank-characterization", "characterization", check_characterization},
-    {"cbank-calibration", "calibration", check_calibration},
-    {"cbank-card", "card", check_card},
+struct checks {
+    struct checked *documents;
+    size_t count;
 };
 
-/* STATUS_OK even if the document is invalid; its reader has then logged the place. STATUS_USAGE: the file does not
- * exist. */
-static enum status check_document(const char *file, struct checked *out)
+static const struct field finding_rows[] = {
+    {FIELD(field_text, struct finding, "what", what, REQUIRED)},
+    {FIELD(field_reference, struct finding, "remedy", remedy, REQUIRED)},
+};
+static const struct objects finding_list = OBJECTS_OF(finding_rows, struct finding, struct checked, finding_count);
+static const struct field checked_rows[] = {
+    {FIELD(field_reference, struct checked, "file", file, REQUIRED)},
+    {FIELD(field_reference, struct checked, "kind", kind, NULLABLE)},
+    {FIELD(field_bool, struct checked, "measured", measured, REQUIRED)},
+    {FIELD(field_array, struct checked, "findings", finding, REQUIRED), .of = &finding_list},
+};
+static const struct objects checked_list = OBJECTS_OF(checked_rows, struct checked, struct checks, count);
+static const struct field check_rows[] = {
+    {FIELD(field_list, struct checks, "documents", documents, REQUIRED), .of = &checked_list},
+};
+static const struct document check_document_kind = {.schema = "cbank-check",
+                                                    .major = 1,
+                                                    .root = {.fields = FIELDS(check_rows), .given = SIZE_MAX}};
+
+/* Reads a document by its kind. STATUS_OK even if it is invalid; its reader has then logged the place. STATUS_USAGE:
+ * the file does not exist. */
+static enum status check_document(struct checked *out)
 {
-    const char *schema = "";
+    union {
+        struct result result;
+        struct characterization characterization;
+        struct calibration calibration;
+        struct card card;
+    } as = {0};
+    const char *schema, *what = NULL;
+    char differing[96];
     cJSON *json = NULL;
-    enum status status;
+    const bool there = access(out->file, R_OK) == 0;
+    enum status status = json_read_file(out->file, &json); /* which says why a file cannot be read */
 
-    *out = (struct checked){.file = file, .remedy = "take the file as cbank wrote it, or write it again"};
-    if (access(file, R_OK) != 0)
-        return json_read_file(file, &json); /* which says why not */
-    status = json_read_file(file, &json);
-    json_get_text(json_get(json, "schema"), "name", &schema);
-    for (const struct kind *kind = kinds; status == STATUS_OK && kind < kinds + sizeof(kinds) / sizeof(kinds[0]);
-         kind++)
-        if (strcmp(kind->schema, schema) == 0) {
-            out->kind = kind->name;
-            status = kind->check(out);
+    if (!there)
+        return status;
+    out->finding.remedy = "take the file as cbank wrote it, or write it again";
+    schema = cJSON_GetStringValue(json_get(json_get(json, "schema"), "name"));
+    schema = schema ? schema : "";
+    if (strcmp(schema, "cbank-result") == 0) {
+        struct exact_counts exact;
+
+        out->kind = "result";
+        status = result_read(out->file, &as.result);
+        out->measured = !as.result.modelled_time;
+        exact = result_exact_counts(&as.result);
+        snprintf(differing, sizeof(differing), "has %zu exact counters that differ from what the kernels ask for",
+                 (size_t)exact.differing);
+        if (status == STATUS_OK && !as.result.complete) {
+            what = "is of a run that did not end";
+            out->finding.remedy = "cbank run --resume FILE goes on with it";
+        } else if (status == STATUS_OK && exact.differing) {
+            what = differing;
+            out->finding.remedy =
+                "cbank counters FILE names them; the driver or the compiler changed the kernels: report it";
         }
-    if (status == STATUS_USAGE)
-        snprintf(out->what, sizeof(out->what), "is not a valid %s", out->kind ? out->kind : "JSON file");
-    else if (!out->kind)
-        snprintf(out->what, sizeof(out->what), "is no result, characterization, calibration or card");
+        result_close(&as.result);
+    } else if (strcmp(schema, "cbank-characterization") == 0) {
+        out->kind = "characterization";
+        status = characterization_read(out->file, &as.characterization);
+        out->measured = !as.characterization.replayed;
+        characterization_close(&as.characterization);
+    } else if (strcmp(schema, "cbank-calibration") == 0) {
+        out->kind = "calibration";
+        status = calibration_read(out->file, &as.calibration);
+        out->measured = !as.calibration.modelled;
+        calibration_close(&as.calibration);
+    } else if (strcmp(schema, "cbank-card") == 0) {
+        out->kind = "card";
+        status = card_read(out->file, &as.card);
+    } else if (status == STATUS_OK) {
+        what = "is no result, characterization, calibration or card";
+    }
     json_free(json);
+    if (status == STATUS_USAGE)
+        snprintf(out->finding.what, sizeof(out->finding.what), "is not a valid %s",
+                 out->kind ? out->kind : "JSON file");
+    else if (what)
+        snprintf(out->finding.what, sizeof(out->finding.what), "%s", what);
+    out->finding_count = out->finding.what[0] != '\0';
     return status == STATUS_USAGE ? STATUS_OK : status;
-}
-
-/* -- the command --------------------------------------------------------------------------------------- */
-
-/* See results/check.schema.json. */
-static void add_json(cJSON *documents, const struct checked *checked)
-{
-    cJSON *document = json_append(documents, cJSON_CreateObject());
-    cJSON *findings, *finding;
-
-    json_add_text(document, "file", checked->file);
-    json_add_text(document, "kind", checked->kind);
-    json_add(document, "measured", cJSON_CreateBool(checked->measured));
-    findings = json_add(document, "findings", cJSON_CreateArray());
-    if (!checked->what[0])
-        return;
-    finding = json_append(findings, cJSON_CreateObject());
-    json_add_text(finding, "what", checked->what);
-    json_add_text(finding, "remedy", checked->remedy);
 }
 
 static enum status check(const void *parsed, const struct invocation *invocation)
 {
     const struct check_options *options = parsed;
-    cJSON *root = cJSON_CreateObject(), *schema = json_add(root, "schema", cJSON_CreateObject());
-    cJSON *documents = json_add(root, "documents", cJSON_CreateArray());
+    const struct text_wrap wrap = {.stream = stdout, .width = text_width(stdout), .indent = 2};
+    struct checks checks = {.count = invocation->argument_count};
     enum status status = STATUS_OK, worst = STATUS_OK;
     static char name[] = "check";
 
-    for (size_t i = 0; i < invocation->argument_count; i++) {
+    for (size_t i = 0; i < checks.count; i++) {
         struct stat file;
 
         if (stat(invocation->arguments[i], &file) != 0 || !S_ISDIR(file.st_mode))
             continue;
-        cJSON_Delete(root);
         invocation->argv[1] = name; /* which may be abbreviated */
         return analysis_start((size_t)invocation->argc - 1, invocation->argv + 1);
     }
-    json_add_text(schema, "name", "cbank-check");
-    json_add_text(schema, "version", "1.0");
-    for (size_t i = 0; status == STATUS_OK && i < invocation->argument_count; i++) {
-        const struct text_wrap wrap = {.stream = stdout, .width = text_width(stdout), .indent = 2};
-        struct checked checked;
+    checks.documents = calloc(checks.count, sizeof(*checks.documents));
+    if (!checks.documents)
+        return log_memory("documents");
+    for (size_t i = 0; status == STATUS_OK && i < checks.count; i++) {
+        struct checked *checked = &checks.documents[i];
 
-        status = check_document(invocation->arguments[i], &checked);
-        worst = checked.what[0] ? STATUS_FINDING : worst;
-        if (options->json)
-            add_json(documents, &checked);
-        else if (status == STATUS_OK && checked.what[0])
-            text_paragraph(wrap, "%s: %s; %s", checked.file, checked.what, checked.remedy);
-        else if (status == STATUS_OK)
-            text_paragraph(wrap, "%s: a valid %s%s", checked.file, checked.kind, checked.measured ? ", measured" : "");
+        checked->file = invocation->arguments[i];
+        status = check_document(checked);
+        worst = checked->finding_count ? STATUS_FINDING : worst;
+        if (status != STATUS_OK || options->json)
+            continue;
+        if (checked->finding_count)
+            text_paragraph(wrap, "%s: %s; %s", checked->file, checked->finding.what, checked->finding.remedy);
+        else
+            text_paragraph(wrap, "%s: a valid %s%s", checked->file, checked->kind,
+                           checked->measured ? ", measured" : "");
     }
     if (status == STATUS_OK && options->json)
-        return status_worse(json_put_owned(stdout, root), worst);
-    cJSON_Delete(root);
+        status = document_write(&check_document_kind, &checks, "-");
+    free(checks.documents);
     return status == STATUS_OK ? worst : status;
 }
 

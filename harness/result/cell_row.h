@@ -21,7 +21,6 @@ struct cell_row {
     char note[CELL_NOTE_BYTES]; /* its status and reason, and the meaning of its flags; "" for nothing */
     char flags[CELL_NOTE_BYTES / 4]; /* their names, with blanks between */
     char mark[4];               /* of its footnote, padded to the width of the others; "": the table has none */
-    const char *instruction;    /* of the payload load; NULL: the kernel is not known */
     double half_width; /* of the interval, as a share of the time */
     double ratio;      /* to the shortest time of the same pattern in the same table, among paths that load */
     bool best;         /* it has that shortest time */

@@ -42,74 +42,65 @@ static void value_counter(const struct grid_column *column, const void *row, str
     out->style = mark == '!' ? GRID_BAD : GRID_PLAIN;
 }
 
-/* Makes the columns: those of the cell, then one for each counter that was asked for, or of all. Names of counters
- * belong to the result. The caller frees *columns. */
-static enum status make_columns(const struct result *result, const struct invocation *invocation, unsigned view,
-                                struct grid_column **columns, size_t *column_count)
-{
-    size_t room = 1, name_count = 0;
-    const size_t asked = invocation->argument_count - 1;
-    const char **names;
-    enum status status = STATUS_OK;
-
-    for (size_t i = 0; i < result->cell_count; i++)
-        room += result->cells[i].counter_count;
-    names = calloc(room, sizeof(*names));
-    *columns = calloc(CELL_ROW_COLUMNS_MAX + room + asked, sizeof(**columns));
-    if (!names || !*columns) {
-        free(names);
-        return log_memory("the columns of counters");
-    }
-
-    const struct table table = TABLE("counter", names, name_count);
-
-    for (size_t i = 0; i < result->cell_count; i++)
-        for (size_t k = 0; k < result->cells[i].counter_count; k++)
-            if (!table_find(&table, result->cells[i].counters[k].name))
-                names[name_count++] = result->cells[i].counters[k].name;
-    *column_count = cell_row_columns(view, *columns);
-    for (size_t i = 0; status == STATUS_OK && i < (asked ? asked : name_count); i++) {
-        const char *name = asked ? invocation->arguments[1 + i] : names[i];
-
-        (*columns)[(*column_count)++] =
-            (struct grid_column){.key = name, .heading = name, .format = text_count, .value = value_counter};
-        if (!table_find(&table, name))
-            status = table_unknown(&table, name);
-    }
-    free(names);
-    return status;
-}
-
 static enum status counters_of(const void *parsed, const struct invocation *invocation)
 {
     const struct counters_options *options = parsed;
     const char *file = invocation->arguments[0];
     const bool text = !options->format.csv && !options->format.json;
+    const size_t asked = invocation->argument_count - 1;
     const struct print_style look = {.width = text_width(stdout)};
     struct cell_rows rows = {0};
     struct grid_column *columns = NULL;
     struct result result = {0};
     struct grid grid = {.row_bytes = sizeof(*rows.rows)};
+    const char **names = NULL; /* of the counters of all cells, each once */
+    size_t name_count = 0, room = 1;
     enum status status = format_check(&options->format);
 
     if (status == STATUS_OK)
         status = result_read(file, &result);
     if (status == STATUS_OK)
-        status = make_columns(&result, invocation, text ? VIEW_NAME : VIEW_COUNTERS, &columns, &grid.column_count);
-    if (status == STATUS_OK)
         status = cell_rows_open(&result, file, options->cell, &rows);
+    if (status != STATUS_OK)
+        goto out;
+    for (size_t i = 0; i < result.cell_count; i++)
+        room += result.cells[i].counter_count;
+    names = calloc(room, sizeof(*names));
+    columns = calloc(CELL_ROW_COLUMNS_MAX + room + asked, sizeof(*columns));
+    if (!names || !columns) {
+        status = log_memory("the columns of counters");
+        goto out;
+    }
+
+    const struct table table = TABLE("counter", names, name_count);
+
+    for (size_t i = 0; i < result.cell_count; i++)
+        for (size_t k = 0; k < result.cells[i].counter_count; k++)
+            if (!table_find(&table, result.cells[i].counters[k].name))
+                names[name_count++] = result.cells[i].counters[k].name;
+    grid.column_count = cell_row_columns(text ? VIEW_NAME : VIEW_COUNTERS, columns);
+    for (size_t i = 0; status == STATUS_OK && i < (asked ? asked : name_count); i++) {
+        const char *name = asked ? invocation->arguments[1 + i] : names[i];
+
+        columns[grid.column_count++] =
+            (struct grid_column){.key = name, .heading = name, .format = text_count, .value = value_counter};
+        if (!table_find(&table, name))
+            status = table_unknown(&table, name);
+    }
     grid.columns = columns;
     grid.rows = rows.rows;
     grid.row_count = rows.count;
-    if (status == STATUS_OK && options->format.json)
+    if (status == STATUS_OK && options->format.json) {
         status = json_put_owned(stdout, grid_to_json(&grid));
-    else if (status == STATUS_OK && options->format.csv)
+    } else if (status == STATUS_OK && options->format.csv) {
         grid_print_csv(stdout, &grid);
-    else if (status == STATUS_OK) {
+    } else if (status == STATUS_OK) {
         if (result.modelled_time)
             puts("modelled: nothing was measured");
         status = grid_print(stdout, &grid, &look);
     }
+out:
+    free(names);
     free(rows.rows);
     free(columns);
     result_close(&result);

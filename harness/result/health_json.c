@@ -1,60 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "health_json.h"
 
-#include <math.h>
-
 static const char *const keys[HEALTH_QUANTITIES] = {
 #define HEALTH(key, kind, grave, words, remedy) #key,
 #include "health.def"
 };
 
-/* Whether something is so: true, false, or null where that is not known. */
-static void write_state(cJSON *object, const struct field *field, const void *base)
-{
-    const double state = *(const double *)((const char *)base + field->offset);
-
-    json_add(object, field->key, isnan(state) ? cJSON_CreateNull() : cJSON_CreateBool(state > 0));
-}
-
-static void read_state(const struct node *node, const struct field *field, void *base)
-{
-    double *out = (double *)((char *)base + field->offset);
-    const cJSON *item = node_get(node, field->key);
-    bool state = false;
-
-    if (item && !cJSON_IsNull(item) && !json_get_bool(node->json, field->key, &state))
-        node_refuse(node, field->key, "true, false or null");
-    *out = item && !cJSON_IsNull(item) ? (double)state : NAN;
-}
-
-static const struct field_kind kind_state = {write_state, read_state};
-
-static void write_reasons(cJSON *object, const struct field *field, const void *base)
-{
-    const struct health *health = base;
-    cJSON *reasons = json_add(object, field->key, cJSON_CreateObject());
-
-    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
-        if (health->reasons[i])
-            json_add_text(reasons, keys[i], health->reasons[i]);
-}
-
-static void read_reasons(const struct node *node, const struct field *field, void *base)
-{
-    struct health *health = base;
-
-    if (!node_get(node, field->key))
-        return;
-
-    const struct node reasons = node_object(node, field->key);
-
-    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
-        health->reasons[i] = node_text(&reasons, keys[i], false);
-}
-
-static const struct field_kind kind_reasons = {write_reasons, read_reasons};
+static const struct keyed_texts unread = {keys, NULL, HEALTH_QUANTITIES};
 
 #define kind_count field_number
+#define kind_state field_state
 
 /* Counts up to 2^53, which a double holds. */
 static const struct field reading_fields[] = {
@@ -82,7 +37,7 @@ const struct field health_fields[HEALTH_FIELDS] = {
     {FIELD(field_object, struct health, "after", after, REQUIRED), .of = &reading},
     {FIELD(field_bits, struct health, "grew", grew, REQUIRED), .of = &quantities},
     {FIELD(field_array, struct health, "xids", xids, REQUIRED), .of = &xid_list},
-    {.key = "reasons", .kind = &kind_reasons},
+    {FIELD(field_texts, struct health, "reasons", reasons, REQUIRED), .of = &unread},
 };
 
 const struct field temperature_fields[TEMPERATURE_FIELDS] = {

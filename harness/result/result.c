@@ -60,7 +60,7 @@ void result_sign(struct result *result)
 
 enum status result_open(struct result *result, const struct cell *cells, size_t count)
 {
-    *result = (struct result){.device = device_unknown};
+    *result = (struct result){.device = device_unknown, .confidence = STATS_CONFIDENCE};
     result_sign(result);
     /* At least one: calloc(0) may return NULL. */
     result->cells = calloc(count ? count : 1, sizeof(*result->cells));
@@ -71,6 +71,7 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
         struct cell_time *time = &result->cells[i].time;
 
         result->cells[i].cell = cells[i];
+        result->cells[i].kernel.instruction = image_instruction(&cells[i]);
         time->summary =
             (struct summary){.value = NAN, .median = NAN, .ci_low = NAN, .ci_high = NAN, .min = NAN, .mad = NAN};
         time->series = series_unknown;
@@ -84,7 +85,8 @@ enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass
                             size_t image_bytes)
 {
     free(kernel->made);
-    *kernel = (struct cell_kernel){.known = true, .made = sass->known ? sass_code_text(sass->code, sass->bytes) : NULL};
+    *kernel = (struct cell_kernel){.instruction = kernel->instruction,
+                                   .made = sass->known ? sass_code_text(sass->code, sass->bytes) : NULL};
     if (sass->known && !kernel->made)
         return log_memory("the code of a kernel");
     kernel->code = kernel->made;

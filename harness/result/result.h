@@ -77,10 +77,10 @@ struct cell_time {
 
 /* The kernel that ran, read from the image that was loaded. */
 struct cell_kernel {
-    bool known;
-    char symbol[256];
+    char symbol[256]; /* "": the kernel is not known */
     char image[64]; /* member of the program's image archive */
     char sha256[SASS_HASH_HEX_BYTES];
+    const char *instruction; /* of the payload load; NULL if not known; not owned */
     uint32_t registers; /* in each thread; 0 if not known (model engine) */
     const char *code; /* short form, see sass_code.h: `made`, or in the tree of a file; NULL: not known */
     char *made; /* owned */
@@ -137,12 +137,15 @@ struct run_end {
     char cell[CELL_IDENTITY_BYTES]; /* the cell that caused it; "" if not known */
 };
 
-/* The place of a run; "" for facts that were not recorded. */
+/* The host of a run; "" for facts that were not recorded. */
 struct host {
     char name[96];
     char slot[96]; /* of the board in the host */
     char job[96]; /* of the batch system */
 };
+
+/* It in a document. */
+extern const struct object host_object;
 
 enum { RESULT_PHASES_MAX = 12, RESULT_ARGV_BYTES = 1024, RESULT_ARCHITECTURES_BYTES = 256 };
 
@@ -156,6 +159,7 @@ struct result {
     bool complete;
     struct run_end end; /* for a run that is not complete */
     uint64_t seed;
+    double confidence; /* of all intervals */
     double max_noise; /* relative half width at which a cell stops */
     double sample_us; /* length of a hot sample, as requested */
     uint32_t samples_max;

@@ -14,37 +14,6 @@
 /* Most cells that are read. A complete file with this many has more than JSON_VALUES_MAX values. */
 enum { CELLS_MAX = 65536 };
 
-/* Keys that every cell has and that may be null, with the reason: the first is null in this version. */
-static const struct {
-    const char *key, *reason;
-} null_keys[] = {
-    {"process_deviation", "one process cannot say how far processes differ: cbank calibrate measures it"},
-    {"indices", "of cells whose indices a formula gives"},
-    {"grid_blocks", "of cells whose grid has a thread for each element"},
-    {"buffer_sets", "of cells that were not sampled to the end"},
-    {"table_offsets", "of cells that were not sampled to the end"},
-    {"code_copies", "of cells that were not sampled to the end"},
-    {"buffer_set_deviation", "of cells with fewer than two buffer sets"},
-    {"autocorrelation", "of cells with fewer than 8 samples"},
-    {"modes", "of cells with fewer than 20 samples, or whose buffer sets differ and had one each"},
-    {"outliers", "of cells that were not sampled to the end"},
-    {"contended", "of cells that were not sampled to the end"},
-};
-
-static void write_null_key(cJSON *object, const struct field *field, const void *base)
-{
-    (void)field, (void)base;
-    json_add_text(object, null_keys[0].key, NULL);
-}
-
-void result_add_null_reasons(cJSON *reasons)
-{
-    for (size_t i = 0; i < sizeof(null_keys) / sizeof(null_keys[0]); i++)
-        json_add_text(reasons, null_keys[i].key, null_keys[i].reason);
-}
-
-static const struct field_kind kind_null_key = {write_null_key, NULL};
-
 /* -- counters ------------------------------------------------------------------------------------------ */
 
 static const struct names counter_kinds = NAMES(counter_kind_names, COUNTER_MEASURED + 1, "exact or measured");
@@ -104,55 +73,39 @@ const struct field_kind kind_exact_counters = {write_result_counts, NULL};
 
 /* -- time ---------------------------------------------------------------------------------------------- */
 
+/* Times or clocks of the samples. Clocks (OMITTED) are kept while a cell is sampled, so that another process can continue
+ * it. */
 static void write_samples(cJSON *object, const struct field *field, const void *base)
 {
     const struct cell_time *time = base;
+    const double *values = *(double *const *)((const char *)base + field->offset);
 
-    json_add(object, field->key, json_doubles(time->samples_ns, time->samples_ns ? time->summary.count : 0));
+    if (values || field->presence == REQUIRED)
+        json_add(object, field->key, json_doubles(values, values ? time->summary.count : 0));
 }
-
-static const double longest_ns = 1e15; /* of a launch, 11 days: sums of times within this limit are finite */
 
 static void read_samples(const struct node *node, const struct field *field, void *base)
 {
-    const struct field alone = {.key = field->key, .kind = &field_numbers};
+    const struct field alone = {.key = field->key, .kind = &field_numbers, .presence = field->presence};
     struct cell_time *time = base;
     struct numbers numbers = {0};
 
     field_read(node, &alone, &numbers);
-    time->samples_ns = numbers.values;
-    time->summary.count = numbers.count;
-    for (size_t i = 0; i < numbers.count && !node_failed(node); i++)
-        if (!(numbers.values[i] > 0 && numbers.values[i] <= longest_ns))
-            node_wrong_member(node, field->key, "number %zu is %g: a time is above 0, and at most %g ns", i,
-                              numbers.values[i], longest_ns);
-}
-
-/* Only while a cell is sampled, so that another process can continue it. */
-static void write_clocks(cJSON *object, const struct field *field, const void *base)
-{
-    const struct cell_time *time = base;
-
-    if (time->clocks_mhz && time->summary.count > 0 && time->stop_reason == STOP_NONE)
-        json_add(object, field->key, json_doubles(time->clocks_mhz, time->summary.count));
-}
-
-static void read_clocks(const struct node *node, const struct field *field, void *base)
-{
-    const struct field alone = {.key = field->key, .kind = &field_numbers};
-    struct cell_time *time = base;
-    struct numbers numbers = {0};
-
-    if (!node_get(node, field->key))
-        return;
-    field_read(node, &alone, &numbers);
-    time->clocks_mhz = numbers.values;
-    if (numbers.count != time->summary.count)
+    *(double **)((char *)base + field->offset) = numbers.values;
+    if (field->presence == REQUIRED)
+        time->summary.count = numbers.count;
+    else if (numbers.values && numbers.count != time->summary.count)
         node_refuse(node, field->key, "as many numbers as there are samples");
+    for (size_t i = 0; field->high > 0 && i < numbers.count && !node_failed(node); i++)
+        if (!(numbers.values[i] > 0 && numbers.values[i] <= field->high))
+            node_wrong_member(node, field->key, "number %zu is %g: a time is above 0, and at most %g ns", i,
+                              numbers.values[i], field->high);
 }
 
 static const struct field_kind kind_samples = {write_samples, read_samples};
-static const struct field_kind kind_clocks = {write_clocks, read_clocks};
+
+/* Of a launch, in ns, 11 days: sums of times within this limit are finite. */
+#define LONGEST_NS 1e15
 
 static const struct names stop_reasons =
     NAMES(stop_reason_names, STOP_MODELLED + 1, "converged, samples, time, modes, modelled");
@@ -167,37 +120,22 @@ static const struct field time_rows[] = {
     {FIELD(field_number, struct cell_time, "effective_samples", series.effective, NULLABLE)},
     {FIELD(field_uint32, struct cell_time, "launches_per_sample", launches_per_sample, REQUIRED)},
     {FIELD(field_name, struct cell_time, "stop_reason", stop_reason, NULLABLE), .of = &stop_reasons},
-    {WITHIN("samples", kind_samples)},
-    {WITHIN("clocks_mhz", kind_clocks)},
+    {FIELD(kind_samples, struct cell_time, "samples", samples_ns, REQUIRED), .high = LONGEST_NS},
+    {FIELD(kind_samples, struct cell_time, "clocks_mhz", clocks_mhz, OMITTED)},
 };
 static const struct object time_object = {.fields = FIELDS(time_rows), .given = SIZE_MAX};
 
 /* -- the kernel, and what it does ---------------------------------------------------------------------- */
-
-static void write_instruction(cJSON *object, const struct field *field, const void *base)
-{
-    json_add_text(object, field->key, image_instruction(&((const struct cell_result *)base)->cell));
-}
-
-static const struct field_kind kind_instruction = {write_instruction, NULL};
 
 static const struct field kernel_rows[] = {
     {FIELD(field_text, struct cell_result, "name", kernel.symbol, NULLABLE)},
     {FIELD(field_text, struct cell_result, "image", kernel.image, NULLABLE)},
     {FIELD(field_text, struct cell_result, "sass_sha256", kernel.sha256, NULLABLE)},
     {FIELD(field_uint32, struct cell_result, "registers", kernel.registers, NULLABLE)},
-    {WITHIN("instruction", kind_instruction)},
+    {FIELD(field_reference, struct cell_result, "instruction", kernel.instruction, NULLABLE)},
 };
 
-static void check_kernel(const struct node *node, void *member)
-{
-    struct cell_kernel *kernel = &((struct cell_result *)member)->kernel;
-
-    (void)node;
-    kernel->known = kernel->symbol[0] != '\0';
-}
-
-static const struct object kernel_object = {.fields = FIELDS(kernel_rows), .given = SIZE_MAX, .check = check_kernel};
+static const struct object kernel_object = {.fields = FIELDS(kernel_rows), .given = SIZE_MAX};
 
 static const struct field per_byte_rows[] = {
     {FIELD(field_number, struct operations_per_byte, "ideal", ideal, NULLABLE)},
@@ -217,15 +155,6 @@ static const struct object counts_object = {.fields = FIELDS(counts_rows),
 /* -- cells --------------------------------------------------------------------------------------------- */
 
 /* Keys that follow from other members and are not read. */
-static void write_table(cJSON *object, const struct field *field, const void *base)
-{
-    const struct cell *cell = &((const struct cell_result *)base)->cell;
-
-    (void)field;
-    json_add_integer(object, "width_bytes", table_width(cell->parameters));
-    json_add_integer(object, "table_bytes", table_bytes(cell->path, cell->parameters));
-}
-
 static void write_derived(cJSON *object, const struct field *field, const void *base)
 {
     static const struct fields per_byte_fields = FIELDS(per_byte_rows);
@@ -233,6 +162,9 @@ static void write_derived(cJSON *object, const struct field *field, const void *
     const struct operations_per_byte per_byte = cell_operations_per_byte(cell);
 
     (void)field;
+    json_add_integer(object, "width_bytes", table_width(cell->cell.parameters));
+    json_add_integer(object, "table_bytes", table_bytes(cell->cell.path, cell->cell.parameters));
+    json_add_text(object, "process_deviation", NULL);
     /* Whether another process was seen on the device: written for every cell whose samples were described. */
     json_add(object, "contended",
              cell->time.series.buffer_sets > 0 ? cJSON_CreateBool((cell->flags & FLAG_CONTENDED) != 0)
@@ -241,7 +173,7 @@ static void write_derived(cJSON *object, const struct field *field, const void *
     fields_write(json_add(object, "operations_per_byte", cJSON_CreateObject()), &per_byte_fields, &per_byte);
 }
 
-static const struct field_kind kind_table = {write_table, NULL}, kind_derived = {write_derived, NULL};
+static const struct field_kind kind_derived = {write_derived, NULL};
 
 static const struct names cell_statuses = NAMES(cell_status_names, CELL_FAILED + 1, "pending, ok, skipped or failed");
 static const struct names cell_flags =
@@ -257,7 +189,6 @@ static const struct object indices_object = {.fields = FIELDS(indices_rows),
 
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct cell_result, "identity", cell, REQUIRED)},
-    {.kind = &kind_table},
     {FIELD(field_name, struct cell_result, "status", status, REQUIRED), .of = &cell_statuses},
     {FIELD(field_text, struct cell_result, "reason", reason, NULLABLE)},
     {FIELD(field_bool, struct cell_result, "verified", verified, REQUIRED)},
@@ -265,7 +196,6 @@ static const struct field cell_rows[] = {
     {FIELD(field_number, struct cell_result, "cycles", time.cycles, NULLABLE)},
     {FIELD(field_number, struct cell_result, "sm_clock_mhz", time.sm_clock_mhz, NULLABLE)},
     {FIELD(field_bits, struct cell_result, "flags", flags, REQUIRED), .of = &cell_flags},
-    {.kind = &kind_null_key},
     {FIELD(field_object, struct cell_result, "indices", indices, NULLABLE), .of = &indices_object},
     {FIELD(field_uint32, struct cell_result, "grid_blocks", cell.grid_blocks, NULLABLE)},
     {FIELD(field_uint32, struct cell_result, "buffer_sets", time.series.buffer_sets, NULLABLE)},

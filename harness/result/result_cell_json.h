@@ -12,7 +12,4 @@ extern const struct objects result_cells;            /* of a struct result */
 extern const struct field_kind kind_exact_counters; /* of all cells */
 extern const struct field_kind kind_code;           /* of their kernels; read after the cells */
 
-/* Adds the reason for each key that is null in every cell. */
-void result_add_null_reasons(cJSON *reasons);
-
 #endif

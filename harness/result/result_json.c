@@ -7,23 +7,31 @@
 #include "health_json.h"
 #include "result.h"
 #include "result_cell_json.h"
-#include "table.h"
 
-static void write_null_reasons(cJSON *object, const struct field *field, const void *base)
-{
-    cJSON *reasons = json_add(object, field->key, cJSON_CreateObject());
-
-    if (!((const struct result *)base)->host.name[0])
-        json_add_text(reasons, "host", "left out by --anonymous");
-    if (!((const struct result *)base)->health.known)
-        json_add_text(reasons, "health",
-                      "errors of a device were not read: predictions have none, or NVML was not there");
-    if (!((const struct result *)base)->temperature.known)
-        json_add_text(reasons, "temperature", "not read: predictions have none, or NVML does not say");
-    result_add_null_reasons(reasons);
-}
-
-static const struct field_kind kind_null_reasons = {write_null_reasons, NULL};
+/* Keys that may be null, in the order of the struct below. */
+static const char *const null_keys[] = {
+    "host",        "health",        "temperature", "process_deviation",    "indices",         "grid_blocks",
+    "buffer_sets", "table_offsets", "code_copies", "buffer_set_deviation", "autocorrelation", "modes",
+    "outliers",    "contended",
+};
+static const char *const null_reasons[] = {
+    "left out by --anonymous",
+    "errors of a device were not read: predictions have none, or NVML was not there",
+    "not read: predictions have none, or NVML does not say",
+    "one process cannot say how far processes differ: cbank calibrate measures it",
+    "of cells whose indices a formula gives",
+    "of cells whose grid has a thread for each element",
+    "of cells that were not sampled to the end",
+    "of cells that were not sampled to the end",
+    "of cells that were not sampled to the end",
+    "of cells with fewer than two buffer sets",
+    "of cells with fewer than 8 samples",
+    "of cells with fewer than 20 samples, or whose buffer sets differ and had one each",
+    "of cells that were not sampled to the end",
+    "of cells that were not sampled to the end",
+};
+static const struct keyed_texts null_texts = {null_keys, null_reasons, sizeof(null_keys) / sizeof(null_keys[0])};
+static const struct keyed_texts flag_texts = {cell_flag_names, cell_flag_reasons, CELL_FLAG_COUNT};
 
 /* -- what wrote the file, and where --------------------------------------------------------------------- */
 
@@ -50,7 +58,7 @@ static const struct field host_rows[] = {
     {FIELD(field_text, struct host, "slot", slot, NULLABLE)},
     {FIELD(field_text, struct host, "job", job, NULLABLE)},
 };
-static const struct object host_object = {.fields = FIELDS(host_rows), .given = SIZE_MAX};
+const struct object host_object = {.fields = FIELDS(host_rows), .given = SIZE_MAX};
 
 static const struct object health_object = {.fields = {health_fields, HEALTH_FIELDS},
                                             .given = offsetof(struct result, health.known)};
@@ -60,52 +68,18 @@ static const struct object temperature_object = {.fields = {temperature_fields, 
 
 /* -- the result ---------------------------------------------------------------------------------------- */
 
-static void write_engine(cJSON *object, const struct field *field, const void *base)
+/* The engine, and what it says of times. */
+static void check_result(const struct node *node, void *member)
 {
-    json_add_text(object, field->key, ((const struct result *)base)->engine);
+    struct result *result = member;
+
+    for (size_t i = 0; i < engine_kind_count; i++)
+        if (strcmp(engine_kinds[i].name, result->engine) == 0) {
+            result->modelled_time = engine_kinds[i].modelled;
+            return;
+        }
+    node_wrong_member(node, "engine", "this build has no engine '%s'", result->engine);
 }
-
-static void read_engine(const struct node *node, const struct field *field, void *base)
-{
-    static const struct table table = TABLE("engine", engine_kinds, engine_kind_count);
-    const struct field alone = {.key = field->key, .kind = &field_row, .of = &table};
-    const struct engine_kind *row = NULL;
-    struct result *result = base;
-
-    field_read(node, &alone, &row);
-    if (row) {
-        result->engine = row->name;
-        result->modelled_time = row->modelled;
-    }
-}
-
-static void write_confidence(cJSON *object, const struct field *field, const void *base)
-{
-    (void)base;
-    json_add_double(object, field->key, STATS_CONFIDENCE);
-}
-
-static void read_confidence(const struct node *node, const struct field *field, void *base)
-{
-    double confidence = 0;
-
-    (void)base;
-    if (!json_get_double(node->json, field->key, &confidence) || confidence != STATS_CONFIDENCE)
-        node_refuse(node, field->key, "0.95");
-}
-
-static void write_flag_reasons(cJSON *object, const struct field *field, const void *base)
-{
-    cJSON *reasons = json_add(object, field->key, cJSON_CreateObject());
-
-    (void)base;
-    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
-        json_add_text(reasons, cell_flag_names[bit], cell_flag_reasons[bit]);
-}
-
-static const struct field_kind kind_engine = {write_engine, read_engine};
-static const struct field_kind kind_confidence = {write_confidence, read_confidence};
-static const struct field_kind kind_flag_reasons = {write_flag_reasons, NULL};
 
 static const struct field phase_rows[] = {
     {FIELD(field_reference, struct phase_time, "name", name, REQUIRED)},
@@ -122,7 +96,7 @@ static const struct objects phase_list = {
 static const struct field result_rows[] = {
     {WITHIN("tool", field_object), .of = &tool_object},
     {FIELD(field_object, struct result, "host", host, NULLABLE), .of = &host_object},
-    {WITHIN("engine", kind_engine)},
+    {FIELD(field_reference, struct result, "engine", engine, REQUIRED)},
     {FIELD(field_text, struct result, "started_utc", started_utc, REQUIRED)},
     {FIELD(field_text, struct result, "finished_utc", finished_utc, NULLABLE)},
     {FIELD(field_bool, struct result, "complete", complete, REQUIRED)},
@@ -134,13 +108,14 @@ static const struct field result_rows[] = {
     {FIELD(field_number, struct result, "seconds_max", seconds_max, REQUIRED), .low = 0, .high = 1e9},
     {FIELD(field_text, struct result, "counters_asked", counters_asked, REQUIRED)},
     {FIELD(field_text, struct result, "counters_reason", counters_reason, NULLABLE)},
-    {WITHIN("confidence", kind_confidence)},
+    {FIELD(field_number, struct result, "confidence", confidence, REQUIRED), .low = STATS_CONFIDENCE,
+     .high = STATS_CONFIDENCE},
     {FIELD(field_object, struct result, "device", device, REQUIRED), .of = &device_object},
     {FIELD(field_object, struct result, "health", health, NULLABLE), .of = &health_object},
     {FIELD(field_object, struct result, "temperature", temperature, LATER), .of = &temperature_object},
     {FIELD(field_array, struct result, "phases", phases, REQUIRED), .of = &phase_list},
-    {WITHIN("flag_reasons", kind_flag_reasons)},
-    {WITHIN("null_reasons", kind_null_reasons)},
+    {WITHIN("flag_reasons", field_texts), .of = &flag_texts},
+    {WITHIN("null_reasons", field_texts), .of = &null_texts},
     {WITHIN("exact_counters", kind_exact_counters)},
     {FIELD(field_list, struct result, "cells", cells, REQUIRED), .of = &result_cells},
     {WITHIN("code", kind_code)},
@@ -152,7 +127,7 @@ static const struct document result_document = {
     .remedy = "give a file that cbank run wrote",
     .major = 1,
     .minor = 0,
-    .root = {.fields = FIELDS(result_rows), .given = SIZE_MAX},
+    .root = {.fields = FIELDS(result_rows), .given = SIZE_MAX, .check = check_result},
 };
 
 enum status result_write(const struct result *result, const char *path)

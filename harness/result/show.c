@@ -48,21 +48,6 @@ static void print_environment(struct text_wrap wrap, const struct result *result
         text_paragraph(wrap, "All times and counters are modelled: nothing was measured.");
 }
 
-/* Prints the meaning of the columns shown, and the names of those left out. */
-static void print_legend(struct text_wrap wrap, unsigned view, unsigned rank)
-{
-    char text[TEXT_PARAGRAPH_BYTES] = "", hidden[TEXT_PARAGRAPH_BYTES] = "";
-
-    for (const struct cell_column *column = NULL; (column = cell_column_next(column, view));)
-        if (column->column.rank > rank)
-            text_join(hidden, sizeof(hidden), ", ", "%s", column->column.heading);
-        else if (column->legend)
-            text_join(text, sizeof(text), ". ", "%s: %s", column->column.heading, column->legend);
-    if (hidden[0])
-        text_join(text, sizeof(text), ". ", "Hidden columns (terminal too narrow): %s", hidden);
-    text_paragraph(wrap, "%s.", text);
-}
-
 static void print_cells(struct text_wrap wrap, const struct result *result)
 {
     const struct text_wrap item = {.stream = wrap.stream, .width = wrap.width, .column = INDENT, .indent = 2 * INDENT};
@@ -140,7 +125,7 @@ enum status show_result(FILE *stream, const struct result *result, bool color)
     unsigned rank = 0;
     const struct print_style look = {.width = wrap.width, .color = color, .rank = &rank};
     double seconds = 0;
-    char text[TEXT_PARAGRAPH_BYTES] = "time spent:";
+    char text[TEXT_PARAGRAPH_BYTES] = "time spent:", legend[TEXT_PARAGRAPH_BYTES] = "", hidden[128] = "";
     struct cell_rows rows;
     enum status status = cell_rows_open(result, NULL, NULL, &rows);
 
@@ -156,7 +141,15 @@ enum status show_result(FILE *stream, const struct result *result, bool color)
     if (status != STATUS_OK) /* nothing stands below a missing table */
         return status;
     putc('\n', stream);
-    print_legend(wrap, result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED, rank);
+    for (const struct cell_column *column = NULL;
+         (column = cell_column_next(column, result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED));)
+        if (column->column.rank > rank)
+            text_join(hidden, sizeof(hidden), ", ", "%s", column->column.heading);
+        else if (column->legend)
+            text_join(legend, sizeof(legend), ". ", "%s: %s", column->column.heading, column->legend);
+    if (hidden[0])
+        text_join(legend, sizeof(legend), ". ", "Hidden columns (terminal too narrow): %s", hidden);
+    text_paragraph(wrap, "%s.", legend);
     print_cells(wrap, result);
     print_counters(wrap, result);
     if (result->health.grew) {

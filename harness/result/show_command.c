@@ -26,21 +26,6 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct show_options, look)),
 };
 
-/* A row for each cell; the keys stand above those of the first file. */
-static enum status show_csv(const struct result *result, const char *file, const char *name, bool continued)
-{
-    struct grid_column columns[CELL_ROW_COLUMNS_MAX];
-    struct cell_rows cells;
-    const enum status status = cell_rows_open(result, file, name, &cells);
-    struct grid grid = cell_row_grid(cells.rows, cells.count, VIEW_CELLS, columns);
-
-    grid.continued = continued;
-    if (status == STATUS_OK)
-        grid_print_csv(stdout, &grid);
-    free(cells.rows);
-    return status;
-}
-
 static enum status show(const void *parsed, const struct invocation *invocation)
 {
     const struct show_options *options = parsed;
@@ -51,7 +36,10 @@ static enum status show(const void *parsed, const struct invocation *invocation)
         return log_error(STATUS_USAGE, "--json prints one whole result; give one file, without --cell");
     for (size_t i = 0; worst != STATUS_USAGE && i < invocation->argument_count; i++) {
         const char *file = invocation->arguments[i];
+        struct grid_column columns[CELL_ROW_COLUMNS_MAX];
+        struct cell_rows cells = {0};
         struct result result;
+        struct grid grid;
         enum status status = result_read(file, &result);
 
         if (status == STATUS_OK && several && !options->format.csv) {
@@ -62,11 +50,17 @@ static enum status show(const void *parsed, const struct invocation *invocation)
         if (status == STATUS_OK && options->format.json)
             status = result_write(&result, "-");
         else if (status == STATUS_OK && options->format.csv)
-            status = show_csv(&result, file, options->cell, i > 0);
+            status = cell_rows_open(&result, file, options->cell, &cells);
         else if (status == STATUS_OK && options->cell)
             status = show_cells(stdout, &result, file, options->cell);
         else if (status == STATUS_OK)
             status = show_result(stdout, &result, output_color(&options->look, STDOUT_FILENO));
+        if (status == STATUS_OK && options->format.csv) {
+            grid = cell_row_grid(cells.rows, cells.count, VIEW_CELLS, columns);
+            grid.continued = i > 0; /* the keys stand above the rows of the first file */
+            grid_print_csv(stdout, &grid);
+        }
+        free(cells.rows);
         result_close(&result);
         worst = status_worse(worst, status);
     }

@@ -23,32 +23,18 @@ struct cell_quantity {
     const struct grid_column *quantity;
 };
 
-/* The cell of a pattern and a path; NULL if the plan has none. */
-static const struct cell_row *find_cell(const struct axis *a, const struct axis *b)
-{
-    const struct axis *pattern = a->path ? b : a;
-
-    for (size_t i = 0; i < pattern->count; i++)
-        if (pattern->cells[i].cell->path == (a->path ? a : b)->path)
-            return &pattern->cells[i];
-    return NULL;
-}
-
-static void value_name(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->text = ((const struct axis *)row)->name;
-}
-
+/* The quantity of the cell of a pattern and a path; "" if the plan has none. */
 static void value_cell(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct cell_quantity *of = column->of;
-    const struct cell_row *cell = find_cell(of->axis, row);
+    const struct axis *a = of->axis, *b = row, *pattern = a->path ? b : a;
 
-    if (cell)
-        of->quantity->value(of->quantity, cell, out);
-    else
-        out->text = "";
+    for (size_t i = 0; i < pattern->count; i++)
+        if (pattern->cells[i].cell->path == (a->path ? a : b)->path) {
+            of->quantity->value(of->quantity, &pattern->cells[i], out);
+            return;
+        }
+    out->text = "";
 }
 
 /* Finds the patterns and then the paths that have a cell which is not skipped. counts[] has their numbers. */
@@ -143,7 +129,8 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
     paths_across = counts[1] <= counts[0];
     across = paths_across ? axes + count : axes;
     down = paths_across ? axes : axes + count;
-    columns[0] = (struct grid_column){.key = "name", .heading = "", .value = value_name, .head = true};
+    columns[0] = (struct grid_column){
+        .key = "name", .heading = "", .value = grid_array, .of = GRID_MEMBER(struct axis, name), .head = true};
     for (size_t i = 0; i < counts[paths_across]; i++)
         for (const struct cell_column *column = NULL;
              (column = cell_column_next(column, modelled ? VIEW_MODELLED : VIEW_MEASURED)); made++) {

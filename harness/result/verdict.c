@@ -37,18 +37,17 @@ struct exact_counts result_exact_counts(const struct result *result)
     return counts;
 }
 
-static enum status cell_verdict(const struct cell_result *cell)
-{
-    if (cell->status == CELL_FAILED || cell->flags & FLAG_COUNTER_DIFFERS || cell_exact_counts(cell).differing > 0)
-        return STATUS_FINDING;
-    return cell->flags & FLAGS_DOUBTFUL ? STATUS_INCONCLUSIVE : STATUS_OK;
-}
-
 enum status result_verdict(const struct result *result)
 {
     enum status verdict = result->end.given ? STATUS_FINDING : health_verdict(&result->health);
 
-    for (size_t i = 0; i < result->cell_count; i++)
-        verdict = status_worse(verdict, cell_verdict(&result->cells[i]));
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct cell_result *cell = &result->cells[i];
+
+        if (cell->status == CELL_FAILED || cell->flags & FLAG_COUNTER_DIFFERS || cell_exact_counts(cell).differing > 0)
+            verdict = status_worse(verdict, STATUS_FINDING);
+        else if (cell->flags & FLAGS_DOUBTFUL)
+            verdict = status_worse(verdict, STATUS_INCONCLUSIVE);
+    }
     return verdict;
 }

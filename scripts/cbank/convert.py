@@ -45,7 +45,7 @@ def samples_of(cell: dict) -> list[float]:
 
 
 def dump(value: object) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(value, indent=1, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
 
 
 # -- Google Benchmark ---------------------------------------------------------------------------------------------

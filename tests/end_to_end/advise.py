@@ -195,7 +195,7 @@ class Kernel(Scratch):
             rows = {row["load"]: (row["count"], row["in_loops"], row["width_bytes"]) for row in kernel["loads"]}
             self.assertEqual((rows["LDC c[3][register]"], rows["LDG"]), ((1, 1, 4), (1, 1, 4)))
             said = cbank(*self.ADVISE, "--kernel", self.file(architecture)).stdout
-            self.assertRegex(said, rf"kernel {self.SYMBOL}\n.*\nLDC c\[3\]\[register\] +1 +1\n +a __constant__ table")
+            self.assertRegex(said, rf"kernel {self.SYMBOL}\n.*\nLDC c\[3\]\[register\] +1 +1\n +of: a __constant__ table")
 
     def test_what_is_no_cubin(self):
         with open(self.file(90), "rb") as file:

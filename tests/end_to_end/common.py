@@ -7,19 +7,14 @@ runs the COMMAND, a make into the folder BUILD, with what build/ has compiled.
 """
 
 import contextlib
-import importlib
 import io
 import json
 import os
-import runpy
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import traceback
 import unittest
-import warnings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
@@ -73,67 +68,6 @@ def scale(cell, factor):
     for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
         time[key] *= factor
     time["samples"] = [sample * factor for sample in time["samples"]]
-
-
-WARNINGS = list(warnings.filters)  # of a process as it starts; unittest asks for more
-
-
-def as_started(script, arguments, folder, environment, seconds):
-    """Runs a script in this process, which has forked for it, as one that was started for it would; its exit status."""
-    try:
-        signal.alarm(seconds)
-        warnings.filters[:] = WARNINGS
-        os.chdir(folder or os.getcwd())
-        if environment is not None:
-            os.environ.clear()
-            os.environ.update(environment)
-        sys.argv, sys.path[0], sys.dont_write_bytecode = [script, *arguments], os.path.dirname(script), True
-        for name, module in list(sys.modules.items()):
-            if (getattr(module, "__file__", None) or "").startswith(os.path.join(ROOT, "scripts")):
-                del sys.modules[name]
-        runpy.run_path(script, run_name="__main__")
-    except SystemExit as ended:
-        if ended.code is None or isinstance(ended.code, int):
-            return ended.code or 0
-        print(ended.code, file=sys.stderr)
-        return 1
-    except BaseException:
-        traceback.print_exc()
-        return 1
-    return 0
-
-
-# Modules that drawing scripts import.
-DRAWING = ("matplotlib.style", "matplotlib.figure", "matplotlib.dates", "matplotlib.backends.backend_agg",
-           "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf")
-
-
-def run_script(name, *arguments, folder=None, environment=None, loads=(), seconds=300):
-    """Runs one of scripts/ in a fork of this process, where the modules of others that it loads are, once for all: that
-    takes longer than most scripts do. The value that subprocess.run returns."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process forks best with one thread
-    for module in loads:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(module)
-    words = [os.path.join(ROOT, "scripts", name), *map(str, arguments)]
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as out, tempfile.TemporaryFile("w+", encoding="utf-8") as err:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                os.dup2(out.fileno(), 1)
-                os.dup2(err.fileno(), 2)
-                status = as_started(words[0], words[1:], folder, environment, seconds)
-                sys.stdout.flush()
-                sys.stderr.flush()
-            finally:
-                os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        out.seek(0)
-        err.seek(0)
-        return subprocess.CompletedProcess(words, status, out.read(), err.read())
 
 
 sys.path.insert(1, os.path.join(ROOT, "scripts"))  # the package cbank

@@ -46,7 +46,7 @@ class Compare(Case):
         comparison = self.both()
         self.assertEqual([gpu["verdict"] for gpu in comparison["gpus"]], ["same"] * 8)
         self.assertEqual(comparison["summary"],
-                         "NEW is the same: 8 same of 8 GPUs; 192 same of 192 cells (threshold 1 %)")
+                         "NEW is the same: 192 same of 192 cells of 8 GPUs (threshold 1 %)")
         self.assertEqual([gpu["host"]["slot"] for gpu in comparison["gpus"]],
                          [f"00000000:{gpu:02X}:00.0" for gpu in range(8)])
 

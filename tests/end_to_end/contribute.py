@@ -4,7 +4,6 @@
 names (default build/tests/simulated/cbank, of `make simulated`), and of the committed folders of chips."""
 
 import glob
-import hashlib
 import json
 import os
 import shutil
@@ -16,7 +15,9 @@ import unittest
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json
+from common import ROOT, Scratch, read_json, scale
+
+from cbank import chips
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
 FILES = ("all-paths", "calibration", "card", "characterization", "core-matrix", "core-matrix-cold", "second-process",
@@ -95,24 +96,16 @@ class Case(Scratch):
 
     def edit(self, name, change, listed=True):
         """Changes a file, and what the manifest says of it."""
-        path = os.path.join(self.chip, f"{name}.json")
-        value = read_json(path)
+        value = read_json(self.path(f"chip/{name}.json"))
         change(value)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(value, file)
+        self.write(f"chip/{name}.json", value)
         if listed:
             self.list_again(f"{name}.json")
 
     def list_again(self, name):
-        path = os.path.join(self.chip, "manifest.json")
-        manifest = read_json(path)
-        with open(os.path.join(self.chip, name), "rb") as file:
-            data = file.read()
-        for entry in manifest["files"]:
-            if entry["name"] == name:
-                entry.update(sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(manifest, file)
+        manifest = read_json(self.path("chip/manifest.json"))
+        manifest["files"] = [chips.entry_of(self.chip, name) if entry["name"] == name else entry for entry in manifest["files"]]
+        self.write("chip/manifest.json", manifest)
 
     def one_finding(self, file, what):
         (findings,) = self.check()
@@ -146,32 +139,24 @@ class Contribute(Case):
         self.assertEqual(read_json(os.path.join(self.chip, "manifest.json"))["credit"], "A Tester")
 
     def stopped(self, number, after):
-        """Sends a signal once a step runs. The exit status."""
-        path = self.path("said")
-        with open(path, "w", encoding="utf-8") as said:
-            process = subprocess.Popen([CBANK, "contribute", "new", "--brief"], cwd=self.folder, env=environment(),
-                                       stdout=said, stderr=said,
-                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-            end = time.monotonic() + SECONDS
-            while time.monotonic() < end and process.poll() is None:
-                with open(path, encoding="utf-8") as file:
-                    if after in file.read():
-                        break
-                time.sleep(0.01)
-            process.send_signal(number)
-            process.wait(timeout=SECONDS)
-        return process.returncode
+        """Sends a signal once a step runs. All that was said."""
+        with subprocess.Popen([CBANK, "contribute", "new", "--brief"], cwd=self.folder, env=environment(), text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
+            said = []
+            for line in process.stdout:
+                said.append(line)
+                if after in line:
+                    process.send_signal(number)
+        self.assertEqual(process.returncode, -number, said)
+        return "".join(said)
 
     def test_it_goes_on_after_a_signal(self):
-        self.assertEqual(self.stopped(signal.SIGINT, "2 of 11"), -signal.SIGINT)
-        there = {name for name in os.listdir(self.path("new")) if not name.startswith(".")}
-        self.assertIn("core-matrix.json", there)
-        self.assertNotIn("manifest.json", there)
-        with open(self.path("said"), encoding="utf-8") as file:
-            self.assertIn("new has what is done; the same command goes on", file.read())
+        self.assertIn("new has what is done; the same command goes on", self.stopped(signal.SIGINT, "2 of 11"))
+        self.assertIn("core-matrix.json", os.listdir(self.path("new")))
+        self.assertNotIn("manifest.json", os.listdir(self.path("new")))
         first = times(self.path("new"))["core-matrix.json"]
-        self.assertEqual(self.stopped(signal.SIGKILL, "5 of 11"), -signal.SIGKILL)
-        self.assertEqual(self.stopped(signal.SIGTERM, "9 of 11"), -signal.SIGTERM)
+        self.stopped(signal.SIGKILL, "5 of 11")
+        self.stopped(signal.SIGTERM, "9 of 11")
         done = self.cbank("contribute", "new", "--brief")
         self.assertIn(WHOLE, " ".join(done.stdout.split()))
         self.assertEqual(times(self.path("new"))["core-matrix.json"], first)
@@ -182,20 +167,19 @@ class Contribute(Case):
         self.cbank("contribute", "chip", "--brief", CBANK_SIMULATED="devices=0")
         self.cbank("check", "--brief", "chip")
 
-    def test_another_gpu_goes_on_with_nothing(self):
-        os.remove(os.path.join(self.chip, "sizes.json"))
-        self.edit("core-matrix", lambda result: result["device"].update(uuid="GPU-of-another-board"))
-        done = self.cbank("contribute", "chip", "--brief", status=2)
-        self.assertRegex(done.stderr, "GPU-of-another-board.* name another folder")
-        self.assertFalse(os.path.exists(os.path.join(self.chip, "sizes.json")))
-
-    def test_a_file_of_another_command_stops_it(self):
-        self.edit("sizes", lambda result: result["tool"].update(argv="cbank run --json sizes.json"))
-        self.assertIn("sizes.json is of another command", self.cbank("contribute", "chip", "--brief", status=2).stderr)
+    def test_a_folder_of_another_gpu_or_command_stops_it(self):
+        os.remove(os.path.join(self.chip, "widths.json"))
+        for name, change, said in (("sizes", lambda result: result["tool"].update(argv="cbank run --json sizes.json"), "sizes.json is of another command"),
+                                   ("core-matrix", lambda result: result["device"].update(uuid="GPU-of-another-board"),
+                                    "GPU-of-another-board.* name another folder")):
+            before = read_json(self.path(f"chip/{name}.json"))
+            self.edit(name, change)
+            self.assertRegex(self.cbank("contribute", "chip", "--brief", status=2).stderr, said)
+            self.assertFalse(os.path.exists(os.path.join(self.chip, "widths.json")))
+            self.write(f"chip/{name}.json", before)
 
     def test_bad_input(self):
-        with open(self.path("file"), "w", encoding="utf-8"):
-            pass
+        self.write("file", "")
         self.cbank("contribute", status=2)
         for folder in ("file", "file/folder"):
             self.assertIn(folder, self.cbank("contribute", folder, status=2).stderr)
@@ -207,10 +191,7 @@ class Contribute(Case):
 
 def slow_down(result):
     for cell in result["cells"]:
-        if cell["path"] == "global":
-            cell["time_ns"]["samples"] = [1.05 * sample for sample in cell["time_ns"]["samples"]]
-            for key in ("value", "median", "ci_low", "ci_high", "min"):
-                cell["time_ns"][key] *= 1.05
+        scale(cell, 1.05 if cell["path"] == "global" else 1)
 
 
 def miscount(result):
@@ -290,8 +271,7 @@ class Check(Case):
     def test_documents(self):
         """The instrument checks each file by itself, without Python."""
         self.edit("serialization", miscount)
-        with open(self.path("text"), "w", encoding="utf-8") as file:
-            file.write("no JSON")
+        self.write("text", "no JSON")
         files = ["chip/core-matrix.json", "chip/card.json", "chip/serialization.json", "text", "chip/manifest.json"]
         told = valid(json.loads(self.cbank("check", "--json", *files, status=1).stdout), "check")["documents"]
         self.assertEqual([document["kind"] for document in told], ["result", "card", "result", None, None])

@@ -5,6 +5,7 @@
 import copy
 import csv
 import functools
+import glob
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import unittest
 
 import jsonschema
 
-from common import FULL, ROOT, Scratch, read_bytes, read_json
+from common import ROOT, Scratch, read_bytes, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
@@ -534,22 +535,6 @@ class BadInput(Case):
                     with open(bad, encoding="utf-8") as file:
                         self.assertEqual(file.read(), text, "the file was overwritten")
 
-    def test_every_missing_key_is_refused_or_read(self):
-        """No key that is taken away makes the program crash. With sanitizers, in `make test`, each in one way."""
-        every = (None, "text", -1, {}, [])
-        good = self.run_plan(*ONE_CELL, "--counters", "idc_requests")
-        bad = os.path.join(self.folder, "bad.json")
-        for place, taken in enumerate(paths_of(good)):
-            for replacement in every if FULL or not SANITIZED else every[place % len(every):][:1]:
-                broken = copy.deepcopy(good)
-                place = broken
-                for key in taken[:-1]:
-                    place = place[key]
-                place[taken[-1]] = replacement
-                write_text(bad, json.dumps(broken))
-                done = cbank("show", bad)
-                self.assertIn(done.returncode, (0, 2), f"{taken} = {replacement}: {done.stderr}")
-
     def test_unknown_fields_are_ignored(self):
         result = self.run_plan(*ONE_CELL)
         result["later"] = {"x": [1, 2]}
@@ -576,14 +561,6 @@ class BadInput(Case):
             result = json.loads(done.stdout)
             self.assertEqual((result["engine"], result["cells"][0]["time_ns"]["stop_reason"]), ("model", "modelled"))
             self.assertEqual(done.stderr.count("\n"), 1)
-
-
-def paths_of(value, prefix=()):
-    """Paths of every key and index below a JSON value."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, below in items:
-        yield prefix + (key,)
-        yield from paths_of(below, prefix + (key,))
 
 
 class Lists(Case):
@@ -646,72 +623,18 @@ class Lists(Case):
 
 
 class CommittedResults(Case):
-    """Results of GPUs in the repository, each as it is and as `show --json` prints it."""
-
-    # Keys that no committed result fills: they are of batch jobs, of calibrations, of traces, and of GPUs that retire pages
-    # of their memory.
-    NEVER_FILLED = {"host.job", "cells.process_deviation", "cells.indices.file", "temperature"} | {
-        f"health.{when}.{what}" for when in ("before", "after")
-        for what in ("retired_pages_single_bit", "retired_pages_double_bit", "retirement_pending")}
-    # Keys that are null if all is well.
-    TROUBLE = {"cells.counts", "counters_reason", "cells.counters.reason", "cells.reason", "ended", "health.grew",
-               "health.xids"}
-
-    @classmethod
-    @functools.lru_cache
-    def results(cls):
-        """[(path, as it is, as it is printed)], with the first and the last cells of each."""
-        made = []
-        paths = []
-        for folder, folders, names in os.walk(os.path.join(ROOT, "results")):
-            folders[:] = [name for name in folders if name != "local"]  # of whoever works here
-            paths += [os.path.join(folder, name) for name in names if name.endswith(".json")]
-        for path in sorted(paths):
+    def test_each_is_valid_as_it_is_and_as_it_is_printed(self):
+        """By its first and last cells: a schema says the same of all."""
+        seen = 0
+        for path in glob.glob(os.path.join(ROOT, "results/**/*.json"), recursive=True):
             given = read_json(path)
-            if given.get("schema", {}).get("name") == "cbank-result":
-                done = cbank("show", "--json", path)
-                if done.returncode != 0:
-                    raise AssertionError(done.stderr)
-                made.append((path, *({**result, "cells": result["cells"][:40] + result["cells"][40:][-4:]}
-                                     for result in (given, json.loads(done.stdout)))))
-        return made
-
-    def test_valid(self):
-        for path, given, newest in self.results():
-            with self.subTest(path):
-                for result in (given, *([] if newest == given else [newest])):
+            if "/local/" in path or given.get("schema", {}).get("name") != "cbank-result":
+                continue
+            for result in (given, json.loads(self.check(cbank("show", "--json", path), 0).stdout)):
+                with self.subTest(path):
                     validator().validate({**result, "cells": result["cells"][:4] + result["cells"][-4:]})
-
-    def empty(self, value, place=""):
-        """(place, whether it says nothing) of everything in a document; elements and counters are of one place."""
-        yield place, value in (None, "", [])
-        members = value.items() if isinstance(value, dict) else [("", one) for one in value if isinstance(one, dict)] \
-            if isinstance(value, list) else []
-        for key, member in members:
-            inner = place if key == "" or place == "cells.counters" else f"{place}.{key}".lstrip(".")
-            yield from self.empty(member, inner)
-
-    def test_what_a_gpu_fills_is_filled(self):
-        never = {}
-        for _path, _given, newest in self.results():
-            for place, nothing in self.empty({**newest, "cells": newest["cells"][:40]}):
-                never[place] = never.get(place, True) and nothing
-        self.assertEqual({place for place, nothing in never.items() if nothing} - self.TROUBLE, self.NEVER_FILLED)
-        self.assertEqual({place for place in self.places(read_json(os.path.join(ROOT, "results/schema.json"))) if place not in never
-                          and not place.startswith(("cells.counters.", "cells.counts", "cells.process_deviation.", "ended.",
-                                                    "temperature.", "health.xids."))}, {"cells.time_ns.clocks_mhz", "cells.index_file_hash"})
-
-    def places(self, schema, part=None, place=""):
-        """Every key that the schema describes; the first of several kinds is looked into."""
-        part = part or schema
-        while "oneOf" in part or "$ref" in part:
-            part = part["oneOf"][0] if "oneOf" in part else schema["$defs"][part["$ref"].rpartition("/")[2]]
-        for key, below in part.get("properties", {}).items():
-            yield f"{place}.{key}".lstrip(".")
-            yield from self.places(schema, below, f"{place}.{key}".lstrip("."))
-        for below in (part.get("items"), part.get("additionalProperties")):
-            if isinstance(below, dict) and below:
-                yield from self.places(schema, below, place)
+            seen += 1
+        self.assertGreater(seen, 10)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A fleet on the simulated GPU: three nodes of two boards each, under a Slurm cluster on the loopback. CBANK names the
-program (default build/cbank); the nodes run build/tests/simulated/cbank, settings by the node's name."""
+"""A fleet on the simulated GPU: three nodes of two boards each, by hand and under a Slurm cluster on the loopback. CBANK names
+the program (default build/cbank); the nodes run build/tests/simulated/cbank, settings by the node's name."""
 
 import glob
 import os
@@ -13,44 +13,42 @@ import subprocess
 import time
 import unittest
 
-from common import ROOT, Scratch, kept_folder, read_json
+from common import ROOT, Scratch, kept_folder, read_bytes, read_json
 
-SIMULATED = os.path.join(ROOT, "build/tests/simulated/cbank")
-TOOLS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol", "sinfo", "squeue")
-MISSING = [tool for tool in TOOLS if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin")]
+SIMULATED, SCRIPT = (os.path.join(ROOT, name) for name in ("build/tests/simulated/cbank", "scripts/fleet_run.sh"))
+PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
+MISSING = [tool for tool in ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol", "sinfo", "squeue") if not shutil.which(tool, path=PATH)]
 NODES = ("n1", "n2", "n3")
 GAP_SECONDS = 3  # between two nights
 PLAN = ["--path", "constant,global", "--pattern", "per_warp,per_thread", "--elements", "4096", "--counters", "none",
         "--sample-us", "50", "--max-samples", "40"]
+LONG = [*PLAN[:6], "--sample-us", "2000", "--max-seconds", "1", "--max-noise", "0.001"]
 
-CONFIGURATION = (
-    "ClusterName=test",
-    "SlurmctldHost={host}(127.0.0.1)",
-    "AuthType=auth/munge",
-    "AuthInfo=socket={folder}/munge.socket",
-    "CredType=cred/munge",
-    "SlurmUser={user}",
-    "SlurmdUser={user}",
-    "StateSaveLocation={folder}/state",
-    "SlurmdSpoolDir={folder}/spool/%n",
-    "SlurmctldPidFile={folder}/slurmctld.pid",
-    "SlurmdPidFile={folder}/%n.pid",
-    "SlurmctldLogFile={folder}/slurmctld.log",
-    "SlurmdLogFile={folder}/%n.log",
-    "SlurmctldPort={port}",
-    "SlurmdTimeout=2",
-    "MessageTimeout=3",
-    "TCPTimeout=1",
-    "ProctrackType=proctrack/linuxproc",
-    "TaskPlugin=task/none",
-    "SelectType=select/linear",
-    "MpiDefault=none",
-    "ReturnToService=2",
-    "SchedulerParameters=sched_interval=1,batch_sched_delay=0",
-    "SlurmdParameters=config_overrides",
-    "NodeName=n[1-3] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1",
-    "PartitionName=all Nodes=n[1-3] Default=YES MaxTime=10 State=UP",
-)
+CONFIGURATION = """\
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+SlurmUser={user}
+SlurmdUser={user}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmctldPort={port}
+SlurmdTimeout=2
+MessageTimeout=3
+TCPTimeout=1
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/linear
+ReturnToService=2
+SchedulerParameters=sched_interval=1,batch_sched_delay=0
+SlurmdParameters=config_overrides
+NodeName=n[1-3] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1
+PartitionName=all Nodes=n[1-3] Default=YES MaxTime=10 State=UP
+"""
 
 
 def free_ports(count):
@@ -79,43 +77,33 @@ class Cluster:
     """munged, slurmctld and a slurmd for each node, of this user, in one folder."""
 
     def __init__(self, folder):
-        self.folder = folder
-        self.daemons = {}
-        os.mkdir(folder)
+        self.folder, self.daemons = folder, {}
         for name in ("state", *(f"spool/{node}" for node in NODES)):
-            os.makedirs(os.path.join(folder, name))
+            os.makedirs(self.path(name))
+        self.environment = {**{key: value for key, value in os.environ.items() if key != "CBANK"}, "SLURM_CONF": self.path("slurm.conf"), "PATH": PATH}
         port = free_ports(1 + len(NODES))
-        self.environment = {**{key: value for key, value in os.environ.items() if key != "CBANK"}, "SLURM_CONF": self.path("slurm.conf"),
-                            "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
         with open(self.path("slurm.conf"), "w", encoding="utf-8") as file:
-            file.write("\n".join((*CONFIGURATION, "")).format(host=socket.gethostname().split(".")[0], folder=folder, port=port,
-                                            first=port + 1, last=port + len(NODES),
-                                            user=subprocess.getoutput("id -un")))
+            file.write(CONFIGURATION.format(host=socket.gethostname().split(".")[0], folder=folder, port=port, first=port + 1,
+                                            last=port + len(NODES), user=subprocess.getoutput("id -un")))
         with open(os.open(self.path("munge.key"), os.O_WRONLY | os.O_CREAT, 0o400), "wb") as file:
             file.write(os.urandom(1024))
 
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
     def start(self):
-        self.daemon("munged", "--foreground", "--force", "--key-file", self.path("munge.key"), "--socket",
-                    self.path("munge.socket"), "--pid-file", self.path("munged.pid"), "--log-file",
-                    self.path("munged.log"), "--seed-file", self.path("munge.seed"))
+        self.daemon("munged", "--foreground", "--force", *(f"--{name}={self.path(f'munge.{ending}')}" for name, ending in (
+            ("key-file", "key"), ("socket", "socket"), ("pid-file", "pid"), ("log-file", "log"), ("seed-file", "seed"))))
         wait_for(lambda: os.path.exists(self.path("munge.socket")))
         self.daemon("slurmctld", "-D", "-i")
         for node in NODES:
             self.daemon("slurmd", "-D", "-N", node, name=node)
         wait_for(lambda: self.run("sinfo", "-h", "-t", "idle", "-o", "%D", check=False).stdout.strip() == str(len(NODES)))
 
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
     def daemon(self, *command, name=None):
         with open(self.path(f"{name or command[0]}.out"), "wb") as out:
             self.daemons[name or command[0]] = subprocess.Popen(command, env=self.environment, stdout=out, stderr=out,
                                                                 stdin=subprocess.DEVNULL, start_new_session=True)
-
-    def kill(self, name):
-        daemon = self.daemons.pop(name)
-        daemon.kill()
-        daemon.wait()
 
     def stop(self):
         for daemon in self.daemons.values():
@@ -128,8 +116,7 @@ class Cluster:
                 daemon.wait()
 
     def run(self, *command, check=True, **environment):
-        done = subprocess.run(command, env={**self.environment, **environment}, capture_output=True, text=True,
-                              timeout=120, check=False)
+        done = subprocess.run(command, env={**self.environment, **environment}, capture_output=True, text=True, timeout=120, check=False)
         if check and done.returncode != 0:
             raise AssertionError(f"{command} exited {done.returncode}: {done.stdout}{done.stderr}")
         return done
@@ -140,159 +127,122 @@ class Case(Scratch):
 
     def setUp(self):
         super().setUp()
-        self.settings = {}
-        self.program = self.path("cbank")
-        with open(os.open(self.program, os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
-            # The settings of a node are what a file of its name says.
-            file.write(f"#!/bin/sh\nCBANK_SIMULATED=$(cat {self.folder}/node-$SLURMD_NODENAME 2>/dev/null)\n"
-                       "export CBANK_SIMULATED\n[ \"$1\" = run ] && set -- \"$@\" $SMALL_PLAN\n"
-                       f"exec {SIMULATED} \"$@\"\n")
+        self.program = self.executable("cbank", f"CBANK_SIMULATED=$(cat {self.folder}/node-$SLURMD_NODENAME 2>/dev/null)\nexport CBANK_SIMULATED\n"
+                                       f'[ "$1" = run ] && set -- "$@" $SMALL_PLAN\nexec {SIMULATED} "$@"\n')
         for number, node in enumerate(NODES):
-            self.set(node, f"devices=2,host={number},seed={number + 1}")
+            self.write(f"node-{node}", f"devices=2,host={number},seed={number + 1}")
         self.night = self.path("night")
 
-    def set(self, node, settings):
-        with open(self.path(f"node-{node}"), "w", encoding="utf-8") as file:
-            file.write(settings)
+    def executable(self, name, text):
+        os.chmod(self.write(name, f"#!/bin/sh\n{text}"), 0o755)
+        return self.path(name)
 
-    def node(self, name, *options, status=0):
-        done = subprocess.run([os.path.join(ROOT, "scripts/fleet_run.sh"), "node", self.night, *(options or PLAN)],
-                              env={**os.environ, "CBANK": self.program, "SLURMD_NODENAME": name}, capture_output=True,
-                              text=True, timeout=120, check=False)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr + self.log(name))
+    def script(self, *words, status=0, **environment):
+        """Runs fleet_run.sh. An empty variable is left out."""
+        found = {key: value for key, value in {**os.environ, "CBANK": self.program, **environment}.items() if value}
+        done = subprocess.run([SCRIPT, *words], env=found, capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
 
-    def log(self, node):
-        try:
-            with open(os.path.join(self.night, node, "log"), encoding="utf-8") as file:
-                return file.read()
-        except OSError:
-            return ""
+    def node(self, name, **environment):
+        self.script("node", self.night, *PLAN, SLURMD_NODENAME=name, **environment)
 
-    def results(self, node):
-        return [read_json(path) for path in sorted(glob.glob(os.path.join(self.night, node, "cbank-*.json")))]
+    def files(self, node):
+        """Results of a node that something was written to."""
+        return [path for path in sorted(glob.glob(os.path.join(self.night, node, "cbank-*.json"))) if os.path.getsize(path)]
+
+    def results(self, *nodes):
+        return [read_json(path) for node in nodes for path in self.files(node)]
+
+    def check_boards(self, *nodes):
+        """Each node has whole results of two boards, all of them different."""
+        self.assertEqual([len(self.files(node)) for node in nodes], [2] * len(nodes))
+        self.assertEqual({result["complete"] for result in self.results(*nodes)}, {True})
+        self.assertEqual(len({result["device"]["uuid"] for result in self.results(*nodes)}), 2 * len(nodes))
 
 
 class Nodes(Case):
     """fleet_run.sh by hand."""
 
-    def test_a_node(self):
-        self.node("n1")
-        results = self.results("n1")
-        self.assertEqual([result["complete"] for result in results], [True, True])
-        self.assertEqual(len({result["device"]["uuid"] for result in results}), 2)
-        log = self.log("n1")
-        self.node("n1")  # it is done: nothing is measured again
-        self.assertEqual((self.log("n1"), self.results("n1")), (log, results))
-        self.node("n2")
-        uuids = {result["device"]["uuid"] for result in results + self.results("n2")}
-        self.assertEqual(len(uuids), 4)
+    def test_a_node_that_is_done_is_left_alone_and_one_that_is_not_goes_on(self):
+        """A fresh night lists no devices, which would start CUDA once more."""
+        spy = self.executable("spy", f'echo "$1 $2" >>{self.folder}/asked\nexec {self.program} "$@"\n')
 
-    def test_a_fresh_night_lists_no_devices(self):
-        """Which would start CUDA once more; a night that is gone on with does."""
-        spy = os.path.join(self.folder, "spy")
-        with open(spy, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\necho "$1 $2" >>{self.folder}/asked\nexec {self.program} "$@"\n')
-        os.chmod(spy, 0o755)
-        environment = {**os.environ, "CBANK": spy, "SLURMD_NODENAME": "n1"}
-        for asked in ("", "list devices\n"):
-            subprocess.run([os.path.join(ROOT, "scripts/fleet_run.sh"), "node", self.night, *PLAN], env=environment, check=True)
-            with open(f"{self.folder}/asked", encoding="utf-8") as file:
-                self.assertEqual("".join(line for line in file if not line.startswith("run ")), asked)
-            results = glob.glob(os.path.join(self.night, "n1/cbank-*.json"))
-            self.assertEqual(len(results), 2)
-            os.remove(results[0])
-            os.remove(os.path.join(self.night, "n1/status"))
+        def asked():
+            self.node("n1", CBANK=spy)
+            lines = read_bytes(self.path("asked")).decode().splitlines()
+            os.remove(self.path("asked"))
+            return set(lines)
+
+        self.assertEqual(asked(), {"run --engine"})
+        self.node("n2")
+        self.check_boards("n1", "n2")
+        before = self.results("n1")
+        self.write("asked", "")
+        self.assertEqual((asked(), self.results("n1")), (set(), before))
+        os.remove(self.files("n1")[0])
+        os.remove(os.path.join(self.night, "n1/status"))
+        self.assertEqual(asked(), {"list devices", "run --resume", "run --engine"})
+        self.check_boards("n1", "n2")
 
     def test_a_run_that_is_killed(self):
         """A killed run is resumed. A file name that was reserved alone is not in the way."""
-        self.set("n1", "devices=2,pace=1")
-        with subprocess.Popen([os.path.join(ROOT, "scripts/fleet_run.sh"), "node", self.night, *PLAN, "--sample-us",
-                               "2000", "--max-seconds", "0.5", "--max-noise", "0.001"], start_new_session=True,
+        self.write("node-n1", "devices=2,pace=1")
+        with subprocess.Popen([SCRIPT, "node", self.night, *PLAN, *LONG[6:]], start_new_session=True,
                               env={**os.environ, "CBANK": self.program, "SLURMD_NODENAME": "n1"}) as process:
-            wait_for(lambda: len([path for path in glob.glob(os.path.join(self.night, "n1/cbank-*.json"))
-                                  if os.path.getsize(path)]) == 2)
+            wait_for(lambda: len(self.files("n1")) == 2)
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        subprocess.run(["pkill", "-KILL", "-f", self.night], check=False)
-        self.assertIn(False, [result["complete"] for result in self.results("n1")])
+        for one in processes_with("SLURMD_NODENAME=n1"):
+            os.kill(one, signal.SIGKILL)
+        before = self.results("n1")
+        self.assertIn(False, [result["complete"] for result in before])
         self.assertFalse(os.path.exists(os.path.join(self.night, "n1/status")))
-        uuids = {result["device"]["uuid"] for result in self.results("n1")}
-        with open(os.path.join(self.night, "n1/cbank-cuda-reserved.json"), "w", encoding="utf-8"):
-            pass
-        self.set("n1", "devices=2")
+        self.write("night/n1/cbank-cuda-reserved.json", "")
+        self.write("node-n1", "devices=2")
         self.node("n1")
-        self.assertEqual([result["complete"] for result in self.results("n1")], [True, True])
-        self.assertEqual({result["device"]["uuid"] for result in self.results("n1")}, uuids)
+        self.check_boards("n1")
+        self.assertEqual({result["device"]["uuid"] for result in self.results("n1")}, {result["device"]["uuid"] for result in before})
 
-    def end(self, status, *nodes):
-        done = subprocess.run([os.path.join(ROOT, "scripts/fleet_run.sh"), "end", self.night, self.path("store.db"), *nodes],
-                              env={**os.environ, "CBANK": self.program}, capture_output=True, text=True, timeout=120, check=False)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        return done
-
-    def test_what_a_node_left_half_done(self):
-        """A reserved name counts as nothing, and a damaged file is named. Both leave the verdict on the others."""
+    def test_what_nodes_left_half_done(self):
+        """A reserved name counts as nothing, and a damaged file is named. Both leave the verdict on the others. A night
+        without results has no verdict: that on the night before would be taken for it."""
+        store = self.path("store.db")
         self.node("n1")
-        os.makedirs(os.path.join(self.night, "n2"))
-        with open(os.path.join(self.night, "n2/cbank-cuda-reserved.json"), "w", encoding="utf-8"):
-            pass
-        done = self.end(1, "n1", "n2", "n3")
+        self.write("night/n2/cbank-cuda-reserved.json", "")
+        done = self.script("end", self.night, store, "n1", "n2", "n3", status=1)
         self.assertEqual(done.stderr, "")
         self.assertRegex(done.stdout, "(?s)node n2 did not end.*node n3 did not answer.*2 new, 0 known, 0 refused.*2 of 2 GPUs answered")
-        with open(os.path.join(self.night, "n2/cbank-cuda-cut.json"), "w", encoding="utf-8") as file:
-            file.write("{")
-        done = self.end(2, "n1", "n2")
+        self.write("night/n2/cbank-cuda-cut.json", "{")
+        done = self.script("end", self.night, store, "n1", "n2", status=2)
         self.assertRegex(done.stderr, "n2/cbank-cuda-cut.json: .*line 1 column 2")
         self.assertRegex(done.stdout, "(?s)0 new, 2 known, 1 refused.*2 of 2 GPUs answered")
-
-    def test_a_night_without_results(self):
-        """Has no verdict: that on the night before would be taken for it."""
-        self.node("n1")
-        self.end(0, "n1")
-        self.night = self.path("another")
-        os.makedirs(os.path.join(self.night, "n1"))
-        done = self.end(2, "n1")
+        os.makedirs(self.path("another/n1"))
+        done = self.script("end", self.path("another"), store, "n1", status=2)
         self.assertEqual(done.stdout, "node n1 did not end\n")
         self.assertIn("has no .json file", done.stderr)
 
-    def test_a_node_without_a_name_measures_nothing(self):
-        """In a shared folder, nodes without names would be one node."""
-        with open(os.open(self.path("uname"), os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
-            file.write("#!/bin/sh\n")
-        environment = {key: value for key, value in os.environ.items() if key != "SLURMD_NODENAME"}
-        done = subprocess.run([os.path.join(ROOT, "scripts/fleet_run.sh"), "node", self.night, *PLAN], capture_output=True, text=True,
-                              env={**environment, "CBANK": self.program, "PATH": self.folder + ":" + os.environ["PATH"]}, check=False)
-        self.assertEqual((done.returncode, os.path.exists(self.night)), (2, False))
-        self.assertIn("set SLURMD_NODENAME", done.stderr)
-
     def test_usage(self):
-        for arguments in ([], ["neither"], ["node"], ["end", self.night]):
-            done = subprocess.run([os.path.join(ROOT, "scripts/fleet_run.sh"), *arguments], capture_output=True, text=True,
-                                  check=False)
-            self.assertEqual(done.returncode, 2)
-            self.assertIn("usage: fleet_run.sh node FOLDER", done.stderr)
-        done = subprocess.run([os.path.join(ROOT, "scripts/fleet_run.sh"), "end", self.night, self.path("store.db")],
-                              capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn(f"no folder {self.night}", done.stderr)
+        """A node without a name measures nothing: in a shared folder, all such nodes would be one."""
+        for words in ([], ["neither"], ["node"], ["end", self.night]):
+            self.assertIn("usage: fleet_run.sh node FOLDER", self.script(*words, status=2).stderr)
+        self.assertIn(f"no folder {self.night}", self.script("end", self.night, self.path("store.db"), status=2).stderr)
+        self.executable("uname", "")
+        done = self.script("node", self.night, *PLAN, status=2, SLURMD_NODENAME="", PATH=f"{self.folder}:{PATH}")
+        self.assertIn("set SLURMD_NODENAME", done.stderr)
+        self.assertFalse(os.path.exists(self.night))
 
 
-def processes_with(variable):
-    """Numbers of the processes whose environment has it."""
+def processes_with(variable, program=""):
+    """Numbers of the processes whose environment has it, of a program or all."""
     found = []
     for path in glob.glob("/proc/[0-9]*/environ"):
         try:
-            with open(path, "rb") as file:
-                if os.fsencode(variable) in file.read().split(b"\0"):
-                    found.append(int(path.split("/")[2]))
+            if os.fsencode(variable) in read_bytes(path).split(b"\0") and program in read_bytes(path.replace("environ", "comm")).decode():
+                found.append(int(path.split("/")[2]))
         except OSError:
             pass
     return found
-
-
-def parent_of(process):
-    with open(f"/proc/{process}/stat", encoding="utf-8") as file:
-        return int(file.read().rsplit(")", 1)[1].split()[1])
 
 
 @unittest.skipIf(MISSING, "no " + ", ".join(MISSING) + " on this machine")
@@ -306,112 +256,76 @@ class Slurm(Case):
         cls.addClassCleanup(cls.cluster.stop)
         cls.cluster.start()
 
-    def setUp(self):
-        super().setUp()
-        self.store = self.path("fleet.db")
-
-    def submit(self, *options, name="night"):
+    def submit(self, *options):
         """The job, which runs then."""
-        submitted = self.cluster.run("sbatch", "--parsable", "-N3", "-o", self.path(f"{name}.out"),
-                                     os.path.join(ROOT, "scripts/fleet.sbatch"), self.path("nights"), self.store,
-                                     *(options or PLAN), CBANK=self.program, CBANK_FLEET=f"--gap {GAP_SECONDS / 3600}")
+        submitted = self.cluster.run("sbatch", "--parsable", "-N3", "-o", self.path("%j.out"), os.path.join(ROOT, "scripts/fleet.sbatch"),
+                                     self.path("nights"), self.path("fleet.db"), *(options or PLAN), CBANK=self.program,
+                                     CBANK_FLEET=f"--gap {GAP_SECONDS / 3600}")
         job = submitted.stdout.strip()
         self.night = self.path(f"nights/{job}")
         return job
 
-    def ended(self, job, name="night"):
-        """Exit code of a job, and what it printed."""
-        def code():
-            said = self.cluster.run("scontrol", "show", "job", job).stdout
-            if "JobState=COMPLETED" in said or "JobState=FAILED" in said:
-                return re.search(r"ExitCode=(\d+):", said)
-            return None
-
-        status = int(wait_for(code, 60)[1])
-        with open(self.path(f"{name}.out"), encoding="utf-8") as file:
-            return status, file.read()
-
-    def kill_node(self, node):
-        """As if its power went: the daemon, its tasks and who looks after them."""
-        self.cluster.kill(node)
-        tasks = processes_with(f"SLURMD_NODENAME={node}")
-        keepers = {parent_of(task) for task in tasks} - {1}
-        for process in (*keepers, *tasks):
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+    def ended(self, job, status):
+        """The output of a job that ends with that exit code."""
+        ends = re.compile(r"JobState=(?:COMPLETED|FAILED)(?s:.*)ExitCode=(\d+):")
+        code = wait_for(lambda: ends.search(self.cluster.run("scontrol", "show", "job", job).stdout), 60)[1]
+        said = read_bytes(self.path(f"{job}.out")).decode()
+        self.assertEqual(int(code), status, said)
+        return said
 
     def test_nights(self):
-        """Two quiet nights; then a slow GPU, a missing one, and a swapped board."""
-        for name in ("first", "second"):
-            status, said = self.ended(self.submit(name=name), name)
-            time.sleep(GAP_SECONDS + 1)  # starts are known to the second
-            self.assertEqual(status, 0, said)
-        uuids = {node: [result["device"]["uuid"] for result in self.results(node)] for node in NODES}
-        self.assertEqual([len(of) for of in uuids.values()], [2, 2, 2])
-        self.set("n1", "devices=2,host=0,seed=7,slow=constant,slow_factor=1.05,slow_device=1")
-        self.set("n2", "devices=1,host=1,seed=8")
-        self.set("n3", "devices=2,host=2,seed=9,swapped=1")
-        status, said = self.ended(self.submit(name="third"), "third")
-        self.assertEqual(status, 1, said)
-        self.assertIn("5 of 6 GPUs answered, 3 findings", said)
-        self.assertRegex(said, r"slower +n1:11:00\.0 GPU-11111111 +\+[45]\.\d+%")
-        self.assertIn("constant path", said)
+        """A quiet night, and one in which a GPU does not answer and a board was swapped."""
+        self.ended(self.submit(), 0)
+        self.check_boards(*NODES)
+        time.sleep(GAP_SECONDS + 1)
+        self.write("node-n2", "devices=1,host=1,seed=8")
+        self.write("node-n3", "devices=2,host=2,seed=9,swapped=1")
+        said = self.ended(self.submit(), 1)
+        self.assertIn("5 of 6 GPUs answered, 2 findings", said)
         self.assertRegex(said, r"missing +n2:11:00\.0 GPU-19111111")
         self.assertRegex(said, r"replaced +n3:11:00\.0 GPU-21121111")
 
-    def test_srun(self):
-        """As the page says it, without a batch job."""
-        with open(os.path.join(ROOT, "docs/fleet.md"), encoding="utf-8") as file:
-            command = re.search(r"`(srun [^`]*) SCRIPT node [^`]*`", file.read()).group(1).split()
-        self.cluster.run(*command, os.path.join(ROOT, "scripts/fleet_run.sh"), "node", self.night, *PLAN, CBANK=self.program)
-        self.assertEqual([len(self.results(node)) for node in NODES], [2, 2, 2])
-        said = self.cluster.run(os.path.join(ROOT, "scripts/fleet_run.sh"), "end", self.night, self.store, *NODES, CBANK=self.program)
-        self.assertIn("6 of 6 GPUs answered", said.stdout)
-
     def test_what_the_page_types(self):
-        """The blocks of docs/fleet.md, the shared folder being another one; by ssh, which is a shell here."""
-        with open(os.path.join(ROOT, "docs/fleet.md"), encoding="utf-8") as file:
-            section = file.read().split("## From nothing to a nightly verdict")[1]
-        first, second = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)[:2]
+        """The blocks of docs/fleet.md, the shared folder being another one; by ssh, which is a shell here; and by srun alone."""
+        page = read_bytes(os.path.join(ROOT, "docs/fleet.md")).decode()
+        first, second = re.findall(r"```sh\n(.*?)```", page.split("## From nothing to a nightly verdict")[1], re.DOTALL)[:2]
         shared = self.path("shared")
         os.mkdir(shared)
-        ssh = self.path("ssh")
-        with open(os.open(ssh, os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as file:
-            file.write('#!/bin/sh\nSLURMD_NODENAME=$1\nexport SLURMD_NODENAME\nshift\nexec "$@"\n')
+        self.executable("ssh", 'SLURMD_NODENAME=$1\nexport SLURMD_NODENAME\nshift\nexec "$@"\n')
         installed, path, submitted, shown = first.splitlines()
         script = "\n".join(["set -e", installed, f"cp {self.program} /shared/cbank/bin/cbank", path, submitted,
                             "while squeue -h | grep -q .; do sleep 0.1; done", shown, "sleep 1", second])
-        done = subprocess.run(["bash", "-c", script.replace("/shared/", shared + "/").replace("=/shared", "=" + shared)],
-                              cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-                              env={**self.cluster.environment, "SMALL_PLAN": " ".join(PLAN),
-                                   "PATH": self.folder + ":" + self.cluster.environment["PATH"]})
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.cluster.run("bash", "-c", f"cd {ROOT}\n" + script.replace("/shared/", shared + "/").replace("=/shared", "=" + shared),
+                                SMALL_PLAN=" ".join(PLAN), PATH=f"{self.folder}:{PATH}")
         self.assertEqual(done.stdout.count("6 of 6 GPUs answered"), 2, done.stdout)
+        self.cluster.run(*re.search(r"`(srun [^`]*) SCRIPT node [^`]*`", page).group(1).split(), SCRIPT, "node", self.night, *PLAN, CBANK=self.program)
+        self.check_boards(*NODES)
 
     def test_when_a_node_dies_and_a_run_is_killed(self):
         """Last, since the node stays dead."""
         for node in NODES:
-            self.set(node, f"devices=2,host={node[1]},pace=1")
-        job = self.submit("--sample-us", "2000", "--max-seconds", "1", "--max-noise", "0.001", *PLAN[:6])
-        wait_for(lambda: all(len([path for path in glob.glob(os.path.join(self.night, node, "cbank-*.json"))
-                                  if os.path.getsize(path)]) == 2 for node in NODES))
-        self.kill_node("n3")
-        for process in processes_with("SLURMD_NODENAME=n2"):
-            with open(f"/proc/{process}/comm", encoding="utf-8") as file:
-                if file.read().strip() == "cbank":
-                    os.kill(process, signal.SIGKILL)
-        status, said = self.ended(job)
-        self.assertEqual(status, 1, said)
+            self.write(f"node-{node}", f"devices=2,host={node[1]},pace=1")
+        job = self.submit(*LONG)
+        wait_for(lambda: all(len(self.files(node)) == 2 for node in NODES))
+        # As if its power went: the daemon, its tasks and who looks after them.
+        daemon = self.cluster.daemons.pop("n3")
+        daemon.kill()
+        daemon.wait()
+        tasks = processes_with("SLURMD_NODENAME=n3")
+        keepers = {int(read_bytes(f"/proc/{task}/stat").decode().rsplit(")", 1)[1].split()[1]) for task in tasks} - {1}
+        for process in (*keepers, *tasks, *processes_with("SLURMD_NODENAME=n2", "cbank")):
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        said = self.ended(job, 1)
         self.assertIn("node n2 exited 137", said)
         self.assertIn("node n3 did not end", said)
         self.assertNotIn("node n1", said)
         for node in ("n2", "n3"):  # by hand, once they are back
-            self.set(node, f"devices=2,host={node[1]}")
+            self.write(f"node-{node}", f"devices=2,host={node[1]}")
             self.node(node)
-        self.assertEqual([len({result["device"]["uuid"] for result in self.results(node)}) for node in NODES], [2, 2, 2])
-        self.assertTrue(all(result["complete"] for node in NODES for result in self.results(node)))
+        self.check_boards(*NODES)
 
 
 if __name__ == "__main__":

@@ -77,16 +77,6 @@ class Reports(unittest.TestCase):
             case = cases[cell["identity"]]
             self.assertEqual(case.find("failure") is not None, cell["verdict"] in VERDICTS_FAILED)
             self.assertEqual(case.find("skipped") is not None, cell["verdict"] in VERDICTS_SKIPPED)
-        properties = {entry.get("name"): entry.get("value") for entry in root.iter("property")}
-        self.assertEqual(self.COMPARISON["base"]["label"], 'results/<base> & "co"|*')
-        self.assertTrue(properties["base"].startswith('BASE: results/<base> & "co"|*: 1 result of'), properties["base"])
-
-    def test_markdown_tables_are_whole(self):
-        with open(golden("compare.md"), encoding="utf-8") as file:
-            lines = [line for line in file.read().splitlines() if line.startswith("|")]
-        self.assertEqual(len(lines), 2 + sum(cell["verdict"] != "same" for cell in self.COMPARISON["cells"]))
-        for line in lines:
-            self.assertEqual(line.replace("\\|", "").count("|"), lines[0].count("|"), line)
 
 
 def printed(*arguments, width=80, status=0):
@@ -137,11 +127,13 @@ class Show(unittest.TestCase):
             # An element in, one out, one payload load.
             self.assertAlmostEqual(float(row["gigabytes_per_second"]), 12 * cell["elements"] / time["value"])
 
-    def test_json_is_the_result(self):
-        written = json.loads(printed("show", self.FILE, "--json"))
-        jsonschema.Draft202012Validator(load(os.path.join(ROOT, "results/schema.json"))).validate(written)
-        self.assertEqual([cell["time_ns"]["samples"] for cell in written["cells"]],
-                         [cell["time_ns"]["samples"] for cell in self.result["cells"]])
+    def test_json_of_every_committed_result_is_what_it_is(self):
+        """All that the file says stands there; why keys are null is what this program says of it."""
+        for file in glob.glob(os.path.join(ROOT, "results/h[12]00/*.json")):
+            given, written = read_json(file), json.loads(printed("show", file, "--json"))
+            for old, new in ((given, written), *zip(given["cells"], written["cells"], strict=True)):
+                self.assertEqual({key for key in old if key not in ("null_reasons", "cells") and new.get(key, ()) != old[key]},
+                                 set(), file)
 
     def test_all_facts_of_a_cell_are_there(self):
         text, cell = printed("show", self.FILE, "--cell", self.CELL), self.cells[self.CELL]

@@ -102,9 +102,7 @@ class Sides(Case):
 
     def test_another_plan(self):
         base = self.base(lambda result: result["cells"].pop())
-        report, said = self.gate(base)
-        self.assertEqual(report["counts"]["new"], 1)
-        self.assertIn("give the options that BASE was measured with", said)
+        self.assertEqual(self.gate(base)[0]["counts"]["new"], 1)
 
     def test_usage(self):
         base = self.base()

@@ -5,9 +5,7 @@
 import json
 import os
 import random
-import signal
 import subprocess
-import sys
 import time
 import unittest
 
@@ -18,27 +16,6 @@ from common import ROOT, Scratch, read_json
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
 KILLS = int(os.environ.get("CBANK_KILLS", "20"))
-
-# Takes the memory of device 0 but for so many bytes, says so, and holds it until its input ends.
-HOLDER = """
-import ctypes, sys
-
-cuda = ctypes.CDLL("libcuda.so.1")
-def call(name, *arguments):
-    code = getattr(cuda, name)(*arguments)
-    if code:
-        sys.exit(f"{name}: error {code}")
-device, context = ctypes.c_int(), ctypes.c_void_p()
-free, total, place = ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_uint64()
-call("cuInit", 0)
-call("cuDeviceGet", ctypes.byref(device), 0)
-call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-call("cuCtxSetCurrent", context)
-call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-call("cuMemAlloc_v2", ctypes.byref(place), ctypes.c_size_t(free.value - int(sys.argv[1])))
-print("held", flush=True)
-sys.stdin.read()
-"""
 
 SMALL = ["--elements", "128000", "--pattern", "per_warp", "--path", "constant"]
 
@@ -163,22 +140,6 @@ class Runs(Case):
             self.assertIn("libcupti", counter["reason"])
         self.assertIn("warning: counters were not read", said)
 
-    def test_a_longer_sample_is_of_more_launches(self):
-        counts = []
-        for us in ("100", "2000"):
-            result, _ = self.measure(*SMALL, "--counters", "none", "--sample-us", us)
-            counts.append(result["cells"][0]["time_ns"]["launches_per_sample"])
-        self.assertGreater(counts[1], counts[0])
-
-    def test_the_trial_of_processes(self):
-        """It measures and reports. Its times are not judged."""
-        report = os.path.join(self.folder, "report.json")
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/studies/process_trial.py"), "--program", CBANK,
-                               "--json", report, "--run", "2", "--folder", os.path.join(self.folder, "runs"), *SMALL],
-                              capture_output=True, text=True, timeout=300, check=False)
-        self.assertIn(done.returncode, (0, 1), done.stderr)
-        self.assertEqual((read_json(report)["processes"], len(read_json(report)["cells"])), (2, 1))
-
     def test_planted_wrong_output(self):
         result, said = self.measure(*SMALL, "--fault", "output", status=1)
         cell = result["cells"][0]
@@ -225,22 +186,6 @@ class Runs(Case):
             self.assertGreaterEqual(len(old["time_ns"]["samples"]), 20)
             self.assertEqual(new["time_ns"]["samples"][:len(old["time_ns"]["samples"])], old["time_ns"]["samples"])
 
-    def test_memory_that_another_process_has(self):
-        if cuda_devices()[0]["name"].startswith("Simulated"):
-            self.skipTest("no process takes memory of the simulated GPU: simulated.py has a free= for it")
-        elements = 400_000_000
-        plan = ["--elements", f"128000,{elements}", "--pattern", "per_warp", "--path", "constant", "--counters", "none"]
-        with subprocess.Popen([sys.executable, "-c", HOLDER, str(2 << 30)], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True) as holder:
-            self.assertEqual(holder.stdout.readline(), "held\n")
-            result, said = self.measure(*plan, status=1)
-            holder.communicate("")
-        print(f"-- memory that another process has:\n{said.strip()}", flush=True)
-        self.assertEqual({cell["elements"]: cell["status"] for cell in result["cells"]},
-                         {128000: "ok", elements: "failed"})
-        done = cbank("run", "--resume", self.file, "--retry-failed")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
     def test_killed_at_any_moment(self):
         """The file is valid, of this second while cells are timed, and another process measures the rest of the plan."""
         plan = ["run", "--engine", "cuda", "--elements", "128000", "--max-noise", "0.001",
@@ -270,20 +215,6 @@ class Runs(Case):
               f"{' '.join(f'{age:.2f}' for age in sorted(ages))}", flush=True)
         self.assertTrue(ages)
         self.assertLess(max(ages), 1)
-
-    def test_interrupted_and_resumed(self):
-        plan = ["--pattern", "per_warp", "--max-samples", "10000", "--max-seconds", "60", "--max-noise", "0.001"]
-        with subprocess.Popen([CBANK, "run", "--engine", "cuda", *plan, "--json", self.file],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-            time.sleep(3)
-            self.assertIsNone(process.poll(), "it was done before it could be interrupted")
-            process.send_signal(signal.SIGINT)
-            _, messages = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, -signal.SIGINT, messages)
-        self.assertIs(read_json(self.file)["complete"], False)
-        done = cbank("run", "--resume", self.file)
-        self.assertIn(done.returncode, (0, 1), done.stderr)
-        self.assertIs(read_json(self.file)["complete"], True)
 
 
 if __name__ == "__main__":

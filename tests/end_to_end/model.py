@@ -155,7 +155,7 @@ class Explain(Case):
     def test_another_chip_and_bad_input(self):
         self.assertIn("no card is of that chip", self.cbank("explain", CORE, "--card", "a100", status=3).stderr)
         self.assertIn("missing.json", self.cbank("explain", "missing.json", status=2).stderr)
-        self.assertIn("nearest", self.cbank("explain", CORE, "--cell", "add/constant/per_warp/128000/1024/warm", status=2).stderr)
+        self.assertIn("no cell is named", self.cbank("explain", CORE, "--cell", "add/constant/per_warp/128000/1024/warm", status=2).stderr)
         done = self.cbank("explain", "missing.json", CORE, status=2)  # the other file is explained
         self.assertIn("core-matrix.json: NVIDIA H200", done.stdout)
 

@@ -12,7 +12,7 @@ import subprocess
 import tarfile
 import unittest
 
-from common import ROOT, kept_folder
+from common import ROOT, kept_folder, read_bytes
 
 LEFT_OUT = shutil.ignore_patterns(".git", "build", "local", "__pycache__")
 # A make of its own: nothing of the job server or the variables of the make that runs the tests.
@@ -43,13 +43,11 @@ def git(folder, *arguments):
 
 
 def sha256(path):
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def read(*path):
-    with open(os.path.join(*path), encoding="utf-8") as file:
-        return file.read()
+    return read_bytes(os.path.join(*path)).decode()
 
 
 def files_below(folder):
@@ -63,10 +61,6 @@ def expected_files(source):
         files.update({f"{place}/{os.path.basename(path)}": os.path.relpath(path, source)
                       for path in glob.glob(os.path.join(source, pattern))})
     return files
-
-
-def needed_libraries(program):
-    return run("/", "readelf", "-d", program).partition("NEEDED")[2]
 
 
 def fetchable():
@@ -123,7 +117,7 @@ class Packaging(unittest.TestCase):
     def test_no_tarball_without_git(self):
         run(self.source, "make", "dist", status=2)
 
-    def test_install(self):
+    def test_install_and_uninstall(self):
         place = os.path.join(self.folder, "place")
         self.make("install", f"DESTDIR={place}", "PREFIX=/usr", umask=0o077)
         expected = expected_files(self.source)
@@ -134,6 +128,8 @@ class Packaging(unittest.TestCase):
                 self.assertEqual(sha256(path), sha256(os.path.join(self.source, origin)))
                 self.assertEqual(os.stat(path).st_mode & 0o777, 0o755 if name in PROGRAMS else 0o644)
         self.check_version(os.path.join(place, "usr/bin/cbank"))
+        self.make("uninstall", f"DESTDIR={place}", "PREFIX=/usr")
+        self.assertEqual(files_below(place), set())
 
     @unittest.skipUnless(shutil.which("dpkg-deb"), "no dpkg-deb")
     def test_package_is_the_same_bytes_twice(self):
@@ -164,8 +160,8 @@ class Packaging(unittest.TestCase):
         program = os.path.join(self.source, "build/static/cbank")
         shutil.copytree(os.path.join(self.source, "build/obj"), os.path.join(self.source, "build/static/obj"))
         self.make("STATIC=1", "BUILD=build/static", "all")
-        self.assertIn("libcjson", needed_libraries(os.path.join(self.source, "build/cbank")))
-        self.assertNotIn("libcjson", needed_libraries(program))
+        for name, needs in ((os.path.join(self.source, "build/cbank"), True), (program, False)):
+            self.assertEqual("libcjson" in run("/", "readelf", "-d", name), needs)
         self.assertIn("per_warp", run("/", program, "list", "patterns", "--json"))
         if shutil.which("dpkg-deb"):
             package = self.package("STATIC=1", "BUILD=build/static")

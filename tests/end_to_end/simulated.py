@@ -119,26 +119,6 @@ class Devices(Case):
         self.cbank("show", self.file)
         self.assertEqual({cell["status"] for cell in result["cells"]}, {"ok"})
 
-    def test_the_health_of_the_memory(self):
-        """As NVML's callers see it, before a graph has run."""
-        code = """
-import ctypes, sys
-nvml, device, count = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p(), ctypes.c_ulonglong(0)
-pending, failure, corrected, rows = (ctypes.c_uint() for _ in range(4))
-print(nvml.nvmlInit_v2(), nvml.nvmlDeviceGetHandleByPciBusId_v2(b"00000000:10:00.0", ctypes.byref(device)))
-print(nvml.nvmlDeviceGetTotalEccErrors(device, 1, 0, ctypes.byref(count)), count.value)
-print(nvml.nvmlDeviceGetRetiredPages(device, 1, ctypes.byref(rows), None), rows.value)
-print(nvml.nvmlDeviceGetRemappedRows(device, *(ctypes.byref(one) for one in (corrected, rows, pending, failure))),
-      rows.value, pending.value)
-"""
-        said = subprocess.run([sys.executable, "-c", code, os.path.join(os.path.dirname(CBANK), "libnvidia-ml.so.1")],
-                              capture_output=True, text=True, check=False, env={
-                                  **os.environ,
-                                  "CBANK_SIMULATED": script(ecc_uncorrected="3/4", retired=2, remapped=5, remap_pending=1)})
-        if "__asan" in said.stderr or "ASan runtime" in said.stderr:
-            self.skipTest("a library with sanitizers is for programs with sanitizers")
-        self.assertEqual(said.stdout.split("\n"), ["0 0", "0 3", "7 2", "0 5 1", ""], said.stderr)
-
     def test_the_doctor_and_the_lists(self):
         findings = json.loads(self.cbank("doctor", "--json", neighbour_ms=10).stdout)["findings"]
         said = {row["subject"]: row["detail"] for row in findings}
@@ -483,11 +463,9 @@ class Faults(Case):
         self.cbank("run", *SMALL, "--engine", "cuda", status=99, nonsense=1)
 
     def test_every_word_of_the_script_is_documented(self):
-        folder = os.path.join(ROOT, "tests/simulated")
-        with open(os.path.join(folder, "simulated.h"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "tests/simulated/simulated.h"), encoding="utf-8") as file:
             documented, _, code = file.read().partition("*/")
-        with open(os.path.join(folder, "settings.c"), encoding="utf-8") as file:
-            words = re.findall(r"EACH\((\w+)\)", code) + re.findall(r'\{"(\w+)", offsetof', file.read())
+        words = re.findall(r"EACH\((\w+)\)", code)
         self.assertIn("fail", words)
         self.assertGreater(len(words), 40)
         for word in words:
@@ -601,34 +579,16 @@ class Trials(Case):
         said = self.tried(*trial, "--program", self.executable("cbank", *lines), *LARGE, status=1)
         self.assertRegex(said, r"between which the clock moved: 1; [1-9]\d* of \d+ cells called changed")
 
-    def trial(self, *arguments, statuses=(0,)):
-        done = subprocess.run([os.path.join(ROOT, "scripts/studies/process_trial.py"), "--program", CBANK, "--json",
-                               os.path.join(self.folder, "trial.json"), *arguments], capture_output=True, text=True,
+    def test_processes_alike(self):
+        """Whether three are enough for an interval of 95 % is not asked here."""
+        report, folder = self.path("report.json"), self.path("processes")
+        done = subprocess.run([os.path.join(ROOT, "scripts/studies/process_trial.py"), "--program", CBANK, "--json", report,
+                               "--run", "3", "--folder", folder, *SMALL, "--counters", "none"], capture_output=True, text=True,
                               check=False, env={**os.environ, "CBANK_SIMULATED": script(noise=0.0001)})
-        self.assertIn(done.returncode, statuses, done.stdout + done.stderr)
-        return read_json(os.path.join(self.folder, "trial.json")) if done.returncode < 2 else None
-
-    def test_processes_alike_and_one_that_is_not(self):
-        folder = os.path.join(self.folder, "processes")
-        # An interval of 95 % misses now and then: whether three processes are enough is not asked here.
-        found = self.trial("--run", "3", "--folder", folder, *SMALL, "--counters", "none", statuses=(0, 1))
-        self.assertEqual((found["processes"], len(found["cells"]), len(found["pairs"])), (3, 4, 3))
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        found = read_json(report)
+        self.assertEqual((found["processes"], len(found["cells"])), (3, 4))
         self.assertEqual([pair["changed"] for pair in found["pairs"]], [[], [], []])
-        slower = read_json(os.path.join(folder, "process-02.json"))
-        time = slower["cells"][0]["time_ns"]
-        for key in ("value", "median", "ci_low", "ci_high", "min"):
-            time[key] *= 1.05
-        time["samples"] = [1.05 * sample for sample in time["samples"]]
-        paths = [os.path.join(folder, f"process-0{number}.json") for number in (1, 2, 3)]
-        with open(paths[1], "w", encoding="utf-8") as file:
-            json.dump(slower, file)
-        found = self.trial(*paths, statuses=(1,))
-        self.assertAlmostEqual(found["cells"][0]["range"], 0.05, delta=0.001)
-        self.assertAlmostEqual(found["cells"][0]["coverage"], 2 / 3, delta=0.34)
-        self.assertEqual([bool(pair["changed"]) for pair in found["pairs"]], [True, False, True])
-        self.assertEqual([pair["failed"] for pair in found["pairs"]], [True, False, False])
-        self.trial(paths[0], statuses=(2,))
-        self.trial(paths[0], os.path.join(ROOT, "results/schema.json"), statuses=(2,))
 
 
 if __name__ == "__main__":

@@ -18,10 +18,9 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 import unittest
 
-from common import CBANK, FULL, ROOT, read_json
+from common import CBANK, FULL, ROOT, kept_folder, read_json
 
 PLANTED = "\x1b]0;x\x07\x1b[31m\r\n\x7f\u009b2J\u0085\u2028\u202e\u2066"
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -31,7 +30,7 @@ READERS = {
     "result": [["show", "FILE"], ["show", "--cell", "*", "FILE"], ["show", "--csv", "FILE"], ["show", "--json", "FILE"],
                ["counters", "FILE"], ["counters", "--csv", "FILE"],
                ["explain", "FILE"], ["compare", "--all", "FILE", "measured.json"],
-               ["compare", "--json", "-", "measured.json", "FILE"], ["compare", "--markdown", "-", "measured.json", "FILE"],
+               ["compare", "--json", "-", "measured.json", "FILE"],
                ["compare", "--junit", "-", "measured.json", "FILE"], ["history", "FILE"], ["history", "--cell", "*", "FILE"],
                ["export", "FILE"], ["export", "--format", "jsonl", "FILE"],
                ["convert", "--to", "gbench", "FILE"], ["convert", "--to", "bmf", "FILE"], ["run", "--resume", "FILE"],
@@ -65,15 +64,14 @@ def places(value, way=()):
 
 def planted(document, way, is_key, text=PLANTED):
     """The document with the text in one string, or behind one key."""
-    document = copy.deepcopy(document)
+    value = document = copy.deepcopy(document)
     *parents, last = way
-    value = document
     for key in parents:
         value = value[key]
     if is_key:
-        document_items = list(value.items())
+        items = [(key + text if key == last else key, item) for key, item in value.items()]
         value.clear()
-        value.update((key + text if key == last else key, item) for key, item in document_items)
+        value.update(items)
     else:
         value[last] = text if text != PLANTED else value[last] + text
     return document
@@ -82,26 +80,19 @@ def planted(document, way, is_key, text=PLANTED):
 class Terminal(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.documents = {"result": cls.read("tests/corpus/result/statuses.json"), "measured": cls.read("tests/corpus/result/measured.json"),
-                         "card": cls.read("results/cards/h200.json"), "calibration": cls.read("tests/corpus/calibration/calibration.json")}
+        cls.folder = kept_folder(cls)
+        cls.documents = {name: read_json(os.path.join(ROOT, path)) for name, path in (
+            ("result", "tests/corpus/result/statuses.json"), ("measured", "tests/corpus/result/measured.json"),
+            ("card", "results/cards/h200.json"), ("calibration", "tests/corpus/calibration/calibration.json"),
+            ("characterization", "results/characterizations/h200.json"))}
         cls.write("measured.json", cls.documents["measured"])
-        record = cls.read("results/characterizations/h200.json")
-        # A fast replay: the first experiment alone.
-        record["experiments"] = record["experiments"][:1]
-        cls.documents["characterization"] = record
-        cbank(cls.folder.name, "compare", "--quiet", "--json", "comparison.json", "measured.json", "measured.json")
-        with open(os.path.join(cls.folder.name, "comparison.json"), encoding="utf-8") as file:
-            cls.documents["comparison"] = json.load(file)
-
-    @staticmethod
-    def read(path):
-        return read_json(os.path.join(ROOT, path))
+        del cls.documents["characterization"]["experiments"][1:]  # a fast replay
+        cbank(cls.folder, "compare", "--quiet", "--json", "comparison.json", "measured.json", "measured.json")
+        cls.documents["comparison"] = read_json(os.path.join(cls.folder, "comparison.json"))
 
     @classmethod
     def write(cls, name, document):
-        with open(os.path.join(cls.folder.name, name), "w", encoding="utf-8") as file:
+        with open(os.path.join(cls.folder, name), "w", encoding="utf-8") as file:
             json.dump(document, file, ensure_ascii=False)
 
     def controls(self, case):
@@ -110,8 +101,8 @@ class Terminal(unittest.TestCase):
         name = f"{number}.json"
         self.write(name, planted(self.documents[kind], way, is_key))
         words = [re.sub("FILE$", name, word) for word in command]
-        done = cbank(self.folder.name, *words)
-        os.unlink(os.path.join(self.folder.name, name))
+        done = cbank(self.folder, *words)
+        os.unlink(os.path.join(self.folder, name))
         text = (done.stdout + done.stderr).decode("utf-8")
         found = CONTROLS.search(text.replace("\r\n", "\n") if {"--csv", "export", "convert"} & set(words) else text)
         if done.returncode < 0 or found:
@@ -132,7 +123,7 @@ class Terminal(unittest.TestCase):
         self.write(name, self.documents["measured"])
         for words in (["show", name, name], ["explain", name, name], ["compare", name, name], ["show", name + "\n"],
                       ["show", "--cell", name, name], ["list", name], [name], ["run", "--path", name]):
-            done = cbank(self.folder.name, *words)
+            done = cbank(self.folder, *words)
             with self.subTest(words):
                 self.assertIsNone(CONTROLS.search((done.stdout + done.stderr).decode("utf-8")))
 
@@ -146,7 +137,7 @@ class Terminal(unittest.TestCase):
             document["cells"][0]["counters"] = {formula: value for value in document["cells"][0]["counters"].values()}
             self.write("formula.json", document)
             for words in commands:
-                done = cbank(self.folder.name, *words, "formula.json")
+                done = cbank(self.folder, *words, "formula.json")
                 cells = [cell for row in csv.reader(io.StringIO(done.stdout.decode())) for cell in row]
                 with self.subTest((words, begin)):
                     self.assertEqual({cell for cell in cells if formula in cell}, {"'" + formula}, done.stderr)

@@ -27,7 +27,7 @@ static void compare(const struct sides sides[SIDES], bool same)
 {
     static const struct selection none = {0};
     static file_writer *const writers[] = {compare_junit, compare_json};
-    const struct compare_options options = {.judge.threshold = 0.01, .counter_threshold = 0.05, .allowed = &none};
+    const struct compare_options options = {.judge.threshold = 0.01, .allowed = &none};
     const struct print_style look = {.width = text_width(stdout), .color = true};
     struct comparison comparison;
     enum status status;

@@ -220,7 +220,7 @@ void fuzz_cubin(const char *text, size_t bytes)
 
         for (size_t k = 0; k < kernel->load_count; k++) {
             sum += kernel->loads[k].count;
-            require(kernel->loads[k].in_loops <= kernel->loads[k].count, "more in loops than there are",
+            require(!(kernel->loads[k].in_loops > kernel->loads[k].count), "more in loops than there are",
                     kernel->loads[k].name);
         }
         require(sum <= bytes / 8, "more loads than instructions", kernel->name);

@@ -76,16 +76,6 @@ static uint32_t to_bits(float value)
     return bits;
 }
 
-static const struct pattern *chosen_pattern(const struct launch *launch)
-{
-    const struct CUfunc_st *function = launch->function;
-
-    const bool switched =
-        function->workload->index == INDEX_SWITCHED || function->workload->index == INDEX_SWITCHED_LENGTH;
-
-    return switched ? &patterns[launch->args.cell.pattern] : function->pattern;
-}
-
 static uint32_t steps_of(const struct launch *launch)
 {
     const uint32_t parameters[PARAMETER_COUNT] = {[PARAMETER_radius] = launch->function->variant};
@@ -96,7 +86,10 @@ static uint32_t steps_of(const struct launch *launch)
 static void write_map(const struct running *running, uint32_t block, uint32_t count)
 {
     const struct launch *const launch = running->launch;
-    const struct pattern *const pattern = chosen_pattern(launch);
+    const struct CUfunc_st *const function = launch->function;
+    const bool switched =
+        function->workload->index == INDEX_SWITCHED || function->workload->index == INDEX_SWITCHED_LENGTH;
+    const struct pattern *const pattern = switched ? &patterns[launch->args.cell.pattern] : function->pattern;
     const uint64_t first = (uint64_t)block * launch->threads;
     uint32_t index[CBANK_BLOCK_THREADS_MAX], sum[CBANK_BLOCK_THREADS_MAX] = {0};
 
@@ -105,8 +98,7 @@ static void write_map(const struct running *running, uint32_t block, uint32_t co
         table_add(running->table, running->width, index, count, sum);
     }
     for (uint32_t thread = 0; thread < count; thread++)
-        running->output[first + thread] =
-            launch->function->workload->result(running->input[first + thread], sum[thread]);
+        running->output[first + thread] = function->workload->result(running->input[first + thread], sum[thread]);
 }
 
 static void write_lookup(const struct running *running, uint32_t block, uint32_t count)
@@ -151,78 +143,52 @@ static void write_stencil(const struct running *running, uint32_t block, uint32_
     }
 }
 
-/* An element's place in the image that the arguments describe, and the size of the image. */
-struct image_place {
-    int64_t x, y, z, width, height, depth;
-};
-
-static struct image_place place_of_element(const struct launch *launch, uint64_t element)
-{
-    const struct kernel_args *const args = &launch->args.cell;
-    const uint32_t dimensions = launch->function->workload->dimensions;
-    const int64_t width = dimensions > 1 ? 1ll << args->width_log2 : args->rows;
-    const int64_t height = dimensions > 2 ? width : dimensions > 1 ? args->rows : 1;
-    const int64_t at = (int64_t)element;
-
-    return (struct image_place){
-        at % width, at / width % height, at / width / height, width, height, dimensions > 2 ? args->rows : 1};
-}
-
-static float convolved(const struct running *running, uint32_t block, uint32_t thread, uint64_t element)
-{
-    const struct image_place at = place_of_element(running->launch, element);
-    const uint32_t dimensions = running->launch->function->workload->dimensions;
-    const int64_t rx = running->launch->function->variant, ry = dimensions > 1 ? rx : 0, rz = dimensions > 2 ? rx : 0;
-    uint32_t step = 0;
-    float sum = 0;
-
-    for (int64_t z = at.z - rz; z <= at.z + rz; z++)
-        for (int64_t y = at.y - ry; y <= at.y + ry; y++)
-            for (int64_t x = at.x - rx; x <= at.x + rx; x++, step++)
-                if (z >= 0 && z < at.depth && y >= 0 && y < at.height && x >= 0 && x < at.width)
-                    sum += coefficient(running, block, thread, step) *
-                           to_float(running->input[(z * at.height + y) * at.width + x]);
-    return sum;
-}
-
 static void write_convolution(const struct running *running, uint32_t block, uint32_t count)
 {
-    const uint64_t first = (uint64_t)block * running->launch->threads;
+    const struct kernel_args *const args = &running->launch->args.cell;
+    const uint32_t dimensions = running->launch->function->workload->dimensions;
+    const int64_t width = dimensions > 1 ? 1ll << args->width_log2 : args->rows;
+    const int64_t height = dimensions > 2 ? width : dimensions > 1 ? args->rows : 1;
+    const int64_t depth = dimensions > 2 ? args->rows : 1, rx = running->launch->function->variant;
+    const int64_t ry = dimensions > 1 ? rx : 0, rz = dimensions > 2 ? rx : 0;
 
-    for (uint32_t thread = 0; thread < count; thread++)
-        running->output[first + thread] = to_bits(convolved(running, block, thread, first + thread));
+    for (uint32_t thread = 0; thread < count; thread++) {
+        const int64_t at = (int64_t)block * running->launch->threads + thread;
+        const int64_t ex = at % width, ey = at / width % height, ez = at / width / height;
+        uint32_t step = 0;
+        float sum = 0;
+
+        for (int64_t z = ez - rz; z <= ez + rz; z++)
+            for (int64_t y = ey - ry; y <= ey + ry; y++)
+                for (int64_t x = ex - rx; x <= ex + rx; x++, step++)
+                    if (z >= 0 && z < depth && y >= 0 && y < height && x >= 0 && x < width)
+                        sum += coefficient(running, block, thread, step) *
+                               to_float(running->input[(z * height + y) * width + x]);
+        running->output[at] = to_bits(sum);
+    }
 }
 
 /* -- a launch ------------------------------------------------------------------------------------------ */
-
-typedef void write_block(const struct running *running, uint32_t block, uint32_t count);
-
-static write_block *shape_of(const struct workload *workload)
-{
-    static const struct {
-        const char *name;
-        write_block *write;
-    } rows[] = {{"map", write_map},
-                {"stencil", write_stencil},
-                {"convolution", write_convolution},
-                {"lookup", write_lookup}};
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (strcmp(rows[i].name, workload->shape_name) == 0)
-            return rows[i].write;
-    abort();
-}
 
 static void write_blocks(void *context, uint64_t first, uint64_t count)
 {
     const struct running *const running = context;
     const struct launch *const launch = running->launch;
-    write_block *const write = shape_of(launch->function->workload);
+    const char *const shape = launch->function->workload->shape_name;
 
     for (uint64_t at = first; at < first + count; at += launch->threads) {
+        const uint32_t block = (uint32_t)(at / launch->threads);
         const uint64_t left = first + count - at;
+        const uint32_t threads = left < launch->threads ? (uint32_t)left : launch->threads;
 
-        write(running, (uint32_t)(at / launch->threads), left < launch->threads ? (uint32_t)left : launch->threads);
+        if (strcmp(shape, "map") == 0)
+            write_map(running, block, threads);
+        else if (strcmp(shape, "stencil") == 0)
+            write_stencil(running, block, threads);
+        else if (strcmp(shape, "convolution") == 0)
+            write_convolution(running, block, threads);
+        else
+            write_lookup(running, block, threads);
     }
 }
 

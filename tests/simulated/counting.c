@@ -7,70 +7,6 @@
 
 #include "counter.h"
 
-/* The inputs of the counters that are not exact. */
-struct counted {
-    const struct expectation *expectation;
-    double idc_requests, idc_misses, cycles;
-};
-
-static double streamed_bytes(const struct counted *counted)
-{
-    return (double)counted->expectation->cell->elements * sizeof(uint32_t);
-}
-
-static double idc_hits(const struct counted *counted)
-{
-    return counted->idc_requests - counted->idc_misses;
-}
-
-static double idc_misses(const struct counted *counted)
-{
-    return counted->idc_misses;
-}
-
-static double active_cycles(const struct counted *counted)
-{
-    return counted->idc_requests * chip.levels[0].request_cycles;
-}
-
-static double wavefronts(const struct counted *counted)
-{
-    return (double)counted->expectation->access->wavefronts;
-}
-
-/* Shared with other instances where there is MIG. */
-static double l2_sectors(const struct counted *counted)
-{
-    return settings.mig ? NAN : 2 * streamed_bytes(counted) / ACCESS_SECTOR_BYTES;
-}
-
-static double dram_bytes(const struct counted *counted)
-{
-    return settings.mig ? NAN : streamed_bytes(counted);
-}
-
-static double sm_cycles(const struct counted *counted)
-{
-    return counted->cycles;
-}
-
-static const struct row {
-    const char *counter;
-    double (*value)(const struct counted *counted);
-} rows[] = {
-    {"idc_hits", idc_hits},     {"idc_misses", idc_misses},       {"idc_active_cycles", active_cycles},
-    {"l2_sectors", l2_sectors}, {"dram_read_bytes", dram_bytes},  {"shared_wavefronts", wavefronts},
-    {"sm_cycles", sm_cycles},   {"dram_write_bytes", dram_bytes},
-};
-
-static double other_counter(const char *name, const struct counted *counted)
-{
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (strcmp(rows[i].counter, name) == 0)
-            return rows[i].value(counted);
-    return 0;
-}
-
 /* Lines that each SM with a block fetches: those of the table that fit, and those of its parameters. */
 static double fills(const struct expectation *expectation)
 {
@@ -82,22 +18,45 @@ static double fills(const struct expectation *expectation)
            (constant ? fmin((double)access->lines, sms * (double)access->footprint_lines) : 0);
 }
 
-static double count(const struct counter *counter, const struct counted *counted)
+/* Counters that are not exact. */
+static double other_counter(const char *name, const struct expectation *expectation, double idc_requests, double cycles)
 {
-    const double sms = fmin((double)counted->expectation->access->blocks, chip.sm_count);
+    const double misses = fills(expectation);
+    const double streamed_bytes = (double)expectation->cell->elements * sizeof(uint32_t);
+    /* Shared with other instances where there is MIG. */
+    const double dram_bytes = settings.mig ? NAN : streamed_bytes;
+    const struct {
+        const char *name;
+        double value;
+    } rows[] = {
+        {"idc_hits", idc_requests - misses},
+        {"idc_misses", misses},
+        {"idc_misses_new", misses},
+        {"idc_active_cycles", idc_requests * chip.levels[0].request_cycles},
+        {"gcc_constant_requests",
+         misses + fmin((double)expectation->access->blocks, chip.sm_count) * chip.immediate_lines},
+        {"gcc_constant_misses", (double)expectation->access->footprint_lines},
+        {"l2_sectors", 2 * dram_bytes / ACCESS_SECTOR_BYTES},
+        {"dram_read_bytes", dram_bytes},
+        {"dram_write_bytes", dram_bytes},
+        {"shared_wavefronts", (double)expectation->access->wavefronts},
+        {"sm_cycles", cycles},
+    };
 
-    if (counter->kind == COUNTER_EXACT) {
-        const double expected = counter->expect(counted->expectation);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].value;
+    return 0;
+}
 
-        return isnan(expected) ? 0 : expected;
-    }
-    if (strcmp(counter->name, "idc_misses_new") == 0)
-        return fills(counted->expectation);
-    if (strcmp(counter->name, "gcc_constant_requests") == 0)
-        return fills(counted->expectation) + sms * chip.immediate_lines;
-    if (strcmp(counter->name, "gcc_constant_misses") == 0)
-        return (double)counted->expectation->access->footprint_lines;
-    return other_counter(counter->name, counted);
+static double count(const struct counter *counter, const struct expectation *expectation, double idc_requests,
+                    double cycles)
+{
+    const double expected = counter->kind == COUNTER_EXACT
+                                ? counter_expected(counter, expectation)
+                                : other_counter(counter->name, expectation, idc_requests, cycles);
+
+    return counter->kind == COUNTER_EXACT && isnan(expected) ? 0 : expected;
 }
 
 /* Metrics that are no counter of the table. */
@@ -110,11 +69,10 @@ static void add_cell(const struct launch *launch, double cycles, double *values)
     const struct behaviour *const behaviour = launch->behaviour;
     const struct kernel_sass *const sass = &launch->function->sass;
     const struct expectation expectation = {&behaviour->cell, &behaviour->access, sass->counted ? &sass->counts : NULL};
-    struct counted counted = {&expectation, 0, fills(&expectation), cycles};
+    const double idc_requests = count(&counters[counting_row("idc__requests.sum")], &expectation, 0, cycles);
 
-    counted.idc_requests = count(&counters[counting_row("idc__requests.sum")], &counted);
     for (size_t i = 0; i < counter_count; i++)
-        values[i] += count(&counters[i], &counted);
+        values[i] += count(&counters[i], &expectation, idc_requests, cycles);
     values[counter_count] += cycles * chip.sm_count;
 }
 

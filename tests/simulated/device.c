@@ -81,7 +81,7 @@ void device_draw(struct device *device)
     if (!device->random)
         device->random = (uint64_t)settings.seed + 1000 * (device_ordinal(device) + 1);
     device->factor = 1 + settings.noise * device_gauss(&device->random) + settings.drift * 1e-9 * device->now_ns;
-    if (settings.mode != 1 && uniform(&device->random) < settings.mode_share)
+    if (settings.mode != 1 && uniform(&device->random) < 0.5)
         device->factor *= settings.mode;
 }
 
@@ -99,7 +99,7 @@ double device_clock_mhz(const struct device *device)
  * neighbour's burst waits for its end. */
 double device_end(const struct device *device, double work_ns)
 {
-    const double period = 1e6 * settings.neighbour_ms, burst = 1e6 * settings.neighbour_burst_ms;
+    const double period = 1e6 * settings.neighbour_ms, burst = 2e6;
     double at = device->now_ns, left = work_ns * device->factor * chip.sm_clock_mhz / device_clock_mhz(device);
 
     if (period <= burst)

@@ -12,24 +12,15 @@
 /* -- errors -------------------------------------------------------------------------------------------- */
 
 static const struct error_row {
-    const char *class, *names[3]; /* by enum api; the driver's and NVML's go by class and number */
+    const char *name;
     int code[API_COUNT];
     const char *text;
 } error_rows[] = {
-#define FAULT(class, runtime, cupti, nvml, text) \
-    {#class, {#runtime, NULL, #cupti}, {runtime, runtime, cupti, nvml}, text},
+#define FAULT(name, runtime, cupti, nvml, text) {#name, {runtime, runtime, cupti, nvml}, text},
 #include "errors.def"
 };
 
 enum { ERROR_ROWS = sizeof(error_rows) / sizeof(error_rows[0]), CODE_UNKNOWN = 999 };
-
-static bool error_is(const struct error_row *row, const char *name)
-{
-    for (size_t i = 0; i < sizeof(row->names) / sizeof(row->names[0]); i++)
-        if (row->names[i] && strcmp(row->names[i], name) == 0)
-            return true;
-    return strcmp(row->class, name) == 0;
-}
 
 int error_code(enum api api, const char *name)
 {
@@ -37,7 +28,7 @@ int error_code(enum api api, const char *name)
     const long number = strtol(name, &end, 10);
 
     for (size_t i = 0; i < ERROR_ROWS; i++)
-        if (error_is(&error_rows[i], name))
+        if (strcmp(error_rows[i].name, name) == 0)
             return error_rows[i].code[api];
     if (end > name && !*end)
         return (int)number;
@@ -142,11 +133,6 @@ static int scripted(enum entry entry)
             for (;;)
                 pause();
         }
-    if (settings.lost > 0 && (double)failing_calls >= settings.lost) {
-        if (api == API_RUNTIME || api == API_DRIVER)
-            device_break(device_current(), error_code(API_RUNTIME, "lost"));
-        return error_code(api, "lost");
-    }
     for (size_t i = 0; i < settings.fail.count; i++) {
         const struct planted *planted = &settings.fail.of[i];
 

@@ -199,7 +199,7 @@ static struct cell cell_of(const struct launch *launch)
 
 static bool is_of(const struct behaviour *behaviour, const struct cell *cell)
 {
-    return cell_equal(&behaviour->cell, cell) && behaviour->cell.grid_blocks == cell->grid_blocks;
+    return cell_order(&behaviour->cell, cell) == 0 && behaviour->cell.grid_blocks == cell->grid_blocks;
 }
 
 /* The counts of a cell, which several kernels and places of the same indices share: counting takes long. */
@@ -220,7 +220,7 @@ static const struct access_counts *counts_of(struct cell cell)
             cell.index_file_hash = (cell.index_file_hash ^ words[i]) * 0x100000001b3;
     }
     for (counted = all; counted; counted = counted->next)
-        if (cell_equal(&counted->cell, &cell) && counted->cell.grid_blocks == cell.grid_blocks)
+        if (cell_order(&counted->cell, &cell) == 0 && counted->cell.grid_blocks == cell.grid_blocks)
             return &counted->access;
     counted = calloc(1, sizeof(*counted));
     if (!counted || access_count(&cell, &counted->access) != STATUS_OK)

@@ -93,16 +93,10 @@ STUB(int, nvmlDeviceGetTotalEccErrors, (nvml_device device, int type, int since,
 int nvmlDeviceGetRetiredPages(nvml_device device, int cause, unsigned *count, unsigned long long *addresses)
 {
     const unsigned room = *count;
-    unsigned pages;
 
     ENTER(nvmlDeviceGetRetiredPages);
-    pages = cause == PAGES_CAUSE_DOUBLE_BIT ? (unsigned)device_health(device, &settings.retired) : 0;
-    *count = pages;
-    if (pages > room)
-        return NVML_SMALL;
-    for (unsigned i = 0; addresses && i < pages; i++)
-        addresses[i] = 4096ull * i;
-    return NVML_OK;
+    *count = cause == PAGES_CAUSE_DOUBLE_BIT ? (unsigned)device_health(device, &settings.retired) : 0;
+    return *count > room ? NVML_SMALL : NVML_OK;
 }
 
 STUB(int, nvmlDeviceGetRetiredPagesPendingStatus, (nvml_device device, int *pending), 0,

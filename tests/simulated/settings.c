@@ -12,8 +12,6 @@ struct settings settings = {
     .seed = 1,
     .noise = 0.0005,
     .mode = 1,
-    .mode_share = 0.5,
-    .neighbour_burst_ms = 2,
     .slow_factor = 2,
     .slow_device = -1,
     .swapped = -1,
@@ -60,54 +58,23 @@ static bool read_grown(char *text, void *to)
     return read_number(text, &grown->before) && read_number(after ? after : text, &grown->after);
 }
 
-static struct planted *plant(struct planted_list *list, const char *name)
+/* NAME, and behind it in any order an error, the first whole number, and "sticky". */
+static bool read_planted(char *text, void *to)
 {
-    struct planted *planted = list->count < FAULTS_MAX && name ? &list->of[list->count++] : NULL;
+    struct planted_list *list = to;
+    struct planted *planted = list->count < FAULTS_MAX ? &list->of[list->count++] : NULL;
 
-    if (planted && !read_text((char *)(uintptr_t)name, planted->name))
-        return NULL;
-    return planted;
-}
-
-static bool read_nth(const char *text, struct planted *planted)
-{
-    char *end = NULL;
-
-    planted->nth = text ? strtoull(text, &end, 10) : 1;
-    return planted->nth > 0 && (!text || !*end);
-}
-
-/* FUNCTION:N:ERROR[:sticky] */
-static bool read_fail(char *text, void *to)
-{
-    struct planted *planted = plant(to, strsep(&text, ":"));
-    const char *nth = strsep(&text, ":"), *error = strsep(&text, ":"), *sticky = strsep(&text, ":");
-
-    if (!planted || !nth || !error || !read_nth(nth, planted))
+    if (!planted || !read_text(strsep(&text, ":"), planted->name))
         return false;
-    planted->sticky = sticky && strcmp(sticky, "sticky") == 0;
-    snprintf(planted->error, sizeof(planted->error), "%s", error);
-    return !sticky || planted->sticky;
-}
-
-/* NAME[:N] */
-static bool read_hang(char *text, void *to)
-{
-    struct planted *planted = plant(to, strsep(&text, ":"));
-
-    return planted && read_nth(strsep(&text, ":"), planted);
-}
-
-/* KERNEL:ERROR[:N] */
-static bool read_kernel_fault(char *text, void *to)
-{
-    struct planted *planted = plant(to, strsep(&text, ":"));
-    const char *error = strsep(&text, ":");
-
-    if (!planted || !error)
-        return false;
-    snprintf(planted->error, sizeof(planted->error), "%s", error);
-    return read_nth(strsep(&text, ":"), planted);
+    for (char *word; (word = strsep(&text, ":"));)
+        if (strcmp(word, "sticky") == 0)
+            planted->sticky = true;
+        else if (planted->nth == 0 && strspn(word, "0123456789") == strlen(word))
+            planted->nth = strtoull(word, NULL, 10);
+        else
+            snprintf(planted->error, sizeof(planted->error), "%s", word);
+    planted->nth += planted->nth == 0;
+    return true;
 }
 
 static const struct setting {
@@ -118,11 +85,8 @@ static const struct setting {
 #define NUMBER(name)  {#name, offsetof(struct settings, name), read_number},
 #define TEXT_OF(name) {#name, offsetof(struct settings, name), read_text},
 #define GROWN(name)   {#name, offsetof(struct settings, name), read_grown},
-    NUMBERS(NUMBER) GROWING(GROWN) TEXTS(TEXT_OF){"fail", offsetof(struct settings, fail), read_fail},
-    {"hang", offsetof(struct settings, hang), read_hang},
-    {"kernel_fault", offsetof(struct settings, kernel_fault), read_kernel_fault},
-    {"hang_kernel", offsetof(struct settings, hang_kernel), read_hang},
-};
+#define PLANT(name)   {#name, offsetof(struct settings, name), read_planted},
+    NUMBERS(NUMBER) GROWING(GROWN) TEXTS(TEXT_OF) PLANTED(PLANT)};
 
 /* -- the list ------------------------------------------------------------------------------------------ */
 
@@ -161,10 +125,6 @@ static void read_list(char *text)
 static void read_chip(void)
 {
 #define TAKE(member) chip.member = card.number[CARD_##member].value
-    if (settings.sms > 0)
-        card.number[CARD_sm_count].value = settings.sms;
-    if (settings.l2 > 0)
-        card.number[CARD_l2_bytes].value = settings.l2;
     chip.name = card.name;
     chip.cc_major = card.cc_major;
     chip.cc_minor = card.cc_minor;

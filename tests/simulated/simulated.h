@@ -25,9 +25,8 @@
  *   code_buffer_set=SD     and by where the code of its kernel lies, with the constant bank (0)
  *   making_ms=T           launches of cells take 170 ns longer for T ms after a graph was made (0)
  *   drift=SHARE           kernels take so much longer with every second of simulated time
- *   mode=FACTOR           a graph takes FACTOR times as long with the probability mode_share (0.5)
- *   neighbour_ms=P        another process has the device for neighbour_burst_ms (2) of every P ms
- *   sms=N l2=BYTES        of the chip; the card's where not given
+ *   mode=FACTOR           a graph takes FACTOR times as long, half the time
+ *   neighbour_ms=P        another process has the device for 2 ms of every P ms
  *   clock=MHZ             of the SMs; the card's where not given
  *   throttle_ms=T         from T ms of simulated time on the clock is throttle_clock (0.7 x clock), and NVML says so
  *   slow=PATH             kernels of this path take slow_factor (2) times as long, on slow_device=N alone where given
@@ -46,7 +45,6 @@
  *   fail=FUNCTION:N:ERROR[:sticky]   call N of the function fails; `*` is any that can, over all calls. ERROR is a
  *                         number of its API or a row of errors.def. sticky: every later call, too
  *   hang=FUNCTION:N       that call never returns
- *   lost=N                from call N on, over all, the device is gone
  *   wrong=N               kernel N writes one wrong element
  *   kernel_fault=KERNEL:ERROR[:N]    the Nth launch of a kernel ends the context with that error, as CUDA tells it: to
  *                         who waits next, and to all after. KERNEL is the identity of a cell, the beginning of one, a
@@ -96,14 +94,15 @@ struct grown {
 #define NUMBERS(EACH) \
     EACH(devices) EACH(host) EACH(swapped) EACH(capability) EACH(memory) EACH(free) EACH(mig) EACH(ecc) EACH(seed) \
     EACH(noise) EACH(buffer_set) EACH(table_buffer_set) EACH(odd_table) EACH(code_buffer_set) EACH(making_ms) EACH(drift) \
-    EACH(mode) EACH(mode_share) EACH(neighbour_ms) EACH(neighbour_burst_ms) EACH(sms) EACH(l2) EACH(clock) EACH(throttle_ms) \
+    EACH(mode) EACH(neighbour_ms) EACH(clock) EACH(throttle_ms) \
     EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) \
-    EACH(keep_second) EACH(passes) EACH(wrong) EACH(lost) EACH(xid)
+    EACH(keep_second) EACH(passes) EACH(wrong) EACH(xid)
 /* clang-format on */
 #define GROWING(EACH)   \
     EACH(ecc_corrected) \
     EACH(ecc_uncorrected) EACH(retired) EACH(retired_pending) EACH(remapped) EACH(remap_pending) EACH(remap_failure)
-#define TEXTS(EACH) EACH(slow) EACH(refuse) EACH(ptx) EACH(log) EACH(leaks)
+#define PLANTED(EACH) EACH(fail) EACH(hang) EACH(kernel_fault) EACH(hang_kernel)
+#define TEXTS(EACH)   EACH(slow) EACH(refuse) EACH(ptx) EACH(log) EACH(leaks)
 
 struct settings {
 #define NUMBER(name)  double name;
@@ -115,7 +114,9 @@ struct settings {
 #undef NUMBER
 #undef GROWN
 #undef TEXT_OF
-    struct planted_list fail, hang, kernel_fault, hang_kernel;
+#define PLANT(name) struct planted_list name;
+    PLANTED(PLANT)
+#undef PLANT
 };
 
 /* The settings of CBANK_SIMULATED; a word that it does not know ends the process with exit code 99. */

@@ -57,7 +57,7 @@ static inline void result_fill(struct result *result, size_t count, unsigned pro
         cell->time.launches_per_sample = 10;
         cell->time.stop_reason = STOP_CONVERGED;
         cell->time.sm_clock_mhz = 1980;
-        cell->kernel = (struct cell_kernel){.known = true, .symbol = "k", .sha256 = "aa"};
+        cell->kernel = (struct cell_kernel){.symbol = "k", .sha256 = "aa"};
         result_time(cell, 1000);
     }
 }

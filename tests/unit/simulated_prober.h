@@ -20,10 +20,6 @@ enum sim_policy {
     SIM_TREE,
     SIM_BITS,
     SIM_NRU,
-    SIM_CLOCK,
-    SIM_CLOCK_HITS,
-    SIM_SRRIP,
-    SIM_SRRIP_F,
     SIM_POLICIES,
     SIM_NEXT = SIM_POLICIES /* the place behind that used last goes: none that is looked for */
 };
@@ -33,10 +29,9 @@ struct sim_level {
     uint32_t line_bytes, fetch_bytes, sets, ways;
     enum sim_policy policy;
     bool hashed; /* the set is no modulus of the line */
-    uint32_t bank_bytes; /* the number of the bank is exclusive-ored to the line's; 0: memory is one bank */
     uint32_t cycles;
-    /* Owned. For each place: line + 1 (0: empty), its sectors, its age by the policy. For each set: the next place of a
-     * clock or the place used last, and the bits of a tree. */
+    /* Owned. For each place: line + 1 (0: empty), its sectors, its age by the policy. For each set: the place used
+     * last, and the bits of a tree. */
     uint32_t *line, *sectors, *age, *hand;
     uint64_t *tree;
 };
@@ -67,7 +62,7 @@ static inline double sim_gauss(uint64_t *state)
 /* Notes that a place was used: its age is 0 then, or counts the accesses. */
 static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t set, uint32_t way, bool hit)
 {
-    uint32_t *const age = level->age + (size_t)set * level->ways, old = 0;
+    uint32_t *const age = level->age + (size_t)set * level->ways, unmarked = 0;
 
     switch (level->policy) {
     case SIM_LRU:
@@ -87,15 +82,11 @@ static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t se
     case SIM_NEXT:
         level->hand[set] = way;
         break;
-    case SIM_SRRIP:
-    case SIM_SRRIP_F:
-        age[way] = !hit ? 2 : level->policy == SIM_SRRIP || !age[way] ? 0 : age[way] - 1;
-        break;
     default:
-        age[way] = level->policy == SIM_CLOCK_HITS && !hit;
         for (uint32_t w = 0; w < level->ways; w++)
-            old += age[w];
-        for (uint32_t w = 0; level->policy == SIM_BITS && !old && w < level->ways; w++)
+            unmarked += w != way && age[w];
+        age[way] = 0;
+        for (uint32_t w = 0; level->policy == SIM_BITS && !unmarked && w < level->ways; w++)
             age[w] = w != way;
     }
 }
@@ -103,14 +94,13 @@ static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t se
 /* The place of a full set that goes. */
 static inline uint32_t sim_victim(struct sim *sim, struct sim_level *level, uint32_t set)
 {
-    uint32_t *const age = level->age + (size_t)set * level->ways, *const hand = &level->hand[set], ways = level->ways;
-    const uint32_t enough = level->policy == SIM_SRRIP || level->policy == SIM_SRRIP_F ? 3 : 1;
+    uint32_t *const age = level->age + (size_t)set * level->ways, ways = level->ways;
     uint32_t oldest = 0, node = 1;
 
     if (level->policy == SIM_RANDOM)
         return (uint32_t)(random_next(&sim->random) % ways);
     if (level->policy == SIM_NEXT)
-        return (*hand + 1) % ways;
+        return (level->hand[set] + 1) % ways;
     if (level->policy == SIM_TREE) {
         while (node < ways)
             node = 2 * node + (level->tree[set] >> node & 1);
@@ -121,28 +111,18 @@ static inline uint32_t sim_victim(struct sim *sim, struct sim_level *level, uint
             oldest = age[w] < age[oldest] ? w : oldest;
         return oldest;
     }
-    if (level->policy == SIM_CLOCK || level->policy == SIM_CLOCK_HITS) {
-        for (; !age[*hand]; *hand = (*hand + 1) % ways)
-            age[*hand] = 1;
-        oldest = *hand;
-        *hand = (oldest + 1) % ways;
-        return oldest;
-    }
-    for (uint32_t w = 0; w < ways; w++)
-        oldest = age[w] > oldest ? age[w] : oldest;
-    for (uint32_t w = 0; oldest < enough && w < ways; w++)
-        age[w] += enough - oldest;
-    for (uint32_t w = 0;; w++)
-        if (age[w] >= enough)
+    for (uint32_t w = 0; w < ways; w++) /* of those without a mark, the first; NRU: if all have one, all lose it */
+        if (age[w])
             return w;
+    for (uint32_t w = 0; w < ways; w++)
+        age[w] = 1;
+    return 0;
 }
 
 static inline bool sim_level_lookup(struct sim *sim, struct sim_level *level, uint64_t address)
 {
     const uint32_t number = (uint32_t)(address / level->line_bytes);
-    const uint32_t bank = level->bank_bytes ? (uint32_t)(address / level->bank_bytes) : 0;
-    const uint32_t mixed =
-        level->hashed ? number ^ number / level->sets ^ number / level->sets / level->sets : number ^ bank;
+    const uint32_t mixed = level->hashed ? number ^ number / level->sets ^ number / level->sets / level->sets : number;
     const uint32_t set = mixed % level->sets, sector = 1u << address % level->line_bytes / level->fetch_bytes;
     uint32_t *const lines = level->line + (size_t)set * level->ways;
     uint32_t *const sectors = level->sectors + (size_t)set * level->ways;

@@ -473,12 +473,12 @@ TEST(block_index_wraps)
 
 /* -- by hand ------------------------------------------------------------------------------------------ */
 
-/* 12,800,000 elements in blocks of 1024: 12,500 blocks of 32 warps, none of them partial.
- * pseudo_random: 32 threads 1357 elements apart, modulo 16384. 1357 is odd, so they are distinct. Two in one
- * line would need d x 1357 within 15 of a multiple of 16384 for a d of 1 .. 31; the nearest are d = 12
- * (16284, 100 short) and d = 24 (200 short). So every address has a line of its own. A block reads 1024
- * distinct elements. 1357 being odd, the addresses of a warp are in distinct banks. 42.4 lines of 128 bytes apart, 13 of them are in
- * the fullest of four banks of lines, in every warp. */
+/* 12,800,000 elements in blocks of 1024: 12,500 blocks of 32 warps, none of them partial. pseudo_random: 32 threads
+ * 1357 elements apart, modulo 16384. 1357 is odd, so they are distinct. Two in one line would need d x 1357 within 15
+ * of a multiple of 16384 for a d of 1 .. 31; the nearest are d = 12 (16284, 100 short) and d = 24 (200 short). So every
+ * address has a line of its own. A block reads 1024 distinct elements. 1357 being odd, the addresses of a warp are in
+ * distinct banks. 42.4 lines of 128 bytes apart, 13 of them are in the fullest of four banks of lines, in every
+ * warp. */
 TEST(large_grid_by_hand)
 {
     static const struct {
@@ -553,23 +553,6 @@ TEST(cells_share_counts_where_they_are_the_same)
         assert_int_equal(access_count(&cells[i], &alone), STATUS_OK);
         assert_int_equal(access_count_next(list_at, &list, i, counts), STATUS_OK);
         assert_counts(&counts[i], &alone);
-    }
-}
-
-TEST(distinct_elements_in_order_of_threads)
-{
-    static const uint32_t index[] = {9, 5, 9, 16383, 5, 0, 0, 9};
-    static const uint32_t expected[] = {9, 5, 16383, 0};
-    static uint32_t turns[ACCESS_TURNS(CBANK_TABLE_BYTES)];
-    uint32_t distinct[8];
-
-    for (unsigned turn = 0; turn < 2 * UINT8_MAX; turn++) {
-        assert_int_equal(access_distinct(index, 8, turns, distinct), 4);
-        assert_memory_equal(distinct, expected, sizeof(expected));
-        assert_int_equal(access_distinct(index, 1, turns, distinct), 1);
-        assert_int_equal(distinct[0], 9);
-        assert_int_equal(access_distinct(index + 5, 2, turns, distinct), 1);
-        assert_int_equal(distinct[0], 0);
     }
 }
 

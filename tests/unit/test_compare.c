@@ -4,7 +4,7 @@
 #include "sides.h"
 #include "test.h"
 
-static const struct compare_options defaults = {.judge.threshold = 0.01, .counter_threshold = 0.05};
+static const struct compare_options defaults = {.judge.threshold = 0.01};
 
 static const struct context_field *field_named(const char *name)
 {
@@ -77,9 +77,10 @@ TEST(test_cells_without_a_valid_time_are_invalid)
         double ns;
         const char *note;
     } rows[] = {
-        {CELL_FAILED, 1000, " is failed: because"},       {CELL_SKIPPED, 1000, " is skipped: because"},
-        {CELL_PENDING, 1000, " is pending: because"},     {CELL_OK, 0, " has a time that is not above 0"},
-        {CELL_OK, -1, " has a time that is not above 0"}, {CELL_OK, NAN, " has no time"},
+        {CELL_FAILED, 1000, " is failed: because"},
+        {CELL_SKIPPED, 1000, " is skipped: because"},
+        {CELL_PENDING, 1000, " is pending: because"},
+        {CELL_OK, NAN, " has no time"},
     };
 
     for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
@@ -239,7 +240,7 @@ TEST(test_other_code_is_compared_only_where_it_may_differ)
         options.allowed = i ? &allowed : NULL;
         compare_pair(&options);
         assert_int_equal(comparison_status(&comparison, true), i ? STATUS_OK : STATUS_ENVIRONMENT);
-        expect(0, i ? VERDICT_SAME : VERDICT_INVALID, i ? "the code differs" : "sass differs");
+        expect(0, i ? VERDICT_SAME : VERDICT_INVALID, i ? "" : "sass differs");
         expect(1, VERDICT_SAME, "");
         assert_true(compared_cell(&comparison, 0)->sass_differs && !compared_cell(&comparison, 1)->sass_differs);
         compared_close(&comparison, pair.sides);
@@ -324,7 +325,7 @@ TEST(test_each_gpu_is_compared_with_itself)
     }
     comparison = compared(sides, &defaults);
     assert_int_equal(comparison.gpu_count, 4);
-    assert_string_equal(gpu_identity(&comparison.gpus[2])->device.uuid, "GPU-2");
+    assert_string_equal(comparison.gpus[2].identity->device.uuid, "GPU-2");
     assert_int_equal(comparison.gpus[0].verdict, VERDICT_MISSING);
     assert_int_equal(comparison.gpus[1].verdict, VERDICT_SAME);
     assert_int_equal(comparison.gpus[2].verdict, VERDICT_REGRESSED);
@@ -378,7 +379,7 @@ TEST(test_a_calibration_stands_in_for_the_default)
         compare_pair(&options);
         expect(0, rows[i].verdict, rows[i].note);
         assert_int_equal(compared_cell(&comparison, 0)->judged.deviation.origin, rows[i].origin);
-        expect(1, VERDICT_REGRESSED, rows[i].origin == DEVIATION_DEFAULT ? rows[i].note : "no such cell");
+        expect(1, VERDICT_REGRESSED, rows[i].origin == DEVIATION_DEFAULT ? rows[i].note : "no time of the cell");
         assert_int_equal(compared_cell(&comparison, 1)->judged.deviation.origin, DEVIATION_DEFAULT);
         compared_close(&comparison, pair.sides);
     }

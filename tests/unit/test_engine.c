@@ -52,7 +52,7 @@ TEST(clock_that_varies_is_marked)
 
 /* -- neighbours ---------------------------------------------------------------------------------------- */
 
-/* Two places, the second one slower; a slice is a millisecond more than the least of the sample's place. */
+/* Two buffer sets, the second one slower; a slice is a millisecond more than the least of the sample's buffer set. */
 TEST(slices_are_told_from_places)
 {
     double totals_ns[] = {1e6, 2.2e6, 1.01e6, 2.3e6, 1.02e6, 2.25e6};
@@ -63,7 +63,7 @@ TEST(slices_are_told_from_places)
     assert_int_equal(contended_samples(totals_ns, 6, 2), 1);
     totals_ns[1] += 1e6;
     assert_int_equal(contended_samples(totals_ns, 6, 2), 2);
-    /* A place of its own, as with lines that meet in one slice of L2; and more than places differ by. */
+    /* A buffer set of its own, as with lines that meet in one slice of L2; and more than buffer sets differ by. */
     totals_ns[1] = totals_ns[3] = totals_ns[5] = 3.2e6;
     assert_int_equal(contended_samples(totals_ns, 6, 2), 1);
     totals_ns[1] = totals_ns[3] = totals_ns[5] = 5.2e6;
@@ -95,8 +95,8 @@ TEST(interim_analyses_grow_rarer)
 struct series_case {
     double each; /* seconds that a sample takes */
     double share; /* that samples differ by, up and down */
-    uint32_t places;
-    double other_ns; /* every third place is slower by this */
+    uint32_t buffer_sets;
+    double other_ns; /* every third buffer set is slower by this */
     bool uneven;
 };
 
@@ -110,14 +110,14 @@ static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
     struct stopping_criterion stopping_criterion;
     uint64_t random = 1;
 
-    assert_true(stopping_criterion_open(&stopping_criterion, row.places, 10, MOST));
+    assert_true(stopping_criterion_open(&stopping_criterion, row.buffer_sets, 10, MOST));
     stopping_criterion.each = row.each;
     stopping_criterion.uneven = row.uneven;
     while (stopping_criterion.stop == STOP_NONE && time.summary.count < MOST) {
         const size_t i = time.summary.count++;
-        const double place_ns = i % row.places % 3 == 0 ? row.other_ns : 0;
+        const double set_ns = i % row.buffer_sets % 3 == 0 ? row.other_ns : 0;
 
-        samples_ns[i] = place_ns + 1000 + 1000 * row.share * (2 * ((double)(random_next(&random) >> 11) * 0x1p-53) - 1);
+        samples_ns[i] = set_ns + 1000 + 1000 * row.share * (2 * ((double)(random_next(&random) >> 11) * 0x1p-53) - 1);
         if (stopping_criterion_is_due(&stopping_criterion, &time, &options))
             stopping_criterion_look(&stopping_criterion, &time, &options);
     }
@@ -140,7 +140,7 @@ TEST(cheap_cells_are_narrowed_further)
     assert_int_equal(stop, STOP_CONVERGED);
 }
 
-/* Each of 24 places has its turn twice; once where that took the cell's part of the time, and the places agree. */
+/* Each of 24 buffer sets has its turn twice; once where that took the cell's part of the time, and the buffer sets agree. */
 TEST(places_that_agree_take_one_turn)
 {
     const struct series_case cheap = {0.35 / 24, 0.01, 24, 0, false}, dear = {0.4 / 24, 0.01, 24, 0, false},

@@ -30,11 +30,7 @@ static enum status checked_chase(void *context, const struct probe_chase *chase,
 /* The geometry that is found in `bytes` of memory. */
 static void find(struct sim *sim, uint32_t bytes, size_t samples_max, struct geometry *found)
 {
-    const struct prober prober = {.context = sim,
-                                  .bytes = bytes,
-                                  .samples_max = samples_max,
-                                  .chase = checked_chase,
-                                  .bank_bytes = sim->levels[0].bank_bytes};
+    const struct prober prober = {.context = sim, .bytes = bytes, .samples_max = samples_max, .chase = checked_chase};
 
     sim_open(sim);
     assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, found), STATUS_OK);
@@ -47,11 +43,8 @@ static void find(struct sim *sim, uint32_t bytes, size_t samples_max, struct geo
 static uint32_t policy_bit(enum sim_policy policy, uint32_t ways)
 {
     static const enum cache_replacement of[SIM_POLICIES] = {
-        [SIM_LRU] = CACHE_LRU,       [SIM_FIFO] = CACHE_FIFO,
-        [SIM_RANDOM] = CACHE_RANDOM, [SIM_TREE] = CACHE_TREE,
-        [SIM_BITS] = CACHE_BITS,     [SIM_NRU] = CACHE_NRU,
-        [SIM_CLOCK] = CACHE_CLOCK,   [SIM_CLOCK_HITS] = CACHE_CLOCK_OF_HITS,
-        [SIM_SRRIP] = CACHE_SRRIP,   [SIM_SRRIP_F] = CACHE_SRRIP_OF_FREQUENCY};
+        [SIM_LRU] = CACHE_LRU,   [SIM_FIFO] = CACHE_FIFO, [SIM_RANDOM] = CACHE_RANDOM,
+        [SIM_TREE] = CACHE_TREE, [SIM_BITS] = CACHE_BITS, [SIM_NRU] = CACHE_NRU};
 
     return 1u << (ways == 2 && (policy == SIM_TREE || policy == SIM_BITS) ? CACHE_LRU : of[policy]);
 }
@@ -280,8 +273,7 @@ TEST(another_policy_is_none)
         for (size_t level = 0; level < 2; level++)
             assert_int_equal(found.level[level].replacement.value, 0);
         assert_string_equal(found.level[0].replacement_name,
-                            "none of LRU, FIFO, tree pseudo-LRU, bit pseudo-LRU, NRU, Clock, Clock of hits, SRRIP, "
-                            "SRRIP of frequency, random");
+                            "none of LRU, FIFO, tree pseudo-LRU, bit pseudo-LRU, NRU, random");
     }
 }
 

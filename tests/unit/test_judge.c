@@ -39,8 +39,7 @@ static void add_process(struct simulated *cell, double factor, struct noise nois
     for (size_t side = 0; side < SIDES; side++) {
         const double ns = 1000 * (side == NEW ? factor : 1) * exp(hypot(noise.between, noise.within) * normal(seed));
 
-        cell->processes[side][cell->count] =
-            (struct process_time){.count = 20, .value = ns, .least = ns, .error = noise.within};
+        cell->processes[side][cell->count] = (struct process_time){.value = ns, .error = noise.within};
     }
     cell->count++;
 }
@@ -185,7 +184,7 @@ TEST(test_predictions_are_certain)
         struct judged_cell cell = judged_unknown;
 
         for (size_t side = 0; side < SIDES; side++) {
-            const struct process_time time = {.count = 1, .value = side ? rows[i].new_ns : rows[i].base, .error = NAN};
+            const struct process_time time = {.value = side ? rows[i].new_ns : rows[i].base, .error = NAN};
 
             cell.sides[side].modelled = true;
             cell.sides[side].processes = 1;
@@ -259,32 +258,6 @@ TEST(test_one_of_many_cells_is_found)
     for (size_t i = 1; i < CELLS_MAX; i++)
         same += cells[i].verdict == VERDICT_SAME;
     assert_int_equal(same, CELLS_MAX - 1);
-}
-
-/* By hand, and what R's p.adjust(method = "holm") gives. */
-TEST(test_holms_correction_is_that_of_r)
-{
-    static const struct {
-        size_t count;
-        double p[4], expected[4];
-    } rows[] = {
-        {4, {0.01, 0.04, 0.03, 0.005}, {0.03, 0.06, 0.06, 0.02}},
-        {3, {0.6, 0.5, 1}, {1, 1, 1}},
-        {2, {0.02, 0.02}, {0.04, 0.04}},
-        {1, {0.01}, {0.01}},
-        {0, {0}, {0}},
-    };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        double adjusted[4], *p[4];
-
-        memcpy(adjusted, rows[i].p, sizeof(adjusted));
-        for (size_t k = 0; k < 4; k++)
-            p[k] = &adjusted[k];
-        holm_adjust(p, rows[i].count);
-        for (size_t k = 0; k < rows[i].count; k++)
-            assert_true(fabs(adjusted[k] - rows[i].expected[k]) < 1e-15);
-    }
 }
 
 /* -- how often it is right ----------------------------------------------------------------------------- */

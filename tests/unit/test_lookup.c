@@ -392,12 +392,12 @@ TEST(expected_counters_follow_the_loops)
     const struct counter *requests = table_find(&table, "idc_requests");
 
     cell.parameters[PARAMETER_in_flight] = 2;
-    assert_true(instructions->expect(&expectation) == 4 * 10 + 4 * 5 + 20 * 7 + 20 * 4 * 9);
-    assert_true(ldc->expect(&expectation) == 4 * 1 + 4 * 2 + 20 * 4 * 3);
-    assert_true(requests->expect(&expectation) == 4 * 1 + 4 * 2 + 20 * 4 * 1 + 500);
+    assert_true(counter_expected(instructions, &expectation) == 4 * 10 + 4 * 5 + 20 * 7 + 20 * 4 * 9);
+    assert_true(counter_expected(ldc, &expectation) == 4 * 1 + 4 * 2 + 20 * 4 * 3);
+    assert_true(counter_expected(requests, &expectation) == 4 * 1 + 4 * 2 + 20 * 4 * 1 + 500);
     cell.elements = 630; /* the last round of a warp is of some threads alone */
-    assert_true(isnan(instructions->expect(&expectation)));
-    assert_false(isnan(ldc->expect(&expectation)));
+    assert_true(isnan(counter_expected(instructions, &expectation)));
+    assert_false(isnan(counter_expected(ldc, &expectation)));
 }
 
 /* -- what is written ----------------------------------------------------------------------------------- */

@@ -92,7 +92,7 @@ static void *table_home(const struct cuda_device *device, const struct cuda_laun
 {
     if (launch->cell->path->home == TABLE_CONSTANT)
         return (void *)(uintptr_t)turn_code(launch, turn)->bank;
-    return cuda_table_table_offset(turn_table(device, launch, turn.number), turn.buffer_set, turn.table_offset);
+    return cuda_table_at(turn_table(device, launch, turn.number), turn.buffer_set, turn.table_offset);
 }
 
 bool cuda_launch_refills(const struct cuda_launch *launch)
@@ -120,8 +120,8 @@ bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_lau
 
 /* -- buffer sets ---------------------------------------------------------------------------------------- */
 
-/* The table of a launch, if it lies in several places; else NULL. */
-static const struct cuda_table *placed_table(const struct cuda_device *device, const struct cuda_launch *launch)
+/* The table of a launch, if buffer sets have one each; else NULL. */
+static const struct cuda_table *set_table(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     return launch->cell->path->home == TABLE_GLOBAL ? turn_table(device, launch, 0) : NULL;
 }
@@ -129,7 +129,7 @@ static const struct cuda_table *placed_table(const struct cuda_device *device, c
 uint32_t cuda_launch_buffer_sets(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
-    const struct cuda_table *table = placed_table(device, launch);
+    const struct cuda_table *table = set_table(device, launch);
     const uint32_t buffers = cuda_buffers_find(device, launch->room)->count, arrays = indices ? indices->count : 1;
     const uint32_t tables = table ? table->count : 1, most = buffers > arrays ? buffers : arrays;
 
@@ -138,7 +138,7 @@ uint32_t cuda_launch_buffer_sets(const struct cuda_device *device, const struct 
 
 uint32_t cuda_launch_table_offsets(const struct cuda_device *device, const struct cuda_launch *launch)
 {
-    const struct cuda_table *table = placed_table(device, launch);
+    const struct cuda_table *table = set_table(device, launch);
 
     return table ? table->table_offsets : 1;
 }
@@ -178,10 +178,9 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
         .input = indices ? indices->on_device[turn.buffer_set % indices->count]
                          : buffers->input[turn.buffer_set % buffers->count],
         .output = cuda_launch_output(device, launch, turn),
-        .table = cuda_table_table_offset(table, turn.buffer_set, turn.table_offset),
+        .table = cuda_table_at(table, turn.buffer_set, turn.table_offset),
         .elements = (uint32_t)cell->elements,
-        .texture =
-            cuda_table_table_offset_texture(table, turn.buffer_set, turn.table_offset, table_width(cell->parameters)),
+        .texture = cuda_table_texture_at(table, turn.buffer_set, turn.table_offset, table_width(cell->parameters)),
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),

@@ -258,31 +258,31 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
     return false;
 }
 
-uint32_t *cuda_table_table_offset(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset)
+uint32_t *cuda_table_at(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset)
 {
     return table->on_device[buffer_set % table->count] +
            table_offset % table->table_offsets * (CBANK_TABLE_BYTES / sizeof(*table->on_device[0]));
 }
 
-cudaTextureObject_t cuda_table_table_offset_texture(const struct cuda_table *table, uint32_t buffer_set,
-                                                    uint32_t table_offset, uint32_t width)
+cudaTextureObject_t cuda_table_texture_at(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset,
+                                          uint32_t width)
 {
     return table->textures[buffer_set % table->count][table_offset % table->table_offsets][__builtin_ctz(width)];
 }
 
 /* Makes the missing textures of a buffer set. */
-static bool place_textures(struct cuda_device *device, struct cuda_table *table, uint32_t buffer_set,
-                           uint32_t log2_width)
+static bool make_textures(struct cuda_device *device, struct cuda_table *table, uint32_t buffer_set,
+                          uint32_t log2_width)
 {
-    bool placed = true;
+    bool made = true;
 
-    for (uint32_t i = 0; placed && i < table->table_offsets; i++) {
+    for (uint32_t i = 0; made && i < table->table_offsets; i++) {
         cudaTextureObject_t *texture = &table->textures[buffer_set][i][log2_width];
 
-        placed = *texture || cuda_table_texture(device, cuda_table_table_offset(table, buffer_set, i), table->bytes,
-                                                1u << log2_width, texture);
+        made = *texture ||
+               cuda_table_texture(device, cuda_table_at(table, buffer_set, i), table->bytes, 1u << log2_width, texture);
     }
-    return placed;
+    return made;
 }
 
 bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t width)
@@ -291,7 +291,7 @@ bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t wi
     bool made = true;
 
     for (uint32_t i = 0; made && i < table->count; i++)
-        made = place_textures(device, table, i, (uint32_t)__builtin_ctz(width));
+        made = make_textures(device, table, i, (uint32_t)__builtin_ctz(width));
     return made;
 }
 
@@ -301,7 +301,7 @@ static bool copy_textures(struct cuda_device *device, struct cuda_table *table, 
     bool copied = true;
 
     for (uint32_t i = 0; copied && i < SASS_WIDTH_COUNT; i++)
-        copied = !table->textures[0][0][i] || place_textures(device, table, buffer_set, i);
+        copied = !table->textures[0][0][i] || make_textures(device, table, buffer_set, i);
     return copied;
 }
 

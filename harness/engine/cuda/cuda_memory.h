@@ -43,10 +43,10 @@ struct cuda_indices {
     struct cuda_indices *next;                /* owned */
 };
 
-/* A table; number k is also in the constant bank of module k of each workload. A buffer set has it at several table offsets,
- * which launches read one after the other. The location in L2 depends on more bits of the physical address than a
- * program can choose. Many table offsets fit into 2 MB, which have one entry of a TLB; those of a buffer set fill at most an eighth of L2. A
- * table of more than CBANK_TABLE_BYTES has one table offset. */
+/* A table; number k is also in the constant bank of module k of each workload. A buffer set has it at several table
+ * offsets, which launches read one after the other. The location in L2 depends on more bits of the physical address
+ * than a program can choose. Many table offsets fit into 2 MB, which have one entry of a TLB; those of a buffer set
+ * fill at most an eighth of L2. A table of more than CBANK_TABLE_BYTES has one table offset. */
 struct cuda_table {
     size_t bytes; /* 0: there is none yet */
     uint32_t count; /* number of buffer sets */
@@ -91,11 +91,11 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes);
 /* Ensures that table k, which must exist, has a texture of elements of `width` bytes at each table offset. */
 bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t width);
 
-/* The address of the table at a table offset of a buffer set, both modulo their number; and its texture of elements of that many
- * bytes, 0 if there is none. */
-uint32_t *cuda_table_table_offset(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset);
-cudaTextureObject_t cuda_table_table_offset_texture(const struct cuda_table *table, uint32_t buffer_set,
-                                                    uint32_t table_offset, uint32_t width);
+/* The address of the table at a table offset of a buffer set, both modulo their number; and its texture of elements
+ * of that many bytes, 0 if there is none. */
+uint32_t *cuda_table_at(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset);
+cudaTextureObject_t cuda_table_texture_at(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset,
+                                          uint32_t width);
 
 /* Allocates the first input and output of a size; sizes come in ascending order. False if the device lacks memory: then
  * nothing of this size is allocated. */
@@ -115,8 +115,8 @@ bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
 /* An array that was added; else NULL. */
 const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, const struct indices *indices);
 
-/* Adds buffer sets of buffers, indices and tables: up to CUDA_BUFFER_SETS_MAX and 512 MiB each, within the device memory
- * that nothing else will need. False if a call failed: then there are fewer. */
+/* Adds buffer sets of buffers, indices and tables: up to CUDA_BUFFER_SETS_MAX and 512 MiB each, within the device
+ * memory that nothing else will need. False if a call failed: then there are fewer. */
 bool cuda_memory_multiply(struct cuda_device *device);
 
 #endif

@@ -167,7 +167,7 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
         struct cuda_launch launch;
         struct kernel_sass sass;
 
-        if (!cell->kernel.known || (cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason) &&
+        if (!cell->kernel.symbol[0] || (cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason) &&
                                     strcmp(sass.sha256, cell->kernel.sha256) == 0))
             continue;
         cell_identity(&cell->cell, identity);

@@ -8,17 +8,17 @@
 enum { CALIBRATION_SAMPLES = 31 }; /* of the empty kernel */
 
 /* Launches the cell, or else the empty kernel. */
-static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_t place, uint32_t table_offset)
+static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_t buffer_set, uint32_t table_offset)
 {
-    const struct cuda_turn turn = {number, place, table_offset % chain->table_offsets};
+    const struct cuda_turn turn = {number, buffer_set, table_offset % chain->table_offsets};
 
     return chain->launch ? cuda_launch_cell(chain->device, chain->launch, turn) : cuda_launch_empty(chain->device);
 }
 
-static bool launch_many(const struct cuda_chain *chain, uint32_t place, uint32_t table_offset, uint32_t launches)
+static bool launch_many(const struct cuda_chain *chain, uint32_t buffer_set, uint32_t table_offset, uint32_t launches)
 {
     for (uint32_t i = 0; i < launches; i++)
-        if (!launch_once(chain, i, place, table_offset + i))
+        if (!launch_once(chain, i, buffer_set, table_offset + i))
             return false;
     return true;
 }
@@ -37,25 +37,25 @@ static bool slow(const struct cuda_chain *chain, uint32_t draw)
 }
 
 /* Enqueues the launches between the stamps of a short stretch. */
-static bool launch_short(const struct cuda_chain *chain, uint32_t place, uint32_t table_offset)
+static bool launch_short(const struct cuda_chain *chain, uint32_t buffer_set, uint32_t table_offset)
 {
-    return chain->reference ? launch_many(chain, place, table_offset, chain->reference)
+    return chain->reference ? launch_many(chain, buffer_set, table_offset, chain->reference)
                             : cuda_launch_empty(chain->device);
 }
 
-static bool enqueue_draw(const struct cuda_chain *chain, uint32_t place, uint32_t draw)
+static bool enqueue_draw(const struct cuda_chain *chain, uint32_t buffer_set, uint32_t draw)
 {
     struct cuda_device *device = chain->device;
     /* The additional launches of long stretches take the table offsets in turn, from draw to draw. */
     const uint32_t each = chain->launches / chain->repetitions, table_offset = draw * each;
 
     if (chain->cold)
-        return cuda_launch_flush(device) && stamp(chain, draw, 0) && launch_short(chain, place, draw) &&
+        return cuda_launch_flush(device) && stamp(chain, draw, 0) && launch_short(chain, buffer_set, draw) &&
                stamp(chain, draw, 1) && cuda_launch_flush(device) && stamp(chain, draw, 2) &&
-               launch_once(chain, draw, place, draw) && slow(chain, draw) && stamp(chain, draw, 3);
-    return launch_sm_shuffle(device) && launch_many(chain, place, table_offset, chain->lead_in) &&
-           stamp(chain, draw, 0) && launch_short(chain, place, table_offset) && stamp(chain, draw, 1) &&
-           stamp(chain, draw, 2) && launch_many(chain, place, table_offset, chain->reference + each) &&
+               launch_once(chain, draw, buffer_set, draw) && slow(chain, draw) && stamp(chain, draw, 3);
+    return launch_sm_shuffle(device) && launch_many(chain, buffer_set, table_offset, chain->lead_in) &&
+           stamp(chain, draw, 0) && launch_short(chain, buffer_set, table_offset) && stamp(chain, draw, 1) &&
+           stamp(chain, draw, 2) && launch_many(chain, buffer_set, table_offset, chain->reference + each) &&
            slow(chain, draw) && stamp(chain, draw, 3);
 }
 
@@ -69,7 +69,7 @@ void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
     *sample = (struct cuda_sample){0};
 }
 
-bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place)
+bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t buffer_set)
 {
     struct cuda_device *device = chain->device;
     cudaGraph_t graph = NULL;
@@ -78,13 +78,13 @@ bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain
     if (!made)
         return false;
     for (uint32_t i = 0; made && i < chain->repetitions; i++)
-        made = enqueue_draw(chain, place, i);
+        made = enqueue_draw(chain, buffer_set, i);
     /* A capture that has started must end, even after a failure: otherwise no other call works. */
     if (!CUDA(device, cudaStreamEndCapture, device->stream, &graph)) {
         CUDA_TRY(device, cudaStreamEndCapture, device->stream, &graph);
         made = false;
     }
-    made = made && CUDA(device, cudaGraphInstantiateWithFlags, &sample->graphs[place], graph, 0);
+    made = made && CUDA(device, cudaGraphInstantiateWithFlags, &sample->graphs[buffer_set], graph, 0);
     if (graph)
         CUDA_TRY(device, cudaGraphDestroy, graph);
     return made;
@@ -99,10 +99,10 @@ bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chai
     return uploaded;
 }
 
-bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place)
+bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t buffer_set)
 {
     for (uint32_t i = 0; i <= chain->replays; i++)
-        if (!CUDA(chain->device, cudaGraphLaunch, sample->graphs[place], chain->device->stream))
+        if (!CUDA(chain->device, cudaGraphLaunch, sample->graphs[buffer_set], chain->device->stream))
             return false;
     /* Not in the graph: once the probe has written, the last replay has ended. */
     return cuda_launch_clock(chain->device, chain->reading);

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: MIT
- * One sample as a CUDA graph: launches between stamps, a graph for each place. cuda_timing.c explains samples and the
- * reasons. */
+/* SPDX-License-Identifier: MIT One sample as a CUDA graph: launches between stamps, a graph for each buffer set.
+ * cuda_timing.c explains samples and the reasons. */
 #ifndef CBANK_CUDA_SAMPLE_H
 #define CBANK_CUDA_SAMPLE_H
 
@@ -36,21 +35,20 @@ struct cuda_chain {
     size_t reading; /* number of the reading that the clock probe writes */
 };
 
-/* Samples of a chain. A place is a set of addresses for its buffers and for the commands of its launches; each has a
- * graph of its own. */
+/* Samples of a chain. Each buffer set has a graph of its own. */
 struct cuda_sample {
     cudaGraphExec_t graphs[CUDA_BUFFER_SETS_MAX]; /* NULL: not made */
 };
 
-/* Makes the graph of a chain's sample for a place, once. It calls the device and launches nothing. The caller closes
- * it. */
-bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place);
+/* Makes the graph of a chain's sample for a buffer set, once. It calls the device and launches nothing. The caller
+ * closes it. */
+bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t buffer_set);
 
 /* Enqueues the upload of the graphs to the device. */
 bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chain *chain);
 
-/* Enqueues the sample of a place whose graph was made, after its replays. */
-bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t place);
+/* Enqueues the sample of a buffer set whose graph was made, after its replays. */
+bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t buffer_set);
 
 /* Releases; accepts a zeroed struct. */
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device);

@@ -1,21 +1,21 @@
-/* SPDX-License-Identifier: MIT
- * The phase `time` of the CUDA engine. Launches are in CUDA graphs, to exclude the host's launch overhead.
+/* SPDX-License-Identifier: MIT The phase `time` of the CUDA engine. Launches are in CUDA graphs, to exclude the
+ * host's launch overhead.
  *
  * The time of a cell is the time that one more launch adds to a chain of launches in a stream.
  *
- * A sample is one graph with several draws. A draw of a hot sample starts with a kernel that lets the SMs come free in
- * a random order. Lead-in launches bring the caches to the cell's state. A short stretch of launches follows, and one
- * that is longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Stamps before and
- * after each stretch read the device's timer; a stamp is a kernel. The slope is the time of the long stretches less
- * that of the short ones, divided by the additional launches: fixed costs of a stretch cancel. For a launch that is
- * long by itself, the short stretch is an empty kernel, and the slope of that one is added. A longer launch that fills
- * L2 has no lead-in. (Events instead of stamps give a different time in every graph, and the time depends on the length
- * of a stretch.) If a cell's data stay in L2, its graph is launched twice, so that its commands are there, too. After
- * every sample the SM clock is probed, and the stamps are copied.
+ * A sample is one graph with several draws. A draw of a hot sample starts with a kernel that lets the SMs come free
+ * in a random order. Lead-in launches bring the caches to the cell's state. A short stretch of launches follows, and
+ * one that is longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Stamps before
+ * and after each stretch read the device's timer; a stamp is a kernel. The slope is the time of the long stretches
+ * less that of the short ones, divided by the additional launches: fixed costs of a stretch cancel. For a launch
+ * that is long by itself, the short stretch is an empty kernel, and the slope of that one is added. A longer launch
+ * that fills L2 has no lead-in. (Events instead of stamps give a different time in every graph, and the time depends
+ * on the length of a stretch.) If a cell's data stay in L2, its graph is launched twice, so that its commands are
+ * there, too. After every sample the SM clock is probed, and the stamps are copied.
  *
- * The samples of a cell take its buffer sets in turn (cuda_memory.h), each with a graph of its own. Samples of all cells
- * of a group are interleaved, each round in a new random order, until each cell may stop. While the device works, the
- * host makes the graphs of the next group; they are uploaded before that group's first sample. */
+ * The samples of a cell take its buffer sets in turn (cuda_memory.h), each with a graph of its own. Samples of all
+ * cells of a group are interleaved, each round in a new random order, until each cell may stop. While the device
+ * works, the host makes the graphs of the next group; they are uploaded before that group's first sample. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -294,7 +294,7 @@ static void take_sample(struct cuda_sampling *sampling, const struct engine_opti
     stopping_criterion->each = fmax(stopping_criterion->each, 1e-9 * total_ns);
     if (!stopping_criterion_is_due(stopping_criterion, time, options))
         return;
-    stopping_criterion->uneven = time->summary.count < 2 * (size_t)stopping_criterion->places &&
+    stopping_criterion->uneven = time->summary.count < 2 * (size_t)stopping_criterion->buffer_sets &&
                                  contended_samples(sampling->totals_ns, own_samples(sampling), 1) > 0;
     stopping_criterion_look(stopping_criterion, time, options);
 }
@@ -323,25 +323,6 @@ static struct cuda_sampling *turn_sampling(const struct cuda_timing *timing, siz
 
     sampling->chain.reading = turn;
     return sampling;
-}
-
-/* Launches a sample, or fails its cell. The first sample that counts is in the first buffer set. */
-static enum status launch_sample(struct cuda_timing *timing, struct cuda_sampling *sampling, size_t turn)
-{
-    struct cuda_device *device = timing->device;
-    struct cuda_calls *calls = &device->calls;
-    const size_t number = sampling->result->time.summary.count + sampling->enqueued++;
-
-    device->tools.readings[turn] = (struct clock_reading){0};
-    calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, turn};
-    if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND && sampling == &timing->samplings[FAULT_ITEM])
-        timing->planted = cuda_launch_fault(device, timing->options->fault);
-    if (cuda_sample_launch(&sampling->sample, &sampling->chain, (uint32_t)(number % sampling->chain.buffer_sets)))
-        return STATUS_OK;
-    if (fail(sampling, "cannot launch the graph") != STATUS_OK)
-        return STATUS_FINDING;
-    calls->suspect_count--;
-    return STATUS_OK;
 }
 
 /* Handles failed launches of the turns from `first` to end - 1. Cells whose launches did not end fail; without such a
@@ -375,6 +356,7 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
                                   struct cuda_timing *enqueued)
 {
     struct cuda_device *device = timing->device;
+    struct cuda_calls *calls = &device->calls;
     const size_t first = *next;
     enum status status = STATUS_OK;
     double seconds = 0;
@@ -386,9 +368,21 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
     for (; status == STATUS_OK && *next < turns && seconds < stretch_seconds; ++*next) {
         struct cuda_sampling *sampling = turn_sampling(timing, *next);
 
-        if (!sampling->done)
-            status = launch_sample(timing, sampling, *next);
-        device->calls.expected = seconds += sampling->stopping_criterion.each;
+        if (!sampling->done) {
+            /* The first sample that counts is in the first buffer set. */
+            const size_t number = sampling->result->time.summary.count + sampling->enqueued++;
+
+            device->tools.readings[*next] = (struct clock_reading){0};
+            calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, *next};
+            if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND && sampling == &timing->samplings[FAULT_ITEM])
+                timing->planted = cuda_launch_fault(device, timing->options->fault);
+            if (!cuda_sample_launch(&sampling->sample, &sampling->chain,
+                                    (uint32_t)(number % sampling->chain.buffer_sets))) {
+                status = fail(sampling, "cannot launch the graph");
+                calls->suspect_count -= status == STATUS_OK;
+            }
+        }
+        calls->expected = seconds += sampling->stopping_criterion.each;
     }
     timing->seconds += seconds;
     if (status != STATUS_OK)

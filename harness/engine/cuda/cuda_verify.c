@@ -42,8 +42,9 @@ static void compare(struct engine_session *session, const struct check *check)
     cell->verified = right && check->turn.number + 1 == check->launch->modules;
 }
 
-/* Launches the cell once in each of its modules, on buffer sets and table offsets from number i on, so that the cells of a plan
- * use all of them. The output is poisoned first. While a launch runs, *before is compared: the previous launch, possibly of another cell. */
+/* Launches the cell once in each of its modules, on buffer sets and table offsets from number i on, so that the
+ * cells of a plan use all of them. The output is poisoned first. While a launch runs, *before is compared: the
+ * previous launch, possibly of another cell. */
 static enum status verify_cell(struct engine_session *session, struct cell_result *cell, size_t i, struct check *before)
 {
     struct cuda_device *device = &session->device;
@@ -57,8 +58,8 @@ static enum status verify_cell(struct engine_session *session, struct cell_resul
         const struct cuda_turn turn = {k, (uint32_t)((i + k) % buffer_sets), (uint32_t)(i + k)};
         const struct check check = {cell, launch, turn, outputs[before->output == outputs[0]]};
         uint32_t *output = cuda_launch_output(device, launch, turn);
-        /* A table that is written before every launch is first cleared. It is then restored, even after a failure: other
-         * cells read it, too. */
+        /* A table that is written before every launch is first cleared. It is then restored, even after a failure:
+         * other cells read it, too. */
         bool enqueued = cuda_launch_clear_table(device, launch, turn) &&
                         cuda_device_set(device, output, POISON, bytes) && cuda_launch_cell(device, launch, turn) &&
                         cuda_device_read(device, check.output, output, bytes);
