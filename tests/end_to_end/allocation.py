@@ -6,9 +6,9 @@ Out of memory is exit 3 with one message. The only file is the old one or the wh
 the start of the whole output: no table lacks a row. An allocation whose failure does no harm, such as of a buffer of
 the C library, leaves everything as it is without faults.
 
-Allocations are chosen by the place in the program that asks for them. In `make test` only that call fails, and one of
-each kind is tried in up to three commands. In `make test-all` the nine calls around it fail, too: of each kind the
-first, a middle one and the last are tried in every command. CBANK names the program (default build/cbank).
+Allocations are chosen by the place in the program that asks for them. `make test` tries one of each place in up to
+three commands. `make test-all` tries the first, a middle one and the last of each place in every command. CBANK names
+the program (default build/cbank).
 """
 
 import array
@@ -22,12 +22,11 @@ import subprocess
 import tempfile
 import unittest
 
-from common import FULL, ROOT
+from common import FULL, ROOT, kept_folder
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 LIBRARY = os.path.join(ROOT, "build/tests/faults/allocation_faults.so")
 RECORD = os.path.join(ROOT, "results/characterizations/h200.json")
-CALLS_OF_A_PLACE = 10 if FULL else 1
 FAULTS_OF_A_PLACE = 3 if FULL else 1  # in one command
 COMMANDS_OF_A_PLACE = 1000 if FULL else 3
 
@@ -35,7 +34,7 @@ PLAN = ["--engine", "model", "--path", "constant,global", "--pattern", "per_warp
 COMPARE = ["compare", "--calibration", "calibration.json", "base.json", "new.json"]
 
 CHECKED = ["measured.json", "calibration.json", "record.json", os.path.join(ROOT, "results/cards/h200.json")]
-# Name: command line. All read files of the folder that setUpClass fills; what they write begins with "out".
+# Name: command line. All read files of the folder of make_inputs; what they write begins with "out".
 COMMANDS = {
     "help": ["help"], "--version": ["--version"],
     "show --help": ["show", "--help"], "missing value": ["show", "--cell"], "bad value": ["run", "--elements", "x"],
@@ -48,7 +47,7 @@ COMMANDS = {
     "counters --json": ["counters", "--json", "base.json"],
     "advise": ["advise", "--table-bytes", "256", "--elements", "1024"],
     "advise --json": ["advise", "--table-bytes", "256", "--elements", "1024", "--json", "out.json"],
-    "advise --kernel": ["advise", "--table-bytes", "256", "--elements", "1024", "--kernel", "lookup.cubin", "--json", "out.json"],
+    "advise --kernel": ["advise", "--table-bytes", "256", "--elements", "1024", "--kernel", "lookup_sm_90.cubin", "--json", "out.json"],
     "explain": ["explain", "measured.json"], "explain --json": ["explain", "--json", "measured.json"],
     "compare": [*COMPARE, "--all"], "compare folders": ["compare", "bases", "news"],
     **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("json", "junit")},
@@ -60,7 +59,7 @@ COMMANDS = {
     "run": ["run", *PLAN, "--json", "out.json"], "run to stdout": ["run", *PLAN, "--json", "-"],
     "run --resume": ["run", "--resume", "out-interrupted.json"],
     "calibrate": ["calibrate", *PLAN, "--counters", "none", "--processes", "2", "--json", "out.json"],
-    "gate": ["gate", "base.json", *PLAN, "--counters", "none", "--processes", "1", "--quiet", "--csv", "out"],
+    "gate": ["gate", "base.json", *PLAN, "--counters", "none", "--processes", "1", "--quiet", "--json", "out.json"],
     "characterize --replay": ["characterize", "--quiet", "--replay", "record.json", "--json", "out.json", "--new-card",
                               "out-card.json"],
 }
@@ -92,8 +91,7 @@ class Outcome:
             work, log = os.path.join(folder, "work"), os.path.join(folder, "log")
             shutil.copytree(inputs, work, copy_function=given)
             before = set(os.listdir(work))
-            library = {"CBANK_ALLOCATION_FAIL": fault} if fault else {"CBANK_ALLOCATION_LOG": log,
-                                                                      "CBANK_ALLOCATION_CALLS": str(CALLS_OF_A_PLACE)}
+            library = {"CBANK_ALLOCATION_FAIL": fault} if fault else {"CBANK_ALLOCATION_LOG": log}
             done = subprocess.run([CBANK, *arguments], cwd=work, env={**os.environ, "LD_PRELOAD": LIBRARY, **library},
                                   capture_output=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
             self.status, self.stdout, self.stderr = done.returncode, settled(done.stdout), done.stderr.decode()
@@ -150,47 +148,56 @@ class Choice:
                     yield f"{of_place[round(at * (len(of_place) - 1))]}{mode}"
 
 
+def make_inputs(folder):
+    """What the commands read, and the interrupted result that they go on with."""
+    def load(name):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def save(name, content):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            json.dump(content, file)
+
+    run = ["run", *PLAN, "--quiet"]
+    for arguments in ([*run, "--json", "base.json"], [*run, "--json", "new.json"],
+                      ["calibrate", *PLAN, "--counters", "none", "--processes", "2", "--json", "calibration.json"]):
+        subprocess.run([CBANK, *arguments], cwd=folder, capture_output=True, check=True)
+    for name in ("base", "new"):
+        os.mkdir(os.path.join(folder, f"{name}s"))
+        for i in range(2):
+            shutil.copy(os.path.join(folder, f"{name}.json"), os.path.join(folder, f"{name}s/{i}.json"))
+    for name in ("result/measured.json", "result/statuses.json", "cubin/lookup_sm_90.cubin"):
+        shutil.copy(os.path.join(ROOT, "tests/corpus", name), folder)
+    shutil.copy(RECORD, os.path.join(folder, "record.json"))
+    record = load("record.json")
+    # One experiment of each kind that allocates.
+    record["experiments"] = [experiment for experiment in record["experiments"] if experiment["name"] in (
+        "latency_constant", "geometry_constant", "serialization_constant", "sharing_constant", "counts_constant")]
+    save("record.json", record)
+    result = {**load("base.json"), "complete": False, "finished_utc": None}
+    result["cells"][1]["status"] = "pending"
+    save("out-interrupted.json", result)
+
+
 @unittest.skipIf("asan" in CBANK, "sanitizers bring an allocator of their own")
 class Allocations(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        run = ["run", *PLAN, "--quiet"]
-        for arguments in ([*run, "--json", "base.json"], [*run, "--json", "new.json"],
-                          ["calibrate", *PLAN, "--counters", "none", "--processes", "2", "--json", "calibration.json"]):
-            subprocess.run([CBANK, *arguments], cwd=cls.folder.name, capture_output=True, check=True)
-        for name in ("base", "new"):
-            os.mkdir(os.path.join(cls.folder.name, f"{name}s"))
-            for i in range(2):
-                shutil.copy(os.path.join(cls.folder.name, f"{name}.json"), os.path.join(cls.folder.name, f"{name}s/{i}.json"))
-        for name in ("measured", "statuses"):
-            shutil.copy(os.path.join(ROOT, f"tests/corpus/result/{name}.json"), cls.folder.name)
-        shutil.copy(os.path.join(ROOT, "tests/corpus/cubin/lookup_sm_90.cubin"), os.path.join(cls.folder.name, "lookup.cubin"))
-        with open(RECORD, encoding="utf-8") as file:
-            record = json.load(file)
-        # One experiment of each kind that allocates.
-        record["experiments"] = [experiment for experiment in record["experiments"] if experiment["name"] in (
-            "latency_constant", "geometry_constant", "serialization_constant", "sharing_constant", "counts_constant")]
-        with open(os.path.join(cls.folder.name, "record.json"), "w", encoding="utf-8") as file:
-            json.dump(record, file)
-        with open(os.path.join(cls.folder.name, "base.json"), encoding="utf-8") as file:
-            result = json.load(file)
-        result["complete"] = False
-        result["cells"][1] = {**result["cells"][1], "status": "pending", "time_ns": None, "counters": {}}
-        with open(os.path.join(cls.folder.name, "out-interrupted.json"), "w", encoding="utf-8") as file:
-            json.dump(result, file)
-        with open(os.path.join(cls.folder.name, "out-interrupted.json"), "rb") as file:
+        cls.inputs = kept_folder(cls)
+        make_inputs(cls.inputs)
+        with open(os.path.join(cls.inputs, "out-interrupted.json"), "rb") as file:
             cls.old = {"out-interrupted.json": settled(file.read())}
 
     def outcome(self, name, fault=None):
-        return Outcome(self.folder.name, COMMANDS[name], fault)
+        return Outcome(self.inputs, COMMANDS[name], fault)
 
     def test_out_of_memory_is_exit_3_and_nothing_is_shortened(self):
         choice, wrong, wholes, faults = Choice(), collections.defaultdict(list), {}, []
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             for name, whole in zip(COMMANDS, pool.map(self.outcome, COMMANDS)):
                 wholes[name] = whole
+                expected = (2,) if name.startswith(("missing", "bad", "unknown")) else (0, 3, 4)
+                self.assertIn(whole.status, expected, f"{name}: {whole.stderr}")
                 faults += [(name, fault) for fault in choice.faults(whole.places)]
             for (name, fault), outcome in zip(faults, pool.map(lambda case: self.outcome(*case), faults)):
                 said = outcome.wrong(wholes[name], self.old)

@@ -21,38 +21,25 @@ import sys
 import tempfile
 import unittest
 
+import allocation
+from allocation import PLAN
 from common import FULL, ROOT, kept_folder
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 LIBRARY = os.path.join(ROOT, "build/tests/faults/io_faults.so")
-RECORD = os.path.join(ROOT, "results/characterizations/h200.json")
-MEASURED = os.path.join(ROOT, "results/h200/sample-us-2000.json")
 
 CALLS = ["open", "close", "write", "fsync", "rename", "flock", "read"]
 ERRORS = [errno.ENOSPC, errno.EIO, errno.EINTR]
-PLAN = ["--engine", "model", "--path", "constant,global", "--pattern", "per_warp", "--elements", "4096", "--seed", "1"]
 
-# Name: command line, in a folder that setUpClass fills. Files whose name begins with "out" are written.
-COMMANDS = {
-    "run": ["run", *PLAN, "--json", "out.json"],
+# Name: command line, in a folder of allocation.make_inputs. Files whose name begins with "out" are written.
+COMMANDS = {name: allocation.COMMANDS[name] for name in (
+    "run", "run to stdout", "run --resume", "characterize --replay", "show", "show --json", "counters", "explain",
+    "explain --json", "export csv", "export jsonl", "list", "calibrate", "gate")} | {
     "run into a folder": ["run", *PLAN, "--json", "out/"],
-    "run to stdout": ["run", *PLAN, "--json", "-"],
-    "run --resume": ["run", "--resume", "out-interrupted.json"],
-    "calibrate": ["calibrate", *PLAN, "--processes", "2", "--json", "out.json"],
-    "gate": ["gate", "base.json", *PLAN, "--processes", "1", "--json", "out.json"],
-    "characterize": ["characterize", "--replay", "record.json", "--json", "out.json", "--new-card", "out-card.json"],
     "compare": ["compare", "base.json", "new.json", "--json", "out.json", "--junit", "out.xml"],
-    "show": ["show", "base.json"],
-    "show --json": ["show", "base.json", "--json"],
-    "counters": ["counters", "base.json"],
-    "explain": ["explain", "measured.json"],
-    "explain --json": ["explain", "measured.json", "--json"],
-    "export csv": ["export", "--format", "csv", "measured.json"],
-    "export jsonl": ["export", "--format", "jsonl", "measured.json"],
-    "list": ["list", "--json"],
 }
 # The output differs from run to run: it contains seconds.
-TIMED = ["gate", "run", "run into a folder", "run to stdout", "run --resume", "characterize"]
+TIMED = ["gate", "run", "run into a folder", "run to stdout", "run --resume", "characterize --replay"]
 
 
 def files_below(folder):
@@ -100,23 +87,11 @@ class Faults(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.inputs = kept_folder(cls)
-        for name in ("base.json", "new.json"):
-            subprocess.run([CBANK, "run", *PLAN, "--quiet", "--json", os.path.join(cls.inputs, name)], check=True)
-        shutil.copy(MEASURED, os.path.join(cls.inputs, "measured.json"))
-        with open(RECORD, encoding="utf-8") as file:
-            record = json.load(file)
-        # One that is fast to analyse.
-        record["experiments"] = [row for row in record["experiments"] if row["name"].startswith("latency")]
-        with open(os.path.join(cls.inputs, "record.json"), "w", encoding="utf-8") as file:
-            json.dump(record, file)
-        with open(os.path.join(cls.inputs, "base.json"), encoding="utf-8") as file:
-            interrupted = {**json.load(file), "complete": False, "finished_utc": None}
-        interrupted["cells"][-1]["status"] = "pending"
-        for name, text in (("out-interrupted.json", json.dumps(interrupted)), ("out.json", "old"), ("out.md", "old")):
-            path = os.path.join(cls.inputs, name)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(path, 0o600)
+        allocation.make_inputs(cls.inputs)
+        for name in ("out.json", "out.xml", "out-interrupted.json"):
+            with open(os.path.join(cls.inputs, name), "a", encoding="utf-8") as file:
+                file.write("" if "-" in name else "old")
+            os.chmod(file.name, 0o600)
 
     def faults(self, times):
         """Which calls fail, and how."""

@@ -2,8 +2,7 @@
  * A library to preload: allocations that fail.
  *
  * CBANK_ALLOCATION_FAIL=N  the Nth allocation of a process fails (from 1), and with "N+" all from there on
- * CBANK_ALLOCATION_LOG=FILE  where each was asked for goes there when the process ends: a 32-bit number of a place
- * CBANK_ALLOCATION_CALLS=N   a place is the innermost N calls of the program's code (default 1)
+ * CBANK_ALLOCATION_LOG=FILE  the place of each goes there when the process ends: a 32-bit number of the program's code
  *
  * It stands before the C library's allocator, and so serves every library. Those allocations count that the program,
  * libcjson and the C library make, from main on: a vendor's library ends the process at a failure, which nobody outside
@@ -25,7 +24,6 @@
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *old, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
 
 #define CALLER __builtin_return_address(0)
 
@@ -38,7 +36,6 @@ static bool fails_on;          /* and after it */
 
 static _Thread_local bool loading; /* a library */
 static const char *log_path;
-static unsigned long logged_calls = 1;
 static int (*program)(int argc, char **argv, char **environment); /* its main */
 static bool running;                                              /* that */
 static const char *program_base, *code_begin, *code_end;
@@ -46,14 +43,12 @@ static const char *program_base, *code_begin, *code_end;
 /* Stands for the program's main. */
 static int counted_main(int argc, char **argv, char **environment)
 {
-    const char *at = getenv("CBANK_ALLOCATION_FAIL"), *calls = getenv("CBANK_ALLOCATION_CALLS");
+    const char *at = getenv("CBANK_ALLOCATION_FAIL");
     char *end;
 
     log_path = getenv("CBANK_ALLOCATION_LOG");
     fails_at = at ? strtoul(at, &end, 10) : 0;
     fails_on = at && *end == '+';
-    if (calls)
-        logged_calls = strtoul(calls, &end, 10);
     running = true;
     return program(argc, argv, environment);
 }
@@ -118,30 +113,13 @@ static bool counts(const void *caller)
     return is_code(caller) || strncmp(name, "libc.", 5) == 0 || strncmp(name, "libcjson.", 9) == 0;
 }
 
-struct trace {
-    uint32_t place;
-    unsigned long calls;
-};
-
-/* Adds a call to the trace, if it is one of the program's. */
-static _Unwind_Reason_Code add_call(struct _Unwind_Context *context, void *cookie)
+/* Where in the program an allocation is asked for, by it or by a library that it called: its innermost call. */
+static _Unwind_Reason_Code find_place(struct _Unwind_Context *context, void *place)
 {
-    struct trace *trace = cookie;
     const char *address = (const char *)_Unwind_GetIP(context);
 
-    if (!is_code(address))
-        return _URC_NO_REASON;
-    trace->place = trace->place * 16777619u + (uint32_t)(address - program_base);
-    return ++trace->calls == logged_calls ? _URC_END_OF_STACK : _URC_NO_REASON;
-}
-
-/* Where in the program an allocation is asked for, by it or by a library that it called. */
-static uint32_t place_of_this(void)
-{
-    struct trace trace = {0};
-
-    _Unwind_Backtrace(add_call, &trace);
-    return trace.place;
+    *(uint32_t *)place = (uint32_t)(address - program_base);
+    return is_code(address) ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 /* A library that cannot be loaded is not there: that is no failure of the program's. */
@@ -167,7 +145,7 @@ static bool fails(const void *caller)
         return false;
     number = atomic_fetch_add(&allocations, 1) + 1;
     if (log_path && number <= LOGGED_MAX)
-        places[number - 1] = place_of_this();
+        _Unwind_Backtrace(find_place, &places[number - 1]);
     if (fails_at == 0 || (fails_on ? number < fails_at : number != fails_at))
         return false;
     errno = ENOMEM;
@@ -187,15 +165,4 @@ void *calloc(size_t count, size_t bytes)
 void *realloc(void *old, size_t bytes)
 {
     return fails(CALLER) ? NULL : __libc_realloc(old, bytes);
-}
-
-void *aligned_alloc(size_t alignment, size_t bytes)
-{
-    return fails(CALLER) ? NULL : __libc_memalign(alignment, bytes);
-}
-
-int posix_memalign(void **out, size_t alignment, size_t bytes)
-{
-    *out = fails(CALLER) ? NULL : __libc_memalign(alignment, bytes);
-    return *out ? 0 : ENOMEM;
 }

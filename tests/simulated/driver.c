@@ -140,52 +140,36 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     return CUDA_SUCCESS;
 }
 
-/* The values of the parameters are copied at once. */
-static bool copy_parameters(struct launch *launch, void **parameters)
-{
-    const struct CUfunc_st *const function = launch->function;
-
-    if (function->row->argument_bytes)
-        memcpy(&launch->args, parameters[0], function->row->argument_bytes);
-    if (!function->row->of_path)
-        return true;
-    memcpy(&launch->restricted, parameters[1], sizeof(launch->restricted));
-    if (function->path->home != TABLE_PARAMETER)
-        return true;
-    launch->values = malloc(function->path->bytes);
-    if (launch->values)
-        memcpy(launch->values, parameters[2], function->path->bytes);
-    return launch->values;
-}
-
-static bool is_possible(const struct launch *launch)
-{
-    enum { SHARED_ALWAYS = 48 << 10 };
-    const uint32_t most =
-        launch->function->dynamic_shared > SHARED_ALWAYS ? (uint32_t)launch->function->dynamic_shared : SHARED_ALWAYS;
-
-    return launch->blocks > 0 && launch->threads > 0 && launch->threads <= CBANK_BLOCK_THREADS_MAX &&
-           launch->shared_bytes <= most;
-}
-
 /* The driver's parameters. NOLINTNEXTLINE(readability-function-size) */
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters,
                         void **extra)
 {
+    enum { SHARED_ALWAYS = 48 << 10 };
+    const uint32_t most = function->dynamic_shared > SHARED_ALWAYS ? (uint32_t)function->dynamic_shared : SHARED_ALWAYS;
     struct launch *launch;
 
     ENTER(cuLaunchKernel);
-    if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || extra)
+    if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 || block_x > CBANK_BLOCK_THREADS_MAX ||
+        block_y != 1 || block_z != 1 || shared_bytes > most || extra)
         return CUDA_ERROR_INVALID_VALUE;
     launch = calloc(1, sizeof(*launch));
     if (!launch)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *launch = (struct launch){
         .references = 1, .function = function, .blocks = grid_x, .threads = block_x, .shared_bytes = shared_bytes};
-    if (!is_possible(launch) || !copy_parameters(launch, parameters)) {
-        launch_release(launch);
-        return CUDA_ERROR_INVALID_VALUE;
+    /* The values of the parameters are copied at once. */
+    if (function->row->argument_bytes)
+        memcpy(&launch->args, parameters[0], function->row->argument_bytes);
+    if (function->row->of_path)
+        memcpy(&launch->restricted, parameters[1], sizeof(launch->restricted));
+    if (function->row->of_path && function->path->home == TABLE_PARAMETER) {
+        launch->values = malloc(function->path->bytes);
+        if (!launch->values) {
+            launch_release(launch);
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        memcpy(launch->values, parameters[2], function->path->bytes);
     }
     return (CUresult)stream_add(stream, (struct op){.kind = OP_LAUNCH, .launch = launch});
 }
