@@ -4,9 +4,16 @@
 
 #include "cell_row.h"
 #include "command.h"
-#include "export.h"
 #include "files.h"
 #include "log.h"
+
+struct export_format {
+    const char *name;
+    const char *summary;
+    /* Writes a result that was read from `file`, number `index` on the command line. STATUS_ENVIRONMENT when out of
+     * memory. */
+    enum status (*write)(FILE *stream, const struct result *result, const char *file, size_t index);
+};
 
 /* RFC 4180: one header line, then a row for each sample. A cell without samples has one row; for a prediction, it has
  * its time. */
@@ -80,8 +87,8 @@ static enum status write_jsonl(FILE *stream, const struct result *result, const 
     EACH(jsonl, "JSON lines: an object a cell with its statistics, samples, counters and origin")
 
 #define ROW(name, summary) {#name, summary, write_##name},
-const struct export_format export_formats[] = {FORMATS(ROW)};
-const size_t export_format_count = sizeof(export_formats) / sizeof(export_formats[0]);
+static const struct export_format formats[] = {FORMATS(ROW)};
+static const size_t format_count = sizeof(formats) / sizeof(formats[0]);
 
 struct export_options {
     const struct export_format *format;
@@ -91,7 +98,7 @@ struct export_options {
 #define HELP(name, summary) #name " (" summary "); "
 static const struct option_row rows[] = {
     {.name = "format", .argument = "NAME", .kind = &option_choice, .offset = offsetof(struct export_options, format),
-     .help = FORMATS(HELP) "default csv", .table = TABLE("format", export_formats, export_format_count), .fallback = "csv"},
+     .help = FORMATS(HELP) "default csv", .table = TABLE("format", formats, format_count), .fallback = "csv"},
 };
 /* clang-format on */
 
@@ -126,7 +133,6 @@ const struct command export_command = {
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct export_options),
-    .details =
-        "A FILE is a result, or a folder of them. cbank convert writes results and cards in the formats of other tools.",
+    .details = "A FILE is a result, or a folder of them. cbank convert writes results in the formats of other tools.",
     .run = export_files,
 };

@@ -4,36 +4,36 @@
 
 #include "device_json.h"
 #include "document.h"
-#include "health_json.h"
 #include "result.h"
 #include "result_cell_json.h"
 
-/* Keys that may be null, in the order of the struct below. */
-static const char *const null_keys[] = {
-    "host",        "health",        "temperature", "process_deviation",    "indices",         "grid_blocks",
-    "buffer_sets", "table_offsets", "code_copies", "buffer_set_deviation", "autocorrelation", "modes",
-    "outliers",    "contended",
-};
-static const char *const null_reasons[] = {
-    "left out by --anonymous",
-    "errors of a device were not read: predictions have none, or NVML was not there",
-    "not read: predictions have none, or NVML does not say",
-    "one process cannot say how far processes differ: cbank calibrate measures it",
-    "of cells whose indices a formula gives",
-    "of cells whose grid has a thread for each element",
-    "of cells that were not sampled to the end",
-    "of cells that were not sampled to the end",
-    "of cells that were not sampled to the end",
-    "of cells with fewer than two buffer sets",
-    "of cells with fewer than 8 samples",
-    "of cells with fewer than 20 samples, or whose buffer sets differ and had one each",
-    "of cells that were not sampled to the end",
-    "of cells that were not sampled to the end",
-};
+/* clang-format off */
+#define NULL_KEYS(EACH) \
+    EACH("host", "left out by --anonymous") \
+    EACH("health", "errors of a device were not read: predictions have none, or NVML was not there") \
+    EACH("temperature", "not read: predictions have none, or NVML does not say") \
+    EACH("process_deviation", "one process cannot say how far processes differ: cbank calibrate measures it") \
+    EACH("indices", "of cells whose indices a formula gives") \
+    EACH("grid_blocks", "of cells whose grid has a thread for each element") \
+    EACH("buffer_sets", "of cells that were not sampled to the end") \
+    EACH("table_offsets", "of cells that were not sampled to the end") \
+    EACH("code_copies", "of cells that were not sampled to the end") \
+    EACH("buffer_set_deviation", "of cells with fewer than two buffer sets") \
+    EACH("autocorrelation", "of cells with fewer than 8 samples") \
+    EACH("modes", "of cells with fewer than 20 samples, or whose buffer sets differ and had one each") \
+    EACH("outliers", "of cells that were not sampled to the end") \
+    EACH("contended", "of cells that were not sampled to the end")
+/* clang-format on */
+#define KEY(key, reason)    key,
+#define REASON(key, reason) reason,
+
+/* Keys that may be null, and why they are where they are. */
+static const char *const null_keys[] = {NULL_KEYS(KEY)};
+static const char *const null_reasons[] = {NULL_KEYS(REASON)};
 static const struct keyed_texts null_texts = {null_keys, null_reasons, sizeof(null_keys) / sizeof(null_keys[0])};
 static const struct keyed_texts flag_texts = {cell_flag_names, cell_flag_reasons, CELL_FLAG_COUNT};
 
-/* -- what wrote the file, and where --------------------------------------------------------------------- */
+/* -- what wrote the file, where, and how the device was ------------------------------------------------- */
 
 static const struct field tool_rows[] = {
     {FIELD(field_reference, struct result, "name", tool.name, REQUIRED)},
@@ -60,10 +60,52 @@ static const struct field host_rows[] = {
 };
 const struct object host_object = {.fields = FIELDS(host_rows), .given = SIZE_MAX};
 
-static const struct object health_object = {.fields = {health_fields, HEALTH_FIELDS},
-                                            .given = offsetof(struct result, health.known)};
+static const char *const health_keys[HEALTH_QUANTITIES] = {
+#define HEALTH(key, kind, grave, words, remedy) #key,
+#include "health.def"
+};
 
-static const struct object temperature_object = {.fields = {temperature_fields, TEMPERATURE_FIELDS},
+static const struct keyed_texts unread = {health_keys, NULL, HEALTH_QUANTITIES};
+
+#define kind_count field_number
+#define kind_state field_state
+
+/* Counts up to 2^53, which a double holds. */
+static const struct field reading_fields[] = {
+#define HEALTH(key, kind, grave, words, remedy) \
+    {FIELD(kind_##kind, struct health_reading, #key, values[HEALTH_##key], NULLABLE), .high = 9007199254740992},
+#include "health.def"
+};
+static const struct object reading = {.fields = FIELDS(reading_fields), .given = SIZE_MAX};
+
+static const struct field xid_fields[] = {
+    {FIELD(field_uint32, struct xid, "number", number, REQUIRED)},
+};
+static const struct objects xid_list = {
+    .fields = FIELDS(xid_fields),
+    .element_bytes = sizeof(struct xid),
+    .count = offsetof(struct health, xid_count),
+    .max = HEALTH_XIDS_MAX,
+    .line = true,
+};
+
+static const struct names quantities = NAMES(health_keys, HEALTH_QUANTITIES, "an array of keys of health.before");
+
+static const struct field health_fields[] = {
+    {FIELD(field_object, struct health, "before", before, REQUIRED), .of = &reading},
+    {FIELD(field_object, struct health, "after", after, REQUIRED), .of = &reading},
+    {FIELD(field_bits, struct health, "grew", grew, REQUIRED), .of = &quantities},
+    {FIELD(field_array, struct health, "xids", xids, REQUIRED), .of = &xid_list},
+    {FIELD(field_texts, struct health, "reasons", reasons, REQUIRED), .of = &unread},
+};
+
+static const struct field temperature_rows[] = {
+    {FIELD(field_number, struct temperature, "before_celsius", before_celsius, REQUIRED)},
+    {FIELD(field_number, struct temperature, "after_celsius", after_celsius, REQUIRED)},
+};
+static const struct object health_object = {.fields = FIELDS(health_fields),
+                                            .given = offsetof(struct result, health.known)};
+static const struct object temperature_object = {.fields = FIELDS(temperature_rows),
                                                  .given = offsetof(struct result, temperature.known)};
 
 /* -- the result ---------------------------------------------------------------------------------------- */

@@ -68,9 +68,9 @@ const struct command greet_command = {
 """
 
 EXPORT = """\
-static enum status write_count(FILE *stream, const struct result *result, const char *file, size_t index, bool raw)
+static enum status write_count(FILE *stream, const struct result *result, const char *file, size_t index)
 {
-    (void)file, (void)index, (void)raw;
+    (void)file, (void)index;
     fprintf(stream, "%zu cells\\n", result->cell_count);
     return STATUS_OK;
 }
