@@ -123,15 +123,15 @@ enum status index_list_give(struct index_list *list, struct cell *cell, const st
         return log_error(STATUS_USAGE, "no file has the indices of hash %016" PRIx64, cell->index_file_hash);
     length = cell_length(cell);
     if ((*out)->path && (*out)->highest >= length) {
-        const uint64_t place = indices_first_beyond(&(*out)->indices, length);
-        const int64_t index = indices_at(&(*out)->indices, place);
+        const uint64_t position = indices_first_beyond(&(*out)->indices, length);
+        const int64_t index = indices_at(&(*out)->indices, position);
         const bool negative = (*out)->indices.is_signed && index < 0;
 
         return log_error(STATUS_USAGE,
                          "%s: index %s%" PRIu64 " at [%" PRIu64 "][%" PRIu64 "] is beyond a table of %" PRIu32
                          " entries; name a larger --table-bytes, narrower entries, or paths whose table has room",
                          (*out)->path, negative ? "-" : "", negative ? -(uint64_t)index : (uint64_t)index,
-                         place / (*out)->elements, place % (*out)->elements, length);
+                         position / (*out)->elements, position % (*out)->elements, length);
     }
     if (is_wanted(*out))
         status = index_list_make(list);

@@ -47,7 +47,7 @@ char *sass_code_text(const void *code, size_t bytes)
     const unsigned char *data = code;
     size_t instructions = bytes / INSTRUCTION_BYTES, count = 0;
     unsigned operations[OPERATIONS];                        /* different ones, in the order in which they come */
-    size_t places[OPERATIONS] = {0}, counts[OPERATIONS] = {0}; /* of an operation: its position in that list; its
+    size_t positions[OPERATIONS] = {0}, counts[OPERATIONS] = {0}; /* of an operation: its position in that list; its
                                                                 * count */
     char *text, *at;
 
@@ -57,7 +57,7 @@ char *sass_code_text(const void *code, size_t bytes)
         const unsigned operation = operation_at(data, i);
 
         if (counts[operation]++ == 0) {
-            places[operation] = count;
+            positions[operation] = count;
             operations[count++] = operation;
         }
     }
@@ -75,7 +75,7 @@ char *sass_code_text(const void *code, size_t bytes)
     }
     *at++ = ';';
     for (size_t i = 0; i < instructions; i++)
-        *at++ = letters[places[operation_at(data, i)]];
+        *at++ = letters[positions[operation_at(data, i)]];
     *at++ = ';';
     for (size_t i = 0; i < instructions; i += SASS_DIGEST_INSTRUCTIONS) {
         const size_t left = instructions - i;
