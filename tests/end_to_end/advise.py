@@ -9,18 +9,22 @@ import shlex
 import shutil
 import struct
 import subprocess
-import sys
 import unittest
 
 import jsonschema
 
 from common import ROOT, Scratch, read_json
 
-sys.path.insert(0, os.path.join(ROOT, "tests/kernels"))
-import loads  # noqa: E402
-
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 PATHS = ("constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "shared_copies", "param")
+# A load that each kernel of tests/kernels/loads.cu has.
+LOAD_OF_KERNEL = {
+    "constant_register": "LDC c[3][register]", "constant_widths": "LDC.64 c[3][register]", "constant_number": "c[3][number]",
+    "constant_converted": "c[3][number]", "constant_uniform": "ULDC/LDCU c[3][register]",
+    "constant_loop": "LDC c[3][register]", "constant_called": "LDC c[3][register]", "parameter": "LDC c[0][register]",
+    "global_plain": "LDG", "global_read_only": "LDG.CONSTANT", "global_past_l1": "LDG.128.STRONG", "shared": "LDS",
+    "by_texture": "TEX/TLD", "shuffle": "SHFL", "local": "LDL", "generic": "LD", "switched": "LDC c[3][register]",
+    "pointer": "c[0][number]"}
 ELEMENTS = 16384
 SMALL = ("--elements", str(ELEMENTS))
 
@@ -116,29 +120,17 @@ class Advise(Scratch):
             self.assertEqual(sorted(space["path"] for space in advice["ranking"] + advice["excluded"]), sorted(every))
 
     def test_the_command_that_measures_runs(self):
-        advice = self.advise("--table-bytes", "512", "--width-bytes", "8", "--source", "zipf", *SMALL)
-        words = advice["measure"].split()
-        self.assertEqual(words[:2], ["cbank", "run"])
-        times = self.modelled(*words[2:])
-        self.assertEqual(times, {space["path"]: space["time_ns"] for space in advice["ranking"]
-                                 if space["standing"] != "slower"})
-
-    def test_the_command_that_measures_is_of_the_file(self):
-        for name in ("plain.npy", "it's $HOME.npy"):
-            path = self.path(name)
-            write_npy(path, [[0] * 64])
-            words = shlex.split(self.advise("--table-bytes", "512", "--indices", path)["measure"])
-            self.assertEqual(words[words.index("--indices") + 1], path)
-            self.assertEqual(set(self.modelled(*words[2:])), set(words[words.index("--path") + 1].split(",")))
-
-    def test_other_data_is_in_the_command_that_measures(self):
-        self.assertIn("--polluter-bytes 65536", self.advise("--table-bytes", "4096", "--polluter-bytes", "65536", *SMALL)["measure"])
-
-    def test_small_tables(self):
-        """32 entries of 4 bytes fit into a warp's registers, 33 do not."""
-        held, large = self.advise("--table-bytes", "128", *SMALL), self.advise("--table-bytes", "132", *SMALL)
-        self.assertIn("shuffle", {space["path"] for space in held["ranking"]})
-        self.assertIn("shuffle", {space["path"] for space in large["excluded"]})
+        """It names all paths that may be the best, and the lookups as they were asked for."""
+        for options in (("--source", "zipf", *SMALL), ("--polluter-bytes", "65536", *SMALL), ("--indices", "plain.npy"),
+                        ("--indices", "it's $HOME.npy")):
+            if options[0] == "--indices":
+                options = ("--indices", self.path(options[1]))
+                write_npy(options[1], [[0] * 64])
+            advice = self.advise("--table-bytes", "512", "--width-bytes", "8", *options)
+            words = shlex.split(advice["measure"])
+            self.assertEqual((words[:2], words[words.index(options[0]) + 1]), (["cbank", "run"], options[1]))
+            self.assertEqual(self.modelled(*words[2:]), {space["path"]: space["time_ns"] for space in advice["ranking"]
+                                                         if space["standing"] != "slower"})
 
     def test_bad_input(self):
         self.refused(saying=["--table-bytes"])
@@ -233,21 +225,6 @@ class Kernel(Scratch):
             struct.pack_into("<BBH", data, at + 4, 0x12, 0x10, text)
         self.refused(bytes(data), ["damaged", "larger than the file"])
 
-    def test_truncated_and_damaged_files(self):
-        """Every length, and every byte changed: what is read says so, what is not is refused, and nothing crashes."""
-        with open(self.file(70), "rb") as file:
-            data = file.read()
-        path, statuses = self.path("user.cubin"), set()
-        places = list(range(0, len(data), 61)) + list(range(64))
-        for bad in [data[:length] for length in places] + [data[:at] + b"\xff" * 8 + data[at + 8:] for at in places]:
-            with open(path, "wb") as file:
-                file.write(bad)
-            done = cbank("advise", "--table-bytes", "64", "--elements", "64", "--kernel", path)
-            self.assertIn(done.returncode, (0, 2, 3), done.stderr)
-            self.assertEqual(done.stderr.count("\n"), done.returncode != 0, done.stderr)
-            statuses.add(done.returncode)
-        self.assertEqual(statuses, {0, 2, 3})
-
     def test_kernels_that_a_compiler_makes(self):
         """tests/kernels/loads.cu: each kernel has the load that its name says, as the newest toolkit here makes it."""
         toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
@@ -258,13 +235,14 @@ class Kernel(Scratch):
         subprocess.run([nvcc, "-cubin", "-arch=sm_90", "-o", path, os.path.join(ROOT, "tests/kernels/loads.cu")],
                        check=True, capture_output=True)
         code = self.advise(path)["code"]
-        counts = loads.said(code)
-        self.assertEqual(set(counts), set(loads.OF_KERNEL))
-        for name, wanted in loads.OF_KERNEL.items():
-            self.assertTrue(wanted & {load for load, _ in counts[name]}, (name, counts[name]))
         kernels = {kernel["name"]: kernel for kernel in code["kernels"]}
         looped = {name: {row["load"]: (row["count"], row["in_loops"]) for row in kernel["loads"]}
                   for name, kernel in kernels.items()}
+        self.assertEqual(set(looped), set(LOAD_OF_KERNEL))
+        for name, load in LOAD_OF_KERNEL.items():
+            self.assertTrue(any(row == load or row.endswith(" " + load) for row in looped[name]), (name, looped[name]))
+        widths = {row["width_bytes"] for row in kernels["constant_widths"]["loads"] if "c[3]" in row["load"]}
+        self.assertEqual(widths, {1, 2, 4, 8})
         self.assertEqual(looped["constant_loop"]["LDC c[3][register]"], (2, 1))
         self.assertEqual(looped["constant_called"]["LDC c[3][register]"], (1, 1))
         self.assertEqual(looped["local"]["LDL"], (1, 1))

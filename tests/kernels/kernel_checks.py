@@ -10,47 +10,27 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "end_to_end"))
-from tree import ARCHITECTURE, DISASSEMBLER, KERNELS, PATTERNS, TOOLKIT, Case  # noqa: E402
+from tree import ARCHITECTURE, DISASSEMBLER, KERNELS, TOOLKIT, Case  # noqa: E402
 
-# Where a map kernel loads.
-MAP_LOAD = "sum += Path::load(place, map_index<Workload, Path, Pattern>(args, step));"
 # The code that hides from the compiler that an index is the same in all threads of a warp.
 HIDDEN = "Path::scope == INDEX_THREAD ? threadIdx.x & args.divergence"
 INSTANCES = "template struct variant_instances<WORKLOAD_TYPE(CBANK_WORKLOAD), WORKLOAD_TYPE(CBANK_WORKLOAD)<0>::variants>;"
-# Mangled names of kernels of the path, and of no path whose name begins alike.
-CONSTANT = r"\S*path_constant\d\S*"
 
 
 @unittest.skipUnless(TOOLKIT, "no CUDA toolkit")
 class PtxCheck(Case):
-    def broken(self, name, old, new, only=()):
-        self.scratch.edit(name, old, new)
-        self.scratch.make(only=only)
-        done = self.scratch.check_ptx()
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        return done.stdout
-
     def test_as_it_is(self):
         self.scratch.make()
         done = self.scratch.check_ptx()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, rf"compute_{ARCHITECTURE} +{KERNELS} +{KERNELS}\b")
 
-    def test_constant_reads_global_memory(self):
-        said = self.broken("kernels/paths.def", "PATH(constant, cbank_values[index],", "PATH(constant, table[index],")
-        self.assertEqual(len(re.findall(rf"FAIL compute_90 {CONSTANT}: expected", said)), len(PATTERNS) + 2)
-        self.assertEqual(len(re.findall(rf"FAIL compute_90 {CONSTANT}: expected 1 ld.const, 1 ld.global, "
-                                        r"1 st.global; found 2 ld.global, 1 st.global", said)), len(PATTERNS))
-
-    def test_loads_twice(self):
-        said = self.broken("kernels/kernels.cu", MAP_LOAD,
-                           "{ " + MAP_LOAD + "\n" + MAP_LOAD.replace("(args, step)", "(args, step) ^ 1u") + " }", only=["add"])
-        # 8 paths that take every pattern and load.
-        self.assertGreaterEqual(len(re.findall(r"FAIL compute_90 \S*workload_add\S*: expected", said)), 8 * (len(PATTERNS) - 1))
-
     def test_missing_kernels(self):
-        said = self.broken("kernels/kernels.cu", INSTANCES, "")
-        self.assertEqual(len(re.findall("there 0 times, expected once", said)), KERNELS)
+        self.scratch.edit("kernels/kernels.cu", INSTANCES, "")
+        self.scratch.make()
+        done = self.scratch.check_ptx()
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(len(re.findall("there 0 times, expected once", done.stdout)), KERNELS)
 
 
 @unittest.skipUnless(TOOLKIT, "no CUDA toolkit")
@@ -70,24 +50,11 @@ class HarnessCheck(Case):
 @unittest.skipUnless(TOOLKIT, "no CUDA toolkit")
 @unittest.skipUnless(DISASSEMBLER, "no nvdisasm")
 class SassCheck(Case):
-    def broken(self, name, old, new):
-        self.scratch.edit(name, old, new)
-        self.scratch.make()
-        done = self.scratch.check_sass()
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        return done.stdout
-
     def test_as_it_is(self):
         self.scratch.make()
         done = self.scratch.check_sass()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, rf"sm_{ARCHITECTURE} +{KERNELS} +{KERNELS}\b")
-
-    def test_constant_reads_global_memory(self):
-        said = self.broken("kernels/paths.def", "PATH(constant, cbank_values[index],", "PATH(constant, table[index],")
-        self.assertEqual(len(re.findall(rf"FAIL sm_90 {CONSTANT}: expected", said)), len(PATTERNS) + 2)
-        self.assertEqual(len(re.findall(rf"FAIL sm_90 {CONSTANT}: expected 1 LDC, 1 LDG, 1 STG; "
-                                        r"found 2 LDG, 1 STG", said)), len(PATTERNS))
 
     def test_divergence_mask(self):
         """Without it, a warp-uniform index goes through the uniform datapath on recent architectures."""

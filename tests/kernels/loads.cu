@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Kernels of a user, each with a load of another kind; loads.py says which. */
+ * Kernels of a user, each with a load of another kind; advise.py says which. */
 #include <stdint.h>
 
 struct table {

@@ -3,18 +3,15 @@
 path names. With CBANK_ARCHS=ends, only of one architecture: a subclass says which.
 """
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "end_to_end"))
 from common import ROOT, take_objects  # noqa: E402
-import loads  # noqa: E402
 
 SECONDS_MAX = 850
 
@@ -85,20 +82,3 @@ class Toolkit(unittest.TestCase):
 
     def test_model_engine(self):
         self.check(self.program("run", "--engine", "model", "--elements", "4096", "--json", "-", "--quiet"))
-
-    def test_loads_of_user_kernels(self):
-        """cbank advise --kernel finds in kernels of a user what the disassembler does."""
-        if not disassembler(self.toolkit):
-            self.skipTest("no nvdisasm")
-        with tempfile.TemporaryDirectory() as folder:
-            for architecture in [name for name in self.known if name in (*self.chosen, *FAMILIES) and int(name) >= 70]:
-                cubin = os.path.join(folder, f"{architecture}.cubin")
-                self.check(run(ROOT, f"{self.toolkit}/bin/nvcc", *self.host_compiler(), "-cubin", f"-arch=sm_{architecture}",
-                               "-Wno-deprecated-gpu-targets", "-o", cubin, "tests/kernels/loads.cu"))
-                done = self.check(self.program("advise", "--table-bytes", "64", "--elements", "64", "--kernel", cubin, "--json", "-"))
-                self.assertEqual(loads.said(json.loads(done.stdout)["code"]), loads.disassembled(disassembler(self.toolkit), cubin), architecture)
-
-    @staticmethod
-    def host_compiler():
-        """nvcc before 12 refuses gcc after 11."""
-        return ["-ccbin", "g++-11"] if shutil.which("g++-11") else []

@@ -7,6 +7,12 @@
 #include "explain.h"
 #include "test.h"
 
+#define NUMBER(card, key, number_)                   \
+    (card).number[CARD_##key] = (struct card_number) \
+    {                                                \
+        number_, number_, number_                    \
+    }
+
 /* Every number is 1, its interval too, but for these. A unit that should not bound is made fast by its test. */
 static struct card round_card(void)
 {
@@ -14,42 +20,31 @@ static struct card round_card(void)
 
     for (int i = 0; i < CARD_NUMBERS; i++)
         card.number[i] = (struct card_number){1, 1, 1};
-#define SET(key, number_)                          \
-    card.number[CARD_##key] = (struct card_number) \
-    {                                              \
-        number_, number_, number_                  \
-    }
-    SET(warps_per_sm, 64);
-    SET(blocks_per_sm, 32);
-    SET(shared_bytes_per_sm, 65536);
-    SET(shared_bytes_reserved, 0);
-    SET(sm_clock_mhz, 1000);
-    SET(l2_bytes, 1e9);
-    SET(l2_bytes_per_ns, 1e6);
-    SET(dram_bytes_per_ns, 1e6);
-    SET(launch_ns, 5);
-    SET(block_start_ns, 0);
-    SET(block_l2_ns, 0);
-    SET(block_dram_ns, 0);
-    SET(issue_per_cycle, 1e6);
-    SET(alu_latency_cycles, 0);
-    SET(l1_requests_per_cycle, 1e6);
-    SET(texture_requests_per_cycle, 1e6);
-    SET(shared_wavefronts_per_cycle, 1e6);
-    SET(constant_l1_bytes, 2048);
-    SET(constant_address_cycles, 0);
-    SET(constant_fill_cycles, 0);
-    SET(l1_latency_cycles, 0);
-    SET(l2_latency_cycles, 0);
-    SET(l2_line_ns, 0);
+    NUMBER(card, warps_per_sm, 64);
+    NUMBER(card, blocks_per_sm, 32);
+    NUMBER(card, shared_bytes_per_sm, 65536);
+    NUMBER(card, shared_bytes_reserved, 0);
+    NUMBER(card, sm_clock_mhz, 1000);
+    NUMBER(card, l2_bytes, 1e9);
+    NUMBER(card, l2_bytes_per_ns, 1e6);
+    NUMBER(card, dram_bytes_per_ns, 1e6);
+    NUMBER(card, launch_ns, 5);
+    NUMBER(card, block_start_ns, 0);
+    NUMBER(card, block_l2_ns, 0);
+    NUMBER(card, block_dram_ns, 0);
+    NUMBER(card, issue_per_cycle, 1e6);
+    NUMBER(card, alu_latency_cycles, 0);
+    NUMBER(card, l1_requests_per_cycle, 1e6);
+    NUMBER(card, texture_requests_per_cycle, 1e6);
+    NUMBER(card, shared_wavefronts_per_cycle, 1e6);
+    NUMBER(card, constant_l1_bytes, 2048);
+    NUMBER(card, constant_address_cycles, 0);
+    NUMBER(card, constant_fill_cycles, 0);
+    NUMBER(card, l1_latency_cycles, 0);
+    NUMBER(card, l2_latency_cycles, 0);
+    NUMBER(card, l2_line_ns, 0);
     return card;
 }
-
-#define NUMBER(card, key, number_)                   \
-    (card).number[CARD_##key] = (struct card_number) \
-    {                                                \
-        number_, number_, number_                    \
-    }
 
 /* 2048 elements in two blocks of 1024, which an SM holds at a time: 64 warps, one load each. */
 static struct cell two_blocks(const char *path, const char *pattern)
