@@ -64,8 +64,7 @@ enum status process_run(const struct process_series *series, uint64_t index, str
     } else {
         log_memory("what is run");
     }
-    unlink(path);
-    file_clean(path, FILE_LEFT_OVER);
+    file_discard(path);
     rmdir(folder);
     free(line.text);
     free(words);

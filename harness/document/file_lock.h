@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Locks of files: one process at a time writes a file, and leftovers of dead processes are removed. A lock is one of
- * flock: it ends with its process in every case. Temporary files next to a file that is being written have names that
- * end in ".cbank-*.tmp":
- *   FILE.cbank-lock.tmp       locked by the process that measures into FILE; names that process
- *   FILE.cbank-PID-N.tmp      the replacement of FILE
- * An unlocked one belongs to nobody. */
+ * Locks of files: one process at a time writes a file. A lock is one of flock: it ends with its process in every case.
+ * Two temporary files may lie next to a file that is being written. What a dead process left of them is taken by the next
+ * one that writes the file:
+ *   FILE.cbank-lock.tmp  locked by the process that measures into FILE
+ *   FILE.cbank.tmp       locked while it is written; the replacement of FILE */
 #ifndef CBANK_FILE_LOCK_H
 #define CBANK_FILE_LOCK_H
 
 #include <stdbool.h>
+
+#include <sys/types.h>
 
 #include "status.h"
 
@@ -19,33 +20,27 @@ struct file_lock {
 };
 
 /* Takes the lock of the file at path, through links, whether the file exists or not; "-", devices and pipes need none.
- * Cleans the folder. Returns 0; EWOULDBLOCK if another process has it; or another errno if the folder cannot be
- * written. */
+ * Returns 0; EWOULDBLOCK if another process has it; or another errno if the folder cannot be written. */
 int file_lock_try(const char *path, struct file_lock *out);
 
-/* Like file_lock_try, and logs errors: STATUS_USAGE, with the owner of the lock; STATUS_ENVIRONMENT when out of
- * memory. */
+/* Like file_lock_try, and logs errors: STATUS_USAGE; STATUS_ENVIRONMENT when out of memory. */
 enum status file_lock_take(const char *path, struct file_lock *out);
 
 /* Releases the lock; accepts a zeroed struct. */
 void file_lock_release(struct file_lock *lock);
 
+/* Opens a temporary file, which it makes if needed, and locks it until the descriptor is closed. `wait`: until another
+ * process closes it. -1 with errno on failure. */
+int file_open_locked(const char *path, mode_t mode, bool wait);
+
 /* The status for the errno of a file operation: STATUS_ENVIRONMENT for ENOMEM, else STATUS_USAGE. */
 enum status file_failed(int error);
 
-/* The file at a path, through links, even if a link's target does not exist yet. The caller frees it; NULL with errno
- * on failure. */
+/* The file at a path, through links, or the path itself if there is no file yet. The caller frees it; NULL with errno on
+ * failure. */
 char *file_target(const char *path);
 
-/* Locks a temporary file that was just made, until its descriptor is closed. False if another process has removed it
- * meanwhile. */
-bool file_lock_own(int descriptor);
-
-/* Removes leftovers of dead processes in the folder of `path`, with names that fit the pattern (fnmatch's). Files that
- * cannot be removed are ignored. */
-void file_clean(const char *path, const char *pattern);
-
-#define FILE_LEFT_OVER           "*.cbank-*.tmp"
-#define FILE_LEFT_OVER_TEMPORARY "*.cbank-[0-9]*-[0-9]*.tmp"
+/* Removes a file and what a dead process left next to it. */
+void file_discard(const char *path);
 
 #endif

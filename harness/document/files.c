@@ -4,8 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <libgen.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,52 +32,32 @@ static enum status take_name(struct file_list *list, char *name)
     return STATUS_OK;
 }
 
-static int is_result(const struct dirent *entry)
-{
-    const char *name = entry->d_name;
-    const size_t bytes = strlen(name), suffix = strlen(".json");
-
-    return name[0] != '.' && bytes > suffix && strcmp(name + bytes - suffix, ".json") == 0;
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static enum status add_folder(struct file_list *list, const char *folder)
-{
-    struct dirent **entries = NULL;
-    const int count = scandir(folder, &entries, is_result, by_name);
-    enum status status = STATUS_OK;
-
-    if (count < 0)
-        return log_error(file_failed(errno), "cannot read %s: %s", folder, strerror(errno));
-    if (count == 0)
-        status = log_error(STATUS_USAGE, "%s has no .json file; name a folder with results", folder);
-    for (int i = 0; i < count; i++) {
-        char *path = NULL;
-
-        if (status == STATUS_OK &&
-            asprintf(&path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", entries[i]->d_name) < 0)
-            path = NULL;
-        if (status == STATUS_OK)
-            status = take_name(list, path);
-        free(entries[i]);
-    }
-    free(entries);
-    return status;
-}
-
 enum status files_add(struct file_list *list, const char *path)
 {
+    const char *slash = path[0] && path[strlen(path) - 1] == '/' ? "" : "/";
+    const size_t before = list->count;
+    struct dirent **entries = NULL;
+    enum status status = STATUS_OK;
     struct stat info;
+    int count = 0;
 
     if (!path[0])
         return log_error(STATUS_USAGE, "an empty name is no file");
-    if (stat(path, &info) != 0)
+    if (stat(path, &info) != 0 || (S_ISDIR(info.st_mode) && (count = scandir(path, &entries, NULL, alphasort)) < 0))
         return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
-    return S_ISDIR(info.st_mode) ? add_folder(list, path) : take_name(list, strdup(path));
+    if (!S_ISDIR(info.st_mode))
+        return take_name(list, strdup(path));
+    for (int i = 0; i < count; i++) {
+        char *name = NULL;
+
+        if (status == STATUS_OK && fnmatch("*.json", entries[i]->d_name, FNM_PERIOD) == 0)
+            status = take_name(list, asprintf(&name, "%s%s%s", path, slash, entries[i]->d_name) < 0 ? NULL : name);
+        free(entries[i]);
+    }
+    free(entries);
+    if (status == STATUS_OK && list->count == before)
+        status = log_error(STATUS_USAGE, "%s has no .json file; name a folder with results", path);
+    return status;
 }
 
 void files_close(struct file_list *list)
@@ -134,111 +114,76 @@ static enum status cannot_write(const char *path)
                      strerror(errno));
 }
 
-/* Creates a file next to the target, with the mode of the file that it will replace, or by the umask. NULL, with errno, if
+/* Opens a file next to the target, with the mode of the file that it will replace, or by the umask. NULL, with errno, if
  * it cannot. The caller frees *temporary, its name. */
 static FILE *open_temporary(const char *target, const struct stat *old, char **temporary)
 {
-    int error = EEXIST;
+    int descriptor;
+    FILE *stream;
 
-    for (int attempt = 0; error == EEXIST && attempt < 100; attempt++) {
-        int descriptor;
-
-        if (asprintf(temporary, "%s.cbank-%ld-%d.tmp", target, (long)getpid(), attempt) < 0) {
-            *temporary = NULL;
-            errno = ENOMEM;
-            return NULL;
-        }
-        descriptor = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? old->st_mode & 0777 : 0666);
-        error = descriptor < 0 ? errno : EEXIST;
-        if (descriptor >= 0 && file_lock_own(descriptor)) {
-            if (old && fchmod(descriptor, old->st_mode & 07777) != 0)
-                log_warning("%s: its mode is not kept: %s", target, strerror(errno));
-            return fdopen(descriptor, "w");
-        }
-        if (descriptor >= 0)
-            close(descriptor);
-        free(*temporary);
+    if (asprintf(temporary, "%s.cbank.tmp", target) < 0) {
         *temporary = NULL;
+        errno = ENOMEM;
+        return NULL;
     }
-    errno = error;
-    return NULL;
-}
-
-/* Syncs the folder of the file, so that its new name lasts. The file is already in place: a failure is not an error,
- * and some file systems cannot do this. */
-static void sync_folder(char *target)
-{
-    const int descriptor = open(dirname(target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (descriptor >= 0 && fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP)
-        log_warning("the folder of a file that was written is not synced: %s", strerror(errno));
-    if (descriptor >= 0)
+    descriptor = file_open_locked(*temporary, old ? old->st_mode & 0777 : 0666, true);
+    if (descriptor >= 0 && old && fchmod(descriptor, old->st_mode & 07777) != 0)
+        log_warning("%s: its mode is not kept: %s", target, strerror(errno));
+    stream = descriptor >= 0 && ftruncate(descriptor, 0) == 0 ? fdopen(descriptor, "w") : NULL;
+    if (descriptor >= 0 && !stream)
         close(descriptor);
-}
-
-static enum status write_stdout(file_writer *writer, const void *context)
-{
-    const enum status status = writer(stdout, context);
-
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return status;
-    log_error(STATUS_USAGE, "cannot write standard output: %s", strerror(errno));
-    /* The check of stdout at the end must not find this error again and report it twice. */
-    __fpurge(stdout);
-    clearerr(stdout);
-    return STATUS_USAGE;
+    return stream;
 }
 
 enum status file_write(const char *path, file_writer *writer, const void *context)
 {
     char *target, *temporary = NULL;
-    enum status status = STATUS_OK;
-    bool done = false, there;
+    enum status status;
     struct stat about;
+    bool there;
     FILE *stream;
+    int folder;
 
-    if (strcmp(path, "-") == 0)
-        return write_stdout(writer, context);
+    if (strcmp(path, "-") == 0) {
+        status = writer(stdout, context);
+        if (fflush(stdout) == 0 && !ferror(stdout))
+            return status;
+        log_error(STATUS_USAGE, "cannot write standard output: %s", strerror(errno));
+        /* The check of stdout at the end must not find this error again and report it twice. */
+        __fpurge(stdout);
+        clearerr(stdout);
+        return STATUS_USAGE;
+    }
     target = file_target(path);
     if (!target)
         return cannot_write(path);
     there = stat(target, &about) == 0;
-    if (there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+    if (there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
         stream = fopen(target, "we");
-    } else {
-        file_clean(target, FILE_LEFT_OVER_TEMPORARY);
+    else
         stream = open_temporary(target, there ? &about : NULL, &temporary);
-    }
-    if (stream)
-        status = writer(stream, context);
-    if (stream && status == STATUS_OK) {
+    status = stream ? writer(stream, context) : cannot_write(path);
+    if (status == STATUS_OK) {
         errno = EIO; /* of a write that failed before */
-        done = fflush(stream) == 0 && !ferror(stream) &&
-               (!temporary || (fsync(fileno(stream)) == 0 && rename(temporary, target) == 0));
+        if (fflush(stream) != 0 || ferror(stream) ||
+            (temporary && (fsync(fileno(stream)) != 0 || rename(temporary, target) != 0)))
+            status = cannot_write(path);
     }
-    if (status == STATUS_OK && !done)
-        status = cannot_write(path);
-    if (status != STATUS_OK && temporary)
+    if (status != STATUS_OK && stream && temporary)
         unlink(temporary);
     /* The lock of a temporary file ends here, after it was renamed. */
     if (stream && fclose(stream) != 0 && status == STATUS_OK)
         status = cannot_write(path);
-    if (done && temporary)
-        sync_folder(target);
+    if (status == STATUS_OK && temporary) {
+        /* So that the new name lasts. The file is already in place: a failure is not an error, and some file systems cannot
+         * do this. */
+        folder = open(dirname(target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (folder >= 0 && fsync(folder) != 0 && errno != EINVAL && errno != ENOTSUP)
+            log_warning("the folder of a file that was written is not synced: %s", strerror(errno));
+        if (folder >= 0)
+            close(folder);
+    }
     free(temporary);
     free(target);
     return status;
-}
-
-bool file_make_folders(const char *path)
-{
-    char part[PATH_MAX];
-
-    snprintf(part, sizeof(part), "%s", path);
-    for (char *slash = part[0] ? strchr(part + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(part, 0777);
-        *slash = '/';
-    }
-    return mkdir(part, 0777) == 0 || errno == EEXIST;
 }

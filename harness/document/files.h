@@ -30,12 +30,8 @@ typedef enum status file_writer(FILE *stream, const void *context);
 
 /* Writes a file with `writer`, or to stdout for "-". A file is replaced as a whole: a temporary one in the same folder,
  * with its mode, is written, synced and renamed, and the folder is synced. A reader sees the old file or the new one
- * and never a part. Temporary files that dead processes left there are removed. A link stays a link: its target is
- * replaced, or made if it does not exist. A device or pipe is written in place. STATUS_USAGE, logged, if it cannot be
- * written; else the writer's status. Without success, the old file is unchanged. */
+ * and never a part. A link to a file stays a link. A device or pipe is written in place. STATUS_USAGE, logged, if it cannot
+ * be written; else the writer's status. Without success, the old file is unchanged. */
 enum status file_write(const char *path, file_writer *writer, const void *context);
-
-/* Makes a folder and its parents. Returns whether something of that name exists then; else errno has the reason. */
-bool file_make_folders(const char *path);
 
 #endif

@@ -78,7 +78,7 @@ enum status result_file_open(struct result_file *file, const char *given, const 
     struct stat about;
 
     if (given && is_folder(given))
-        file_make_folders(given);
+        mkdir(given, 0777);
     if (!given || is_folder(given))
         return reserve(file, given ? given : "", result, device, path);
     if (several && strcmp(given, "-") != 0)

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Tests of replacing files: whole or not at all, with their mode and links. */
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/file.h>
+#include <errno.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "capture.h"
-#include "cells.h"
 #include "file_lock.h"
 #include "files.h"
-#include "log.h"
-#include "result_file.h"
 #include "test.h"
 
 /* A folder of a test's own. */
@@ -81,14 +75,16 @@ TEST_WITH(a_chain_of_links_is_followed, open_folder, close_folder)
     const struct folder *folder = *state;
     struct stat about;
 
+    assert_int_equal(file_write(folder->there, write_text, "old"), STATUS_OK);
+    assert_int_equal(chmod(folder->there, 0604), 0);
     assert_int_equal(symlink("there.json", folder->link), 0);
-    assert_int_equal(symlink(folder->link, folder->file), 0); /* to a link that dangles */
+    assert_int_equal(symlink(folder->link, folder->file), 0);
     assert_int_equal(file_write(folder->file, write_text, "one"), STATUS_OK);
     expect_text(folder->there, "one");
-    assert_int_equal(lstat(folder->file, &about), 0);
-    assert_true(S_ISLNK(about.st_mode));
-    assert_int_equal(lstat(folder->link, &about), 0);
-    assert_true(S_ISLNK(about.st_mode));
+    assert_int_equal(stat(folder->there, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0604);
+    assert_true(lstat(folder->file, &about) == 0 && S_ISLNK(about.st_mode));
+    assert_true(lstat(folder->link, &about) == 0 && S_ISLNK(about.st_mode));
 }
 
 TEST_WITH(links_in_a_circle_are_an_error, open_folder, close_folder)
@@ -103,45 +99,35 @@ TEST_WITH(links_in_a_circle_are_an_error, open_folder, close_folder)
     assert_non_null(strstr(capture.text, "Too many levels of symbolic links"));
 }
 
-/* Makes a file beside folder->file. Returns its descriptor. */
-static int leave(const struct folder *folder, const char *ending, char name[128])
-{
-    snprintf(name, 128, "%s%s", folder->file, ending);
-    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-}
-
-TEST_WITH(temporaries_of_the_dead_are_removed, open_folder, close_folder)
+TEST_WITH(what_the_dead_left_is_taken, open_folder, close_folder)
 {
     const struct folder *folder = *state;
-    char dead[128], living[128], lock[128], other[128];
-    const int held = leave(folder, ".cbank-2-0.tmp", living);
+    char temporary[128], lock[128];
+    struct file_lock held;
+    int left;
 
-    close(leave(folder, ".cbank-1-0.tmp", dead));
-    close(leave(folder, ".cbank-lock.tmp", lock));
-    close(leave(folder, ".mine.tmp", other));
-    assert_int_equal(flock(held, LOCK_EX), 0);
-    assert_int_equal(file_write(folder->there, write_text, "new"), STATUS_OK);
-    assert_int_not_equal(access(dead, F_OK), 0);
-    assert_int_equal(access(lock, F_OK), 0); /* whoever takes a lock cleans locks */
-    file_clean(folder->file, FILE_LEFT_OVER);
-    assert_int_not_equal(access(lock, F_OK), 0);
-    assert_int_equal(access(living, F_OK), 0);
-    assert_int_equal(access(other, F_OK), 0);
-    close(held);
-    unlink(living);
-    unlink(other);
+    snprintf(temporary, sizeof(temporary), "%s.cbank.tmp", folder->file);
+    snprintf(lock, sizeof(lock), "%s.cbank-lock.tmp", folder->file);
+    left = file_open_locked(temporary, 0666, false);
+    assert_int_equal(write(left, "long and old", 12), 12);
+    assert_int_equal(file_open_locked(temporary, 0666, false), -1); /* alive */
+    assert_int_equal(errno, EWOULDBLOCK);
+    close(left);
+    close(file_open_locked(lock, 0666, false));
+    assert_int_equal(file_lock_take(folder->file, &held), STATUS_OK);
+    assert_int_equal(file_lock_try(folder->file, &(struct file_lock){0}), EWOULDBLOCK);
+    assert_int_equal(file_write(folder->file, write_text, "new"), STATUS_OK);
+    expect_text(folder->file, "new");
+    file_lock_release(&held);
 }
 
-TEST_WITH(a_temporary_is_locked_while_it_is_written, open_folder, close_folder)
+TEST_WITH(a_file_goes_with_what_lies_next_to_it, open_folder, close_folder)
 {
     const struct folder *folder = *state;
-    char name[128];
-    const int descriptor = leave(folder, ".cbank-1-0.tmp", name);
+    struct file_lock held;
 
-    assert_true(file_lock_own(descriptor));
-    file_clean(folder->file, FILE_LEFT_OVER);
-    assert_int_equal(access(name, F_OK), 0);
-    unlink(name);
-    assert_false(file_lock_own(descriptor)); /* who was cleaned before it could lock sees that */
-    close(descriptor);
+    assert_int_equal(file_write(folder->file, write_text, "one"), STATUS_OK);
+    assert_int_equal(file_lock_take(folder->file, &held), STATUS_OK);
+    file_discard(folder->file); /* the folder must be empty now */
+    file_lock_release(&held);
 }
