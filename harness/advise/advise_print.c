@@ -32,7 +32,7 @@ char *advise_run_command(const struct advice *advice)
         if (advice->spaces[i].standing != ADVISE_SLOWER)
             fprintf(stream, "%s%s", i ? "," : "", advice->spaces[i].path->name);
     if (advice->indices_path) {
-        fputs(" --indices", stream);
+        fputs(" --indices ", stream);
         text_put_word(stream, advice->indices_path);
     } else {
         fprintf(stream, " --%s %s --elements %" PRIu64, cell->workload->index == INDEX_LOADED ? "source" : "pattern",

@@ -22,18 +22,13 @@ static void *share_run(void *argument)
     return NULL;
 }
 
-static uint64_t processors(void)
-{
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return online < 1 ? 1 : online > PARALLEL_THREADS_MAX ? PARALLEL_THREADS_MAX : (uint64_t)online;
-}
-
 void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context, uint64_t first, uint64_t count),
                      void *context)
 {
     struct share shares[PARALLEL_THREADS_MAX] = {0};
-    const uint64_t grains = (total + grain - 1) / grain, threads = processors();
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t grains = (total + grain - 1) / grain;
+    const uint64_t threads = online < 1 ? 1 : online > PARALLEL_THREADS_MAX ? PARALLEL_THREADS_MAX : (uint64_t)online;
     const uint64_t part = (grains + threads - 1) / threads * grain;
 
     for (uint64_t i = 0; i < threads; i++) {

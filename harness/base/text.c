@@ -52,24 +52,11 @@ size_t text_printable(const char *text, size_t left)
     return length;
 }
 
-/* The first character that is not printable ASCII, or the NUL. */
-static const char *behind_plain(const char *text)
-{
-    while (*text >= ' ' && *text <= '~')
-        text++;
-    return text;
-}
-
-bool text_is_plain(const char *text)
-{
-    return *behind_plain(text) == '\0';
-}
-
 void text_clean(char *text)
 {
     enum { LONGEST = 4 }; /* character, in bytes */
 
-    while (*(text += behind_plain(text) - text)) {
+    while (*text) {
         const size_t length = text_printable(text, strnlen(text, LONGEST));
 
         if (length == 0)

@@ -14,9 +14,6 @@ size_t text_utf8(const char *text, size_t left);
 /* Like text_utf8, but also 0 for characters that are not printable. */
 size_t text_printable(const char *text, size_t left);
 
-/* Whether all characters are printable ASCII. */
-bool text_is_plain(const char *text);
-
 /* Replaces each byte outside of printable characters by '?'. Terminals and XML accept printable characters: no control
  * characters (C0, DEL, C1), ends of lines, changes of the direction of text, U+FFFE, U+FFFF. */
 void text_clean(char *text);

@@ -65,13 +65,6 @@ void text_put_tag(FILE *stream, const char *start, const char *const *attributes
 
 void text_put_word(FILE *stream, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@";
-
-    putc(' ', stream);
-    if (*word && word[strspn(word, plain)] == '\0') {
-        fputs(word, stream);
-        return;
-    }
     putc('\'', stream);
     for (; *word; word++)
         fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, stream);

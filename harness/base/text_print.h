@@ -26,7 +26,7 @@ void text_put(FILE *stream, const struct escape *escapes, const char *text);
  * after the last. */
 void text_put_tag(FILE *stream, const char *start, const char *const *attributes);
 
-/* Writes a blank and a word for a shell, in quotes if it contains special characters. */
+/* Writes a word for a shell, in quotes. */
 void text_put_word(FILE *stream, const char *word);
 
 /* Writes a field of a CSV row (RFC 4180), quoted if needed. A ' precedes text that a spreadsheet would take for a

@@ -6,23 +6,19 @@
 
 #include "memory.h"
 
-char *texts_add(struct texts *texts, const char *text)
+const char *texts_share(struct texts *texts, const char *text)
 {
-    char *copy = strdup(text);
+    char *copy;
 
+    for (size_t i = 0; i < texts->count; i++)
+        if (strcmp(texts->items[i], text) == 0)
+            return texts->items[i];
+    copy = strdup(text);
     if (!copy || !memory_grow(&texts->items, texts->count, sizeof(*texts->items))) {
         free(copy);
         return NULL;
     }
     return texts->items[texts->count++] = copy;
-}
-
-const char *texts_share(struct texts *texts, const char *text)
-{
-    for (size_t i = 0; i < texts->count; i++)
-        if (strcmp(texts->items[i], text) == 0)
-            return texts->items[i];
-    return texts_add(texts, text);
 }
 
 void texts_close(struct texts *texts)

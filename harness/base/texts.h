@@ -11,9 +11,6 @@ struct texts {
     size_t count;
 };
 
-/* Copies a text; the copy does not move. NULL when out of memory. */
-char *texts_add(struct texts *texts, const char *text);
-
 /* Returns the copy that equals the text, and makes one if needed: equal texts share a pointer. It is meant for some
  * hundred texts, since it compares them one by one. NULL when out of memory. */
 const char *texts_share(struct texts *texts, const char *text);

@@ -384,23 +384,13 @@ enum status json_write(const char *path, const cJSON *value)
 
 cJSON *json_add(cJSON *object, const char *key, cJSON *item)
 {
-    if (object && item && cJSON_AddItemToObject(object, key, item))
+    if (object && item && (key ? cJSON_AddItemToObject(object, key, item) : cJSON_AddItemToArray(object, item)))
         return item;
     /* An object that lost a member must not be printed as a whole one. The low byte is the kind: 0 is cJSON_Invalid,
      * which cJSON refuses to print. */
     cJSON_Delete(item);
     if (object)
         object->type &= ~0xff;
-    return NULL;
-}
-
-cJSON *json_append(cJSON *array, cJSON *item)
-{
-    if (array && item && cJSON_AddItemToArray(array, item))
-        return item;
-    cJSON_Delete(item);
-    if (array)
-        array->type &= ~0xff;
     return NULL;
 }
 
@@ -521,15 +511,9 @@ bool json_integer(const cJSON *item, uint64_t *out)
 
 const char *json_kind(const cJSON *item)
 {
-    if (!item)
-        return "missing";
-    if (cJSON_IsNull(item))
-        return "null";
-    if (cJSON_IsBool(item))
-        return "true or false";
-    if (cJSON_IsNumber(item))
-        return "this number";
-    if (cJSON_IsString(item))
-        return "this string";
-    return cJSON_IsArray(item) ? "an array" : "an object";
+    /* By the bit of cJSON's type. */
+    static const char *const kinds[] = {"true or false", "true or false", "null",     "this number",
+                                        "this string",   "an array",      "an object"};
+
+    return item ? kinds[__builtin_ctz((unsigned)item->type)] : "missing";
 }

@@ -59,11 +59,11 @@ enum status json_put_owned(FILE *stream, cJSON *value);
 /* Like json_put, to a file, which is replaced as a whole (see file_write), or to stdout for "-". */
 enum status json_write(const char *path, const cJSON *value);
 
-/* Adds item, which the object or array then owns, and returns it. If memory ran out (item may be NULL for that), the
+/* Adds item, which the object, or with key NULL the array, then owns, and returns it. If memory ran out (item may be NULL for that), the
  * item is released and NULL is returned. The object can then no longer be printed: json_put reports it, and a file
  * never silently lacks a member. A NULL object is accepted. The same holds for the json_add_ functions below. */
 cJSON *json_add(cJSON *object, const char *key, cJSON *item);
-cJSON *json_append(cJSON *array, cJSON *item);
+#define json_append(array, item) json_add(array, NULL, item)
 
 /* Whether no object or array in the value lost a member that way; false for NULL. json_put finds this itself, so only
  * other uses need it. */

@@ -48,25 +48,24 @@ void node_out_of_memory(const struct node *node)
         node->reader->status = log_memory("%s", node->reader->file);
 }
 
-/* The member `key`, if cJSON finds it and it has that kind. */
-static struct node member_node(const struct node *node, const char *key, cJSON_bool (*is_kind)(const cJSON *item),
-                               const char *kind)
+struct node node_object(const struct node *node, const char *key)
 {
     const cJSON *item = node_get(node, key);
 
-    if (!is_kind(item))
-        node_refuse(node, key, kind);
-    return (struct node){.reader = node->reader, .json = is_kind(item) ? item : NULL, .place = place_of(node, key)};
-}
-
-struct node node_object(const struct node *node, const char *key)
-{
-    return member_node(node, key, cJSON_IsObject, "an object");
+    if (!cJSON_IsObject(item))
+        node_refuse(node, key, "an object");
+    return (
+        struct node){.reader = node->reader, .json = cJSON_IsObject(item) ? item : NULL, .place = place_of(node, key)};
 }
 
 struct node node_array(const struct node *node, const char *key)
 {
-    return member_node(node, key, cJSON_IsArray, "an array");
+    const cJSON *item = node_get(node, key);
+
+    if (!cJSON_IsArray(item))
+        node_refuse(node, key, "an array");
+    return (
+        struct node){.reader = node->reader, .json = cJSON_IsArray(item) ? item : NULL, .place = place_of(node, key)};
 }
 
 struct node node_element(const struct node *node, const cJSON *item, size_t index)

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,13 +18,6 @@
 #include "text.h"
 
 enum { MAGIC_BYTES = 6, VERSION_AT = 6, LENGTH_AT = 8, HEADER_BYTES = 256, WORD_BYTES = 32 };
-
-struct header {
-    char type[WORD_BYTES];  /* "<i4" */
-    char order[WORD_BYTES]; /* "True" for Fortran's */
-    uint32_t dimensions;
-    uint64_t shape[2]; /* the first two */
-};
 
 __attribute__((format(printf, 2, 3))) static enum status refuse(const char *name, const char *format, ...)
 {
@@ -41,80 +33,54 @@ __attribute__((format(printf, 2, 3))) static enum status refuse(const char *name
                      name, text);
 }
 
-/* Reads the header as NumPy lays it out: other layouts of the same dictionary are refused. (4096) is no tuple. */
-static bool read_header(const char *text, struct header *header)
-{
-    int length = 0;
-    bool comma = false;
-    const char *at;
-
-    sscanf(text, "{'descr': '%31[^'\\]', 'fortran_order': %31[A-Za-z], 'shape': (%n", header->type, header->order,
-           &length);
-    if (length == 0 || (strcmp(header->order, "True") != 0 && strcmp(header->order, "False") != 0))
-        return false;
-    for (at = text + length; *at >= '0' && *at <= '9'; at += *at == ' ') {
-        char *end;
-        uint64_t size;
-
-        errno = 0;
-        size = strtoull(at, &end, 10);
-        if (errno)
-            return false;
-        if (header->dimensions < 2)
-            header->shape[header->dimensions] = size;
-        header->dimensions++;
-        comma = *end == ',';
-        at = end + comma;
-    }
-    return (comma || header->dimensions != 1) && strcmp(at, "), }") == 0;
-}
-
 enum status npy_parse(const char *name, const void *data, size_t bytes, struct npy *out)
 {
     const unsigned char *file = data;
     const size_t begin = bytes > VERSION_AT && file[VERSION_AT] > 1 ? LENGTH_AT + 4 : LENGTH_AT + 2;
-    char text[HEADER_BYTES], shown[TEXT_SHOWN_BYTES];
-    struct header header = {.shape = {0, 1}};
-    struct npy array = {0};
+    char text[HEADER_BYTES] = "", type[WORD_BYTES], order[WORD_BYTES], shape[WORD_BYTES], shown[TEXT_SHOWN_BYTES];
+    struct npy array = {.shape = {0, 1}};
     size_t length = 0;
+    int end = 0, shape_end = 0;
     uint64_t has;
 
     if (bytes == 0)
         return refuse(name, "it is empty");
     if (bytes < MAGIC_BYTES || memcmp(file, "\x93NUMPY", MAGIC_BYTES) != 0)
         return refuse(name, "it is no .npy file");
+    for (size_t at = begin; bytes >= begin && at-- > LENGTH_AT;)
+        length = length << 8 | file[at];
     if (bytes < begin)
         return refuse(name, "it is cut short");
     if (file[VERSION_AT] < 1 || file[VERSION_AT] > 3 || file[VERSION_AT + 1] != 0)
         return refuse(name, "its version is %u.%u, not 1.0, 2.0 or 3.0", file[VERSION_AT], file[VERSION_AT + 1]);
-    for (size_t at = begin; at-- > LENGTH_AT;)
-        length = length << 8 | file[at];
     if (length > bytes - begin)
         return refuse(name, "it is cut short");
-    array.values = file + begin + length;
-    while (length > 0 && (file[begin + length - 1] == ' ' || file[begin + length - 1] == '\n'))
-        length--;
-    snprintf(text, sizeof(text), "%.*s", (int)(length < sizeof(text) ? length : sizeof(text)),
-             (const char *)file + begin);
-    if (strlen(text) != length || !read_header(text, &header))
+    /* As NumPy lays the header out: other layouts of the same dictionary are refused. (4096) is no tuple. */
+    if (length < sizeof(text))
+        memcpy(text, file + begin, length);
+    sscanf(text, "{'descr': '%31[^'\n]', 'fortran_order': %31[A-Za-z], 'shape': (%31[0-9, ]), } %n", type, order, shape,
+           &end);
+    if (end > 0 && !text[end])
+        array.dimensions =
+            (uint32_t)sscanf(shape, "%" SCNu64 ", %" SCNu64 "%n", &array.shape[0], &array.shape[1], &shape_end);
+    if (array.dimensions < 1 || array.dimensions > 2 ||
+        strcmp(array.dimensions == 2 ? shape + shape_end : shape + strspn(shape, "0123456789"),
+               array.dimensions == 2 ? "" : ",") != 0)
         return refuse(name, "its header is none of integers in one or two dimensions");
-    if (strlen(header.type) != 3 || !strchr("iu", header.type[1]) || !strchr("1248", header.type[2]))
-        return refuse(name, "its values are '%s', no integers of 1, 2, 4 or 8 bytes", text_shown(header.type, shown));
-    if (header.type[0] != '<' && !(header.type[0] == '|' && header.type[2] == '1'))
-        return refuse(name, "its values are '%s', not little-endian", header.type);
-    if (strcmp(header.order, "False") != 0)
+    if (strlen(type) != 3 || !strchr("iu", type[1]) || !strchr("1248", type[2]))
+        return refuse(name, "its values are '%s', no integers of 1, 2, 4 or 8 bytes", text_shown(type, shown));
+    if (type[0] != '<' && !(type[0] == '|' && type[2] == '1'))
+        return refuse(name, "its values are '%s', not little-endian", text_shown(type, shown));
+    if (strcmp(order, "False") != 0)
         return refuse(name, "it is in Fortran order");
-    if (header.dimensions < 1 || header.dimensions > 2)
-        return refuse(name, "it has %" PRIu32 " dimensions", header.dimensions);
-    if (header.shape[0] == 0 || header.shape[1] == 0)
+    if (array.shape[0] == 0 || array.shape[1] == 0)
         return refuse(name, "it is empty");
-    array.bytes = (uint32_t)(header.type[2] - '0');
-    array.is_signed = header.type[1] == 'i';
-    array.dimensions = header.dimensions;
-    memcpy(array.shape, header.shape, sizeof(array.shape));
+    array.values = file + begin + length;
+    array.bytes = (uint32_t)(type[2] - '0');
+    array.is_signed = type[1] == 'i';
     if (__builtin_mul_overflow(array.shape[0], array.shape[1], &array.count) || array.count > INT64_MAX / 8)
         return refuse(name, "its shape is %" PRIu64 " x %" PRIu64, array.shape[0], array.shape[1]);
-    has = bytes - (uint64_t)((const unsigned char *)array.values - file);
+    has = bytes - begin - length;
     if (has != array.count * array.bytes)
         return refuse(name, "it is %s: it has %" PRIu64 " bytes of values, its shape takes %" PRIu64,
                       has < array.count * array.bytes ? "cut short" : "too long", has, array.count * array.bytes);
@@ -122,31 +88,24 @@ enum status npy_parse(const char *name, const void *data, size_t bytes, struct n
     return STATUS_OK;
 }
 
-/* -- files --------------------------------------------------------------------------------------------- */
-
 enum status npy_open(const char *path, struct npy_file *out)
 {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     struct npy_file file = {0};
     struct stat about = {0};
-    enum status status = STATUS_OK;
+    enum status status;
 
-    if (descriptor < 0 || fstat(descriptor, &about) != 0)
-        status = log_error(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
-    else if (!S_ISREG(about.st_mode))
-        status = refuse(path, "it is no file that can be mapped");
-    else if (about.st_size > 0)
+    if (descriptor >= 0 && fstat(descriptor, &about) == 0 && (about.st_size > 0 || !S_ISREG(about.st_mode)))
         file.mapping = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (file.mapping == MAP_FAILED) {
+    if (descriptor < 0 || file.mapping == MAP_FAILED) {
+        status = log_error(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
         file.mapping = NULL;
-        status = log_error(STATUS_USAGE, "cannot map %s: %s", path, strerror(errno));
+    } else {
+        file.bytes = (size_t)about.st_size;
+        status = npy_parse(path, file.mapping, file.bytes, &file.array);
     }
     if (descriptor >= 0)
         close(descriptor);
-    if (status == STATUS_OK) {
-        file.bytes = file.mapping ? (size_t)about.st_size : 0;
-        status = npy_parse(path, file.mapping, file.bytes, &file.array);
-    }
     if (status == STATUS_OK)
         *out = file;
     else

@@ -155,7 +155,7 @@ class Model(Case):
                 "it is in Fortran order": lambda: npy(self.trace, "i", (2, 50), good, fortran=True),
                 "its values are '<f4', no integers": lambda: npy(self.trace, "f", (2, 50), good),
                 "its values are '>i4', not little-endian": lambda: npy(self.trace, "i", (2, 50), good, order=">"),
-                "it has 3 dimensions": lambda: npy(self.trace, "i", (2, 5, 10), good),
+                "its header is none of": lambda: npy(self.trace, "i", (2, 5, 10), good),
                 "has 100 steps of 1 threads; wanted are 64": lambda: npy(self.trace, "i", (100, 1), good),
                 "index -1 at [1][3] is beyond": lambda: npy(self.trace, "b", (2, 50), [1] * 53 + [-1] * 47),
                 f"index {2 ** 64 - 1} at [1][3] is beyond": lambda: npy(self.trace, "Q", (2, 50), [1] * 53 + [2 ** 64 - 1] * 47),
