@@ -32,41 +32,6 @@ static bool bool_of(const cJSON *object, const char *key)
     return cJSON_IsTrue(json_get(object, key));
 }
 
-/* Reads a side: times of processes, with their intervals where they are known. */
-static enum status read_side(const struct line *line, const cJSON *json, struct judged_side *out, bool *valid)
-{
-    const cJSON *times = json_get(json, "time_ns"), *low = json_get(json, "ci_low"), *high = json_get(json, "ci_high");
-    const int count = cJSON_GetArraySize(times);
-    struct process_time *processes = calloc((size_t)count + 1, sizeof(*processes));
-    enum status status = STATUS_OK;
-
-    if (!processes)
-        return log_memory("a comparison");
-    for (int i = 0; i < count; i++) {
-        const double time = cJSON_GetNumberValue(cJSON_GetArrayItem(times, i)); /* NaN: no number */
-
-        /* Half of a 95 % interval, in standard errors of the logarithm. It includes SERIES_PROCESS. */
-        const double error =
-            log(cJSON_GetNumberValue(cJSON_GetArrayItem(high, i)) / cJSON_GetNumberValue(cJSON_GetArrayItem(low, i))) /
-            2 / errors_to_end;
-
-        processes[i] = (struct process_time){.value = time, .error = error};
-        if (!isnan(error))
-            processes[i].error = sqrt(fmax(error * error - SERIES_PROCESS * SERIES_PROCESS, 0));
-        *valid = *valid && time > 0;
-        if (isnan(time))
-            status = STATUS_USAGE;
-    }
-    out->processes = (size_t)count;
-    out->clock_mhz = number_of(json, "clock_mhz", NAN);
-    if (count == 0 || status != STATUS_OK)
-        status = log_error(STATUS_USAGE, "%s: a side needs time_ns, an array of one number a process", line->name);
-    else if (*valid)
-        status = estimate_of(processes, out->processes, false, &out->estimate);
-    free(processes);
-    return status;
-}
-
 /* Judges cells that are given as numbers. */
 static enum status judge_numbers(struct line *line, const cJSON *list)
 {
@@ -86,17 +51,46 @@ static enum status judge_numbers(struct line *line, const cJSON *list)
         cell->cold = bool_of(json, "cold");
         cell->copies = bool_of(json, "copies");
         cell->plans_differ = bool_of(line->json, "plans_differ");
-        if (before)
-            cell->before = (struct deviation){number_of(before, "value", NAN),
-                                              number_of(before, "degrees_of_freedom", 0), DEVIATION_CALIBRATED};
+        cell->before = (struct deviation){number_of(before, "value", NAN), number_of(before, "degrees_of_freedom", 0),
+                                          DEVIATION_CALIBRATED};
         if (before && !(cell->before.value >= 0 && cell->before.degrees > 0))
             status = log_error(STATUS_USAGE, "%s: deviation: expected {\"value\": 0.001, \"degrees_of_freedom\": 12}",
                                line->name);
         for (size_t k = 0; status == STATUS_OK && k < SIDES; k++) {
             const cJSON *side = json_get(json, side_names[k]);
 
-            cell->doubtful = cell->doubtful || bool_of(side, "doubtful");
-            status = read_side(line, side, &cell->sides[k], &good);
+            const cJSON *times = json_get(side, "time_ns"), *low = json_get(side, "ci_low"),
+                        *high = json_get(side, "ci_high");
+            struct judged_side *to = &cell->sides[k];
+            struct process_time *processes;
+            bool numbers;
+
+            to->clock_mhz = number_of(side, "clock_mhz", NAN);
+            cell->doubtful |= bool_of(side, "doubtful");
+            to->processes = (size_t)cJSON_GetArraySize(times);
+            processes = calloc(to->processes + 1, sizeof(*processes));
+            numbers = to->processes > 0;
+            for (int at = 0; processes && at < (int)to->processes; at++) {
+                /* NaN: no number. Half of a 95 % interval, in standard errors of the logarithm, has SERIES_PROCESS. */
+                const double time = cJSON_GetNumberValue(cJSON_GetArrayItem(times, at));
+                const double error = log(cJSON_GetNumberValue(cJSON_GetArrayItem(high, at)) /
+                                         cJSON_GetNumberValue(cJSON_GetArrayItem(low, at))) /
+                                     2 / errors_to_end;
+
+                processes[at] = (struct process_time){.value = time, .error = error};
+                if (!isnan(error))
+                    processes[at].error = sqrt(fmax(error * error - SERIES_PROCESS * SERIES_PROCESS, 0));
+                numbers &= !isnan(time);
+                good &= time > 0;
+            }
+            if (!processes)
+                status = log_memory("a comparison");
+            else if (!numbers)
+                status =
+                    log_error(STATUS_USAGE, "%s: a side needs time_ns, an array of one number a process", line->name);
+            else if (good)
+                status = estimate_of(processes, to->processes, false, &to->estimate);
+            free(processes);
         }
         if (good)
             valid[valid_count++] = cell;
@@ -117,35 +111,6 @@ static enum status judge_numbers(struct line *line, const cJSON *list)
     return status;
 }
 
-/* Compares files. Where they cannot be, the line says so, and the next is read. */
-static enum status compare_files(struct line *line)
-{
-    struct sides sides[SIDES] = {0};
-    struct comparison comparison = {0};
-    enum status status = STATUS_OK;
-
-    for (size_t i = 0; i < SIDES; i++) {
-        const cJSON *path, *paths = json_get(line->json, side_names[i]);
-
-        cJSON_ArrayForEach (path, paths) {
-            if (status == STATUS_OK && cJSON_IsString(path))
-                status = sides_add(&sides[i], path->valuestring);
-        }
-        if (status == STATUS_OK && sides[i].count == 0)
-            status = log_error(STATUS_USAGE, "%s: %s: expected names of files", line->name, side_names[i]);
-    }
-    if (status == STATUS_OK)
-        status = compare_sides(sides, &line->options, &comparison);
-    if (status == STATUS_OK)
-        json_add(line->out, "comparison", comparison_to_json(&comparison));
-    json_add_integer(line->out, "status",
-                     (uint64_t)(status == STATUS_OK ? comparison_status(&comparison, true) : status));
-    comparison_close(&comparison);
-    for (size_t i = 0; i < SIDES; i++)
-        sides_close(&sides[i]);
-    return status == STATUS_ENVIRONMENT ? status : STATUS_OK;
-}
-
 enum status batch_compare(const char *path, const struct compare_options *options)
 {
     const bool piped = strcmp(path, "-") == 0;
@@ -160,7 +125,7 @@ enum status batch_compare(const char *path, const struct compare_options *option
         struct judge_options *judge = &line.options.judge;
         char *printed = NULL;
         cJSON *json = NULL;
-        double analyses;
+        double analyses, percent;
 
         snprintf(line.name, sizeof(line.name), "%s line %zu", piped ? "standard input" : path, ++number);
         if (strspn(text, " \t\r\n") == (size_t)bytes)
@@ -169,20 +134,47 @@ enum status batch_compare(const char *path, const struct compare_options *option
         line.json = json;
         line.out = cJSON_CreateObject();
         analyses = number_of(json, "interim_analyses", 1);
-        judge->threshold = number_of(json, "threshold", 100 * judge->threshold) / 100;
-        judge->interim_analyses = analyses >= 1 && analyses < 1000 ? (unsigned)analyses : 0;
+        percent = number_of(json, "threshold", 100 * judge->threshold);
         judge->boards_differ = bool_of(json, "boards_differ");
         if (json_get(json, "id"))
             json_add(line.out, "id", cJSON_Duplicate(json_get(json, "id"), true));
-        if (status == STATUS_OK && (!(judge->threshold > 0) || judge->interim_analyses == 0))
+        if (status == STATUS_OK && !(percent > 0 && analyses >= 1 && analyses < 1000))
             status = log_error(STATUS_USAGE, "%s: threshold or interim_analyses: expected a number above 0", line.name);
-        else if (status == STATUS_OK && cJSON_IsArray(json_get(json, "cells")))
+        if (status == STATUS_OK) {
+            judge->threshold = percent / 100;
+            judge->other_analyses = (unsigned)analyses - 1;
+        }
+        if (status == STATUS_OK && cJSON_IsArray(json_get(json, "cells"))) {
             status = judge_numbers(&line, json_get(json, "cells"));
-        else if (status == STATUS_OK && cJSON_IsArray(json_get(json, side_names[BASE])))
-            status = compare_files(&line);
-        else if (status == STATUS_OK)
+        } else if (status == STATUS_OK && !cJSON_IsArray(json_get(json, side_names[BASE]))) {
             status = log_error(STATUS_USAGE, "%s: expected base and new, arrays of files, or cells", line.name);
-        if (status == STATUS_OK)
+        } else if (status == STATUS_OK) {
+            struct sides sides[SIDES] = {0};
+            struct comparison comparison = {0};
+
+            for (size_t i = 0; i < SIDES; i++) {
+                const cJSON *file, *files = json_get(json, side_names[i]);
+
+                cJSON_ArrayForEach (file, files)
+                    if (status == STATUS_OK && cJSON_IsString(file))
+                        status = sides_add(&sides[i], file->valuestring);
+                if (status == STATUS_OK && sides[i].count == 0)
+                    status = log_error(STATUS_USAGE, "%s: %s: expected names of files", line.name, side_names[i]);
+            }
+            if (status == STATUS_OK)
+                status = compare_sides(sides, &line.options, &comparison);
+            if (status == STATUS_OK)
+                json_add(line.out, "comparison", comparison_to_json(&comparison));
+            json_add_integer(line.out, "status",
+                             (uint64_t)(status == STATUS_OK ? comparison_status(&comparison, true) : status));
+            comparison_close(&comparison);
+            for (size_t i = 0; i < SIDES; i++)
+                sides_close(&sides[i]);
+            /* Where files cannot be compared, the line says so, and the next one is read. */
+            if (status == STATUS_USAGE)
+                status = STATUS_OK;
+        }
+        if (status == STATUS_OK && json_whole(line.out))
             printed = cJSON_PrintUnformatted(line.out);
         if (printed)
             puts(printed);

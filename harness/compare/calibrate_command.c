@@ -36,8 +36,6 @@ static const struct option_group groups[] = {
 static enum status calibrate(const void *parsed, const struct invocation *invocation)
 {
     const struct calibrate_options *options = parsed;
-    const struct process_series series = {invocation, &options->measure.devices, "calibration", NULL,
-                                          options->processes};
     struct calibration calibration = {0};
     struct sides sides = {0};
     struct file_lock lock = {0};
@@ -48,8 +46,9 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     interrupt_catch();
     if (invocation->argument_count > 0)
         status = sides_add_list(&sides, invocation->arguments[0]);
-    for (uint64_t i = 0; invocation->argument_count == 0 && i < series.most && status <= STATUS_FINDING; i++)
-        status = status_worse(status, process_run(&series, i, &sides));
+    for (uint64_t i = 0; invocation->argument_count == 0 && i < options->processes && status <= STATUS_FINDING; i++)
+        status =
+            status_worse(status, process_run(invocation, &options->measure.devices, NULL, "calibration", i, &sides));
     if (status <= STATUS_FINDING)
         status = status_worse(status, calibration_of(&sides, &calibration));
     if (status <= STATUS_FINDING)

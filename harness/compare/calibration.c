@@ -25,8 +25,8 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
     *out = (struct calibration){.processes = (uint32_t)sides->total.files,
                                 .modelled = identity->modelled,
                                 .device = identity->device};
-    if (sides->total.files < 2 || sides->count != 1 || side_is_mixed(identity->device.driver) ||
-        side_is_mixed(identity->engine))
+    if (sides->total.files < 2 || sides->count != 1 || strcmp(identity->device.driver, SIDE_MIXED) == 0 ||
+        strcmp(identity->engine, SIDE_MIXED) == 0)
         return log_error(STATUS_USAGE, "%s: a calibration takes two or more processes of one GPU, driver and engine",
                          sides->total.label);
     memcpy(out->engine, identity->engine, sizeof(out->engine));
@@ -94,7 +94,7 @@ const char *calibration_deviation(const struct calibration *calibration, const s
         return "the calibration is of another driver";
     if (!found || !found->has_deviation)
         return "the calibration has no time of the cell";
-    if (!sha256[0] || strcmp(sha256, found->sha256) != 0 || side_is_mixed(sha256))
+    if (!sha256[0] || strcmp(sha256, found->sha256) != 0 || strcmp(sha256, SIDE_MIXED) == 0)
         return "the calibration is of other code";
     *out = found->deviation;
     out->origin = DEVIATION_CALIBRATED;

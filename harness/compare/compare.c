@@ -17,7 +17,7 @@ static const double clock_tolerance = 0.01; /* SM clocks further apart make time
 
 static bool text_differs(const char *base, const char *new_text)
 {
-    return *base && *new_text && (strcmp(base, new_text) != 0 || side_is_mixed(base));
+    return *base && *new_text && (strcmp(base, new_text) != 0 || strcmp(base, SIDE_MIXED) == 0);
 }
 
 #define OF_SIDE(member) offsetof(struct side_identity, member)
@@ -46,6 +46,8 @@ static void add_gpu(struct comparison *out, const struct side *base_side, const 
         .sides = {base_side, new_side},
         .identity = base_side->files > 0 ? &base_side->identity : &new_side->identity,
     };
+    snprintf(gpu->name, sizeof(gpu->name), "%.*s", (int)strcspn(gpu->identity->device.uuid, "-") + 9,
+             gpu->identity->device.uuid);
     for (size_t i = 0, k = 0; i < base_side->cell_count || k < new_side->cell_count;) {
         const int order = i == base_side->cell_count  ? 1
                           : k == new_side->cell_count ? -1
@@ -137,9 +139,9 @@ static enum status prepare(const struct comparison *comparison, struct compariso
             continue;
         exact = was->kind == COUNTER_EXACT && is->kind == COUNTER_EXACT;
         value = is->value;
-        if (exact && value == was->value && is->values[0] < was->values[0])
+        if (exact && is->values[0] < was->values[0])
             value = is->values[0];
-        else if (exact && value == was->value && is->values[is->read - 1] > was->values[was->read - 1])
+        else if (exact && is->values[is->read - 1] > was->values[was->read - 1])
             value = is->values[is->read - 1];
         changed = exact ? value != was->value : fabs(value - was->value) > COUNTER_THRESHOLD * fabs(was->value);
         if (changed)
@@ -153,12 +155,8 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     if (why && calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[NEW]->identity, sides[NEW]->sha256,
                                      &judged->before))
         note(cell, "not calibrated: %s", why);
-    judged->plans_differ = cell->gpu->plans_differ;
-    if (sides[BASE]->table_offsets != sides[NEW]->table_offsets ||
-        sides[BASE]->code_copies != sides[NEW]->code_copies) {
-        judged->plans_differ = true;
-        note(cell, "the sides measured another number of table offsets or of copies of the code");
-    }
+    judged->plans_differ = cell->gpu->plans_differ || sides[BASE]->table_offsets != sides[NEW]->table_offsets ||
+                           sides[BASE]->code_copies != sides[NEW]->code_copies;
     judged->cold = cell->cell.cache_state->flush;
     judged->copies = cell_copied_bytes(&cell->cell) > 0;
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);
@@ -209,11 +207,8 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     judged = malloc((cells + 1) * sizeof(*judged));
     status = out->gpus && out->cells && judged ? STATUS_OK : log_memory("a comparison");
     if (!one && chosen && allowed >> CONTEXT_UUID & 1)
-        status = log_error(
-            STATUS_USAGE,
-            "--allow-diff uuid compares one GPU with another, and BASE has %zu, NEW %zu. Name results of one on "
-            "each side, or leave it out to compare each GPU with itself",
-            base->count, new_sides->count);
+        status = log_error(STATUS_USAGE, "--allow-diff uuid takes one GPU on each side; BASE has %zu, NEW %zu",
+                           base->count, new_sides->count);
     for (size_t i = 0; status == STATUS_OK && i < base->count; i++) {
         const struct side *other = one ? new_sides->gpus : sides_find(new_sides, &base->gpus[i].identity.device);
 

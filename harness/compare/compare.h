@@ -55,6 +55,7 @@ struct comparison_cell {
 struct compared_gpu {
     const struct side *sides[SIDES]; /* not owned; an empty side if it lacks the GPU */
     const struct side_identity *identity; /* from the side that has it */
+    char name[DEVICE_TEXT_BYTES];         /* its UUID up to the first group, "GPU-33a20bea" */
     uint32_t differing;              /* context fields that differ */
     bool plans_differ;               /* a side has cells that the other lacks */
     bool alone;                      /* a side lacks the GPU */

@@ -54,10 +54,8 @@ const struct command compare_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct compare_command_options),
     .details =
-        "BASE and NEW are each a result file, a folder of them, or several with commas between. Each result is a process. Where\n"
-        "a side has results of several GPUs, each GPU is compared with itself, by its UUID, and one that the other side lacks is\n"
-        "missing or new. The exit code is 1 when a cell regressed, is missing or is invalid, 3 when the sides are not\n"
-        "comparable, and 4 when no cell could be decided. In place of any file that is written, - is standard output, and the\n"
-        "table stays away.",
+        "BASE and NEW are each a result file, a folder of them, or several with commas between. Each result is a process, and\n"
+        "each GPU is compared with itself, by its UUID. The exit code is 1 when a cell regressed, is missing or is invalid, 3\n"
+        "when the sides are not comparable, and 4 when no cell could be decided. For any file, - is standard output.",
     .run = compare,
 };

@@ -21,8 +21,7 @@ WRITER(options)
     json_add_double(out, "threshold", options->judge.threshold);
     json_add_double(out, "counter_threshold", COUNTER_THRESHOLD);
     json_add_double(out, "confidence", 1 - judge_level(&options->judge));
-    json_add_integer(out, "interim_analyses",
-                     options->judge.interim_analyses > 1 ? options->judge.interim_analyses : 1);
+    json_add_integer(out, "interim_analyses", 1 + options->judge.other_analyses);
     allowed = json_add(out, "allowed", cJSON_CreateArray());
     for (size_t i = 0; options->allowed && i < options->allowed->count; i++)
         json_append(allowed, cJSON_CreateString(*(const char *const *)options->allowed->rows[i]));

@@ -50,25 +50,10 @@ static const char *plural(size_t count)
     return count == 1 ? "" : "s";
 }
 
-/* A UUID up to its first group, "GPU-33a20bea". */
-static void uuid_short(const char *uuid, char out[DEVICE_TEXT_BYTES])
-{
-    snprintf(out, DEVICE_TEXT_BYTES, "%.*s", (int)strcspn(uuid, "-") + 9, uuid);
-}
-
-/* "2 regressed, 22 same". */
-static void add_counts(char line[LINE_BYTES], const char *separator, const size_t counts[VERDICTS])
-{
-    for (size_t i = VERDICTS; i-- > 0;)
-        if (counts[i] > 0) {
-            add(line, "%s%zu %s", separator, counts[i], verdict_rows[i].name);
-            separator = ", ";
-        }
-}
-
 void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
     const enum status status = comparison_status(comparison, true);
+    const char *separator = ": ";
 
     snprintf(line, LINE_BYTES, "%s",
              !comparison->comparable                     ? "NEW cannot be compared with BASE"
@@ -82,7 +67,11 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
             add(line, ", %s differs", context_fields[i].name);
     if (comparison->common == 0)
         add(line, ", no cell in common");
-    add_counts(line, ": ", comparison->counts);
+    for (size_t i = VERDICTS; i-- > 0;)
+        if (comparison->counts[i] > 0) {
+            add(line, "%s%zu %s", separator, comparison->counts[i], verdict_rows[i].name);
+            separator = ", ";
+        }
     add(line, " of %zu cell%s", comparison->cell_count, plural(comparison->cell_count));
     if (comparison->gpu_count != 1)
         add(line, " of %zu GPUs", comparison->gpu_count);
@@ -103,96 +92,27 @@ void context_texts(const struct comparison *comparison, size_t field, char texts
             snprintf(texts[side], DEVICE_TEXT_BYTES, "%s", (const char *)&comparison->sides[side]->identity + offset);
 }
 
+uint64_t comparison_needs(const struct comparison *comparison)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < comparison->cell_count; i++)
+        if (comparison->cells[i].judged.settle > most && comparison->cells[i].verdict == VERDICT_INCONCLUSIVE)
+            most = comparison->cells[i].judged.settle;
+    return most;
+}
+
 void settle_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
-    uint64_t processes = 0;
-    size_t count = 0;
+    const uint64_t processes = comparison_needs(comparison);
 
-    for (size_t i = 0; i < comparison->cell_count; i++) {
-        const uint64_t settle = comparison->cells[i].judged.settle;
-
-        count += settle > 0;
-        processes = settle > processes ? settle : processes;
-    }
     line[0] = '\0';
-    if (count > 0)
-        add(line,
-            "%" PRIu64 " processes %s would settle %zu of the %zu that are inconclusive; "
-            "cbank gate --processes %" PRIu64 " measures them",
-            processes, comparison->options.judge.base_fixed ? "of NEW" : "a side", count,
-            comparison->counts[VERDICT_INCONCLUSIVE], processes);
+    if (processes > 0)
+        add(line, "%" PRIu64 " processes %s would settle what can be; cbank gate --processes %" PRIu64 " measures them",
+            processes, comparison->options.judge.base_fixed ? "of NEW" : "a side", processes);
 }
 
 /* -- text ---------------------------------------------------------------------------------------------- */
-
-#define say(...) text_paragraph((struct text_wrap){.stream = stream, .width = look->width, .indent = 2}, __VA_ARGS__)
-
-/* The part for all cells: the sides, the differences between them, the basis of the intervals, and the remedy. */
-static void say_context(FILE *stream, const struct comparison *comparison, const struct print_style *look)
-{
-    const struct judge_options *judge = &comparison->options.judge;
-    size_t assumed = 0, moved = 0;
-    double clock = 1; /* the clock ratio that is furthest from 1 */
-    char line[LINE_BYTES];
-
-    for (size_t i = 0; i < SIDES; i++) {
-        const struct side *side = comparison->sides[i];
-        const struct device_info *device = &side->identity.device;
-
-        say("%s: %.600s: %zu %sresult%s of %s, engine %s%s%s", i == BASE ? "BASE" : "NEW", side->label, side->files,
-            side->identity.modelled ? "modelled " : "", plural(side->files),
-            device->name[0] ? device->name : "an unknown device", side->identity.engine,
-            device->driver[0] ? ", driver " : "", device->driver);
-    }
-    for (size_t i = 0; i < context_field_count; i++) {
-        const bool refused = comparison->refused >> i & 1, of_sides = context_fields[i].offset != SIZE_MAX;
-        char texts[SIDES][DEVICE_TEXT_BYTES];
-
-        if (!(comparison->differing >> i & 1))
-            continue;
-        context_texts(comparison, i, texts);
-        say("%s differs: %s%s%s%s%s", context_fields[i].name, texts[BASE], of_sides ? " -> " : "",
-            of_sides ? texts[NEW] : "", refused ? "; not comparable, unless --allow-diff " : "",
-            refused ? context_fields[i].name : "");
-    }
-    for (size_t i = 0; comparison->gpu_count != 1 && i < comparison->gpu_count; i++) {
-        const struct compared_gpu *gpu = &comparison->gpus[i];
-        const struct side_identity *identity = gpu->identity;
-        char uuid[DEVICE_TEXT_BYTES];
-
-        line[0] = '\0';
-        uuid_short(identity->device.uuid, uuid);
-        add_counts(line, "", gpu->counts);
-        if (gpu->verdict != VERDICT_SAME)
-            say("%s%s%s: %s: %s", uuid, *identity->host.name ? " on " : "", identity->host.name,
-                verdict_rows[gpu->verdict].name, line);
-    }
-    for (size_t i = 0; i < comparison->cell_count; i++) {
-        const struct judged_cell *judged = &comparison->cells[i].judged;
-
-        moved += judged->clock_ratio != 1;
-        if (fabs(log(judged->clock_ratio)) > fabs(log(clock)))
-            clock = judged->clock_ratio;
-        assumed += judged->has_deviation && judged->deviation.origin == DEVIATION_DEFAULT;
-    }
-    if (comparison->plans_differ)
-        say("the plans differ: intervals hold what other buffers add; measure one plan on both sides");
-    if (judge->boards_differ)
-        say("the sides are of two GPUs: intervals hold what GPUs of a model differ by");
-    if (moved > 0)
-        say("the SM clock of NEW is up to %.2f%% %s in %zu cell%s: a change must show in times and in cycles; "
-            "--allow-diff clocks takes times as they are",
-            100 * fabs(1 / clock - 1), clock > 1 ? "lower" : "higher", moved, plural(moved));
-    if (assumed > 0)
-        say("intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
-            assumed, plural(assumed));
-    if (judge->interim_analyses > 1)
-        say("one of at most %u interim analyses: intervals are of %.4g %%, and p counts the analyses",
-            judge->interim_analyses, 100 * (1 - judge_level(judge)));
-    settle_line(comparison, line);
-    if (line[0])
-        say("%s", line);
-}
 
 static void ratio_text(double ratio, char out[TEXT_NUMBER_BYTES])
 {
@@ -218,13 +138,6 @@ static void value_verdict(const struct grid_column *column, const void *row, str
                  : verdict == VERDICT_IMPROVED                  ? GRID_GOOD
                  : verdict == VERDICT_SAME                      ? GRID_PLAIN
                                                                 : GRID_DOUBT;
-}
-
-static void value_gpu(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    uuid_short(((const struct comparison_cell *)row)->gpu->identity->device.uuid, out->room);
-    out->text = out->room[0] ? out->room : NULL;
 }
 
 /* Note `index` of a cell: a counter that changed, other code, why the cell is not decided, and the rest. False after
@@ -265,7 +178,10 @@ static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
 
 /* The first column is left out where there is one GPU. */
 static const struct grid_column columns[] = {
-    {.heading = "GPU", .value = value_gpu, .head = true},
+    {.heading = "GPU",
+     .value = grid_array,
+     .of = GRID_BEHIND(struct comparison_cell, gpu, struct compared_gpu, name),
+     .head = true},
     {.heading = "cell", .value = cell_value_identity, .head = true},
     {.heading = "base", .format = text_time, .value = grid_number, .of = OF(judged.sides[BASE].estimate.ns)},
     {.heading = "new", .format = text_time, .value = grid_number, .of = OF(judged.sides[NEW].estimate.ns)},
@@ -274,9 +190,14 @@ static const struct grid_column columns[] = {
     {.heading = "verdict", .value = value_verdict},
 };
 
+#define say(...) text_paragraph((struct text_wrap){.stream = stream, .width = look->width, .indent = 2}, __VA_ARGS__)
+
 enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look)
 {
+    const struct judge_options *judge = &comparison->options.judge;
     const size_t first = comparison->gpu_count != 1 ? 0 : 1, same = comparison->counts[VERDICT_SAME];
+    size_t assumed = 0, moved = 0;
+    double clock = 1; /* the clock ratio that is furthest from 1 */
     struct grid grid = {
         .columns = columns + first,
         .column_count = COUNT(columns) - first,
@@ -289,8 +210,6 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
     enum status status = STATUS_OK;
     char line[LINE_BYTES];
 
-    for (size_t i = 0; i < comparison->cell_count; i++)
-        grid.row_count += !comparison->cells[i].gpu->alone && comparison->cells[i].verdict != VERDICT_SAME;
     summary_line(comparison, line);
     fputs(look->color ? "\033[1m" : "", stream);
     text_paragraph((struct text_wrap){.stream = stream, .width = look->width}, "%s", line);
@@ -298,7 +217,59 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
     if (comparison->common == 0 && comparison->gpu_count == 1)
         return STATUS_OK;
     putc('\n', stream);
-    say_context(stream, comparison, look);
+    for (size_t i = 0; i < SIDES; i++) {
+        const struct side *side = comparison->sides[i];
+        const struct device_info *device = &side->identity.device;
+
+        say("%s: %.600s: %zu result%s of %s, engine %s, driver %s", i == BASE ? "BASE" : "NEW", side->label,
+            side->files, plural(side->files), device->name, side->identity.engine,
+            device->driver[0] ? device->driver : "unknown");
+    }
+    for (size_t i = 0; i < context_field_count; i++) {
+        const bool refused = comparison->refused >> i & 1, of_sides = context_fields[i].offset != SIZE_MAX;
+        char texts[SIDES][DEVICE_TEXT_BYTES];
+
+        if (!(comparison->differing >> i & 1))
+            continue;
+        context_texts(comparison, i, texts);
+        say("%s differs: %s%s%s%s%s", context_fields[i].name, texts[BASE], of_sides ? " -> " : "",
+            of_sides ? texts[NEW] : "", refused ? "; not comparable, unless --allow-diff " : "",
+            refused ? context_fields[i].name : "");
+    }
+    for (size_t i = 0; comparison->gpu_count != 1 && i < comparison->gpu_count; i++) {
+        const struct compared_gpu *gpu = &comparison->gpus[i];
+
+        if (gpu->verdict != VERDICT_SAME)
+            say("%s%s%s: %s", gpu->name, *gpu->identity->host.name ? " on " : "", gpu->identity->host.name,
+                verdict_rows[gpu->verdict].name);
+    }
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        const struct comparison_cell *cell = &comparison->cells[i];
+        const struct judged_cell *judged = &cell->judged;
+
+        grid.row_count += !cell->gpu->alone && cell->verdict != VERDICT_SAME;
+        moved += judged->clock_ratio != 1;
+        if (fabs(log(judged->clock_ratio)) > fabs(log(clock)))
+            clock = judged->clock_ratio;
+        assumed += judged->has_deviation && judged->deviation.origin == DEVIATION_DEFAULT;
+    }
+    if (comparison->plans_differ)
+        say("the plans differ: intervals hold what other buffers add; measure one plan on both sides");
+    if (judge->boards_differ)
+        say("the sides are of two GPUs: intervals hold what GPUs of a model differ by");
+    if (moved > 0)
+        say("the SM clock of NEW is up to %.2f%% %s in %zu cell%s: a change must show in times and in cycles; "
+            "--allow-diff clocks takes times as they are",
+            100 * fabs(1 / clock - 1), clock > 1 ? "lower" : "higher", moved, plural(moved));
+    if (assumed > 0)
+        say("intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
+            assumed, plural(assumed));
+    if (judge->other_analyses > 0)
+        say("one of at most %u interim analyses: intervals are of %.4g %%, and p counts the analyses",
+            1 + judge->other_analyses, 100 * (1 - judge_level(judge)));
+    settle_line(comparison, line);
+    if (line[0])
+        say("%s", line);
     /* Where nothing can be compared, that is said once, and not for each cell. */
     if (grid.row_count > 0 && comparison->comparable) {
         putc('\n', stream);
@@ -337,12 +308,11 @@ enum status compare_junit(FILE *stream, const void *compared)
          cell++) {
         const struct verdict_row *verdict = &verdict_rows[cell->verdict];
         const struct judged_cell *judged = &cell->judged;
-        char class[CELL_IDENTITY_BYTES], identity[CELL_IDENTITY_BYTES], gpu[DEVICE_TEXT_BYTES] = "";
+        const bool named = comparison->gpu_count != 1 && cell->gpu->name[0];
+        char class[CELL_IDENTITY_BYTES], identity[CELL_IDENTITY_BYTES];
 
-        if (comparison->gpu_count != 1)
-            uuid_short(cell->gpu->identity->device.uuid, gpu);
-        snprintf(class, sizeof(class), "%s%s%s.%s", gpu, gpu[0] ? "." : "", cell->cell.workload->name,
-                 cell->cell.path->name);
+        snprintf(class, sizeof(class), "%s%s%s.%s", named ? cell->gpu->name : "", named ? "." : "",
+                 cell->cell.workload->name, cell->cell.path->name);
         cell_identity(&cell->cell, identity);
         text_put_tag(stream, "    <testcase", (const char *[]){"classname", class, "name", identity, NULL});
         if (isfinite(judged->sides[NEW].estimate.ns))
@@ -350,11 +320,8 @@ enum status compare_junit(FILE *stream, const void *compared)
         fputs(verdict->junit ? ">\n" : "/>\n", stream);
         if (!verdict->junit)
             continue;
-        snprintf(line, LINE_BYTES, "%s", verdict->name);
-        if (isfinite(judged->ratio.value))
-            add(line, ": %s (%s to %s), p %.2g", text_of(ratio_text, judged->ratio.value).text,
-                text_of(ratio_text, judged->ratio.ci_low).text, text_of(ratio_text, judged->ratio.ci_high).text,
-                judged->adjusted_p);
+        snprintf(line, LINE_BYTES, "%s%s%s", verdict->name, isfinite(judged->ratio.value) ? ": " : "",
+                 isfinite(judged->ratio.value) ? text_of(ratio_text, judged->ratio.value).text : "");
         fprintf(stream, "      <%s", verdict->junit);
         text_put_tag(stream, "", (const char *[]){"type", verdict->name, "message", line, NULL});
         putc('>', stream);

@@ -56,6 +56,9 @@ extern const struct fields judged_fields;
 /* The outcome, and the number of cells with each verdict. */
 void summary_line(const struct comparison *comparison, char line[LINE_BYTES]);
 
+/* How many processes would decide every cell that more processes can decide; 0: there is no such cell. */
+uint64_t comparison_needs(const struct comparison *comparison);
+
 /* The number of processes that would decide the inconclusive cells, and how to measure them; "" if there is none. */
 void settle_line(const struct comparison *comparison, char line[LINE_BYTES]);
 

@@ -6,15 +6,14 @@
 static const double pi = 3.14159265358979323846;
 enum { DEGREES_MOST = 100000 }; /* of what is known for certain */
 
-const char *const deviation_origin_names[] = {
+static const char *const origin_names[] = {
     [DEVIATION_UNKNOWN] = "unknown",
     [DEVIATION_DEFAULT] = "default",
     [DEVIATION_CALIBRATED] = "calibration",
     [DEVIATION_PROCESSES] = "processes",
 };
 
-static const struct names origins =
-    NAMES(deviation_origin_names, DEVIATION_ORIGINS, "default, calibration or processes");
+static const struct names origins = NAMES(origin_names, DEVIATION_ORIGINS, "default, calibration or processes");
 
 const struct field deviation_rows[DEVIATION_ROWS] = {
     {FIELD(field_number, struct deviation, "value", value, REQUIRED), .high = INFINITY},

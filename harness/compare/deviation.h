@@ -27,8 +27,6 @@ enum deviation_origin {
     DEVIATION_ORIGINS
 };
 
-extern const char *const deviation_origin_names[DEVIATION_ORIGINS];
-
 struct deviation {
     double value;   /* standard deviation of the logarithm of one process's time */
     double degrees; /* of freedom; 0: not known */

@@ -21,6 +21,15 @@ struct gate_options {
     double seconds;
 };
 
+/* Testing repeatedly until significance inflates false positives. A gate makes at most five interim analyses: at these
+ * numbers of processes a side, and at the end of the budget. Each is at a level that is five times smaller. By
+ * Bonferroni's inequality, all of them together raise a false alarm no more often than one comparison does. Equal levels
+ * are those of Pocock (Group sequential methods in the design and analysis of clinical trials, 1977), whose constants are
+ * a little larger. */
+static const uint64_t interim_analyses[] = {3, 5, 10, 20};
+
+enum { OTHER_ANALYSES = sizeof(interim_analyses) / sizeof(interim_analyses[0]) };
+
 #define MEMBER(name) .offset = offsetof(struct gate_options, name)
 
 /* clang-format off */
@@ -56,23 +65,24 @@ static enum status measure(const struct gate_options *options, const struct invo
 
     for (uint64_t processes = 1;; processes++) {
         enum status status = STATUS_OK;
-        uint64_t enough = 0;
-        bool over;
+        bool over, analysed = processes == 1;
 
         /* Sides take turns: base, new, new, base, base and so on. */
         for (size_t i = 0; i < SIDES && status <= STATUS_FINDING; i++) {
             const size_t side = (i + processes - 1) % SIDES;
-            const struct process_series series = {invocation, &options->measure.devices, side_names[side],
-                                                  options->programs[side], most};
 
             if (side == NEW || !comparing->as.judge.base_fixed)
-                status = status_worse(status, process_run(&series, processes - 1, &comparing->sides[side]));
+                status =
+                    status_worse(status, process_run(invocation, &options->measure.devices, options->programs[side],
+                                                     side_names[side], processes - 1, &comparing->sides[side]));
         }
         if (status > STATUS_FINDING)
             return status;
         over = processes == most || (options->seconds > 0 && clock_seconds() - start >= options->seconds);
         /* The first process decides nothing, but shows whether the sides can be compared. */
-        if (!over && processes > 1 && judge_next_interim_analysis(processes - 1, most) != processes)
+        for (size_t i = 0; i < OTHER_ANALYSES; i++)
+            analysed |= processes == interim_analyses[i];
+        if (!over && !analysed)
             continue;
         comparison_close(comparison);
         status = compare_sides(comparing->sides, &comparing->as, comparison);
@@ -80,12 +90,9 @@ static enum status measure(const struct gate_options *options, const struct invo
             return status;
         if (processes == 1 && !over && comparison->comparable)
             continue;
-        for (size_t i = 0; i < comparison->cell_count; i++)
-            if (comparison->cells[i].judged.settle > enough && comparison->cells[i].verdict == VERDICT_INCONCLUSIVE)
-                enough = comparison->cells[i].judged.settle;
         log_note(options->comparing.quiet, "at %" PRIu64 " processes a side: %zu of %zu cells decided", processes,
                  comparison->cell_count - comparison->counts[VERDICT_INCONCLUSIVE], comparison->cell_count);
-        if (over || enough == 0 || !comparison->comparable)
+        if (over || comparison_needs(comparison) == 0 || !comparison->comparable)
             return STATUS_OK;
     }
 }
@@ -101,7 +108,7 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
     if (fixed == !!options->programs[BASE])
         return log_error(STATUS_USAGE, "a gate needs one BASE: results, or --base-program PATH");
     status = comparing_open(&options->comparing, &comparing);
-    comparing.as.judge.interim_analyses = INTERIM_ANALYSES;
+    comparing.as.judge.other_analyses = OTHER_ANALYSES;
     comparing.as.judge.base_fixed = fixed;
     if (status == STATUS_OK && fixed)
         status = sides_add_list(&sides[BASE], invocation->arguments[0]);
@@ -128,9 +135,8 @@ const struct command gate_command = {
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct gate_options),
     .details =
-        "BASE is results, as compare takes them, or a program, which measures one process after another. NEW is a program:\n"
-        "this one where nothing else is said. Two programs take turns. After 3, 5, 10 and 20 processes a side, and at the end\n"
-        "of the budget, the sides are compared at a level that allows for so many interim analyses. The gate ends when more\n"
-        "processes would decide nothing. Reports and exit codes are those of compare. Its processes end with it.",
+        "BASE is results, as compare takes them, or a program. NEW is a program: this one where nothing else is said. They take\n"
+        "turns. After 3, 5, 10 and 20 processes a side, and at the end of the budget, they are compared at a level that allows\n"
+        "for so many interim analyses. The gate ends when more processes would decide nothing. Exit codes are those of compare.",
     .run = gate,
 };

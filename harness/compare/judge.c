@@ -63,24 +63,9 @@ enum status estimate_of(const struct process_time *processes, size_t count, bool
 
 /* -- ratios -------------------------------------------------------------------------------------------- */
 
-static double interim_analyses_of(const struct judge_options *options)
-{
-    return options->interim_analyses > 1 ? options->interim_analyses : 1;
-}
-
-uint64_t judge_next_interim_analysis(uint64_t processes, uint64_t most)
-{
-    static const uint64_t at[INTERIM_ANALYSES - 1] = {3, 5, 10, 20}; /* and one at the end of the budget */
-
-    for (size_t i = 0; i < INTERIM_ANALYSES - 1; i++)
-        if (at[i] > processes)
-            return at[i] < most ? at[i] : most;
-    return most;
-}
-
 double judge_level(const struct judge_options *options)
 {
-    return (1 - STATS_CONFIDENCE) / interim_analyses_of(options);
+    return (1 - STATS_CONFIDENCE) / (1 + options->other_analyses);
 }
 
 double judged_change(const struct judged_cell *cell)
@@ -135,35 +120,6 @@ static struct ratio ratio_of(double value, const struct deviation *error, struct
     };
 }
 
-/* Sets ratio, interval and p of a cell whose deviation is known. */
-static void find_ratio(struct judged_cell *cell, const struct judge_options *options, struct quantile *quantile)
-{
-    const struct judged_side *base = &cell->sides[BASE], *new_side = &cell->sides[NEW];
-    const size_t counts[] = {base->processes, new_side->processes};
-    const double clocks = base->clock_mhz / new_side->clock_mhz, value = new_side->estimate.ns / base->estimate.ns;
-
-    cell->error = error_of(cell, options, &cell->deviation, counts);
-    cell->ratio = ratio_of(value, &cell->error, quantile);
-    cell->clock_ratio =
-        !options->clocks_allowed && (clocks > 1 + clock_same || 1 / clocks > 1 + clock_same) ? clocks : 1;
-    if (cell->clock_ratio != 1) {
-        /* Times may have followed the clocks or not: the interval holds both, and p is that of the lesser change. */
-        const struct ratio cycles = ratio_of(value / cell->clock_ratio, &cell->error, quantile);
-
-        cell->ratio.ci_low = fmin(cell->ratio.ci_low, cycles.ci_low);
-        cell->ratio.ci_high = fmax(cell->ratio.ci_high, cycles.ci_high);
-        cell->ratio.p = isnan(cycles.p) || judged_change(cell) > 0 ? fmax(cell->ratio.p, cycles.p) : 1;
-    }
-    cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
-    if (cell->same_data)
-        cell->ratio = (struct ratio){1, 1, 1, 1};
-    cell->adjusted_p = cell->ratio.p;
-    if (!isfinite(cell->ratio.value) || !(cell->ratio.value > 0)) {
-        cell->ratio = (struct ratio)NO_RATIO;
-        cell->adjusted_p = cell->noise = NAN;
-    }
-}
-
 /* -- verdicts ------------------------------------------------------------------------------------------ */
 
 static int compare_pointed(const void *left, const void *right)
@@ -180,7 +136,7 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
 {
     const double size = judged_change(cell), threshold = options->threshold;
     const bool changed = size > threshold;
-    const double p = changed ? significance / (double)family / interim_analyses_of(options) : judge_level(options);
+    const double p = changed ? significance / (double)family / (1 + options->other_analyses) : judge_level(options);
     struct deviation process = cell->deviation, error;
     size_t counts[SIDES];
     double distance = log1p(size), reach; /* from no change, and in standard errors */
@@ -199,36 +155,6 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
     }
     reach = distance / error.value - (changed ? power_change : power_same);
     return reach >= 0 && student_p(reach, error.degrees) <= p;
-}
-
-static void decide(struct judged_cell *cell, const struct judge_options *options, size_t family)
-{
-    const struct ratio *ratio = &cell->ratio;
-    const double wide = 1 + options->threshold;
-    const size_t base = cell->sides[BASE].processes, new_count = cell->sides[NEW].processes;
-    size_t few = options->base_fixed || new_count > base ? new_count : base;
-    size_t enough = PROCESSES_TO_SETTLE_MOST;
-
-    cell->verdict = VERDICT_INVALID;
-    cell->settle = 0;
-    if (isnan(ratio->value))
-        return;
-    if (judged_change(cell) > options->threshold && cell->adjusted_p < significance && !cell->doubtful)
-        cell->verdict = ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
-    else if (ratio->ci_low >= 1 / wide && ratio->ci_high <= wide) /* said of the cell alone: no correction */
-        cell->verdict = VERDICT_SAME;
-    else
-        cell->verdict = VERDICT_INCONCLUSIVE;
-    if (cell->verdict != VERDICT_INCONCLUSIVE || cell->error.degrees <= 0 || cell->doubtful || few >= enough ||
-        !settles(cell, options, family, enough))
-        return;
-    /* The least number that settles: more processes never do worse. */
-    while (enough - few > 1) {
-        const size_t middle = (few + enough) / 2;
-
-        *(settles(cell, options, family, middle) ? &enough : &few) = middle;
-    }
-    cell->settle = enough;
 }
 
 enum status judge(struct judged_cell *const *cells, size_t count, const struct judge_options *options)
@@ -263,11 +189,33 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
     deviation_conclude(evidence, count);
     for (size_t i = 0; i < count; i++) {
         struct judged_cell *cell = cells[i];
+        const struct judged_side *base = &cell->sides[BASE], *new_side = &cell->sides[NEW];
+        const size_t counts[] = {base->processes, new_side->processes};
+        const double clocks = base->clock_mhz / new_side->clock_mhz, value = new_side->estimate.ns / base->estimate.ns;
+        const bool clocks_differ = !options->clocks_allowed && (clocks > 1 + clock_same || 1 / clocks > 1 + clock_same);
 
         cell->deviation = evidence[i].concluded;
         cell->has_deviation = cell->deviation.degrees > 0;
         cell->side_degrees = evidence[i].own.degrees;
-        find_ratio(cell, options, &quantile);
+        cell->error = error_of(cell, options, &cell->deviation, counts);
+        cell->ratio = ratio_of(value, &cell->error, &quantile);
+        cell->clock_ratio = clocks_differ ? clocks : 1;
+        if (clocks_differ) {
+            /* Times may have followed the clocks or not: the interval holds both, and p is that of the lesser change. */
+            const struct ratio cycles = ratio_of(value / clocks, &cell->error, &quantile);
+
+            cell->ratio.ci_low = fmin(cell->ratio.ci_low, cycles.ci_low);
+            cell->ratio.ci_high = fmax(cell->ratio.ci_high, cycles.ci_high);
+            cell->ratio.p = isnan(cycles.p) || judged_change(cell) > 0 ? fmax(cell->ratio.p, cycles.p) : 1;
+        }
+        cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
+        if (cell->same_data)
+            cell->ratio = (struct ratio){1, 1, 1, 1};
+        cell->adjusted_p = cell->ratio.p;
+        if (!isfinite(cell->ratio.value) || !(cell->ratio.value > 0)) {
+            cell->ratio = (struct ratio)NO_RATIO;
+            cell->adjusted_p = cell->noise = NAN;
+        }
         if (!cell->has_deviation)
             cell->deviation = judged_unknown.deviation;
         if (!isnan(cell->adjusted_p))
@@ -277,10 +225,35 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
     qsort(p, family, sizeof(*p), compare_pointed);
     for (size_t i = 0; i < family; i++) {
         least = fmax(least, fmin(1, *p[i] * (double)(family - i)));
-        *p[i] = fmin(1, least * interim_analyses_of(options));
+        *p[i] = fmin(1, least * (1 + options->other_analyses));
     }
-    for (size_t i = 0; i < count; i++)
-        decide(cells[i], options, family);
+    for (size_t i = 0; i < count; i++) {
+        struct judged_cell *cell = cells[i];
+        const struct ratio *ratio = &cell->ratio;
+        const double wide = 1 + options->threshold;
+        const size_t base = cell->sides[BASE].processes, new_count = cell->sides[NEW].processes;
+        size_t few = options->base_fixed || new_count > base ? new_count : base, enough = PROCESSES_TO_SETTLE_MOST;
+
+        if (isnan(ratio->value))
+            cell->verdict = VERDICT_INVALID;
+        else if (judged_change(cell) > options->threshold && cell->adjusted_p < significance && !cell->doubtful)
+            cell->verdict = ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
+        else if (ratio->ci_low >= 1 / wide && ratio->ci_high <= wide) /* said of the cell alone: no correction */
+            cell->verdict = VERDICT_SAME;
+        else
+            cell->verdict = VERDICT_INCONCLUSIVE;
+        cell->settle = 0;
+        if (cell->verdict != VERDICT_INCONCLUSIVE || cell->error.degrees <= 0 || cell->doubtful || few >= enough ||
+            !settles(cell, options, family, enough))
+            continue;
+        /* The least number that settles: more processes never do worse. */
+        while (enough - few > 1) {
+            const size_t middle = (few + enough) / 2;
+
+            *(settles(cell, options, family, middle) ? &enough : &few) = middle;
+        }
+        cell->settle = enough;
+    }
     free(evidence);
     free(p);
     return STATUS_OK;

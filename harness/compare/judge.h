@@ -100,7 +100,7 @@ extern const struct judged_cell judged_unknown;
 
 struct judge_options {
     double threshold; /* relative change of time that counts, 0.01 for 1 % */
-    unsigned interim_analyses; /* interim analyses, including this one; 0 counts as 1 */
+    unsigned other_analyses; /* interim analyses in addition to this one */
     bool base_fixed; /* BASE gets no more processes */
     bool boards_differ; /* the difference between GPUs of a model is added */
     bool clocks_allowed; /* times are compared even if SM clocks differ */
@@ -108,22 +108,14 @@ struct judge_options {
 
 enum { PROCESSES_TO_SETTLE_MOST = 50 }; /* on each side */
 
-/* Testing repeatedly until significance inflates false positives. A gate makes at most INTERIM_ANALYSES, each at a level
- * that is that many times smaller. By Bonferroni's inequality, all of them together raise a false alarm no more often
- * than one comparison does. Equal levels are those of Pocock (Group sequential methods in the design and analysis of
- * clinical trials, 1977), whose constants are a little larger. */
-enum { INTERIM_ANALYSES = 5 };
-
-/* The first number of processes of a side above `processes` at which a gate of at most `most` makes one. */
-uint64_t judge_next_interim_analysis(uint64_t processes, uint64_t most);
-
 /* The probability with which an interval misses the truth. */
 double judge_level(const struct judge_options *options);
 
 /* Judges cells that have times on both sides, all together. STATUS_ENVIRONMENT when out of memory. */
 enum status judge(struct judged_cell *const *cells, size_t count, const struct judge_options *options);
 
-/* The slowdown of the slower side: the smaller one of times and cycles, since the SM clocks may explain the rest. 0 if the two disagree about the slower side, or if there is no ratio. */
+/* The slowdown of the slower side: the smaller one of times and cycles, since the SM clocks may explain the rest. 0 if the
+ * two disagree about the slower side, or if there is no ratio. */
 double judged_change(const struct judged_cell *cell);
 
 #endif

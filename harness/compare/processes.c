@@ -14,10 +14,10 @@
 #include "log.h"
 #include "memory.h"
 
-enum status process_run(const struct process_series *series, uint64_t index, struct sides *sides)
+enum status process_run(const struct invocation *invocation, const struct integers *devices, const char *program,
+                        const char *name, uint64_t index, struct sides *sides)
 {
-    const struct invocation *invocation = series->invocation;
-    const char *program = series->program ? series->program : invocation->argv[0];
+    const char *shown = program ? program : invocation->argv[0];
     char folder[] = "/tmp/cbank-processes-XXXXXX", path[sizeof(folder) + 16], what[64];
     struct memory line = {0};
     char **words;
@@ -26,10 +26,10 @@ enum status process_run(const struct process_series *series, uint64_t index, str
     int code = 0;
     enum status status = STATUS_ENVIRONMENT;
 
-    snprintf(what, sizeof(what), "%s process %" PRIu64 " of %" PRIu64, series->name, index + 1, series->most);
+    snprintf(what, sizeof(what), "%s process %" PRIu64, name, index + 1);
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "%s\n", what);
-    if (series->devices->all || series->devices->count > 1)
+    if (devices->all || devices->count > 1)
         return log_error(STATUS_USAGE, "--device: all processes are of one GPU; name one, and take each by itself");
     if (!mkdtemp(folder))
         return log_error(STATUS_USAGE, "%s: cannot make a folder in /tmp: %s", what, strerror(errno));
@@ -37,7 +37,7 @@ enum status process_run(const struct process_series *series, uint64_t index, str
     words = calloc(invocation->given_count + 5, sizeof(*words));
     stream = memory_open(&line);
     if (stream)
-        fprintf(stream, "%s%crun%c--quiet%c", program, '\0', '\0', '\0');
+        fprintf(stream, "%s%crun%c--quiet%c", shown, '\0', '\0', '\0');
     for (size_t i = 0; stream && i < invocation->given_count; i++) {
         const struct given_option *given = &invocation->given[i];
 
@@ -50,13 +50,13 @@ enum status process_run(const struct process_series *series, uint64_t index, str
     if (memory_close(&line, stream) && words) {
         for (char *word = line.text; word < line.text + line.bytes; word += strlen(word) + 1)
             words[count++] = word;
-        if (!child_run(series->program, words, &code) && !interrupted())
-            log_error(status, "%s: %s cannot be started: %s", what, program, strerror(errno));
+        if (!child_run(program, words, &code) && !interrupted())
+            log_error(status, "%s: %s cannot be started: %s", what, shown, strerror(errno));
         else if (!interrupted() && !WIFEXITED(code))
             log_error(status, "%s was killed by signal %d", what, WTERMSIG(code));
         else if (!interrupted() && (WEXITSTATUS(code) >= STATUS_INCONCLUSIVE ||
                                     (WEXITSTATUS(code) <= STATUS_FINDING && access(path, F_OK) != 0)))
-            log_error(status, "%s: %s exited with %d, and wrote no result", what, program, WEXITSTATUS(code));
+            log_error(status, "%s: %s exited with %d, and wrote no result", what, shown, WEXITSTATUS(code));
         else if (!interrupted())
             status = (enum status)WEXITSTATUS(code);
         if (status <= STATUS_FINDING)

@@ -10,17 +10,10 @@
 #include "side.h"
 #include "status.h"
 
-/* Processes that measure the same. */
-struct process_series {
-    const struct invocation *invocation; /* each process gets its options of plan and measurement */
-    const struct integers *devices;      /* of --device */
-    const char *name;                    /* for messages */
-    const char *program;                 /* as for child_run; NULL: this one */
-    uint64_t most;                       /* number of processes wanted */
-};
-
-/* Runs process `index` and adds its result. STATUS_FINDING if a cell failed; the other cells count. STATUS_USAGE, logged,
+/* Runs a process with the command's options of plan and measurement, and adds its result. `program` is as for child_run;
+ * messages call it process `index` of `name`. STATUS_FINDING if a cell failed; the other cells count. STATUS_USAGE, logged,
  * for several devices. */
-enum status process_run(const struct process_series *series, uint64_t index, struct sides *sides);
+enum status process_run(const struct invocation *invocation, const struct integers *devices, const char *program,
+                        const char *name, uint64_t index, struct sides *sides);
 
 #endif

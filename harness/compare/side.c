@@ -13,13 +13,6 @@
 #include "memory.h"
 #include "parallel.h"
 
-static const char mixed[] = "mixed";
-
-bool side_is_mixed(const char *text)
-{
-    return strcmp(text, mixed) == 0;
-}
-
 static int compare_cells(const void *left, const void *right)
 {
     return cell_order(&((const struct side_cell *)left)->cell, &((const struct side_cell *)right)->cell);
@@ -81,7 +74,7 @@ static bool add_value(struct side_counter *counter, double value)
 static void merge_text(char *text, const char *other, size_t bytes)
 {
     if (strcmp(text, other) != 0)
-        snprintf(text, bytes, "%s", mixed);
+        snprintf(text, bytes, SIDE_MIXED);
 }
 
 /* Adds a cell of a result. A process that is there already counts once. A prediction is one sample, and tells no process
@@ -176,9 +169,6 @@ static void add_identity(struct side *side, const struct result *result)
                 memcpy(text, (const char *)&known.device + field->offset, field->bytes);
                 merge_text(text, (const char *)&result->device + field->offset, field->bytes);
             }
-        /* ISO 8601: the order of text is that of time. */
-        if (strcmp(result->started_utc, to->started_utc) < 0)
-            memcpy(to->started_utc, result->started_utc, sizeof(to->started_utc));
     }
     to->modelled = to->modelled || result->modelled_time;
     to->host = result->host;

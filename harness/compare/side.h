@@ -86,8 +86,8 @@ struct side *sides_find(const struct sides *sides, const struct device_info *dev
 /* Whether both cells have the same samples of the same processes. */
 bool side_same_data(const struct side_cell *one, const struct side_cell *other);
 
-/* Whether the text means that the processes of a side differ. */
-bool side_is_mixed(const char *text);
+/* Text for what differs between the processes of a side. */
+#define SIDE_MIXED "mixed"
 
 /* Releases; accepts a zeroed struct. */
 void sides_close(struct sides *sides);

@@ -62,7 +62,7 @@ class Compare(Case):
         for cell in comparison["cells"][:8]:
             self.assertAlmostEqual(cell["ratio"]["value"], 1.05)
         table = self.cbank("compare", "base", "new", status=1).stdout
-        self.assertRegex(table, r"GPU-00000003 on n00: regressed: 8 regressed, 16\s+same")
+        self.assertRegex(table, "GPU-00000003 on n00: regressed")
         self.assertNotRegex(table, "GPU-00000002 on")
 
     def test_a_gpu_on_one_side_alone(self):

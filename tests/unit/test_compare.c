@@ -161,9 +161,8 @@ TEST(test_another_layout_is_another_plan)
     pair.results[BASE].cells[2].time.code_copies = 4;
     compare_pair(&defaults);
     expect(0, VERDICT_SAME, "");
-    for (size_t i = 1; i < 3; i++)
-        expect(i, VERDICT_SAME, "another number of table offsets or of copies of the code");
-    assert_true(compared_cell(&comparison, 1)->judged.error.value > compared_cell(&comparison, 0)->judged.error.value);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(compared_cell(&comparison, i)->judged.plans_differ, i > 0);
     compared_close(&comparison, pair.sides);
 }
 

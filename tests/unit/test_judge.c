@@ -344,46 +344,21 @@ TEST(test_false_alarms_are_rare_and_slower_cells_are_found)
 
 /* -- interim analyses ---------------------------------------------------------------------------------- */
 
-TEST(test_when_a_gate_judges)
-{
-    static const struct {
-        uint64_t most;
-        uint64_t at[INTERIM_ANALYSES + 1]; /* 0 behind the last */
-    } rows[] = {{1, {1}},
-                {2, {2}},
-                {3, {3}},
-                {4, {3, 4}},
-                {5, {3, 5}},
-                {12, {3, 5, 10, 12}},
-                {20, {3, 5, 10, 20}},
-                {50, {3, 5, 10, 20, 50}}};
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        uint64_t at = 0;
-
-        for (size_t k = 0; k <= INTERIM_ANALYSES && rows[i].at[k]; k++) {
-            at = judge_next_interim_analysis(at, rows[i].most);
-            assert_int_equal(at, rows[i].at[k]);
-        }
-        assert_int_equal(at, rows[i].most);
-    }
-}
-
 /* Whether a cell that did not change was called changed at any interim analysis. */
-static bool gate_alarms(unsigned interim_analyses, double between, uint64_t *seed)
+static bool gate_alarms(unsigned other_analyses, double between, uint64_t *seed)
 {
     /* So small a threshold that significance alone decides. */
-    const struct judge_options options = {.threshold = 1e-6, .interim_analyses = interim_analyses};
+    const struct judge_options options = {.threshold = 1e-6, .other_analyses = other_analyses};
+    static const size_t analyses[] = {3, 5, 10, 20};
     static struct simulated cells[COUNT];
     bool alarm = false;
 
     memset(cells, 0, sizeof(cells));
-    for (uint64_t at = 0; at < PROCESSES;) {
+    for (size_t k = 0; k < sizeof(analyses) / sizeof(analyses[0]); k++) {
         struct judged_cell judged[COUNT];
 
-        at = judge_next_interim_analysis(at, PROCESSES);
         for (size_t i = 0; i < COUNT; i++) {
-            while (cells[i].count < at)
+            while (cells[i].count < analyses[k])
                 add_process(&cells[i], 1, (struct noise){between, 0.0003}, seed);
             judged[i] = question(&cells[i]);
         }
@@ -403,8 +378,8 @@ TEST(test_all_interim_analyses_together_keep_the_level)
         uint64_t seed = 2026, corrected = 0, plain = 0;
 
         for (uint64_t i = 0; i < trials; i++) {
-            corrected += gate_alarms(INTERIM_ANALYSES, between, &seed);
-            plain += gate_alarms(1, between, &seed);
+            corrected += gate_alarms(4, between, &seed);
+            plain += gate_alarms(0, between, &seed);
         }
         print_message("process deviation %.2f%%: %d of %d gates call out without cause, %d without correction\n",
                       100 * between, (int)corrected, (int)trials, (int)plain);
