@@ -3,10 +3,13 @@
 """Tests of cbank plot. Every kind of figure is drawn from committed results. Its data are those of the documents, its bytes are
 the same each time, and its words can be read. CBANK names the program (default build/cbank)."""
 
+import atexit
+import functools
 import glob
 import os
 import re
 import subprocess
+import tempfile
 import unittest
 import xml.etree.ElementTree as ET
 from unittest import mock
@@ -15,6 +18,7 @@ import pandas
 
 from common import CBANK, FULL, ROOT, Scratch, analysis, read_bytes, read_json
 
+import cbank
 from cbank import plot
 from cbank.figures import draw, kinds, style
 
@@ -26,29 +30,17 @@ RESULTS = {name: os.path.join(ROOT, path) for name, path in {
 CELLS = os.path.join(ROOT, "results/h200/all-paths.json")
 
 
-def fleet_document(folder):
-    """A verdict on three GPUs of two nodes: one is slower, and one did not answer."""
-    def gpu(host, place, verdict, change):
-        return {"uuid": f"GPU-0000000{place}-1", "name": "NVIDIA H200", "host": host, "slot": f"00000000:0{place}:00.0", "driver": "1", "vbios": "2",
-                "last_utc": "2026-01-02T00:00:00Z", "answered": verdict != "missing", "modelled": False, "complete": True, "verdict": verdict,
-                "changes": [{"path": path, "change": change} for path in ("constant", "global")]}
-    gpus = [gpu("n0", 1, "quiet", 0.001), gpu("n0", 2, "slower", 0.031), gpu("n1", 3, "missing", None)]
-    finding = {"kind": "slower", "who": "GPU-00000002", "change": 0.031, "since_utc": "2026-01-02T00:00:00Z", "what": "all paths", "fails": True,
-               "drift": False, "why": "driver"}
-    return {"schema": {"name": "cbank-fleet", "version": "1.0"}, "store": "s.db", "verdict": "failing",
-            "night": {"first_utc": "2026-01-02T00:00:00Z", "last_utc": "2026-01-02T01:00:00Z"}, "nights": 2, "baseline": None, "answered": 2,
-            "expected": 3, "expected_from": "night before", "limits": {}, "findings": [finding], "gpus": gpus}
-
-
-def history_document(gpus=2):
-    """Series of one cell of some GPUs over four nights. The first GPU became slower in the third."""
-    cell = "add/constant/per_warp/128000/1024/hot"
-    rows = [{"started_utc": f"2026-01-0{night}T00:00:00Z", "engine": "cuda", "times": "measured", "device": "NVIDIA H200", "uuid": f"GPU-{gpu:08}-1",
-             "host": "n0", "slot": f"00000000:{gpu:02}:00.0", "driver": "1", "cell": cell, "state": None, "file": "f.json",
-             "time_ns": 1400.0 + gpu + 50 * (night > 2 and gpu == 0)} for gpu in range(gpus) for night in (1, 2, 3, 4)]
-    change = {"since_utc": "2026-01-03T00:00:00Z", "uuid": "GPU-00000000-1", "host": "n0", "slot": "00000000:00:00.0", "cell": cell, "change": 0.0357,
-              "ci_low": 0.03, "ci_high": 0.04, "driver_before": "1", "driver_after": "2", "with": "driver"}
-    return {"schema": {"name": "cbank-history", "version": "1.0"}, "rows": rows, "changes": [change], "forgotten": []}
+@functools.lru_cache
+def fleet_documents():
+    """Paths of a verdict on a made-up fleet in which some GPUs changed, and of the history of a cell there."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    store, *made = (os.path.join(folder.name, name) for name in ("store.db", "fleet.json", "history.json"))
+    subprocess.run(["/usr/bin/python3", os.path.join(ROOT, "scripts/studies/make_fleet.py"), store, "--gpus", "40", "--nights", "8"], check=True)
+    for path, words in zip(made, (["fleet", store, "--json", "-"], ["history", store, "--cell", "add/constant/per_warp/128000/*", "--json"])):
+        with open(path, "w", encoding="utf-8") as file:
+            subprocess.run([CBANK, *words], stdout=file, check=False)
+    return made
 
 
 def sources(*paths):
@@ -79,7 +71,7 @@ class Drawn(Case):
         path = self.path("comparison.json")
         subprocess.run([CBANK, "compare", "--quiet", "--json", path, RESULTS["h200"], RESULTS["second"]], check=True)
         return [RESULTS[name] for name in ("h200", "h100", "lookup", "distinct", "h200_chip", "h100_chip")] + [
-            path, self.document("fleet", fleet_document(self.folder)), self.document("history", history_document(9))]
+            path, *fleet_documents()]
 
     def test_every_kind_in_every_format(self):
         names, endings = self.all_documents(), ("svg", "pdf", "png", "csv", "txt")
@@ -162,37 +154,35 @@ def faults(figure):
 class Data(Case):
     """Numbers of a CSV are those of the documents."""
 
-    def test_matrix(self):
-        self.plot("--figure", "matrix", RESULTS["h200"])
-        rows = self.rows("core-matrix-matrix")
-        cells = [cell for cell in read_json(RESULTS["h200"])["cells"]]
-        times = {(cell["path"], cell["pattern"], cell["elements"]): cell["time_ns"] for cell in cells}
-        self.assertEqual(len(rows), len(cells))
-        for row in rows.itertuples():
-            time, base = times[row.path, row.pattern, row.elements], times["global", row.pattern, row.elements]
-            self.assertAlmostEqual(row.x * 1e3 / time["value"], 1, places=12)
-            self.assertAlmostEqual(row.high * 1e3 / time["ci_high"], 1, places=12)
-            if row.path == "constant":
-                self.assertAlmostEqual(row.ratio_to_global, time["value"] / base["value"], places=12)
-                self.assertAlmostEqual(row.ratio_low, time["ci_low"] / base["ci_high"], places=12)
+    def test_times_are_those_of_the_cells(self):
+        """Every row of matrices and sweeps, of one file and of two together, in one unit a figure."""
+        paths = [RESULTS[name] for name in ("h200", "h100", "distinct", "widths", "convolution")]
+        self.plot("--all", "--figure", "matrix", "--figure", "sweep", *paths)
+        self.plot("--figure", "matrix", "--together", RESULTS["h200"], RESULTS["h100"])
+        keys = ["source_sha256", *kinds.CELL_KEYS, "parameters"]
+        cells = cbank.load(paths).assign(parameters=lambda rows: rows["parameters"].fillna("")).set_index(keys)
+        for path in self.files("csv"):
+            rows = pandas.read_csv(path).fillna({"parameters": ""})
+            value = "x" if "-matrix" in path or "together" in path else "y"
+            times = cells.loc[pandas.MultiIndex.from_frame(rows[keys])].reset_index()
+            for drawn, known in ((value, "time_ns"), ("low", "time_ns_low"), ("high", "time_ns_high")):
+                unit = times[known] / rows[drawn]
+                self.assertIn(round(unit.median(), 9), (1, 1e3, 1e6), path)
+                self.assertLess((unit / unit.median() - 1).abs().max(), 1e-12, path)
+        rows = self.rows("core-matrix-matrix").set_index(["path", "pattern", "elements"])
+        ratio = rows.loc["constant", ["x", "low", "high"]] / rows.loc["global", ["x", "high", "low"]].to_numpy()
+        drawn = rows.loc["constant", ["ratio_to_global", "ratio_low", "ratio_high"]]
+        self.assertLess((ratio.to_numpy() / drawn.to_numpy() - 1).max(), 1e-12)
+        self.assertEqual({len(self.rows(name)) for name in ("core-matrix-matrix", "core-matrix-matrix-file2")}, {24})
+        self.assertEqual(set(self.rows("matrix-together")["series"]), {
+            f"{name} ({device})" for name in ("constant", "global", "readonly") for device in ("H200", "H100 80GB HBM3")})
+        self.assertEqual(set(self.rows("serialization-sweep")["x"]), {1, 2, 4, 8, 16, 32})
+        self.assertEqual(len(self.rows("widths-sweep-width_bytes")["x"].unique()), 5)
+        self.assertEqual(set(self.rows("convolution-sweep")["workload"]), {"conv_1d", "conv_2d", "conv_3d"})
 
     def test_tables_of_other_sizes_say_so(self):
         self.plot("--figure", "matrix", "--select", "workload=add", CELLS)
-        named = set(self.rows("all-paths-matrix").query("path == 'param'")["series"])
-        self.assertEqual(named, {"param (2 KB)"})
-
-    def test_sweeps(self):
-        self.plot("--figure", "sweep", RESULTS["distinct"], RESULTS["widths"], RESULTS["convolution"])
-        rows = self.rows("serialization-sweep")
-        cells = read_json(RESULTS["distinct"])["cells"]
-        cells = [cell for cell in cells if cell["status"] == "ok" and "distinct" in cell["parameters"]]
-        self.assertEqual(sorted(rows["x"]), sorted(cell["parameters"]["distinct"] for cell in cells))
-        row = rows[(rows["path"] == "constant") & (rows["x"] == 32)].iloc[-1]
-        cell = next(cell for cell in cells if cell["path"] == "constant" and f"{row['parameters']}" ==
-                    " ".join(f"{name}={value}" for name, value in sorted(cell["parameters"].items())))
-        self.assertAlmostEqual(row["y"] / cell["time_ns"]["value"] * {"µ": 1e3, "m": 1e6}["µ"], 1, places=12)
-        self.assertEqual(len(self.rows("widths-sweep-width_bytes")["x"].unique()), 5)
-        self.assertEqual(set(self.rows("convolution-sweep")["workload"]), {"conv_1d", "conv_2d", "conv_3d"})
+        self.assertEqual(set(self.rows("all-paths-matrix").query("path == 'param'")["series"]), {"param (2 KB)"})
 
     def test_serialization_and_capacity(self):
         self.plot("--figure", "serialization", "--figure", "capacity", RESULTS["h200_chip"])
@@ -230,16 +220,22 @@ class Data(Case):
         self.assertEqual(set(rows["quantity"]), set(kinds.CHIP_PANELS))
 
     def test_fleet_and_history(self):
-        self.plot(self.document("fleet", fleet_document(self.folder)), self.document("history", history_document(9)))
+        self.plot(*fleet_documents())
+        verdict, series = map(read_json, fleet_documents())
         rows = self.rows("fleet-fleet")
-        self.assertEqual(list(rows["beside"].fillna("")), ["", "", "S", "S", "M", "M"])
-        self.assertEqual(list(rows["column"]), [0, 0, 1, 1, 0, 0])
-        self.assertEqual(rows["x"].max(), 3.1)
+        wanted = {(gpu["uuid"], change["path"]): (kinds.LETTERS.get(gpu["verdict"]), gpu["host"], change["change"] and 100 * change["change"])
+                  for gpu in verdict["gpus"] for change in gpu["changes"]}
+        self.assertEqual({letter for letter, _, _ in wanted.values()} - {None}, {"S", "R"})
+        found = {(row["uuid"], row["panel"]): row for row in rows.dropna(subset=["x"]).to_dict("records")}
+        self.assertEqual(set(found), {key for key, (_, _, change) in wanted.items() if change is not None})
+        for key, row in found.items():
+            letter, host, change = wanted[key]
+            self.assertEqual((row["beside"] if letter else None, row["row"]), (letter, host))
+            self.assertAlmostEqual(row["x"], change, places=9)
         rows = self.rows("history-history")
-        self.assertEqual((len(rows), rows["series"].nunique(), rows["flags"].notna().sum()), (36, 7, 1))
-        self.assertEqual(set(rows.loc[rows["series"].str.startswith("other"), "uuid"].str[:12]), {f"GPU-0000000{gpu}" for gpu in (6, 7, 8)})
-        with open(self.path("out/history-history.txt"), encoding="utf-8") as file:
-            self.assertIn("the largest +3.57 %", file.read())
+        most = sorted(series["changes"], key=lambda change: -abs(change["change"]))[:kinds.NAMED_MAX]
+        self.assertEqual((len(rows), rows["flags"].notna().sum()), (len(series["rows"]), len(series["changes"])))
+        self.assertEqual(set(rows.loc[~rows["series"].str.startswith("other"), "uuid"]), {change["uuid"] for change in most})
 
     def test_every_committed_result_has_a_figure(self):
         names = glob.glob(os.path.join(ROOT, "results/h*/*.json")) + glob.glob(os.path.join(ROOT, "results/h*/sweeps/*.json"))
@@ -275,23 +271,6 @@ class Chosen(Case):
             drawn = draw.draw(plot.pages(sources(self.path("flagged.json")), 175)[0][0], 175)
             words = " ".join(text.get_text() for part in drawn.subfigs for text in part.texts).replace("\n", " ")
         self.assertIn("hollow: unstable", words)
-
-    def test_files_of_one_name_have_names_of_their_own(self):
-        self.plot("--figure", "matrix", RESULTS["h200"], RESULTS["h100"])
-        self.assertEqual([os.path.basename(path) for path in self.files("csv")], ["core-matrix-matrix-file2.csv", "core-matrix-matrix.csv"])
-
-    def test_files_together_have_a_series_for_each_device(self):
-        self.plot("--together", "--figure", "matrix", "--figure", "serialization", *(RESULTS[name] for name in ("h200", "h100", "h200_chip", "h100_chip")))
-        rows = self.rows("matrix-together")
-        self.assertEqual(set(rows["series"]), {f"{path} ({device})" for path in ("constant", "global", "readonly") for device in ("H200", "H100 80GB HBM3")})
-        for name, count in (("h200", 24), ("h100", 24)):
-            device = read_json(RESULTS[name])["device"]["name"].removeprefix("NVIDIA ")
-            times = sorted(cell["time_ns"]["value"] for cell in read_json(RESULTS[name])["cells"])
-            self.assertEqual(len(times), count)
-            self.assertTrue(all(abs(x * 1e3 / time - 1) < 1e-12 for x, time in zip(sorted(rows.loc[rows["series"].str.contains(device), "x"]), times, strict=True)))
-        self.assertEqual(self.rows("serialization-together")["series"].nunique(), 8)
-        looks = style.looks_of(rows["series"])
-        self.assertEqual(len(set(looks.values())), len(looks))
 
     def test_many_pages_are_drawn_where_they_are_asked_for(self):
         with mock.patch.object(plot, "PAGES_MAX", 1):

@@ -29,52 +29,14 @@ TOLERANCE = 1e-9
 # ---- Statistics ------------------------------------------------------------------------------------------------------
 
 
-def series_of(values, deviation, base=None):
-    series = statistics.series_of(np.array([values], dtype=float), None if base is None else np.array([base]))
-    series.deviation = np.array([deviation])
-    return series
-
-
-class Steps(unittest.TestCase):
-    NIGHTS = 40
-
-    def values(self, since=None, size=0.0):
-        values = np.random.default_rng(9).uniform(-0.001, 0.001, self.NIGHTS)
-        values[self.NIGHTS if since is None else since:] += size
-        return values
-
-    def step(self, values, base=None):
-        return tuple(of[0] for of in statistics.find_steps(series_of(values, 0.0005, base), 0.01))
-
-    def test_a_step_is_found_with_its_night(self):
-        for since in range(self.NIGHTS // 2, self.NIGHTS):
-            for size in (0.05, -0.05):
-                values = self.values(since, size)
-                change, p, last = self.step(values)
-                self.assertLess(abs(change - size), 0.002)
-                self.assertLess(last, 2 * (self.NIGHTS - since))
-                self.assertLess(p, 1e-2)
-                self.assertEqual(statistics.date_step(values, change, last, 0.0005), (since, False, change))
-
-    def test_what_is_no_step(self):
-        self.assertEqual(self.step(self.values())[:2], (0, 1))
-        for night in range(self.NIGHTS - 1):  # one process that is far off, anywhere but at the end
-            self.assertGreater(self.step(self.values() + 0.5 * (np.arange(self.NIGHTS) == night))[1], 0.05)
-        self.assertGreater(self.step(self.values(self.NIGHTS - 3, 0.009))[1], 0.01)
-        self.assertEqual(self.step([1.0])[1], 1)
-
-    def test_a_drift(self):
-        values = self.values() + 0.001 * np.maximum(np.arange(self.NIGHTS) - 9, 0)
-        change, p, last = self.step(values)
-        self.assertLess(p, 1e-6)
-        since, drift, change = statistics.date_step(values, change, last, 0.0005)
-        self.assertTrue(drift and 8 <= since <= 12 and abs(change - 0.03) < 0.0015)
-
-    def test_a_baseline_is_all_that_values_are_held_against(self):
-        values = [1, 1, 1, 7, 7, 7, 1.5, 1.5, 1.5]
-        self.assertAlmostEqual(self.step(values, [True] * 3 + [False] * 6)[0], 0.5, 12)
-        self.assertEqual(self.step(values, [False] * 9)[1], 1)
-        self.assertEqual(self.step(values, [False] * 8 + [True])[1], 1)
+class Qn(unittest.TestCase):
+    def test_it_is_the_smallest_distance_of_that_rank(self):
+        rng = np.random.default_rng(3)
+        for count, factor in ((2, 0.399), (5, 0.844), (8, 0.669), (9, 0.872), (10, 10 / 13.8), (101, 101 / 102.4), (200, 200 / 203.8)):
+            values = np.sort(rng.uniform(-1, 1, count))
+            distances = sorted(abs(a - b) for i, a in enumerate(values) for b in values[:i])
+            half = count // 2 + 1
+            self.assertAlmostEqual(statistics.qn(values), 2.2219 * factor * distances[half * (half - 1) // 2 - 1], 12)
 
 
 class Groups(unittest.TestCase):

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from common import CBANK, ROOT, Scratch, analysis, kept_folder, read_bytes, read_json, scale
 
 from cbank import tables
-from figures import fleet_document, history_document
+from figures import fleet_documents
 
 CHIPS = {name: os.path.join(ROOT, "results/chips", name) for name in ("h200", "h100")}
 RESULT, SECOND = (os.path.join(ROOT, "results/h200", name) for name in ("core-matrix.json", "second-process.json"))
@@ -184,11 +184,15 @@ class Verdicts(Case):
             "slow.json", lambda content: [scale(cell, 1.2) for cell in content["cells"]], SECOND))
 
     def test_fleet_and_history(self):
-        self.verdict("^Worse: fleet: 2 of 3 GPUs answered in the night from 2026-01-02T00:00:00Z, 1 finding",
-                     self.write("fleet.json", fleet_document(self.folder)), self.write("history.json", history_document()))
+        fleet, history = map(read_json, fleet_documents())
+        failing = sum(finding["fails"] for finding in fleet["findings"])
+        self.verdict(f"^Worse: fleet: {fleet['answered']} of {fleet['expected']} GPUs answered in the night from "
+                     f"{fleet['night']['first_utc']}, {failing} findings", *fleet_documents())
         page = self.page()
-        self.assertEqual(page.rows("verdict", "GPUs")["slower"][:2], ["GPU-00000002", "+3.10"])
-        self.assertEqual(page.rows("since", "GPU")["2026-01-03T00:00:00Z"][2:4], ["+3.57", "[+3.00, +4.00]"])
+        rows = page.rows("slower", fleet["findings"][-1]["who"])
+        self.assertEqual(rows["slower"][1], f"{100 * fleet['findings'][-1]['change']:+.2f}")
+        for change in history["changes"]:
+            self.assertIn(f"[{100 * change['ci_low']:+.2f}, {100 * change['ci_high']:+.2f}]", page.text)
 
     def test_results_of_two_models_are_not_compared(self):
         self.verdict("^Good: ", RESULT, os.path.join(CHIPS["h100"], "core-matrix.json"),
@@ -215,7 +219,7 @@ class Inputs(Case):
             for cell in content.get("cells", ()):
                 cell["pattern"] = cell["workload"] = evil
             names.append(self.write(f"<b>'{len(names)}\".json", content))
-        names += [self.write("f.json", poison(fleet_document(None))), self.write("h.json", poison(history_document()))]
+        names += [self.write(f"{i}.json", poison(read_json(path))) for i, path in enumerate(fleet_documents())]
         self.report(*names)
         page = self.page()
         self.assertFalse(page.tags & {"script", "b"})
