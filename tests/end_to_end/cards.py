@@ -127,13 +127,7 @@ class Made(Case):
                     another_chip(record)
                     self.assertGreater(change_answers(record, pattern, change), 0)
 
-                path = self.record(plant)
-                done = subprocess.run([CBANK, "characterize", "--quiet", "--replay", path, "--json", "again.json", "--new-card",
-                                       "card.json"], capture_output=True, text=True, cwd=self.folder, check=False, timeout=60)
-                if done.returncode == 2:  # other answers lead to questions that the record has none to
-                    self.assertIn("has no answer to", done.stderr)
-                    continue
-                self.assertEqual(whole - known(read_json(os.path.join(self.folder, "card.json"))), {key})
+                self.assertEqual(whole - known(self.make(self.record(plant))[0]), {key})
 
     def test_a_slower_load_is_a_slower_number(self):
         pattern = "^chain global_l2 distinct 1 stride 4 warps 1 iterations 69 "
