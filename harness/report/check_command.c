@@ -95,7 +95,7 @@ static enum status check_document(struct checked *out)
         out->kind = "result";
         status = result_read(out->file, &as.result);
         out->measured = !as.result.modelled_time;
-        exact = result_exact_counts(&as.result);
+        exact = exact_counts(as.result.cells, as.result.cell_count);
         snprintf(differing, sizeof(differing), "has %zu exact counters that differ from what the kernels ask for",
                  (size_t)exact.differing);
         if (status == STATUS_OK && !as.result.complete) {

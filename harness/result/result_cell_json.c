@@ -66,7 +66,8 @@ static void write_counts(cJSON *object, const char *key, struct exact_counts cou
 
 static void write_result_counts(cJSON *object, const struct field *field, const void *base)
 {
-    write_counts(object, field->key, result_exact_counts(base));
+    write_counts(object, field->key,
+                 exact_counts(((const struct result *)base)->cells, ((const struct result *)base)->cell_count));
 }
 
 const struct field_kind kind_exact_counters = {write_result_counts, NULL};
@@ -169,7 +170,7 @@ static void write_derived(cJSON *object, const struct field *field, const void *
     json_add(object, "contended",
              cell->time.series.buffer_sets > 0 ? cJSON_CreateBool((cell->flags & FLAG_CONTENDED) != 0)
                                                : cJSON_CreateNull());
-    write_counts(object, "exact_counters", cell_exact_counts(cell));
+    write_counts(object, "exact_counters", exact_counts(cell, 1));
     fields_write(json_add(object, "operations_per_byte", cJSON_CreateObject()), &per_byte_fields, &per_byte);
 }
 

@@ -87,7 +87,7 @@ static void print_cells(struct text_wrap wrap, const struct result *result)
 static void print_counters(struct text_wrap wrap, const struct result *result)
 {
     const struct text_wrap item = {.stream = wrap.stream, .width = wrap.width, .column = INDENT, .indent = 2 * INDENT};
-    const struct exact_counts counts = result_exact_counts(result);
+    const struct exact_counts counts = exact_counts(result->cells, result->cell_count);
     uint64_t printed = 0;
     char text[TEXT_PARAGRAPH_BYTES];
 

@@ -83,7 +83,7 @@ static size_t mark_notes(struct cell_row *rows, size_t count, const struct cell_
         if (note == note_count)
             notes[note_count++] = &rows[i];
         snprintf(rows[i].mark, sizeof(rows[i].mark), " %.*s%c", note >= 26,
-                 &"abcdefghijklmnopqrstuvwxyz"[note / 26 % 26], 'a' + (int)(note % 26));
+                 &"abcdefghijklmnopqrstuvwxyz"[(note / 26 + 25) % 26], 'a' + (int)(note % 26));
     }
     for (size_t i = 0; note_count > 0 && i < count; i++)
         if (!rows[i].mark[0])

@@ -3,37 +3,24 @@
 
 #include <math.h>
 
-static void count_exact(const struct cell_result *cell, struct exact_counts *counts)
-{
-    for (size_t i = 0; i < cell->counter_count; i++) {
-        const struct counter_value *value = &cell->counters[i];
-        const bool read = value->status == COUNTER_OK, compared = read && !isnan(value->expected);
-
-        if (value->kind != COUNTER_EXACT)
-            continue;
-        counts->compared += compared;
-        counts->equal += compared && !counter_differs(value);
-        counts->differing += counter_differs(value);
-        counts->unknown += !compared;
-        if (!read && counts->unread++ == 0)
-            counts->reason = value->reason ? value->reason : counter_status_names[value->status];
-    }
-}
-
-struct exact_counts cell_exact_counts(const struct cell_result *cell)
+struct exact_counts exact_counts(const struct cell_result *cells, size_t count)
 {
     struct exact_counts counts = {0};
 
-    count_exact(cell, &counts);
-    return counts;
-}
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < cells[i].counter_count; k++) {
+            const struct counter_value *value = &cells[i].counters[k];
+            const bool read = value->status == COUNTER_OK, compared = read && !isnan(value->expected);
 
-struct exact_counts result_exact_counts(const struct result *result)
-{
-    struct exact_counts counts = {0};
-
-    for (size_t i = 0; i < result->cell_count; i++)
-        count_exact(&result->cells[i], &counts);
+            if (value->kind != COUNTER_EXACT)
+                continue;
+            counts.compared += compared;
+            counts.equal += compared && !counter_differs(value);
+            counts.differing += counter_differs(value);
+            counts.unknown += !compared;
+            if (!read && counts.unread++ == 0)
+                counts.reason = value->reason ? value->reason : counter_status_names[value->status];
+        }
     return counts;
 }
 
@@ -44,7 +31,7 @@ enum status result_verdict(const struct result *result)
     for (size_t i = 0; i < result->cell_count; i++) {
         const struct cell_result *cell = &result->cells[i];
 
-        if (cell->status == CELL_FAILED || cell->flags & FLAG_COUNTER_DIFFERS || cell_exact_counts(cell).differing > 0)
+        if (cell->status == CELL_FAILED || cell->flags & FLAG_COUNTER_DIFFERS || exact_counts(cell, 1).differing > 0)
             verdict = status_worse(verdict, STATUS_FINDING);
         else if (cell->flags & FLAGS_DOUBTFUL)
             verdict = status_worse(verdict, STATUS_INCONCLUSIVE);

@@ -5,7 +5,7 @@
 
 #include "result.h"
 
-/* Exact counters of a cell, or of all cells of a result. */
+/* Exact counters of some cells. */
 struct exact_counts {
     uint64_t compared; /* read, and there is an expected value */
     uint64_t equal, differing; /* among those */
@@ -14,8 +14,7 @@ struct exact_counts {
     const char *reason; /* why the first one was not read; NULL if all were */
 };
 
-struct exact_counts cell_exact_counts(const struct cell_result *cell);
-struct exact_counts result_exact_counts(const struct result *result);
+struct exact_counts exact_counts(const struct cell_result *cells, size_t count);
 
 /* The most severe status of the cells. STATUS_FINDING: a failed cell, an exact counter that differs, a run that ended
  * early, or errors of the device that grew and make results doubtful. STATUS_INCONCLUSIVE: a cell with a flag of
