@@ -45,6 +45,7 @@ class Committed(unittest.TestCase):
                 for key, entry in card["model"].items():
                     if entry:
                         self.assertTrue(entry["low"] <= entry["value"] <= entry["high"], key)
+                        self.assertTrue(entry["method"], key)
                         for file in entry.get("evidence", []):
                             self.assertTrue(file in card["evidence"] or os.path.exists(os.path.join(ROOT, file)), file)
 

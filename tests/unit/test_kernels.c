@@ -59,51 +59,40 @@ static void check_kernel(const struct image *image, uint32_t architecture, const
     tally->counted += kernel.counted;
 }
 
-static void check_widths(const struct image *image, uint32_t architecture, struct cell cell, struct tally *tally)
-{
-    for (uint32_t width = 1; width <= parameters[PARAMETER_width_bytes].max; width *= 2) {
-        cell.parameters[PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], width);
-        check_kernel(image, architecture, &cell, tally);
-    }
-}
-
-/* The kernels of the rows: of every radius, and for tables of every width. */
-static void check_kernels(const struct image *image, uint32_t architecture, struct cell cell, struct tally *tally)
-{
-    do {
-        check_kernel(image, architecture, &cell, tally);
-    } while (cell.parameters[PARAMETER_radius]++ < cell.workload->variants);
-    if (!(cell.workload->parameter_mask & PARAMETER_BIT(width_bytes)))
-        return;
-    cell.parameters[PARAMETER_radius] = 0;
-    cell.parameters[PARAMETER_table_bytes] = parameters[PARAMETER_table_bytes].min;
-    if (cell.parameters[PARAMETER_stride_bytes])
-        cell.parameters[PARAMETER_stride_bytes] = parameters[PARAMETER_width_bytes].max;
-    check_widths(image, architecture, cell, tally);
-}
-
-/* Those of lookups, whatever the source: of so many in flight, and beside other data; of every width. */
-static void check_lookups(const struct image *image, uint32_t architecture, struct cell cell, struct tally *tally)
-{
-    cell.pattern = &sources[0];
-    for (uint32_t in_flight = 1; in_flight <= parameters[PARAMETER_in_flight].max; in_flight *= 2) {
-        cell.parameters[PARAMETER_in_flight] = in_flight;
-        cell.parameters[PARAMETER_loads] = 2 * in_flight;
-        check_widths(image, architecture, cell, tally);
-    }
-    cell.parameters[PARAMETER_in_flight] = 1;
-    cell.parameters[PARAMETER_polluter_bytes] = parameters[PARAMETER_polluter_bytes].min;
-    check_widths(image, architecture, cell, tally);
-}
-
-/* Those of a workload and a path. */
+/* The kernels of a workload and a path: of every radius, and for tables of every width. Those of lookups are the same for
+ * all sources: of so many in flight, and beside other data. Width 0 is the path's whole table. */
 static void check_path(const struct image *image, uint32_t architecture, size_t w, size_t a, struct tally *tally)
 {
-    if (workloads[w].index == INDEX_LOADED)
-        check_lookups(image, architecture, smallest_cell(w, a, 0), tally);
-    else
-        for (size_t p = 0; p < pattern_count; p++)
-            check_kernels(image, architecture, smallest_cell(w, a, p), tally);
+    const struct workload *workload = &workloads[w];
+    const bool loaded = workload->index == INDEX_LOADED, filters = workload->parameter_mask & PARAMETER_BIT(radius);
+    const uint32_t widest = workload->parameter_mask & PARAMETER_BIT(width_bytes) ? 16 : 0;
+
+    for (size_t p = 0; p < (loaded ? 1 : pattern_count); p++)
+        for (uint32_t variant = workload->variants > 0; variant <= workload->variants + filters; variant++)
+            for (uint32_t width = loaded; width <= widest; width = width ? 2 * width : 1) {
+                struct cell cell = smallest_cell(w, a, p);
+
+                if (filters)
+                    cell.parameters[PARAMETER_radius] = variant;
+                if (loaded) {
+                    const bool other = variant > CBANK_IN_FLIGHT_MAX;
+                    const uint32_t in_flight = other ? variant - CBANK_IN_FLIGHT_MAX : variant;
+
+                    if (!parameter_allows(&parameters[PARAMETER_in_flight], in_flight))
+                        continue;
+                    cell.pattern = &sources[0];
+                    cell.parameters[PARAMETER_in_flight] = in_flight;
+                    cell.parameters[PARAMETER_loads] = 2 * in_flight;
+                    cell.parameters[PARAMETER_polluter_bytes] = other ? parameters[PARAMETER_polluter_bytes].min : 0;
+                } else if (width) {
+                    cell.parameters[PARAMETER_table_bytes] = parameters[PARAMETER_table_bytes].min;
+                    if (cell.parameters[PARAMETER_stride_bytes])
+                        cell.parameters[PARAMETER_stride_bytes] = parameters[PARAMETER_width_bytes].max;
+                }
+                cell.parameters[PARAMETER_width_bytes] =
+                    width ? parameter_kept(&parameters[PARAMETER_width_bytes], width) : 0;
+                check_kernel(image, architecture, &cell, tally);
+            }
 }
 
 /* How many kernels of the image have other loads than their paths name. */

@@ -79,55 +79,37 @@ static void assert_counts(const struct cell *cell, const uint32_t *index)
 
     assert_int_equal(access_count(cell, &counts), STATUS_OK);
     counts.block_lines = counts.footprint_lines = counts.wavefronts = counts.tag_wavefronts = 0; /* brute has none */
+    counts.staging_loads = counts.staging_sectors = 0;
     assert_memory_equal(&counts, &brute, sizeof(brute));
 }
 
+/* Tables as patterns have them, and larger ones: neighbours, elements anywhere, and the last one of all. */
 TEST(counts_are_those_of_every_warp)
 {
-    static const uint64_t elements[] = {1, 31, 64, 65, 1000, 1024, 5003};
+    enum { LOADS = 3, ELEMENTS_MAX = 5003 };
+    static const uint64_t elements[] = {1, 31, 64, 65, 1000, 1024, ELEMENTS_MAX};
+    static const uint32_t sizes[] = {CBANK_TABLE_BYTES, CBANK_TABLE_BYTES + 16, 1000000, CBANK_LARGE_BYTES};
+    static uint32_t index[LOADS * ELEMENTS_MAX];
     uint64_t random = 7;
 
     for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)
         for (uint32_t blocks = 1; blocks <= 16; blocks *= 4) {
-            struct cell cell = make_cell("constant", elements[e], 3);
-            const uint64_t count = 3 * elements[e];
-            uint32_t *index = malloc(count * sizeof(*index));
+            const uint32_t bytes = sizes[e % 4], width = 1u << (e + blocks) % 5, length = bytes / width;
+            const uint64_t count = LOADS * elements[e];
             const struct indices indices = {index, sizeof(*index), 0, count};
+            struct cell cell = make_cell(bytes > CBANK_TABLE_BYTES ? "global" : "shared", elements[e], LOADS);
 
+            cell.parameters[PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], width);
+            cell.parameters[PARAMETER_table_bytes] = bytes;
             for (uint64_t i = 0; i < count; i++)
-                index[i] = (uint32_t)(random_next(&random) % (i % 3 ? 16384 : 40));
+                index[i] = (uint32_t)(i % 4 ? random_next(&random) % (i % 3 ? length : 40) : length - 1 - i % length);
             cell.indices = &indices;
             cell_set_grid(&cell, blocks);
             assert_counts(&cell, index);
-            free(index);
         }
 }
 
-/* -- tables beyond those of patterns ------------------------------------------------------------------- */
-
-/* Neighbours, elements anywhere, and the last one of all. */
-TEST(large_tables_are_counted_likewise)
-{
-    enum { ELEMENTS = 777, COUNT = 2 * ELEMENTS };
-    static const uint32_t sizes[] = {CBANK_TABLE_BYTES + 16, 1000000, CBANK_LARGE_BYTES};
-    static uint32_t index[COUNT];
-    const struct indices indices = {index, sizeof(*index), 0, COUNT};
-    uint64_t random = 11;
-
-    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
-        for (uint32_t width = 1; width <= 16; width *= sizes[s] == CBANK_LARGE_BYTES ? 16 : 2) {
-            struct cell cell = make_cell("global", ELEMENTS, 2);
-            const uint32_t length = sizes[s] / width;
-
-            cell.parameters[PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], width);
-            cell.parameters[PARAMETER_table_bytes] = sizes[s];
-            for (uint32_t i = 0; i < COUNT; i++)
-                index[i] = i % 3 ? (uint32_t)(random_next(&random) % length) : length - 1 - i;
-            cell.indices = &indices;
-            cell_set_grid(&cell, 2);
-            assert_counts(&cell, index);
-        }
-}
+/* -- what cannot be ------------------------------------------------------------------------------------ */
 
 /* Cells of blocks of 64 threads with these parameters, 0 for none, and a part of what stands in their way: NULL for nothing. */
 static const struct {
@@ -231,22 +213,6 @@ TEST(tables_have_a_size)
         assert_int_equal(table_bytes(cell.path, cell.parameters), rows[i].bytes);
         assert_int_equal(table_length(cell.path, cell.parameters), rows[i].length);
         assert_int_equal(table_copies(cell.path, cell.parameters), rows[i].copies);
-    }
-}
-
-/* Lookups read large tables where they lie in global memory. */
-TEST(large_tables_are_in_global_memory)
-{
-    for (size_t i = 0; i < path_count; i++) {
-        struct cell cell = make_cell(paths[i].name, 1024, 4);
-
-        cell.parameters[PARAMETER_table_bytes] = CBANK_TABLE_BYTES;
-        assert_false(table_is_large(cell.path, cell.parameters));
-        cell.parameters[PARAMETER_table_bytes] += 4;
-        assert_true(table_is_large(cell.path, cell.parameters));
-        assert_true(path_largest(cell.path) == CBANK_LARGE_BYTES || path_largest(cell.path) == paths[i].bytes);
-        assert_int_equal(cell_obstacle(&cell, 0, (char[CELL_REASON_BYTES]){0}),
-                         path_largest(cell.path) != CBANK_LARGE_BYTES);
     }
 }
 
