@@ -54,7 +54,7 @@ template <class Element, uint32_t length> struct parameter_values {
 #include "patterns.def"
 
 /* All locations in which a path can find the table. */
-template <class Values, class Element, class Held> struct places {
+template <class Values, class Element, class Held> struct spaces {
     const uint32_t *table, *restricted;
     uint64_t texture;
     const Values &values;
@@ -77,19 +77,19 @@ template <class Values, class Element, class Held> struct places {
         typedef uint32_t element_type;                                                                      \
         typedef parameter_values<uint32_t, home == TABLE_PARAMETER ? length : 1> table_values;              \
         typedef held_words<selects ? length : 1> held_table;                                                \
-        template <class table_element, class Place>                                                         \
-        static __device__ table_element element(const Place &place, uint32_t index)                         \
+        template <class table_element, class Spaces>                                                         \
+        static __device__ table_element element(const Spaces &space, uint32_t index)                         \
         {                                                                                                   \
-            const table_element *const table = (const table_element *)place.table;                          \
-            const table_element *const restricted = (const table_element *)place.restricted;                \
+            const table_element *const table = (const table_element *)space.table;                          \
+            const table_element *const restricted = (const table_element *)space.restricted;                \
             const table_element *const staged = (const table_element *)cbank_staged;                        \
             const table_element *const cbank_values = (const table_element *)::cbank_values;                \
-            const uint64_t texture = place.texture;                                                         \
-            const auto &values = place.values;                                                              \
-            const held_table &held = place.held;                                                            \
-            const table_element *const copied = place.copied;                                               \
-            const uint32_t copies = place.copies;                                                           \
-            const table_element mine = place.mine;                                                          \
+            const uint64_t texture = space.texture;                                                         \
+            const auto &values = space.values;                                                              \
+            const held_table &held = space.held;                                                            \
+            const table_element *const copied = space.copied;                                               \
+            const uint32_t copies = space.copies;                                                           \
+            const table_element mine = space.mine;                                                          \
                                                                                                             \
             (void)table, (void)restricted, (void)staged, (void)cbank_values, (void)texture, (void)values;   \
             (void)held, (void)copied, (void)copies, (void)mine, (void)index;                                \
@@ -100,9 +100,9 @@ template <class Values, class Element, class Held> struct places {
         }                                                                                                   \
         static __device__ uint32_t words(const kernel_args &) { return length; }                            \
         static __device__ uint32_t entries(const kernel_args &) { return length; }                          \
-        static __device__ uint32_t load(const places<table_values, uint32_t, held_table> &place, uint32_t index) \
+        static __device__ uint32_t load(const spaces<table_values, uint32_t, held_table> &space, uint32_t index) \
         {                                                                                                   \
-            return element<uint32_t>(place, index);                                                         \
+            return element<uint32_t>(space, index);                                                         \
         }                                                                                                   \
     };
 #include "paths.def"
@@ -116,10 +116,10 @@ template <class Path, uint32_t width> struct sized : Path {
     static constexpr bool whole = false;
     static __device__ uint32_t words(const kernel_args &args) { return (args.length * width + 3) / 4; }
     static __device__ uint32_t entries(const kernel_args &args) { return args.length; }
-    static __device__ uint32_t load(const places<table_values, element_type, typename Path::held_table> &place,
+    static __device__ uint32_t load(const spaces<table_values, element_type, typename Path::held_table> &space,
                                     uint32_t index)
     {
-        return element_of<width>::folded(Path::template element<element_type>(place, index));
+        return element_of<width>::folded(Path::template element<element_type>(space, index));
     }
 };
 
@@ -132,7 +132,7 @@ template <class Path> static __device__ uint32_t opaque_zero(const kernel_args &
 
 /* Everything through which the code of a path finds the table. */
 template <class Path>
-using places_of = places<typename Path::table_values, typename Path::element_type, typename Path::held_table>;
+using spaces_of = spaces<typename Path::table_values, typename Path::element_type, typename Path::held_table>;
 
 /* The table in registers, for paths where the thread holds all of it. Reading beyond a shorter table is safe: the
  * memory always has the bytes of a whole one. */
@@ -265,7 +265,7 @@ static __device__ uint32_t map_index(const kernel_args &args, uint32_t step)
 /* One input element, `steps` loads. */
 struct shape_map {
     template <class Workload, class Path, class Pattern>
-    static __device__ void run(const kernel_args &args, const places_of<Path> &place)
+    static __device__ void run(const kernel_args &args, const spaces_of<Path> &space)
     {
         uint32_t sum = stage<Path>(args, Path::words(args));
         const uint32_t element = blockIdx.x * blockDim.x + threadIdx.x;
@@ -274,7 +274,7 @@ struct shape_map {
             return;
 #pragma unroll
         for (uint32_t step = 0; step < Workload::steps; step++)
-            sum += Path::load(place, map_index<Workload, Path, Pattern>(args, step));
+            sum += Path::load(space, map_index<Workload, Path, Pattern>(args, step));
         args.output[element] = Workload::result(args.input[element], sum);
     }
 };
@@ -286,7 +286,7 @@ struct shape_map {
  * warps of a block load one line each, and cycle through that data. */
 struct shape_lookup {
     template <class Workload, class Path, class Pattern>
-    static __device__ void run(const kernel_args &args, const places_of<Path> &place)
+    static __device__ void run(const kernel_args &args, const spaces_of<Path> &space)
     {
         constexpr uint32_t in_flight = Workload::in_flight;
         const uint32_t staged = stage<Path, true>(args, Path::words(args)), stride = gridDim.x * blockDim.x;
@@ -305,12 +305,12 @@ struct shape_lookup {
 
 #pragma unroll 1
             do {
-                uint32_t index[in_flight], beside = 0;
+                uint32_t index[in_flight], polluter = 0;
 
                 /* Lookups wait for this load as for their indices. For some widths, a compiler that was free to move
                  * the load did so. */
                 if constexpr (Workload::pressed) {
-                    beside = args.other[other];
+                    polluter = args.other[other];
                     other = (other + blockDim.x) & args.other_mask;
                 }
 #pragma unroll
@@ -318,11 +318,11 @@ struct shape_lookup {
                     index[k] = *at;
 #pragma unroll
                 for (uint32_t k = 0; k < in_flight; k++) {
-                    loaded[k] = Path::loads ? Path::load(place, index[k] | ((loaded[k] | beside) & args.divergence))
+                    loaded[k] = Path::loads ? Path::load(space, index[k] | ((loaded[k] | polluter) & args.divergence))
                                             : index[k] & args.divergence;
                     sum += loaded[k];
                 }
-                sum += beside;
+                sum += polluter;
                 step += in_flight;
             } while (step < args.rows);
             *output = Workload::result(0, sum);
@@ -335,18 +335,18 @@ struct shape_lookup {
 
 /* A coefficient: element `step` of the filter. */
 template <class Path, class Pattern>
-static __device__ float coefficient(const kernel_args &args, const places_of<Path> &place,
+static __device__ float coefficient(const kernel_args &args, const spaces_of<Path> &space,
                                     uint32_t zero, uint32_t step)
 {
     const uint32_t index = Pattern::index(blockIdx.x, threadIdx.x, step, Path::length, args.numbers);
 
-    return __uint_as_float(Path::load(place, zero + index));
+    return __uint_as_float(Path::load(space, zero + index));
 }
 
 /* The block's input with `steps` elements on each side; 0 beyond the ends. */
 struct shape_stencil {
     template <class Workload, class Path, class Pattern>
-    static __device__ void run(const kernel_args &args, const places_of<Path> &place)
+    static __device__ void run(const kernel_args &args, const spaces_of<Path> &space)
     {
         constexpr uint32_t radius = Workload::steps;
         __shared__ float tile[CBANK_BLOCK_THREADS_MAX + 2 * radius];
@@ -367,7 +367,7 @@ struct shape_stencil {
             return;
 #pragma unroll
         for (uint32_t i = 1; i <= radius; i++)
-            sum += coefficient<Path, Pattern>(args, place, zero, i - 1) *
+            sum += coefficient<Path, Pattern>(args, space, zero, i - 1) *
                    (tile[radius + threadIdx.x + i] - tile[radius + threadIdx.x - i]);
         args.output[element] = __float_as_uint(sum);
     }
@@ -377,7 +377,7 @@ struct shape_stencil {
  * the parameter `input` would be read from the parameter bank again for every neighbour. */
 struct shape_convolution {
     template <class Workload, class Path, class Pattern>
-    static __device__ void run(const kernel_args &args, const places_of<Path> &place)
+    static __device__ void run(const kernel_args &args, const spaces_of<Path> &space)
     {
         constexpr int rx = Workload::variant, ry = Workload::dimensions > 1 ? rx : 0, rz = Workload::dimensions > 2 ? rx : 0;
         float sum = __uint_as_float(stage<Path>(args, Workload::steps));
@@ -406,7 +406,7 @@ struct shape_convolution {
                 for (int dx = -rx; dx <= rx; dx++, step++) {
                     const float neighbour = row_inside && x + dx < width ? row[dx] : 0;
 
-                    sum += coefficient<Path, Pattern>(args, place, zero, step) * neighbour;
+                    sum += coefficient<Path, Pattern>(args, space, zero, step) * neighbour;
                 }
             }
         args.output[element] = __float_as_uint(sum);
@@ -450,10 +450,10 @@ __global__ void __launch_bounds__(CBANK_BLOCK_THREADS_MAX, 1)
     if (Path::selects && first_element<Path>() >= args.elements)
         return;
 
-    const places_of<Path> place = {args.table,           restricted,           args.texture, values,
+    const spaces_of<Path> space = {args.table,           restricted,           args.texture, values,
                                    own_words<Path>(args), own_entry<Path>(args), own_copy<Path>(args), args.copies};
 
-    Workload::shape::template run<Workload, Path, Pattern>(args, place);
+    Workload::shape::template run<Workload, Path, Pattern>(args, space);
 }
 
 /* -- instances ----------------------------------------------------------------------------------------- */
@@ -464,38 +464,32 @@ static constexpr uint32_t architecture = __CUDA_ARCH__ / 10;
 static constexpr uint32_t architecture = 0;
 #endif
 
-/* The kernel of a combination. There is none where the rows forbid it: see cell_obstacle. */
-template <class Workload, class Path, class Pattern,
-          bool can = Workload::index != INDEX_LOADED && Pattern::scope >= Path::scope &&
-                     architecture >= Path::architecture &&
-                     (Workload::steps == 1 || Pattern::index_is_step) &&
-                     (Path::whole || (Workload::parameter_mask & PARAMETER_BIT(width_bytes)) != 0) &&
-                     !Path::copied && !Path::exchanged && !Path::selects &&
-                     (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD))>
-struct instance {
+/* Stands for the pattern where indices are data of any source. */
+struct pattern_source {
+    static constexpr enum index_scope scope = INDEX_THREAD;
+    static constexpr bool index_is_step = false, core = false;
+};
+
+/* Whether the rows allow a combination: see cell_obstacle. Lookups have one kernel for all sources. Its table has any
+ * size, and the number of lookups in flight is a power of two. */
+template <class Workload, class Path, class Pattern> static constexpr bool can_be(bool source)
+{
+    return source != (Workload::index == INDEX_LOADED) || architecture < Path::architecture ? false
+           : source ? Path::scope == INDEX_THREAD && !Path::whole &&
+                          (Workload::in_flight & (Workload::in_flight - 1)) == 0 &&
+                          (!Path::selects || 2 * sizeof(typename Path::element_type) <= Path::bytes)
+                    : Pattern::scope >= Path::scope && (Workload::steps == 1 || Pattern::index_is_step) &&
+                          (Path::whole || (Workload::parameter_mask & PARAMETER_BIT(width_bytes)) != 0) &&
+                          !Path::copied && !Path::exchanged && !Path::selects &&
+                          (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD));
+}
+
+/* The kernel of a combination; none where it cannot be. */
+template <class Workload, class Path, class Pattern, bool can> struct instance {
     static constexpr const void *get() { return (const void *)kernel<Workload, Path, Pattern>; }
 };
 
 template <class Workload, class Path, class Pattern> struct instance<Workload, Path, Pattern, false> {
-    static constexpr const void *get() { return nullptr; }
-};
-
-/* Stands for the pattern where indices are data of any source. */
-struct pattern_source {
-    static constexpr enum index_scope scope = INDEX_THREAD;
-};
-
-/* The kernel for all sources, for workloads whose indices are data. Its table has any size, and the number of lookups
- * in flight is a power of two. */
-template <class Workload, class Path,
-          bool can = Workload::index == INDEX_LOADED && Path::scope == INDEX_THREAD && architecture >= Path::architecture &&
-                     !Path::whole && (Workload::in_flight & (Workload::in_flight - 1)) == 0 &&
-                     (!Path::selects || 2 * sizeof(typename Path::element_type) <= Path::bytes)>
-struct loaded_instance {
-    static constexpr const void *get() { return (const void *)kernel<Workload, Path, pattern_source>; }
-};
-
-template <class Workload, class Path> struct loaded_instance<Workload, Path, false> {
     static constexpr const void *get() { return nullptr; }
 };
 
@@ -506,9 +500,10 @@ template <class Workload, class Path> struct instances {
 
 template <class Workload, class Path>
 const void *const instances<Workload, Path>::kernels[] = {
-#define PATTERN(name, formula, ...) instance<Workload, Path, pattern_##name>::get(),
+#define PATTERN(name, formula, ...) \
+    instance<Workload, Path, pattern_##name, can_be<Workload, Path, pattern_##name>(false)>::get(),
 #include "patterns.def"
-    loaded_instance<Workload, Path>::get(),
+    instance<Workload, Path, pattern_source, can_be<Workload, Path, pattern_source>(true)>::get(),
 };
 
 /* The same for all paths of one workload. */

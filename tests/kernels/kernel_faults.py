@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import kernel_check  # noqa: E402
 
 MAP_SUM = "uint32_t sum = stage<Path>(args, Path::words(args));\n        const uint32_t element = blockIdx"
-MAP_LOAD = "sum += Path::load(place, map_index<Workload, Path, Pattern>(args, step));"
+MAP_LOAD = "sum += Path::load(space, map_index<Workload, Path, Pattern>(args, step));"
 PATHS, KERNELS, ENTRY = "kernels/paths.def", "kernels/kernels.cu", "kernels/entry.cuh"
 
 
@@ -57,10 +57,10 @@ FAULTS = {
                    "3 LDC.PARAMETER, 3 LDG, 1 STG; found 3 LDC, 3 LDG, 1 STG"),
     "an index known when it is compiled":
         Fault("conv_1d", "3 LDC, 3 LDG, 1 STG; found ", ptx=False,
-              change=("Path::load(place, zero + index)", "Path::load(place, index)")),
+              change=("Path::load(space, zero + index)", "Path::load(space, index)")),
     "a load before the threads without an element are gone":
         Fault("add", "LDC before the EXIT of threads without an element", change=(MAP_SUM, MAP_SUM.replace(
-            "(args));\n", "(args)) + Path::load(place, map_index<Workload, Path, Pattern>(args, 0));\n"
+            "(args));\n", "(args)) + Path::load(space, map_index<Workload, Path, Pattern>(args, 0));\n"
             "        if (sum == 1u)\n            args.output[0] = sum;\n"))),
     "a load that is missing":
         Fault("conv_1d", "3 LDC, 3 LDG, 1 STG; found 2 LDC, 2 LDG, 1 STG",
@@ -70,7 +70,7 @@ FAULTS = {
                                        "for (uint32_t i = 0; i <= args.divergence; i++)\n                " + MAP_LOAD)),
     "a coefficient loaded once for two steps":
         Fault("conv_1d", "3 LDC, 3 LDG, 1 STG; found 2 LDC, 3 LDG, 1 STG",
-              change=("Path::load(place, zero + index)", "Path::load(place, zero + (index & ~1u))")),
+              change=("Path::load(space, zero + index)", "Path::load(space, zero + (index & ~1u))")),
     "only half of an element is loaded":
         Fault("lookup", "1 LDG, 1 LDG.128, 1 STG; found 1 LDG, 1 LDG.64, 1 STG", path="global", ptx=False,
               file=ENTRY, change=("ELEMENT(16, uint4, element.x + element.y + element.z + element.w)",
