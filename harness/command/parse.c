@@ -56,50 +56,6 @@ static void list_options(struct parsing *parsing, const struct command *command,
     parsing->known[parsing->count] = (struct option){"help", no_argument, NULL, 'h'};
 }
 
-/* Reads the options of a line into their members. *help: --help was among them, and nothing after it was read. */
-static enum status read_line(struct parsing *parsing, struct invocation *invocation, struct given_option *given,
-                             char **words, bool *help)
-{
-    const struct table table = {"option", parsing->known, sizeof(parsing->known[0]), &parsing->shown};
-    const int count = invocation->argc - 1;
-    enum status status = STATUS_OK;
-
-    opterr = 0;
-    optind = 0; /* glibc starts anew */
-    while (status == STATUS_OK) {
-        const int key = getopt_long(count, words, ":h", parsing->known, NULL);
-        const char *word = words[optind > 0 ? optind - 1 : 0];
-        char name[64];
-
-        if (key < 0)
-            break;
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + strspn(word, "-"), "="), word + strspn(word, "-"));
-        if (key == 'h') {
-            *help = true;
-            return STATUS_OK;
-        }
-        if (key == ':')
-            return log_error(STATUS_USAGE, "--%s needs a value", name);
-        if (key == '?' && optopt && strncmp(word, "--", 2) == 0)
-            return log_error(STATUS_USAGE, "--%s takes no value", name);
-        if (key == '?')
-            return table_unknown(&table, name);
-
-        struct listed *option = &parsing->listed[key - KEY_BASE];
-
-        given[invocation->given_count++] =
-            (struct given_option){.option = option->row, .group = option->group, .value = optarg};
-        option->given = true;
-        if (option->row->given)
-            *(bool *)(option->base + option->row->given) = true;
-        status = parse_value(option, optarg);
-    }
-    invocation->given = given;
-    invocation->arguments = words + optind;
-    invocation->argument_count = (size_t)(count - optind);
-    return status;
-}
-
 /* Whether writing a file would replace another one, or another output. */
 static bool is_same_file(const char *written, const char *other)
 {
@@ -193,27 +149,55 @@ enum status command_run(const struct command *command, int argc, char **argv)
 {
     struct invocation invocation = {.argc = argc, .argv = argv};
     struct parsing parsing = {.count = 0};
+    const struct table table = {"option", parsing.known, sizeof(parsing.known[0]), &parsing.shown};
     char **words, *options; /* getopt permutes the words; argv is recorded as typed */
     struct given_option *given;
-    enum status status;
-    bool help = false;
+    enum status status = STATUS_OK;
+    int key;
 
     if (command->start)
         return command->start((size_t)argc - 1, argv + 1);
     words = malloc((size_t)argc * sizeof(*words));
     options = calloc(1, command->options_bytes + 1);
-    given = calloc((size_t)argc, sizeof(*given));
+    invocation.given = given = calloc((size_t)argc, sizeof(*given));
     if (!words || !options || !given) {
         status = log_memory("the command line");
         goto out;
     }
     memcpy(words, argv + 1, (size_t)argc * sizeof(*argv));
     list_options(&parsing, command, options);
-    status = read_line(&parsing, &invocation, given, words, &help);
-    if (status == STATUS_OK && help) {
-        command_print_help(command);
-        goto out;
+    opterr = 0;
+    optind = 0; /* glibc starts anew */
+    while (status == STATUS_OK && (key = getopt_long(argc - 1, words, ":h", parsing.known, NULL)) >= 0) {
+        const char *word = words[optind - 1], *begin = word + strspn(word, "-");
+        char name[64];
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(begin, "="), begin);
+        if (key == '?' && optopt && optopt < KEY_BASE) /* a letter, perhaps in the middle of a word */
+            snprintf(name, sizeof(name), "%c", optopt);
+        if (key == 'h') {
+            command_print_help(command);
+            goto out;
+        }
+        if (key == ':') {
+            status = log_error(STATUS_USAGE, "--%s needs a value", name);
+        } else if (key == '?' && optopt >= KEY_BASE) {
+            status = log_error(STATUS_USAGE, "--%s takes no value", name);
+        } else if (key == '?') {
+            status = table_unknown(&table, name);
+        } else {
+            struct listed *option = &parsing.listed[key - KEY_BASE];
+
+            given[invocation.given_count++] =
+                (struct given_option){.option = option->row, .group = option->group, .value = optarg};
+            option->given = true;
+            if (option->row->given)
+                *(bool *)(option->base + option->row->given) = true;
+            status = parse_value(option, optarg);
+        }
     }
+    invocation.arguments = words + optind;
+    invocation.argument_count = (size_t)(argc - 1 - optind);
     /* Options that were not given get the value of a preset, or that of their row. */
     for (size_t i = 0; status == STATUS_OK && i < parsing.count; i++) {
         const struct listed *option = &parsing.listed[i];

@@ -37,42 +37,61 @@ static void value_cell(const struct grid_column *column, const void *row, struct
     out->text = "";
 }
 
-/* Finds the patterns and then the paths that have a cell which is not skipped. counts[] has their numbers. */
-static void find_axes(const struct cell_row *rows, size_t count, uint32_t common, struct axis *patterns_out,
-                      struct axis *paths_out, size_t counts[2])
+enum status show_matrix(FILE *stream, const struct print_style *look, struct cell_row *rows, size_t count)
 {
+    const struct cell *cell = rows[0].cell;
+    const bool modelled = rows[0].result->modelled_time;
+    const struct text_wrap item = {.stream = stream,
+                                   .width = look->width,
+                                   .column = NOTE_INDENT,
+                                   .indent = 2 * NOTE_INDENT};
+    const size_t axis_count = count + path_count;
+    struct axis *axes = calloc(axis_count, sizeof(*axes)), *path_axes = axes ? axes + count : NULL;
+    const struct cell_row **notes = calloc(count, sizeof(*notes));
+    struct grid_column *columns = calloc(1 + axis_count * CELL_ROW_COLUMNS_MAX, sizeof(*columns));
+    struct cell_quantity *quantities = calloc(1 + axis_count * CELL_ROW_COLUMNS_MAX, sizeof(*quantities));
+    uint32_t common = ~0u;
+    size_t kept_patterns = 0, kept_paths = 0, note_count = 0, made = 1;
+    char shared[NAME_BYTES] = "";
+    struct grid grid = {.columns = columns, .row_bytes = sizeof(*axes)};
+    enum status status = STATUS_OK;
+    const struct axis *across;
+    bool paths_across;
+
+    if (!axes || !notes || !columns || !quantities) {
+        status = log_memory("a table of %zu cells", count);
+        goto out;
+    }
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < parameter_count; k++)
+            if (rows[i].cell->parameters[k] != cell->parameters[k])
+                common &= ~(1u << k);
+
+    /* Patterns and then paths that have a cell which is not skipped. */
     for (size_t first = 0, end; first < count; first = end) {
-        struct axis axis = {.cells = &rows[first]};
-        char differing[NAME_BYTES] = "";
+        struct axis *axis = &axes[kept_patterns];
         bool kept = false;
 
+        *axis = (struct axis){.cells = &rows[first]};
         for (end = first; end < count && cell_row_same(&rows[first], &rows[end], AXIS_PATH); end++)
             kept = kept || rows[end].found->status != CELL_SKIPPED;
-        axis.count = end - first;
-        cell_parameters_text(rows[first].cell, ~common, differing, sizeof(differing));
-        snprintf(axis.name, sizeof(axis.name), "%s%s%s", rows[first].cell->pattern->name, differing[0] ? " " : "",
-                 differing);
-        if (kept)
-            patterns_out[counts[0]++] = axis;
+        axis->count = end - first;
+        snprintf(axis->name, sizeof(axis->name), "%s", rows[first].cell->pattern->name);
+        cell_parameters_text(rows[first].cell, ~common, axis->name, sizeof(axis->name));
+        kept_patterns += kept;
     }
     for (size_t i = 0; i < path_count; i++) {
-        struct axis axis = {.path = &paths[i]};
+        struct axis *axis = &path_axes[kept_paths];
         bool kept = false;
 
+        *axis = (struct axis){.path = &paths[i]};
         for (size_t k = 0; k < count; k++)
-            kept = kept || (rows[k].cell->path == axis.path && rows[k].found->status != CELL_SKIPPED);
-        snprintf(axis.name, sizeof(axis.name), "%s", axis.path->name);
-        if (kept)
-            paths_out[counts[1]++] = axis;
+            kept = kept || (rows[k].cell->path == axis->path && rows[k].found->status != CELL_SKIPPED);
+        snprintf(axis->name, sizeof(axis->name), "%s", axis->path->name);
+        kept_paths += kept;
     }
-}
 
-/* Gives marks to cells with a note, the same to those with the same note, and blanks to the others. Collects the notes;
- * returns their number. */
-static size_t mark_notes(struct cell_row *rows, size_t count, const struct cell_row **notes)
-{
-    size_t note_count = 0;
-
+    /* Cells with the same note have the same mark, and cells without one have blanks. */
     for (size_t i = 0; i < count; i++) {
         size_t note = 0;
 
@@ -88,50 +107,17 @@ static size_t mark_notes(struct cell_row *rows, size_t count, const struct cell_
     for (size_t i = 0; note_count > 0 && i < count; i++)
         if (!rows[i].mark[0])
             snprintf(rows[i].mark, sizeof(rows[i].mark), "  ");
-    return note_count;
-}
 
-enum status show_matrix(FILE *stream, const struct print_style *look, struct cell_row *rows, size_t count)
-{
-    const struct cell *cell = rows[0].cell;
-    const bool modelled = rows[0].result->modelled_time;
-    const struct text_wrap item = {.stream = stream,
-                                   .width = look->width,
-                                   .column = NOTE_INDENT,
-                                   .indent = 2 * NOTE_INDENT};
-    const size_t axis_count = count + path_count;
-    struct axis *axes = calloc(axis_count, sizeof(*axes)), *across, *down;
-    const struct cell_row **notes = calloc(count, sizeof(*notes));
-    struct grid_column *columns = calloc(1 + axis_count * CELL_ROW_COLUMNS_MAX, sizeof(*columns));
-    struct cell_quantity *quantities = calloc(1 + axis_count * CELL_ROW_COLUMNS_MAX, sizeof(*quantities));
-    uint32_t common = ~0u;
-    size_t counts[2] = {0}, note_count, made = 1;
-    char shared[NAME_BYTES] = "";
-    struct grid grid = {.columns = columns, .row_bytes = sizeof(*axes)};
-    enum status status = STATUS_OK;
-    bool paths_across;
-
-    if (!axes || !notes || !columns || !quantities) {
-        status = log_memory("a table of %zu cells", count);
-        goto out;
-    }
-    for (size_t i = 1; i < count; i++)
-        for (size_t k = 0; k < parameter_count; k++)
-            if (rows[i].cell->parameters[k] != cell->parameters[k])
-                common &= ~(1u << k);
-    find_axes(rows, count, common, axes, axes + count, counts);
-    note_count = mark_notes(rows, count, notes);
     cell_parameters_text(cell, common & ~CELL_TRACE_BIT, shared, sizeof(shared));
     text_paragraph((struct text_wrap){.stream = stream, .width = look->width},
                    "%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s%s%s", cell->workload->name, cell->elements,
                    cell->block_size, cell->cache_state->name, shared[0] ? ", " : "", shared,
                    modelled ? ", modelled" : "");
-    paths_across = counts[1] <= counts[0];
-    across = paths_across ? axes + count : axes;
-    down = paths_across ? axes : axes + count;
+    paths_across = kept_paths <= kept_patterns;
+    across = paths_across ? path_axes : axes;
     columns[0] = (struct grid_column){
         .key = "name", .heading = "", .value = grid_array, .of = GRID_MEMBER(struct axis, name), .head = true};
-    for (size_t i = 0; i < counts[paths_across]; i++)
+    for (size_t i = 0; i < (paths_across ? kept_paths : kept_patterns); i++)
         for (const struct cell_column *column = NULL;
              (column = cell_column_next(column, modelled ? VIEW_MODELLED : VIEW_MEASURED)); made++) {
             quantities[made] = (struct cell_quantity){.axis = &across[i], .quantity = &column->column};
@@ -140,8 +126,8 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
             columns[made].value = value_cell;
             columns[made].of = &quantities[made];
         }
-    grid.rows = down;
-    grid.row_count = counts[!paths_across];
+    grid.rows = paths_across ? axes : path_axes;
+    grid.row_count = paths_across ? kept_patterns : kept_paths;
     grid.column_count = made;
     if (made > 1)
         status = grid_print(stream, &grid, look);
