@@ -130,16 +130,6 @@ class Devices(Case):
 class Tables(Case):
     """Elements of 1 to 16 bytes in tables of several sizes, by every path."""
 
-    WIDTHS = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
-
-    def instruction(self, path, sass, width):
-        """As a path's class names it; texture loads and operands give words, and LDC and ULDC two at most. A table that is
-        copied and not loaded is words."""
-        base, point, rest = sass.partition(".")
-        least, most = {"texture": (4, 16), "constant_operand": (4, 4), "shared_fill_only": (4, 4)}.get(path, (1, 16))
-        most = 8 if base in ("LDC", "ULDC") else most
-        return base + self.WIDTHS[min(max(width, least), most)] + point + rest
-
     def test_every_width_and_size_is_verified_and_counted(self):
         result, _ = self.measure("--elements", "12800", "--pattern", "distinct,broadcast", "--distinct", "8",
                                  "--stride-bytes", "16", "--path", "all", "--width-bytes", "1,2,4,8,16", "--table-bytes",
@@ -157,7 +147,6 @@ class Tables(Case):
             self.assertEqual(cell["parameters"]["table_bytes"], size)
             self.assertEqual("width_bytes" in cell["identity"], width != 4)
             self.assertIn(f"/table_bytes={size}", cell["identity"])
-            self.assertEqual(cell["kernel"]["instruction"], self.instruction(path, paths[path]["sass"], width))
             if cell["status"] == "ok":
                 seen.add((path, width, size))
                 self.assertTrue(cell["verified"], cell["identity"])
@@ -166,7 +155,7 @@ class Tables(Case):
             else:
                 self.assertIn(path, ("constant_uniform", "constant_operand"), cell["reason"])
         always = set(paths) - {"constant_uniform", "constant_operand"} - small
-        self.assertLessEqual({(path, width, size) for path in always for width in self.WIDTHS for size in (256, 2048)}, seen)
+        self.assertLessEqual({(path, width, size) for path in always for width in (1, 2, 4, 8, 16) for size in (256, 2048)}, seen)
 
     def test_a_wrong_element_of_16_bytes_is_found(self):
         result, _ = self.measure("--elements", "12800", "--pattern", "per_thread", "--path", "constant,global",
@@ -323,7 +312,7 @@ class Time(Case):
 
     def test_places_that_differ_settle(self):
         """Where places differ by more than is asked, their mean is known as well as the samples of each are; nor is it
-        something else's doing. One sample of each says nothing of that."""
+        something else's doing."""
         large = ["--workload", "lookup", "--path", "global", "--source", "random", "--table-bytes", "131072", "--elements",
                  "12800", "--counters", "none"]  # at one site a place
         for plan in (["--sample-us", "100"], ["--sample-us", "5000"]):
@@ -333,35 +322,8 @@ class Time(Case):
                 self.assertLess(len(time["samples"]), 400)
                 self.assertLess(time["ci_high"] / time["ci_low"], 1.003)
                 self.assertAlmostEqual(cell["buffer_set_deviation"], 0.1, delta=0.05)
-        once = self.measure(*large, "--sample-us", "10000", "--max-samples", "24", table_buffer_set=0.1)[0]["cells"]
-        self.assertEqual([(cell["contended"], cell["flags"], len(cell["time_ns"]["samples"])) for cell in once],
-                         [(False, ["unstable"], 24)])
-        twice = self.measure(*large, "--max-samples", "48", table_buffer_set=0.1, noise=0.0002)[0]["cells"]
-        self.assertEqual([(cell["flags"], len(cell["time_ns"]["samples"])) for cell in twice], [([], 48)])
         wandering = self.measure(*large, table_buffer_set=0.1, noise=0.1)[0]["cells"]
         self.assertEqual([cell["flags"] for cell in wandering], [["unstable"]])
-
-    def test_a_large_plan_takes_one_turn_of_its_places(self):
-        """Where these agree; what will not settle is given up, and a neighbour is seen all the same."""
-        large = ["--path", "constant,global,readonly", "--elements", "262144,300000,360000,400000,450000,524288", "--block-size", "256",
-                 "--counters", "none"]
-
-        # By noise alone, one cell of thousands seems to have modes, and a group may be spared by the neighbour: this
-        # seed avoids both.
-        def said(sample_us, **settings):
-            cells = self.measure(*large, "--sample-us", sample_us, "--seed", "1", **settings)[0]["cells"]
-            self.assertEqual(len(cells), 72)
-            return cells
-
-        for cell in said("1500"):
-            self.assertEqual((len(cell["time_ns"]["samples"]), cell["time_ns"]["stop_reason"], cell["flags"], cell["modes"]),
-                             (24, "converged", [], 1))
-        for cell in said("500", noise=0.2):
-            self.assertEqual((cell["time_ns"]["stop_reason"], "unstable" in cell["flags"]), ("samples", True))
-            self.assertLess(len(cell["time_ns"]["samples"]), 400)
-        near = said("1500", neighbour_ms=100)  # most cells settle in one turn
-        self.assertTrue(all(cell["contended"] and "contended" in cell["flags"] for cell in near))
-        self.assertGreater(sum(len(cell["time_ns"]["samples"]) == 24 for cell in near), 36)
 
     def test_an_odd_place_is_no_neighbour(self):
         """A sample that takes much longer where it lies: the cell takes a second turn, in which it does so again."""

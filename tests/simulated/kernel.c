@@ -258,14 +258,6 @@ static struct behaviour *behaviour_of(struct launch *launch)
     return behaviour;
 }
 
-static const struct cache_state *cache_state_of(bool flushed)
-{
-    for (size_t i = 0; i < cache_state_count; i++)
-        if (cache_states[i].flush == flushed)
-            return &cache_states[i];
-    return &cache_states[0];
-}
-
 /* The factor on the time of a launch: it depends on the addresses of its input, its table and its code. */
 static double place_factor(const struct launch *launch)
 {
@@ -306,7 +298,7 @@ static double cell_ns(struct device *device, struct launch *launch)
         const struct time_kernel code = estimate_kernel(&(struct expectation){&cell, &behaviour->access, sass});
         struct cell_estimate estimate;
 
-        cell.cache_state = cache_state_of(device->flushed);
+        cell.cache_state = &cache_states[device->flushed];
         estimate_time(&cell, &behaviour->access, &card, &code, &estimate);
         *known = isnan(estimate.time_ns.value) ? chip.launch_ns + estimate.busy_ns[estimate.longest]
                                                : estimate.time_ns.value;
@@ -327,7 +319,7 @@ static bool is_named(struct launch *launch, const char *name, bool flushed)
     if (!launch->function->row->of_cell)
         return false;
     cell = behaviour_of(launch)->cell;
-    cell.cache_state = cache_state_of(flushed);
+    cell.cache_state = &cache_states[flushed];
     cell_identity(&cell, identity);
     return strncmp(identity, name, strlen(name)) == 0 || fnmatch(name, identity, 0) == 0;
 }

@@ -122,27 +122,6 @@ static void read_list(char *text)
         refuse("devices, passes");
 }
 
-static void read_chip(void)
-{
-#define TAKE(member) chip.member = card.number[CARD_##member].value
-    chip.name = card.name;
-    chip.cc_major = card.cc_major;
-    chip.cc_minor = card.cc_minor;
-    TAKE(sm_count);
-    TAKE(warps_per_sm);
-    TAKE(blocks_per_sm);
-    TAKE(shared_bytes_per_sm);
-    TAKE(shared_bytes_reserved);
-    TAKE(l2_bytes);
-    TAKE(sm_clock_mhz);
-    TAKE(launch_ns);
-    TAKE(dram_bytes_per_ns);
-    TAKE(l1_requests_per_cycle);
-    TAKE(texture_requests_per_cycle);
-    TAKE(shared_wavefronts_per_cycle);
-#undef TAKE
-}
-
 void settings_read(void)
 {
     static bool read;
@@ -157,13 +136,15 @@ void settings_read(void)
     free(copy);
     if (card_read(NULL, &card) != STATUS_OK)
         refuse("no card");
-    read_chip();
+#define TAKE(member) chip.member = card.number[CARD_##member].value;
+    CHIP_INTEGERS(TAKE)
+    CHIP_NUMBERS(TAKE)
     if (settings.clock <= 0)
         settings.clock = chip.sm_clock_mhz;
     if (settings.throttle_clock <= 0)
         settings.throttle_clock = 0.7 * settings.clock;
     if (settings.capability <= 0)
-        settings.capability = 10 * chip.cc_major + chip.cc_minor;
+        settings.capability = 10 * card.cc_major + card.cc_minor;
     if (settings.memory <= 0)
         settings.memory = 140e9;
     if (settings.free <= 0)

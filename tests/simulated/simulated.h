@@ -132,13 +132,22 @@ struct chip_level {
     double request_cycles, miss_cycles;
 };
 
-/* The simulated chip: numbers of the card, and what no card says, as cbank characterize finds it on an H200. */
+/* Numbers of the card. */
+#define CHIP_INTEGERS(EACH) \
+    EACH(sm_count) EACH(warps_per_sm) EACH(blocks_per_sm) EACH(shared_bytes_per_sm) EACH(shared_bytes_reserved)
+#define CHIP_NUMBERS(EACH)                                                                 \
+    EACH(l2_bytes)                                                                         \
+    EACH(sm_clock_mhz) EACH(launch_ns) EACH(dram_bytes_per_ns) EACH(l1_requests_per_cycle) \
+        EACH(texture_requests_per_cycle) EACH(shared_wavefronts_per_cycle)
+
+/* The simulated chip: these, and what no card says, as cbank characterize finds it on an H200. */
 struct chip {
-    const char *name;
-    uint32_t cc_major, cc_minor, sm_count, warps_per_sm, blocks_per_sm, shared_bytes_per_sm, shared_bytes_reserved;
-    uint64_t l2_bytes;
-    double sm_clock_mhz, launch_ns, dram_bytes_per_ns, l1_requests_per_cycle, texture_requests_per_cycle,
-        shared_wavefronts_per_cycle;
+#define INTEGER(name) uint32_t name;
+#define NUMBER(name)  double name;
+    CHIP_INTEGERS(INTEGER)
+    CHIP_NUMBERS(NUMBER)
+#undef INTEGER
+#undef NUMBER
     double uniform_request_cycles, immediate_request_cycles;
     double copy_ns, copy_bytes_per_ns; /* of a copy to the device: beside its bytes, and their rate */
     uint32_t parameter_lines;          /* lines of parameters that each SM with a block fetches */

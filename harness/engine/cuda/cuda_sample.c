@@ -43,22 +43,6 @@ static bool launch_short(const struct cuda_chain *chain, uint32_t buffer_set, ui
                             : cuda_launch_empty(chain->device);
 }
 
-static bool enqueue_draw(const struct cuda_chain *chain, uint32_t buffer_set, uint32_t draw)
-{
-    struct cuda_device *device = chain->device;
-    /* The additional launches of long stretches take the table offsets in turn, from draw to draw. */
-    const uint32_t each = chain->launches / chain->repetitions, table_offset = draw * each;
-
-    if (chain->cold)
-        return cuda_launch_flush(device) && stamp(chain, draw, 0) && launch_short(chain, buffer_set, draw) &&
-               stamp(chain, draw, 1) && cuda_launch_flush(device) && stamp(chain, draw, 2) &&
-               launch_once(chain, draw, buffer_set, draw) && slow(chain, draw) && stamp(chain, draw, 3);
-    return launch_sm_shuffle(device) && launch_many(chain, buffer_set, table_offset, chain->lead_in) &&
-           stamp(chain, draw, 0) && launch_short(chain, buffer_set, table_offset) && stamp(chain, draw, 1) &&
-           stamp(chain, draw, 2) && launch_many(chain, buffer_set, table_offset, chain->reference + each) &&
-           slow(chain, draw) && stamp(chain, draw, 3);
-}
-
 /* -- graphs ------------------------------------------------------------------------------------------- */
 
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
@@ -72,13 +56,22 @@ void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
 bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t buffer_set)
 {
     struct cuda_device *device = chain->device;
+    const uint32_t each = chain->launches / chain->repetitions;
     cudaGraph_t graph = NULL;
     bool made = CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal);
 
     if (!made)
         return false;
-    for (uint32_t i = 0; made && i < chain->repetitions; i++)
-        made = enqueue_draw(chain, buffer_set, i);
+    for (uint32_t i = 0; made && chain->cold && i < chain->repetitions; i++)
+        made = cuda_launch_flush(device) && stamp(chain, i, 0) && launch_short(chain, buffer_set, i) &&
+               stamp(chain, i, 1) && cuda_launch_flush(device) && stamp(chain, i, 2) &&
+               launch_once(chain, i, buffer_set, i) && slow(chain, i) && stamp(chain, i, 3);
+    /* The additional launches of long stretches take the table offsets in turn, from draw to draw. */
+    for (uint32_t i = 0; made && !chain->cold && i < chain->repetitions; i++)
+        made = launch_sm_shuffle(device) && launch_many(chain, buffer_set, i * each, chain->lead_in) &&
+               stamp(chain, i, 0) && launch_short(chain, buffer_set, i * each) && stamp(chain, i, 1) &&
+               stamp(chain, i, 2) && launch_many(chain, buffer_set, i * each, chain->reference + each) &&
+               slow(chain, i) && stamp(chain, i, 3);
     /* A capture that has started must end, even after a failure: otherwise no other call works. */
     if (!CUDA(device, cudaStreamEndCapture, device->stream, &graph)) {
         CUDA_TRY(device, cudaStreamEndCapture, device->stream, &graph);
