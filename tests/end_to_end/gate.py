@@ -426,6 +426,8 @@ class Parameters(Case):
         # The model says no time of a cell that copies before every launch.
         said = sum(cell["status"] == "skipped" or cell["time_ns"]["value"] is not None for cell in result["cells"])
         self.assertEqual((comparison["counts"]["regressed"], comparison["counts"]["same"]), (1, said - 1))
+        for cell in filter(lambda cell: cell["ratio"], comparison["cells"]):  # predictions do not vary
+            self.assertEqual(cell["ratio"]["ci_low"], cell["ratio"]["ci_high"])
         names = [case.get("name") for case in xml.parse(self.path("r.xml")).getroot().iter("testcase")]
         self.assertEqual(len(set(names)), len(result["cells"]))
 

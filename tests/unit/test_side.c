@@ -138,29 +138,6 @@ TEST_WITH(test_what_cannot_be_read_is_refused_in_a_line, NULL, empty_directory)
     expect_refused(paths_of[0], identity);
 }
 
-TEST_WITH(test_predictions_are_one_sample, NULL, empty_directory)
-{
-    struct result result;
-    struct sides sides;
-
-    result_fill(&result, 2, 0);
-    result.engine = "model";
-    for (size_t i = 0; i < 2; i++) {
-        free(result.cells[i].time.samples_ns);
-        result.cells[i].time.samples_ns = NULL;
-        result.cells[i].time.summary.count = 0;
-        result.cells[i].time.stop_reason = STOP_MODELLED;
-    }
-    result.cells[1].time.summary.value = NAN;
-    put(&result, 0);
-    sides = read_sides(paths_of[0]);
-    assert_string_equal(sides.total.identity.engine, "model");
-    assert_true(sides.gpus->cells[0].modelled && sides.gpus->cells[0].processes[0].value == 1000);
-    assert_int_equal(sides.gpus->cells[0].process_count, 1);
-    assert_int_equal(sides.gpus->cells[1].process_count, 0);
-    sides_close(&sides);
-}
-
 /* -- merging ------------------------------------------------------------------------------------------- */
 
 TEST(test_what_differs_is_mixed_and_each_gpu_has_a_side)
@@ -247,28 +224,6 @@ TEST(test_a_counter_is_the_median_over_processes)
     assert_true(counter->value == 4 && counter->values[0] == 1 && counter->values[3] == 7);
     counter = sides.gpus->cells[1].counters;
     assert_true(counter->read == 0 && isnan(counter->value) && !counter->values);
-    sides_close(&sides);
-}
-
-/* A result that is given again makes no second process: its counters and clock count once, too. */
-TEST(test_the_same_samples_of_the_same_process_count_once)
-{
-    struct sides sides = {.count = 0};
-
-    for (unsigned i = 0; i < 3; i++) {
-        struct result result;
-
-        result_fill(&result, 3, i % 2);
-        result.cells[0].time.sm_clock_mhz = 1000 + i;
-        if (i == 2)
-            result_time(&result.cells[2], 1500); /* other samples of that process */
-        sides_put(&sides, &result);
-    }
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(sides.gpus->cells[i].process_count, i < 2 ? 2 : 3);
-    assert_true(sides.gpus->cells[0].clock.value == 1000.5 && sides.gpus->cells[0].clock.read == 2);
-    assert_true(side_same_data(&sides.gpus->cells[0], &sides.gpus->cells[0]));
-    assert_false(side_same_data(&sides.gpus->cells[0], &sides.gpus->cells[2]));
     sides_close(&sides);
 }
 
