@@ -466,11 +466,17 @@ SANITIZED := BUILD=build/asan CC=clang SANITIZE=1
 sanitize: ## build program and unit tests by clang with ASan and UBSan under build/asan
 	@$(MAKE) $(SANITIZED) all tests
 
-# Unoptimized, so that lines are those of the sources.
-coverage: ## run the tests with gcov's counters; print the share of the lines that ran, and the functions that did not
+# Unoptimized, so that lines are those of the sources. Tests of the CUDA engine run on the simulated GPU.
+coverage: ## run the tests with gcov's counters; print the functions that never ran, and the share of lines by file
 	@scripts/setup.sh test
 	@$(MAKE) BUILD=build/coverage CFLAGS='--coverage -O0' LDFLAGS=--coverage all tests simulated
-	@$(PYTHON) tests/coverage.py build/coverage
+	@find build/coverage -name '*.gcda' -delete
+	@export CBANK_TEST=small; for name in $(TESTS:$(BUILD)/%=build/coverage/%); do $$name >/dev/null 2>&1 || echo "FAILED: $$name"; done; \
+	for name in characterize cards counters e2e formats gate lookup names terminal =simulated =faults =walk; do \
+	    program=cbank; [ $$name = $${name#=} ] || program=tests/simulated/cbank; \
+	    CBANK=build/coverage/$$program $(PYTHON) tests/end_to_end/$${name#=}.py >/dev/null 2>&1 || echo "FAILED: $$name"; done
+	@gcov -n -f -r $$(find build/coverage/obj -name '*.gcda') 2>/dev/null | awk '/^F/ { name = $$0 } \
+	    /^Lines/ { if (/:0.00%/ || name ~ /^File/ || !name) print name, $$0; name = "" }'
 
 FUZZ_SECONDS ?= 60
 

@@ -39,60 +39,6 @@ class Qn(unittest.TestCase):
             self.assertAlmostEqual(statistics.qn(values), 2.2219 * factor * distances[half * (half - 1) // 2 - 1], 12)
 
 
-class Groups(unittest.TestCase):
-    """Three nodes of 8 GPUs, 20 nights, four cells: noise of 0.0005, boards that differ by 0.01 at most."""
-
-    CELLS, GPUS, NIGHTS, NODE = 4, 24, 20, 8
-    ALL = slice(None)
-    # Changes: cells, GPUs, from which night, size. Findings: level, group, change, night, cells, GPUs.
-    CASES = {
-        "quiet": ([], []),
-        "two GPUs": ([(slice(1, 3), 13, 18, 0.02), (3, 4, 15, -0.02)], [("gpu", 13, 0.02, 18, 2, 1), ("gpu", 4, -0.02, 15, 1, 1)]),
-        "all, and a node of them, and a GPU of another": (
-            [(ALL, ALL, 12, 0.01), (0, slice(8, 16), 16, 0.05), (0, 23, 17, 0.03)],
-            [("model", 0, 0.01, 12, 4, 24), ("node", 1, 0.05, 16, 1, 8), ("gpu", 23, 0.03, 17, 1, 1)]),
-        "half of them have a new driver": ([(2, slice(1, None, 2), 17, 0.02)], [("driver", 1, 0.02, 17, 1, 12)]),
-        "a GPU that became as slow as one that always was is told of its past": ([(3, 9, 14, 0.15)], [("gpu", 9, 0.15, 14, 1, 1)]),
-        "a baseline finds what is longer ago than half of the past": ([(1, 7, 6, 0.02)], [("gpu", 7, 0.02, 6, 1, 1)])}
-
-    def setUp(self):
-        rng = np.random.default_rng(5)
-        self.log_ns = 7 + 0.01 * rng.uniform(-1, 1, (self.CELLS, self.GPUS, 1)) + 0.0005 * rng.uniform(-1, 1, (self.CELLS, self.GPUS, self.NIGHTS))
-        one = np.zeros(self.GPUS, dtype=int)
-        self.groups = {"driver": one, "vbios": one, "node": np.arange(self.GPUS) // self.NODE}
-
-    def judged(self, base=None):
-        return statistics.judge([(log_ns, (0.0005, 16)) for log_ns in self.log_ns], self.GPUS, self.groups, statistics.Limits(), base)
-
-    def found(self, base=None):
-        return [(statistics.LEVELS[of.surest.level], of.surest.group, round(of.change, 2), of.surest.since, len(of.changes), of.covered)
-                for of in statistics.find(self.judged(base), self.groups)]
-
-    def test_each_change_is_told_once_of_the_coarsest_group(self):
-        for name, (changes, wanted) in self.CASES.items():
-            with self.subTest(name):
-                self.setUp()
-                self.groups["driver"] = np.arange(self.GPUS) % 2 if "driver" in name else self.groups["driver"]
-                base = np.broadcast_to(np.arange(self.NIGHTS) < 4, (self.GPUS, self.NIGHTS)) if "baseline" in name else None
-                for cells, gpus, since, size in changes:
-                    self.log_ns[cells, gpus, since:] += size
-                self.assertEqual(self.found(base), wanted)
-
-    def test_what_all_do_below_the_threshold_hides_nothing(self):
-        self.log_ns += 0.004 * np.random.default_rng(8).uniform(-1, 1, self.NIGHTS)
-        self.log_ns[1, 2, 18:] += 0.02
-        self.assertEqual(self.found(), [("gpu", 2, 0.02, 18, 1, 1)])
-
-    def test_a_gpu_that_was_slow_from_the_start_differs_from_the_others(self):
-        self.log_ns[3, 9] += 0.15
-        gpu, night = np.ogrid[:self.GPUS, :self.NIGHTS]
-        self.log_ns[3, ((gpu + night) % 5 == 0) | ((gpu == 9) & (night < 16))] = np.nan
-        self.log_ns[0] = np.nan
-        change, = self.judged()
-        self.assertEqual((change.against, change.group, change.cell), (statistics.PEERS, 9, 3))
-        self.assertAlmostEqual(change.change, 0.15, delta=0.015)
-
-
 # ---- Made fleets -----------------------------------------------------------------------------------------------------
 
 
