@@ -9,6 +9,8 @@
 #include "log.h"
 #include "text_print.h"
 
+enum { ELEMENT_BYTES = 4 };
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* -- values -------------------------------------------------------------------------------------------- */
@@ -157,45 +159,6 @@ struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned vi
 
 /* -- rows ---------------------------------------------------------------------------------------------- */
 
-static void fill_row(struct cell_row *row, const struct result *result, const struct cell_result *found,
-                     const char *file)
-{
-    enum { ELEMENT_BYTES = 4 };
-    const struct cell *cell = &found->cell;
-    const uint32_t loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
-
-    *row = (struct cell_row){.cell = cell,
-                             .found = found,
-                             .counts = found->counts.given ? &found->counts : NULL,
-                             .result = result,
-                             .file = file,
-                             .half_width = NAN,
-                             .ratio = NAN,
-                             .rate = NAN,
-                             .operations = {NAN, NAN, NAN}};
-    cell_identity(cell, row->identity);
-    if (found->status == CELL_PENDING)
-        snprintf(row->note, sizeof(row->note), "pending: the run ended before the cell was done");
-    else if (found->status != CELL_OK)
-        snprintf(row->note, sizeof(row->note), "%s: %s", cell_status_names[found->status],
-                 found->reason[0] ? found->reason : "no reason given");
-    else if (!found->verified && !result->modelled_time)
-        snprintf(row->note, sizeof(row->note), "the output was not verified");
-    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
-        if (found->flags >> bit & 1) {
-            text_join(row->flags, sizeof(row->flags), " ", "%s", cell_flag_names[bit]);
-            text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit], cell_flag_reasons[bit]);
-        }
-    if (!is_timed(row))
-        return;
-    row->half_width = stats_relative_half_width(&found->time.summary);
-    row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
-                 loads * table_width(cell->parameters)) *
-                (double)cell->elements / found->time.summary.value;
-    if (found->operations > 0 && workload_multiplies(cell->workload))
-        row->operations = cell_operations_per_byte(found);
-}
-
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end)
 {
     return cell_order_before(a->cell, b->cell, end) == 0;
@@ -214,8 +177,43 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
     *out = (struct cell_rows){.rows = rows};
     if (!rows)
         return log_memory("the table of %zu cells", result->cell_count);
-    for (size_t i = 0; i < result->cell_count; i++)
-        fill_row(&rows[i], result, &result->cells[i], file);
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct cell_result *found = &result->cells[i];
+        const struct cell *cell = &found->cell;
+        const uint32_t loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
+        struct cell_row *row = &rows[i];
+
+        *row = (struct cell_row){.cell = cell,
+                                 .found = found,
+                                 .counts = found->counts.given ? &found->counts : NULL,
+                                 .result = result,
+                                 .file = file,
+                                 .half_width = NAN,
+                                 .ratio = NAN,
+                                 .rate = NAN,
+                                 .operations = {NAN, NAN, NAN}};
+        cell_identity(cell, row->identity);
+        if (found->status == CELL_PENDING)
+            snprintf(row->note, sizeof(row->note), "pending: the run ended before the cell was done");
+        else if (found->status != CELL_OK)
+            snprintf(row->note, sizeof(row->note), "%s: %s", cell_status_names[found->status],
+                     found->reason[0] ? found->reason : "no reason given");
+        else if (!found->verified && !result->modelled_time)
+            snprintf(row->note, sizeof(row->note), "the output was not verified");
+        for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
+            if (found->flags >> bit & 1) {
+                text_join(row->flags, sizeof(row->flags), " ", "%s", cell_flag_names[bit]);
+                text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit], cell_flag_reasons[bit]);
+            }
+        if (!is_timed(row))
+            continue;
+        row->half_width = stats_relative_half_width(&found->time.summary);
+        row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
+                     loads * table_width(cell->parameters)) *
+                    (double)cell->elements / found->time.summary.value;
+        if (found->operations > 0 && workload_multiplies(cell->workload))
+            row->operations = cell_operations_per_byte(found);
+    }
     qsort(rows, result->cell_count, sizeof(*rows), order_of_rows);
     for (size_t first = 0, end; first < result->cell_count; first = end) {
         double best = INFINITY;

@@ -13,9 +13,8 @@ import unittest
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json, repetitions
+from common import CBANK, ROOT, Scratch, read_json, repetitions
 
-CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 ONE_CELL = ["--engine", "model", "--path", "constant", "--pattern", "per_warp", "--elements", "4096"]
 
 
