@@ -32,29 +32,6 @@ static size_t count_below(const double *sorted, size_t count, double value, bool
     return low;
 }
 
-/* Subtracts the buffer sets' means from values whose mean is 0. Returns the correlation within buffer sets, at least 0,
- * from a one-way analysis of variance. */
-static double take_out(double *values, size_t count, size_t buffer_sets)
-{
-    const double each = (double)count / (double)buffer_sets;
-    double between = 0, within = 0;
-
-    if (buffer_sets < 2 || each < 2)
-        return 0;
-    for (size_t p = 0; p < buffer_sets; p++) {
-        const double mean = stats_stratum_mean(values, count, buffer_sets, p);
-
-        for (size_t i = p; i < count; i += buffer_sets) {
-            values[i] -= mean;
-            between += mean * mean;
-            within += values[i] * values[i];
-        }
-    }
-    between /= (double)(buffer_sets - 1);
-    within /= (double)(count - buffer_sets);
-    return between > within ? (between - within) / (between + (each - 1) * within) : 0;
-}
-
 /* SERIES_PROCESS as half an interval of a normal distribution. */
 static const double process_half = STATS_ERRORS_TO_END * SERIES_PROCESS;
 
@@ -62,10 +39,13 @@ void series_summarize(const double *samples, size_t count, uint32_t buffer_sets,
                       struct summary *summary)
 {
     double *sorted = scratch, *ranks = scratch + count, half = NAN, share, products = 0, squares = 0, lag;
+    double between = 0, within = 0;
+    const size_t sets = buffer_sets < count ? buffer_sets : count;
+    const double each = (double)count / (double)sets;
     struct trimmed_mean mean;
 
     *series = series_unknown;
-    series->buffer_sets = buffer_sets < count ? buffer_sets : (uint32_t)count;
+    series->buffer_sets = (uint32_t)sets;
     series->effective = (double)count;
     memcpy(sorted, samples, count * sizeof(*samples));
     stats_sort(sorted, count);
@@ -76,7 +56,19 @@ void series_summarize(const double *samples, size_t count, uint32_t buffer_sets,
                 (double)(count_below(sorted, count, samples[i], false) + count_below(sorted, count, samples[i], true)) /
                     2 -
                 (double)count / 2;
-        series->within = take_out(ranks, count, series->buffer_sets);
+        /* The correlation within buffer sets, from a one-way analysis of variance. Their means are taken out. */
+        for (size_t p = 0; sets > 1 && each >= 2 && p < sets; p++) {
+            const double mean_rank = stats_stratum_mean(ranks, count, sets, p);
+
+            for (size_t i = p; i < count; i += sets) {
+                ranks[i] -= mean_rank;
+                between += mean_rank * mean_rank;
+                within += ranks[i] * ranks[i];
+            }
+        }
+        between /= (double)(sets - 1);
+        within /= (double)(count - sets);
+        series->within = between > within ? (between - within) / (between + (each - 1) * within) : 0;
         for (size_t i = 0; i < count; i++) {
             squares += ranks[i] * ranks[i];
             products += i ? ranks[i] * ranks[i - 1] : 0;

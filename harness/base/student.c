@@ -49,18 +49,12 @@ double student_p(double t, double degrees)
     return isinf(t) ? 0 : beta_share(known / (known + t * t), known / 2, 0.5);
 }
 
-/* The density of Student's t. */
-static double student_density(double t, double degrees)
-{
-    const double known = fmin(degrees, DEGREES_MOST);
-
-    return exp(lgamma((known + 1) / 2) - lgamma(known / 2) - (known + 1) / 2 * log1p(t * t / known)) / sqrt(known * pi);
-}
-
 /* Newton's method on the logarithm of p, within bounds that it narrows. A step beyond the bounds halves them
  * instead. */
 double student_quantile(double p, double degrees)
 {
+    const double known = fmin(degrees, DEGREES_MOST);
+    const double at_0 = exp(lgamma((known + 1) / 2) - lgamma(known / 2)) / sqrt(known * pi);
     double low = 0, high = 1, t;
 
     while (student_p(high, degrees) > p && high < 1e12)
@@ -68,12 +62,13 @@ double student_quantile(double p, double degrees)
     t = (low + high) / 2;
     for (int i = 0; i < 100 && high - low > 4 * DBL_EPSILON * high; i++) {
         const double found = student_p(t, degrees), before = t;
+        const double density = at_0 * exp(-(known + 1) / 2 * log1p(t * t / known));
 
         if (found > p)
             low = t;
         else
             high = t;
-        t += found / student_density(t, degrees) / 2 * log(found / p);
+        t += found / density / 2 * log(found / p);
         if (!(t > low && t < high))
             t = (low + high) / 2;
         if (fabs(t - before) <= 2 * DBL_EPSILON * t)

@@ -38,14 +38,6 @@ enum status table_unknown(const struct table *table, const char *name)
     return log_error(STATUS_USAGE, "unknown %s '%s'; valid: %s", table->what, name, valid);
 }
 
-static void select_row(struct selection *selection, const void *row)
-{
-    for (size_t i = 0; i < selection->count; i++)
-        if (selection->rows[i] == row)
-            return;
-    selection->rows[selection->count++] = row;
-}
-
 enum status table_select(const struct table *table, const char *list, struct selection *out)
 {
     struct selection selection = {.rows = calloc(*table->count, sizeof(void *))};
@@ -62,9 +54,12 @@ enum status table_select(const struct table *table, const char *list, struct sel
 
         if (!row && !all)
             status = table_unknown(table, name);
-        for (size_t i = 0; i < *table->count; i++)
-            if (all || table_row(table, i) == row)
-                select_row(&selection, table_row(table, i));
+        for (size_t i = 0, k; i < *table->count; i++) {
+            for (k = 0; k < selection.count && selection.rows[k] != table_row(table, i);)
+                k++;
+            if (k == selection.count && (all || table_row(table, i) == row))
+                selection.rows[selection.count++] = table_row(table, i);
+        }
     }
 out:
     free(names);

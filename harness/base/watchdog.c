@@ -38,22 +38,6 @@ void watch_end(struct watchdog *watchdog)
             pause();
 }
 
-/* Ends the process if the current call has taken too long. */
-static void look(struct watchdog *watchdog, double asked_since)
-{
-    uint_fast64_t turn = atomic_load(&watchdog->turn);
-    const char *call = atomic_load_explicit(&watchdog->call, memory_order_relaxed);
-    const double began = atomic_load_explicit(&watchdog->began, memory_order_relaxed);
-    const double deadline = atomic_load_explicit(&watchdog->deadline, memory_order_relaxed);
-    const double now = clock_seconds();
-
-    if (turn % 2 == 0 || (now < deadline && now < asked_since + grace_seconds))
-        return;
-    /* If the turn is unchanged, this deadline is that of the current call, which has not come back. */
-    if (atomic_compare_exchange_strong(&watchdog->turn, &turn, turn + 1))
-        watchdog->then.end(watchdog->then.context, call, now - began);
-}
-
 static void *watch(void *argument)
 {
     struct watchdog *watchdog = argument;
@@ -62,6 +46,9 @@ static void *watch(void *argument)
     pthread_mutex_lock(&watchdog->lock);
     while (!watchdog->closing) {
         struct timespec until;
+        uint_fast64_t turn;
+        const char *call;
+        double began, deadline, now;
 
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += POLL_NS;
@@ -70,7 +57,16 @@ static void *watch(void *argument)
         pthread_cond_timedwait(&watchdog->wake, &watchdog->lock, &until);
         if (isinf(asked_since) && watchdog->then.asked && watchdog->then.asked())
             asked_since = clock_seconds();
-        look(watchdog, asked_since);
+        turn = atomic_load(&watchdog->turn);
+        call = atomic_load_explicit(&watchdog->call, memory_order_relaxed);
+        began = atomic_load_explicit(&watchdog->began, memory_order_relaxed);
+        deadline = atomic_load_explicit(&watchdog->deadline, memory_order_relaxed);
+        now = clock_seconds();
+        if (turn % 2 == 0 || (now < deadline && now < asked_since + grace_seconds))
+            continue;
+        /* If the turn is unchanged, this deadline is that of the current call, which has not come back. */
+        if (atomic_compare_exchange_strong(&watchdog->turn, &turn, turn + 1))
+            watchdog->then.end(watchdog->then.context, call, now - began);
     }
     pthread_mutex_unlock(&watchdog->lock);
     return NULL;

@@ -30,17 +30,19 @@ enum status document_write(const struct document *document, const void *base, co
     return status;
 }
 
-static void read_schema(const struct document *document, const struct node *root)
+enum status document_take(const struct document *document, const char *name, const cJSON *tree, void *base)
 {
-    const struct node schema = node_object(root, "schema");
-    const char *name = node_text(&schema, "name", true), *version = node_text(&schema, "version", true);
+    struct reader reader = {.file = name};
+    const struct node root = {.reader = &reader, .json = tree};
+    const struct node schema = node_object(&root, "schema");
+    const char *found = node_text(&schema, "name", true), *version = node_text(&schema, "version", true);
     char shown[TEXT_SHOWN_BYTES], major[6], minor[6];
     int end = 0;
 
-    if (node_failed(root))
-        return;
-    if (strcmp(name, document->schema) != 0)
-        node_wrong_member(&schema, "name", "'%s' is no %s of cbank; %s", text_shown(name, shown), document->what,
+    if (node_failed(&root))
+        return reader.status;
+    if (strcmp(found, document->schema) != 0)
+        node_wrong_member(&schema, "name", "'%s' is no %s of cbank; %s", text_shown(found, shown), document->what,
                           document->remedy);
     else if (sscanf(version, "%5[0-9].%5[0-9]%n", major, minor, &end) != 2 || version[end])
         node_refuse(&schema, "version", "a version like \"1.0\"");
@@ -48,16 +50,6 @@ static void read_schema(const struct document *document, const struct node *root
         node_wrong_member(&schema, "version",
                           "%s, this build reads %" PRIu32 ".x; use the cbank that wrote the file or a newer one",
                           version, document->major);
-}
-
-enum status document_take(const struct document *document, const char *name, const cJSON *tree, void *base)
-{
-    struct reader reader = {.file = name};
-    const struct node root = {.reader = &reader, .json = tree};
-
-    if (!cJSON_IsObject(tree))
-        node_wrong(&root, "expected an object, it is %s: this is no %s of cbank", json_kind(tree), document->what);
-    read_schema(document, &root);
     fields_read(&root, &document->root.fields, base);
     if (document->root.check && !node_failed(&root))
         document->root.check(&root, base);

@@ -18,23 +18,6 @@ static enum field_type type_of(const struct field *field)
 
 /* -- writing ------------------------------------------------------------------------------------------- */
 
-/* Adds the elements of an array or, with their keys, of a map. */
-static void write_elements(cJSON *all, const struct field *field, const char *element, size_t count)
-{
-    const struct objects *list = field->of;
-
-    for (size_t i = 0; i < count; i++, element += list->element_bytes) {
-        cJSON *item = cJSON_CreateObject();
-
-        fields_write(item, &list->fields, element);
-        item = list->line ? json_line(item) : item;
-        if (type_of(field) == FIELD_MAP)
-            json_add(all, *(const char *const *)(element + list->key), item);
-        else
-            json_append(all, item);
-    }
-}
-
 /* Adds a member of a kind of this file. False if it is empty: nothing was added. */
 static bool write_member(cJSON *object, const struct field *field, const void *base)
 {
@@ -46,7 +29,7 @@ static bool write_member(cJSON *object, const struct field *field, const void *b
     const struct keyed_texts *texts = field->of;
     const struct numbers *numbers = member;
     const bool required = field->presence == REQUIRED;
-    const char *text = NULL;
+    const char *text = NULL, *element;
     char words[FIELD_WORDS_BYTES], *rest = words;
     double number;
     uint64_t value;
@@ -121,7 +104,14 @@ static bool write_member(cJSON *object, const struct field *field, const void *b
         if (count == 0 && field->presence == OMITTED)
             return false;
         array = json_add(object, field->key, type == FIELD_MAP ? cJSON_CreateObject() : cJSON_CreateArray());
-        write_elements(array, field, type == FIELD_ARRAY ? member : *pointer, count);
+        element = type == FIELD_ARRAY ? member : *pointer;
+        for (size_t i = 0; i < count; i++, element += list->element_bytes) {
+            cJSON *item = cJSON_CreateObject();
+
+            fields_write(item, &list->fields, element);
+            json_add(array, type == FIELD_MAP ? *(const char *const *)(element + list->key) : NULL,
+                     list->line ? json_line(item) : item);
+        }
         return true;
     }
     if (text)

@@ -126,27 +126,6 @@ static bool place_columns(struct layout *layout)
     return fits;
 }
 
-/* Leaves out columns, those of the greatest rank first, until the others fit on a line or no rank is left. */
-static void choose_columns(struct layout *layout)
-{
-    bool fits;
-
-    layout->limit = UINT_MAX;
-    layout->below = !place_columns(layout);
-    do {
-        unsigned next = 0; /* the greatest rank below the limit */
-
-        for (size_t c = 0; c < layout->grid->column_count; c++)
-            if (layout->grid->columns[c].rank < layout->limit && layout->grid->columns[c].rank > next)
-                next = layout->grid->columns[c].rank;
-        layout->limit = next;
-        layout->stacked = false;
-        fits = place_columns(layout);
-    } while (!fits && layout->limit > 0);
-    if (layout->look->rank && *layout->look->rank < layout->limit)
-        *layout->look->rank = layout->limit;
-}
-
 /* Like "%*s", which is slow for tables of many rows; a negative count is 0. */
 static void put_blanks(const struct layout *layout, int count)
 {
@@ -267,7 +246,20 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct print
             if (layout.places[c].natural < width)
                 layout.places[c].natural = width;
         }
-    choose_columns(&layout);
+    layout.limit = UINT_MAX;
+    layout.below = !place_columns(&layout);
+    /* Leave out columns, those of the greatest rank first, until the others fit on a line or no rank is left. */
+    do {
+        unsigned next = 0; /* the greatest rank below the limit */
+
+        for (size_t c = 0; c < grid->column_count; c++)
+            if (grid->columns[c].rank < layout.limit && grid->columns[c].rank > next)
+                next = grid->columns[c].rank;
+        layout.limit = next;
+        layout.stacked = false;
+    } while (!place_columns(&layout) && layout.limit > 0);
+    if (look->rank && *look->rank < layout.limit)
+        *look->rank = layout.limit;
     if (grid->title)
         fprintf(stream, "%s\n", grid->title);
     for (size_t i = 0, lines = (size_t)layout.lines, rows = 1 + grid->row_count; i < lines * rows; i++) {

@@ -156,22 +156,6 @@ static const char *scan_text(struct scan *scan)
     return wrong;
 }
 
-/* Logs what is wrong at scan->at, by line and by column in characters, from 1. */
-static enum status malformed(const char *name, const struct scan *scan, const char *what)
-{
-    size_t line = 1, column = 1;
-
-    for (const char *c = scan->text; c < scan->at; c++) {
-        column += (*c & 0xc0) != 0x80;
-        if (*c == '\n') {
-            line++;
-            column = 1;
-        }
-    }
-    return log_error(STATUS_USAGE, "%s:%zu:%zu: %s; the file is not JSON that cbank can read", name, line, column,
-                     what);
-}
-
 static int compare_keys(const void *left, const void *right)
 {
     return strcmp(*(const char *const *)left, *(const char *const *)right);
@@ -292,6 +276,7 @@ static enum status parse(const char *name, const char *text, size_t bytes, char 
     struct arena room = {NULL, NULL};
     enum status status = STATUS_OK;
     cJSON *block = NULL, *tree = NULL;
+    size_t line = 1, column = 1;
 
     while (!wrong && scan.end > text && strchr(blanks, scan.end[-1]))
         scan.end--;
@@ -315,10 +300,17 @@ static enum status parse(const char *name, const char *text, size_t bytes, char 
     } else if (!wrong && !tree && errno != ENOMEM) {
         wrong = "unexpected text";
     }
-    if (wrong)
-        status = malformed(name, &scan, wrong);
-    else if (!tree)
+    if (wrong) {
+        /* By line and by column in characters, from 1. */
+        for (const char *c = text; c < scan.at; c++) {
+            column = *c == '\n' ? 1 : column + ((*c & 0xc0) != 0x80);
+            line += *c == '\n';
+        }
+        status = log_error(STATUS_USAGE, "%s:%zu:%zu: %s; the file is not JSON that cbank can read", name, line, column,
+                           wrong);
+    } else if (!tree) {
         status = log_memory("%s", name);
+    }
     free(owned);
     if (tree && block)
         *block = *tree; /* who frees the outermost value frees the block */
