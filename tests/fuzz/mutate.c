@@ -5,168 +5,94 @@
 
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
 /* libFuzzer's. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t most);
 
-/* Replacements of values. */
-static const char *const values[] = {"null",
-                                     "true",
-                                     "false",
-                                     "0",
-                                     "1",
-                                     "-1",
-                                     "2",
-                                     "0.5",
-                                     "1e308",
-                                     "-1e308",
-                                     "5e-324",
-                                     "1e999",
-                                     "4294967295",
-                                     "4294967296",
-                                     "9007199254740992",
-                                     "9007199254740993",
-                                     "18446744073709551615",
-                                     "\"18446744073709551615\"",
-                                     "\"18446744073709551616\"",
-                                     "\"\"",
-                                     "\"\\u0000\"",
-                                     "\"\\u001b[31m\"",
-                                     "\"\\ud800\"",
-                                     "\"%s%n\"",
-                                     "\"a,b\"",
-                                     "\"=1+1\"",
-                                     "[]",
-                                     "{}",
-                                     "[[]]",
-                                     "[null]",
-                                     "[1,2,3,4,5,6,7]"};
+/* Replacements of values, one a line. */
+static const char values[] =
+    "null\ntrue\nfalse\n0\n1\n-1\n2\n0.5\n1e308\n-1e308\n5e-324\n1e999\n4294967295\n4294967296\n"
+    "9007199254740992\n9007199254740993\n18446744073709551615\n\"18446744073709551615\"\n"
+    "\"18446744073709551616\"\n\"\"\n\"\\u0000\"\n\"\\u001b[31m\"\n\"\\ud800\"\n\"%s%n\"\n"
+    "\"a,b\"\n\"=1+1\"\n[]\n{}\n[[]]\n[null]\n[1,2,3,4,5,6,7]\n";
 
-enum { VALUES = sizeof(values) / sizeof(values[0]) };
+static uint64_t random_state;
 
-/* A part of the text. */
-struct span {
-    size_t begin, end;
+static size_t draw(size_t below)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(random_state >> 33) % below;
+}
+
+/* A member or element of the tree, and what it is in. */
+struct place {
+    cJSON *in, *item;
 };
 
-struct text {
-    const char *at;
-    size_t bytes;
-    uint64_t random;
-};
-
-static size_t draw(struct text *text, size_t below)
+/* Chooses each of them with the same probability. */
+static void choose(cJSON *in, size_t *seen, struct place *chosen)
 {
-    text->random = text->random * 6364136223846793005u + 1442695040888963407u;
-    return (size_t)(text->random >> 33) % below;
-}
+    cJSON *item;
 
-static char peek(const struct text *text, size_t i)
-{
-    return (char)(i < text->bytes ? text->at[i] : '\0');
-}
-
-static size_t skip_blanks(const struct text *text, size_t i)
-{
-    while (i < text->bytes && strchr(" \t\r\n", text->at[i]))
-        i++;
-    return i;
-}
-
-/* The end of what begins at i and is no object or array: a string, a literal, or one character. */
-static size_t token_end(const struct text *text, size_t i)
-{
-    const size_t begin = i;
-
-    if (text->at[i] == '"') {
-        for (i++; i < text->bytes && text->at[i] != '"'; i++)
-            i += text->at[i] == '\\';
-        return i < text->bytes ? i + 1 : text->bytes;
+    cJSON_ArrayForEach (item, in) {
+        if (draw(++*seen) == 0)
+            *chosen = (struct place){in, item};
+        choose(item, seen, chosen);
     }
-    while (i < text->bytes && !strchr("{}[]:,\" \t\r\n", text->at[i])) /* which finds a NUL, too */
-        i++;
-    return i > begin ? i : begin + 1;
 }
 
-/* The end of the value that begins at i. */
-static size_t value_end(const struct text *text, size_t i)
+/* A text that stands for one of the values. */
+static cJSON *other_value(void)
 {
-    size_t depth = 0;
+    char value[64];
+    const char *at = values;
 
-    do {
-        const char c = text->at[i];
-
-        depth += c == '{' || c == '[';
-        depth -= (c == '}' || c == ']') && depth > 0;
-        i = token_end(text, i);
-    } while (depth > 0 && i < text->bytes);
-    return i;
-}
-
-/* A value, or with `keys` a key, each with the same probability; empty where there is none. */
-static struct span choose(struct text *text, bool keys)
-{
-    struct span chosen = {0};
-    size_t seen = 0;
-
-    for (size_t i = skip_blanks(text, 0), end; i < text->bytes; i = skip_blanks(text, end)) {
-        end = token_end(text, i);
-        const bool key = text->at[i] == '"' && peek(text, skip_blanks(text, end)) == ':';
-
-        if (key == keys && !strchr("}]:,", text->at[i]) && draw(text, ++seen) == 0)
-            chosen = (struct span){i, keys ? end : value_end(text, i)};
-    }
-    return chosen;
-}
-
-/* Puts other text in the place of a span. Returns the new length; the old one where there is no room. */
-static size_t replace(uint8_t *data, size_t bytes, size_t most, struct span span, const char *with, size_t length)
-{
-    const size_t after = bytes - (span.end - span.begin) + length;
-
-    if (after > most)
-        return bytes;
-    memmove(data + span.begin + length, data + span.end, bytes - span.end);
-    memcpy(data + span.begin, with, length);
-    return after;
-}
-
-/* A member with its key, and the comma behind it or before it. */
-static struct span member(const struct text *text, struct span key)
-{
-    const size_t value = skip_blanks(text, skip_blanks(text, key.end) + 1);
-    struct span span = {key.begin, value < text->bytes ? value_end(text, value) : text->bytes};
-
-    if (peek(text, skip_blanks(text, span.end)) == ',')
-        span.end = skip_blanks(text, span.end) + 1;
-    else if (span.begin > 0 && text->at[span.begin - 1] == ',')
-        span.begin--;
-    return span;
+    for (size_t skipped = draw(31); skipped > 0; skipped--)
+        at = strchr(at, '\n') + 1;
+    memcpy(value, at, strcspn(at, "\n"));
+    value[strcspn(at, "\n")] = '\0';
+    return cJSON_CreateRaw(value);
 }
 
 size_t mutate_json(uint8_t *data, size_t bytes, size_t most, unsigned seed)
 {
-    static char copy[1 << 16];
-    struct text text = {copy, bytes < sizeof(copy) ? bytes : sizeof(copy), seed};
-    struct span span, other;
-    const char *value;
+    const char *rest = NULL; /* another text may follow */
+    cJSON *tree = seed % 2 ? cJSON_ParseWithLengthOpts((const char *)data, bytes, &rest, false) : NULL, *with;
+    struct place place = {NULL, NULL}, other = {NULL, NULL};
+    size_t seen = 0, length, behind;
+    char *text;
 
-    if (seed % 2 == 0 || bytes > sizeof(copy))
+    random_state = seed;
+    choose(tree, &seen, &place);
+    if (!place.item) {
+        cJSON_Delete(tree);
         return LLVMFuzzerMutate(data, bytes, most);
-    memcpy(copy, data, bytes);
-    switch (draw(&text, 4)) {
-    case 0:
-        return replace(data, bytes, most, member(&text, choose(&text, true)), "", 0);
-    case 1: /* another value of the text */
-        span = choose(&text, false);
-        other = choose(&text, false);
-        return replace(data, bytes, most, span, copy + other.begin, other.end - other.begin);
-    case 2: /* once more; in an object that is no JSON, and refused soon */
-        span = choose(&text, false);
-        bytes = replace(data, bytes, most, (struct span){span.begin, span.begin}, ",", 1);
-        return replace(data, bytes, most, (struct span){span.begin, span.begin}, copy + span.begin,
-                       span.end - span.begin);
-    default:
-        value = values[draw(&text, VALUES)];
-        return replace(data, bytes, most, choose(&text, false), value, strlen(value));
     }
+    seen = 0;
+    choose(tree, &seen, &other);
+    switch (draw(4)) {
+    case 0:
+        cJSON_Delete(cJSON_DetachItemViaPointer(place.in, place.item));
+        break;
+    case 1: /* once more; in an object that is refused */
+        cJSON_AddItemToArray(place.in, cJSON_Duplicate(place.item, true));
+        break;
+    default:
+        with = draw(2) ? cJSON_Duplicate(other.item, true) : other_value();
+        cJSON_free(with->string);
+        with->string = place.item->string ? strdup(place.item->string) : NULL;
+        cJSON_ReplaceItemViaPointer(place.in, place.item, with);
+    }
+    text = cJSON_PrintUnformatted(tree);
+    length = text ? strlen(text) : most;
+    behind = bytes - (size_t)(rest - (const char *)data);
+    if (length + behind <= most) {
+        memmove(data + length, rest, behind);
+        memcpy(data, text, length);
+        bytes = length + behind;
+    }
+    cJSON_free(text);
+    cJSON_Delete(tree);
+    return bytes;
 }
