@@ -127,12 +127,6 @@ static const struct {
      "add/global/distinct/128000\n"
      "    1.000 ns | 2.000 ns\n"},
     /* Columns without room go below the row before anything is left out; nothing is said of "-". */
-    {&below, 60, 0,
-     "         | constant           | global\n"
-     "cell     |     time    change |     time\n"
-     "per_warp | 25.31 us    +10.0% | 1.406 us\n"
-     "    a note\n"
-     "x, \"y\"|  | 98.50 ns  failed a |        -\n"},
     {&below, 35, 0,
      "         | constant\n"
      "cell     |     time\n"
@@ -152,22 +146,10 @@ static const struct {
      "    change:\n"
      "      failed a\n"},
     /* Columns of a greater rank are left out first. */
-    {&many, 60, 3,
-     "     | a                        | a long name\n"
-     "cell |     time  change    more |        time\n"
-     "x    | 100.0 ns  +10.0%  +10.0% |    200.0 ns\n"},
     {&many, 34, 0,
      "     | a        | a long name\n"
      "cell |     time |        time\n"
      "x    | 100.0 ns |    200.0 ns\n"},
-    {&many, 25, 0,
-     "     | a\n"
-     "cell |     time\n"
-     "x    | 100.0 ns\n"
-     "\n"
-     "     | a long name\n"
-     "cell |        time\n"
-     "x    |    200.0 ns\n"},
     /* A group stays whole, though its first column would fit. */
     {&pairs, 36, 0,
      "     | a\n"
@@ -180,30 +162,35 @@ static const struct {
     {&empty, 60, 0, ""},
 };
 
-/* The text of a grid; the caller's to free. */
-static char *printed(const struct grid *what, struct print_style look)
-{
-    char *text = NULL;
-    size_t bytes;
-    FILE *stream = open_memstream(&text, &bytes);
+/* A stream to memory, and what has to be in it. */
+static char *written;
 
-    assert_int_equal(grid_print(stream, what, &look), STATUS_OK);
-    fclose(stream);
-    return text;
+static FILE *begin(void)
+{
+    static size_t bytes;
+    FILE *stream = open_memstream(&written, &bytes);
+
+    assert_non_null(stream);
+    return stream;
 }
 
-static void expect(char *text, const char *expected)
+static void expect(FILE *stream, const char *expected)
 {
-    assert_string_equal(text, expected);
-    free(text);
+    fclose(stream);
+    assert_string_equal(written, expected);
+    free(written);
 }
 
 TEST(columns_stand_beside_or_below_each_other)
 {
     for (size_t i = 0; i < COUNT(texts); i++) {
+        FILE *stream = begin();
         unsigned rank = 0;
 
-        expect(printed(texts[i].grid, (struct print_style){.width = texts[i].width, .rank = &rank}), texts[i].text);
+        assert_int_equal(grid_print(stream, texts[i].grid,
+                                    &(struct print_style){.width = texts[i].width, .rank = &rank}),
+                         STATUS_OK);
+        expect(stream, texts[i].text);
         assert_int_equal(rank, texts[i].rank);
     }
 }
@@ -266,38 +253,18 @@ static const struct grid outer_grid = {.title = "title",
 /* A fact goes on below itself, a word that is too long is divided, and what is not there is left out. */
 TEST(records_have_a_line_a_fact)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *stream = open_memstream(&text, &bytes);
+    FILE *stream = begin();
 
     grid_print_records(stream, &outer_grid, &(struct print_style){.width = 30, .indent = 2});
-    fclose(stream);
-    expect(text, "title\n"
-                 "  text      a text that goes\n"
-                 "            on_and_on_and_on_a\n"
-                 "            nd_on\n"
-                 "  a number  1.500 us\n"
-                 "  large     12800000\n"
-                 "  word      some\n"
-                 "  yes       true\n"
-                 "  array     chars\n");
-}
-
-TEST(the_line_of_keys_stands_once)
-{
-    struct grid what = outer_grid;
-    char *text = NULL;
-    size_t bytes;
-    FILE *stream = open_memstream(&text, &bytes);
-
-    what.row_count = 1;
-    grid_print_csv(stream, &what);
-    what.continued = true;
-    grid_print_csv(stream, &what);
-    fclose(stream);
-    expect(text, "text,number,small,large,word,yes,array\r\n"
-                 "a text that goes on_and_on_and_on_and_on,1500,,12800000,some,true,chars\r\n"
-                 "a text that goes on_and_on_and_on_and_on,1500,,12800000,some,true,chars\r\n");
+    expect(stream, "title\n"
+                   "  text      a text that goes\n"
+                   "            on_and_on_and_on_a\n"
+                   "            nd_on\n"
+                   "  a number  1.500 us\n"
+                   "  large     12800000\n"
+                   "  word      some\n"
+                   "  yes       true\n"
+                   "  array     chars\n");
 }
 
 TEST(times_have_four_digits)
@@ -317,34 +284,32 @@ TEST(times_have_four_digits)
 
 TEST(csv_and_json_have_all_digits)
 {
-    char *text = NULL, *json;
-    size_t bytes;
-    FILE *stream = open_memstream(&text, &bytes);
+    struct grid what = grid;
     cJSON *array = grid_to_json(&grid);
+    char *json = cJSON_PrintUnformatted(array);
+    FILE *stream = begin();
 
-    grid_print_csv(stream, &grid);
-    fclose(stream);
-    expect(text, "cell,base_ns,share,new_ns\r\n"
-                 "per_warp,25310,0.10000000000000001,1406\r\n"
-                 "\"x, \"\"y\"\"|\",98.5,-1,\r\n");
-    json = cJSON_PrintUnformatted(array);
-    expect(json, "[{\"cell\":\"per_warp\",\"base_ns\":25310,\"share\":0.1,\"new_ns\":1406},"
-                 "{\"cell\":\"x, \\\"y\\\"|\",\"base_ns\":98.5,\"share\":-1,\"new_ns\":null}]");
+    grid_print_csv(stream, &what);
+    what.continued = true; /* the line of keys stands once */
+    what.row_count = 1;
+    grid_print_csv(stream, &what);
+    expect(stream, "cell,base_ns,share,new_ns\r\n"
+                   "per_warp,25310,0.10000000000000001,1406\r\n"
+                   "\"x, \"\"y\"\"|\",98.5,-1,\r\n"
+                   "per_warp,25310,0.10000000000000001,1406\r\n");
+    assert_string_equal(json, "[{\"cell\":\"per_warp\",\"base_ns\":25310,\"share\":0.1,\"new_ns\":1406},"
+                              "{\"cell\":\"x, \\\"y\\\"|\",\"base_ns\":98.5,\"share\":-1,\"new_ns\":null}]");
+    cJSON_free(json);
     cJSON_Delete(array);
 }
 
 /* Blanks up to the column, lines no wider than the width, those after the first indented. */
 TEST(paragraphs_are_wrapped)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *stream = open_memstream(&text, &bytes);
+    FILE *stream = begin();
 
-    assert_non_null(stream);
     text_paragraph((struct text_wrap){.stream = stream, .width = 20, .column = 2, .indent = 4}, "%s %d words, %s",
                    "there are", 7, "in three lines");
     text_paragraph((struct text_wrap){.stream = stream, .width = 20, .indent = 4}, "  short");
-    fclose(stream);
-    assert_string_equal(text, "  there are 7\n    words, in three\n    lines\n  short\n");
-    free(text);
+    expect(stream, "  there are 7\n    words, in three\n    lines\n  short\n");
 }

@@ -13,6 +13,7 @@
 #include "sha256.h"
 #include "table.h"
 #include "test.h"
+#include "text.h"
 
 /* -- patterns ----------------------------------------------------------------------------------------- */
 
@@ -26,42 +27,27 @@ struct index_case {
 
 /* By hand. 16384 elements are the whole table, 512 that of a path of 2 KB. */
 static const struct index_case index_cases[] = {
-    {"per_block", 0, 1023, 0, 0, 0, 16384, 0},
     {"per_block", 12499, 5, 0, 0, 0, 16384, 12499},
-    {"per_block", 16384, 0, 0, 0, 0, 16384, 0},
     {"per_block", 20000, 31, 0, 0, 0, 16384, 3616},
     {"per_block", 1000, 31, 0, 0, 0, 512, 488},
-    {"per_warp", 7, 31, 0, 0, 0, 16384, 0},
     {"per_warp", 7, 32, 0, 0, 0, 16384, 1},
     {"per_warp", 0, 1023, 0, 0, 0, 16384, 31},
-    {"per_thread", 3, 0, 0, 0, 0, 16384, 0},
     {"per_thread", 3, 1023, 0, 0, 0, 16384, 1023},
     {"per_thread", 3, 1023, 0, 0, 0, 512, 511},
     {"pseudo_random", 0, 1, 0, 0, 0, 16384, 1357},
-    {"pseudo_random", 9, 12, 0, 0, 0, 16384, 16284},
-    {"pseudo_random", 9, 13, 0, 0, 0, 16384, 1257},    /* 17641 - 16384 */
+    {"pseudo_random", 9, 13, 0, 0, 0, 16384, 1257}, /* 17641 - 16384 */
     {"pseudo_random", 0, 1023, 0, 0, 0, 16384, 11955}, /* 1388211 - 84 x 16384 */
     {"half_warp", 4, 15, 0, 0, 0, 16384, 0},
-    {"half_warp", 4, 16, 0, 0, 0, 16384, 1},
-    {"half_warp", 4, 31, 0, 0, 0, 16384, 1},
     {"half_warp", 4, 1023, 0, 0, 0, 16384, 63},
-    {"distinct", 0, 0, 0, 4, 16, 16384, 0},
-    {"distinct", 0, 5, 0, 4, 16, 16384, 16},           /* address 1 of 4 */
-    {"distinct", 0, 7, 0, 4, 16, 16384, 48},
-    {"distinct", 9, 39, 0, 4, 16, 16384, 48},          /* the next warp reads the same */
-    {"distinct", 9, 31, 0, 1, 16, 16384, 0},
-    {"distinct", 0, 13, 0, 8, 1, 16384, 5},
+    {"distinct", 0, 5, 0, 4, 16, 16384, 16}, /* address 1 of 4 */
+    {"distinct", 9, 39, 0, 4, 16, 16384, 48}, /* the next warp reads the same */
     {"distinct", 0, 31, 0, 32, 512, 16384, 15872},
     {"distinct", 0, 63, 0, 32, 16, 512, 496},
     {"distinct", 0, 17, 0, 16, 3, 16384, 3},
     {"broadcast", 12499, 1023, 0, 0, 0, 16384, 0},
-    {"lockstep", 5, 77, 0, 0, 0, 16384, 0},
-    {"lockstep", 5, 77, 342, 0, 0, 16384, 342},
     {"lockstep", 5, 77, 342, 0, 0, 512, 342},
     {"lockstep", 0, 0, 16390, 0, 0, 16384, 6},
-    {"hashed", 0, 0, 0, 0, 0, 16384, 0}, /* the others by another program */
-    {"hashed", 0, 1, 0, 0, 0, 16384, 10300},
-    {"hashed", 0, 31, 0, 0, 0, 512, 434},
+    {"hashed", 0, 1, 0, 0, 0, 16384, 10300}, /* by another program */
     {"hashed", 1, 0, 0, 0, 0, 16384, 12948},
     {"hashed", 12499, 1023, 0, 0, 0, 16384, 9994},
     {"hashed", 5, 77, 342, 0, 0, 512, 66},
@@ -144,8 +130,6 @@ TEST(patterns_are_what_their_columns_say)
     }
 }
 
-/* -- parameters --------------------------------------------------------------------------------------- */
-
 /* -- cells -------------------------------------------------------------------------------------------- */
 
 static struct cell cell_named(const char *workload, const char *path, const char *pattern)
@@ -176,37 +160,27 @@ static const struct obstacle_case obstacle_cases[] = {
     {"conv_1d", "constant", "per_warp", PARAMETER_radius, 3, 0, 90,
      "conv_1d reads another element at every step, which the pattern does not"},
     {"conv_1d", "constant", "lockstep", PARAMETER_radius, 3, 0, 90, NULL},
-    {"stencil_1d", "global", "broadcast", PARAMETER_radius, 0, 0, 90,
-     "stencil_1d reads another element at every step, which the pattern does not"},
-    {"add", "global", "lockstep", PARAMETER_radius, 0, 0, 90, NULL},
     /* Kernels that choose at run time have only the core matrix. */
     {"add_switch", "constant", "half_warp", PARAMETER_radius, 0, 0, 90,
      "add_switch chooses between the patterns of the core matrix alone"},
-    {"add_runtime", "constant", "lockstep", PARAMETER_radius, 0, 0, 90,
-     "add_runtime chooses between the patterns of the core matrix alone"},
     {"add_runtime", "constant", "pseudo_random", PARAMETER_radius, 0, 0, 90, NULL},
     /* Instructions that a compiler chooses when it sees enough of the index. */
     {"add", "constant_uniform", "per_warp", PARAMETER_radius, 0, 0, 90,
      "constant_uniform needs an index that the compiler sees to be the same in all threads of a block"},
     {"add", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 90, NULL},
-    {"add", "constant_uniform", "broadcast", PARAMETER_radius, 0, 0, 90, NULL},
     {"add_switch", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 90,
      "constant_uniform needs an index that the compiler sees to be the same in all threads of a block"},
     {"add", "constant_operand", "per_block", PARAMETER_radius, 0, 0, 90,
      "constant_operand needs an index that is known when the kernel is compiled"},
     {"add", "constant_operand", "broadcast", PARAMETER_radius, 0, 0, 90, NULL},
-    {"conv_2d", "constant_operand", "lockstep", PARAMETER_radius, 7, 0, 90, NULL},
     /* Room. */
     {"conv_3d", "constant", "lockstep", PARAMETER_radius, 4, 0, 90, "conv_3d has a radius of 3 at most"},
     {"conv_3d", "param", "lockstep", PARAMETER_radius, 3, 0, 90, NULL},
     {"add", "param", "distinct", PARAMETER_distinct, 32, 128, 90, "the table of param has 2048 bytes"},
     {"add", "param", "distinct", PARAMETER_distinct, 32, 64, 90, NULL},
-    {"add", "constant", "distinct", PARAMETER_distinct, 32, 2048, 90, NULL},
     {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2052, 0, 90, "the table of param has 2048 bytes"},
     {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2048, 0, 90, NULL},
-    {"refill", "constant", "per_warp", PARAMETER_refill_bytes, 65536, 0, 90, NULL},
     {"add", "param", "per_warp", PARAMETER_table_bytes, 4096, 0, 90, "param holds a table of 2048 bytes at most"},
-    {"add", "constant", "per_warp", PARAMETER_table_bytes, 65536, 0, 90, NULL},
     {"add", "constant", "distinct", PARAMETER_width_bytes, 8, 4, 90,
      "a stride of 4 bytes is no whole number of elements of 8"},
     {"add", "constant", "distinct", PARAMETER_width_bytes, 8, 24, 90, NULL},
@@ -214,8 +188,6 @@ static const struct obstacle_case obstacle_cases[] = {
     {"add", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 70,
      "GPUs before compute capability 7.5 have no constant_uniform"},
     {"add", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 75, NULL},
-    {"add", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 0, NULL},
-    {"add", "constant", "per_block", PARAMETER_radius, 0, 0, 35, NULL},
 };
 
 TEST(cells_that_cannot_be_say_why)
@@ -236,25 +208,38 @@ TEST(cells_that_cannot_be_say_why)
 
 /* -- the plan ----------------------------------------------------------------------------------------- */
 
-enum { ARGUMENTS_MAX = 16, IDENTITIES_BYTES = 16384 };
+enum { ARGUMENTS_MAX = 16, IDENTITIES_BYTES = 65536 };
 
-/* The command of these tests: it stores the plan that its options choose. */
-static void (*look_at_plan)(const struct plan *plan);
+/* Of the last plan: identities with a blank behind each, the number of its cells, and how many of them can be. */
+static struct {
+    char identities[IDENTITIES_BYTES];
+    size_t count, possible;
+} plan_found;
 
-static enum status open_plan(const void *options, const struct invocation *invocation)
+static enum status note_plan(const void *options, const struct invocation *invocation)
 {
     struct index_list indices = {0};
     struct plan plan;
 
     (void)invocation;
     assert_int_equal(plan_open(options, &indices, &plan), STATUS_OK);
-    look_at_plan(&plan);
+    plan_found.identities[0] = '\0';
+    plan_found.count = plan.count;
+    plan_found.possible = 0;
+    for (size_t i = 0; i < plan.count; i++) {
+        char identity[CELL_IDENTITY_BYTES], reason[CELL_REASON_BYTES];
+
+        cell_identity(&plan.cells[i], identity);
+        text_join(plan_found.identities, IDENTITIES_BYTES, "", "%s ", identity);
+        plan_found.possible += !cell_obstacle(&plan.cells[i], 90, reason);
+    }
     plan_close(&plan);
     index_list_close(&indices);
     return STATUS_OK;
 }
 
-static void with_plan(const char *line, void (*look)(const struct plan *plan))
+/* Opens the plan of a command line. */
+static void find_plan(const char *line)
 {
     static const struct option_group groups[] = {OPTION_GROUP(plan_option_rows, 0)};
     static const struct command command = {.name = "plan",
@@ -262,100 +247,59 @@ static void with_plan(const char *line, void (*look)(const struct plan *plan))
                                            .groups = groups,
                                            .group_count = 1,
                                            .options_bytes = sizeof(struct plan_options),
-                                           .run = open_plan};
+                                           .run = note_plan};
     char words[1024], *argv[ARGUMENTS_MAX + 3] = {"cbank", "plan"}, *rest = words;
     int argc = 2;
 
     snprintf(words, sizeof(words), "%s", line);
     for (char *word; argc <= ARGUMENTS_MAX && (word = strtok(rest, " ")); rest = NULL)
         argv[argc++] = word;
-    look_at_plan = look;
     assert_int_equal(command_run(&command, argc, argv), STATUS_OK);
-}
-
-static char identities[IDENTITIES_BYTES];
-static size_t identity_count;
-
-static void write_identities(const struct plan *plan)
-{
-    identities[0] = '\0';
-    identity_count = plan->count;
-    for (size_t i = 0; i < plan->count; i++) {
-        const size_t used = strlen(identities);
-        char identity[CELL_IDENTITY_BYTES];
-
-        cell_identity(&plan->cells[i], identity);
-        snprintf(identities + used, sizeof(identities) - used, "%s ", identity);
-    }
-}
-
-/* The plan of a command line, as identities with a blank behind each; how many there are. */
-static size_t plan_text(const char *line, char text[IDENTITIES_BYTES])
-{
-    with_plan(line, write_identities);
-    memcpy(text, identities, sizeof(identities));
-    return identity_count;
 }
 
 /* Identities are kept in files: a parameter that came later leaves out what every cell had before. */
 TEST(identities_leave_out_what_every_table_was)
 {
-    char text[IDENTITIES_BYTES];
+    static const struct {
+        const char *line, *identities;
+    } rows[] = {
+        {"--path constant --pattern per_warp --elements 64 --width-bytes 4,16,1",
+         "add/constant/per_warp/64/1024/hot add/constant/per_warp/64/1024/hot/width_bytes=16 "
+         "add/constant/per_warp/64/1024/hot/width_bytes=1 "},
+        {"--path param --pattern per_warp --elements 64 --width-bytes 8,4 --table-bytes 2048,16",
+         "add/param/per_warp/64/1024/hot/width_bytes=8/table_bytes=2048 "
+         "add/param/per_warp/64/1024/hot/width_bytes=8/table_bytes=16 "
+         "add/param/per_warp/64/1024/hot/table_bytes=2048 add/param/per_warp/64/1024/hot/table_bytes=16 "},
+        {"--path param --pattern per_warp --elements 64 --table-bytes whole", "add/param/per_warp/64/1024/hot "},
+        /* Those that do not take them are as they were. */
+        {"--workload stencil_1d,add --path global --pattern lockstep --elements 64 --block-size 32 --width-bytes 1,2 "
+         "--table-bytes 64",
+         "stencil_1d/global/lockstep/64/32/hot add/global/lockstep/64/32/hot/width_bytes=1/table_bytes=64 "
+         "add/global/lockstep/64/32/hot/width_bytes=2/table_bytes=64 "},
+        /* Options stay as given in a sweep. */
+        {"--table-bytes 64 --elements 32 --path global --sweep sizes",
+         "add/global/per_block/32/1024/hot/table_bytes=64 add/global/per_thread/32/1024/hot/table_bytes=64 "
+         "add/global/hashed/32/1024/hot/table_bytes=64 "},
+    };
 
-    assert_int_equal(plan_text("--path constant --pattern per_warp --elements 64 --width-bytes 4,16,1", text), 3);
-    assert_string_equal(text, "add/constant/per_warp/64/1024/hot add/constant/per_warp/64/1024/hot/width_bytes=16 "
-                              "add/constant/per_warp/64/1024/hot/width_bytes=1 ");
-    assert_int_equal(plan_text("--path param --pattern per_warp --elements 64 --width-bytes 8,4 --table-bytes 2048,16",
-                               text),
-                     4);
-    assert_string_equal(text, "add/param/per_warp/64/1024/hot/width_bytes=8/table_bytes=2048 "
-                              "add/param/per_warp/64/1024/hot/width_bytes=8/table_bytes=16 "
-                              "add/param/per_warp/64/1024/hot/table_bytes=2048 "
-                              "add/param/per_warp/64/1024/hot/table_bytes=16 ");
-    assert_int_equal(plan_text("--path param --pattern per_warp --elements 64 --table-bytes whole", text), 1);
-    assert_string_equal(text, "add/param/per_warp/64/1024/hot ");
-    /* Those that do not take them are as they were. */
-    assert_int_equal(
-        plan_text("--workload stencil_1d,add --path global --pattern lockstep --elements 64 --block-size 32 "
-                  "--width-bytes 1,2 --table-bytes 64",
-                  text),
-        3);
-    assert_string_equal(text, "stencil_1d/global/lockstep/64/32/hot "
-                              "add/global/lockstep/64/32/hot/width_bytes=1/table_bytes=64 "
-                              "add/global/lockstep/64/32/hot/width_bytes=2/table_bytes=64 ");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        find_plan(rows[i].line);
+        assert_string_equal(plan_found.identities, rows[i].identities);
+    }
 }
 
-static size_t cells_planned;
-
-static void check_sweep(const struct plan *plan)
+TEST(a_sweep_is_a_plan_of_at_most_1000_cells_and_most_can_be)
 {
-    char reason[CELL_REASON_BYTES];
-    size_t can = 0;
-
-    for (size_t i = 0; i < plan->count; i++)
-        can += !cell_obstacle(&plan->cells[i], 90, reason);
-    assert_in_range(plan->count, 50, 1000);
-    assert_true(4 * can >= 3 * plan->count);
-    cells_planned = plan->count;
-}
-
-/* A sweep is 1,000 cells or fewer, most of them possible; other options stay as given. */
-TEST(sweeps_are_plans)
-{
-    char text[IDENTITIES_BYTES];
-
     for (size_t i = 0; i < sweep_count; i++) {
         char line[64];
 
         snprintf(line, sizeof(line), "--sweep %s", sweeps[i].name);
-        with_plan(line, check_sweep);
+        find_plan(line);
+        assert_in_range(plan_found.count, 50, 1000);
+        assert_true(4 * plan_found.possible >= 3 * plan_found.count);
     }
-    with_plan("--sweep sizes", check_sweep);
-    assert_int_equal(cells_planned, 6 * 3 * 13);
-    assert_int_equal(plan_text("--table-bytes 64 --elements 32 --path global --sweep sizes", text), 3);
-    assert_string_equal(text, "add/global/per_block/32/1024/hot/table_bytes=64 "
-                              "add/global/per_thread/32/1024/hot/table_bytes=64 "
-                              "add/global/hashed/32/1024/hot/table_bytes=64 ");
+    find_plan("--sweep sizes");
+    assert_int_equal(plan_found.count, 6 * 3 * 13);
 }
 
 /* -- what they stand on ------------------------------------------------------------------------------- */
