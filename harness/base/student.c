@@ -32,21 +32,15 @@ static double beta_fraction(double x, double a, double b)
     return value;
 }
 
-/* The regularized incomplete beta function. Its fraction converges fast below the mean. */
-static double beta_share(double x, double a, double b)
-{
-    const double front = exp(a * log(x) + b * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b));
-
-    if (x <= 0 || x >= 1)
-        return x <= 0 ? 0 : 1;
-    return x < (a + 1) / (a + b + 2) ? front / a * beta_fraction(x, a, b) : 1 - front / b * beta_fraction(1 - x, b, a);
-}
-
 double student_p(double t, double degrees)
 {
-    const double known = fmin(degrees, DEGREES_MOST);
+    /* The regularized incomplete beta function. Its fraction converges fast below the mean. */
+    const double known = fmin(degrees, DEGREES_MOST), a = known / 2, b = 0.5, x = known / (known + t * t);
+    const double front = exp(a * log(x) + b * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b));
 
-    return isinf(t) ? 0 : beta_share(known / (known + t * t), known / 2, 0.5);
+    if (isinf(t) || x <= 0 || x >= 1)
+        return isinf(t) || x <= 0 ? 0 : 1;
+    return x < (a + 1) / (a + b + 2) ? front / a * beta_fraction(x, a, b) : 1 - front / b * beta_fraction(1 - x, b, a);
 }
 
 /* Newton's method on the logarithm of p, within bounds that it narrows. A step beyond the bounds halves them

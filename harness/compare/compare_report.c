@@ -205,7 +205,6 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
         .row_count = all ? same : 0,
         .row_bytes = sizeof(*comparison->cells),
         .note = cell_note,
-        .stacked = true,
     };
     enum status status = STATUS_OK;
     char line[LINE_BYTES];

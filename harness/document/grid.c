@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "grid_value.h"
 #include "text_print.h"
 
 const void *grid_row(const struct grid *grid, size_t row)

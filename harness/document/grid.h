@@ -84,7 +84,6 @@ struct grid {
     /* Note number `index` of a row, printed below it in text; false after the last.
      * NULL: no row has notes. */
     bool (*note)(const void *row, size_t index, char *out, size_t bytes);
-    bool stacked; /* in text that is too wide, the name of a row always has a separate line */
     bool continued; /* CSV: an earlier grid had the line of keys */
 };
 
@@ -111,5 +110,18 @@ void grid_print_csv(FILE *stream, const struct grid *grid);
 
 /* The rows as an array of objects by keys; a missing value is null. The caller deletes it; see json_add. */
 cJSON *grid_to_json(const struct grid *grid);
+
+/* -- for code that prints grids ------------------------------------------------------------------------ */
+
+enum { GRID_NOTE_BYTES = 512 };
+
+/* Row `row` of the grid. */
+const void *grid_row(const struct grid *grid, size_t row);
+
+/* Asks the column for its value in that row. */
+void grid_value_at(const struct grid *grid, size_t row, const struct grid_column *column, struct grid_value *out);
+
+/* The text for people: the value's text, its number in the column's format, or "-". `room` has space for a number. */
+const char *grid_shown(const struct grid_column *column, const struct grid_value *value, char room[TEXT_NUMBER_BYTES]);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grid_value.h"
+#include "grid.h"
 #include "log.h"
 #include "text.h"
 #include "text_print.h"
@@ -119,7 +119,7 @@ static bool place_columns(struct layout *layout)
         }
     }
     layout->lines = line + 1;
-    if (!layout->stacked && !fits && (layout->grid->stacked || 2 * heads > room)) {
+    if (!layout->stacked && !fits && 2 * heads > room) {
         layout->stacked = true;
         place_columns(layout);
     }
@@ -206,32 +206,12 @@ static void put_line(const struct layout *layout, long row, int line)
     putc('\n', layout->stream);
 }
 
-/* Prints the columns that were moved below a row, then its notes. */
-static void put_notes(const struct layout *layout, size_t row)
-{
-    const struct grid *grid = layout->grid;
-    const int indent = layout->look->indent + NOTE_INDENT;
-    const struct text_wrap wrap = {.stream = layout->stream,
-                                   .width = layout->look->width,
-                                   .column = indent,
-                                   .indent = indent + 2};
-    char note[GRID_NOTE_BYTES], room[TEXT_NUMBER_BYTES];
-    struct grid_value value;
-
-    for (size_t c = 0; layout->below && c < grid->column_count; c++) {
-        const char *text = grid->columns[c].below ? shown(layout, (long)row, c, &value, room) : "";
-
-        if (*text && strcmp(text, "-") != 0)
-            text_paragraph(wrap, "%s: %s", grid->columns[c].heading, text);
-    }
-    for (size_t i = 0; grid->note && grid->note(grid_row(grid, row), i, note, sizeof(note)); i++)
-        text_paragraph(wrap, "%s", note);
-}
-
 enum status grid_print(FILE *stream, const struct grid *grid, const struct print_style *look)
 {
     struct layout layout = {.stream = stream, .grid = grid, .look = look};
-    char room[TEXT_NUMBER_BYTES];
+    const int indent = look->indent + NOTE_INDENT;
+    const struct text_wrap wrap = {.stream = stream, .width = look->width, .column = indent, .indent = indent + 2};
+    char note[GRID_NOTE_BYTES], room[TEXT_NUMBER_BYTES];
     struct grid_value value;
 
     if (grid->row_count == 0)
@@ -267,8 +247,16 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct print
 
         fputs(line > 0 && row == 0 && !layout.stacked ? "\n" : "", stream);
         put_line(&layout, (long)row - 1, (int)line);
-        if (line + 1 == lines && row > 0)
-            put_notes(&layout, row - 1);
+        if (row == 0 || line + 1 < lines)
+            continue;
+        for (size_t c = 0; layout.below && c < grid->column_count; c++) {
+            const char *text = grid->columns[c].below ? shown(&layout, (long)row - 1, c, &value, room) : "";
+
+            if (*text && strcmp(text, "-") != 0)
+                text_paragraph(wrap, "%s: %s", grid->columns[c].heading, text);
+        }
+        for (size_t k = 0; grid->note && grid->note(grid_row(grid, row - 1), k, note, sizeof(note)); k++)
+            text_paragraph(wrap, "%s", note);
     }
     free(layout.places);
     return STATUS_OK;

@@ -59,22 +59,19 @@ static size_t span_digits(const struct scan *scan, const char *from)
 static const char *scan_number(struct scan *scan)
 {
     const char *from = scan->at + (*scan->at == '-');
-    const size_t whole = span_digits(scan, from);
-    bool good = whole == 1 || (whole > 1 && *from != '0');
+    size_t digits = span_digits(scan, from);
+    bool good = digits == 1 || (digits > 1 && *from != '0');
 
-    from += whole;
-    if (good && from < scan->end && *from == '.') {
-        const size_t decimals = span_digits(scan, from + 1);
-
-        good = decimals > 0;
-        from += 1 + decimals;
+    from += digits;
+    if (from < scan->end && *from == '.') {
+        digits = span_digits(scan, ++from);
+        good = good && digits > 0;
+        from += digits;
     }
-    if (good && from < scan->end && (*from == 'e' || *from == 'E')) {
-        size_t digits;
-
+    if (from < scan->end && (*from == 'e' || *from == 'E')) {
         from += from + 1 < scan->end && (from[1] == '+' || from[1] == '-') ? 2 : 1;
         digits = span_digits(scan, from);
-        good = digits > 0;
+        good = good && digits > 0;
         from += digits;
     }
     if (!good || from - scan->at > 63)
@@ -396,42 +393,18 @@ bool json_whole(const cJSON *value)
     return whole;
 }
 
-enum { NUMBER_BYTES = 32 }; /* "-2.2250738585072014e-308" */
-
-/* Writes the number with the fewest of 15 to 17 digits that are read back exactly; null if it is not finite. Returns
- * the length. */
-static size_t write_number(double value, char out[NUMBER_BYTES])
+/* A number with the fewest of 15 to 17 digits that are read back exactly; null if it is not finite. */
+static cJSON *json_double(double value)
 {
-    int length = 0;
+    char text[32]; /* "-2.2250738585072014e-308" */
+    int digits = DBL_DIG;
 
     if (!isfinite(value))
-        return (size_t)snprintf(out, NUMBER_BYTES, "null");
-    for (int digits = DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
-        length = snprintf(out, NUMBER_BYTES, "%.*g", digits, value);
-        if (digits < DBL_DECIMAL_DIG && strtod(out, NULL) == value)
-            break;
-    }
-    return (size_t)length;
-}
-
-cJSON *json_doubles(const double *values, size_t count)
-{
-    const size_t room = 3 + count * (NUMBER_BYTES + 2);
-    char *text = malloc(room);
-    cJSON *item;
-    size_t used = 1;
-
-    if (!text)
-        return NULL;
-    text[0] = '[';
-    for (size_t i = 0; i < count; i++) {
-        used += (size_t)snprintf(text + used, room - used, "%s", i ? ", " : "");
-        used += write_number(values[i], text + used);
-    }
-    snprintf(text + used, room - used, "]");
-    item = cJSON_CreateRaw(text);
-    free(text);
-    return item;
+        return cJSON_CreateNull();
+    do
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+    while (strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);
+    return cJSON_CreateRaw(text);
 }
 
 cJSON *json_line(cJSON *value)
@@ -444,12 +417,18 @@ cJSON *json_line(cJSON *value)
     return line;
 }
 
+cJSON *json_doubles(const double *values, size_t count)
+{
+    cJSON *array = cJSON_CreateArray();
+
+    for (size_t i = 0; i < count; i++)
+        json_append(array, json_double(values[i]));
+    return json_line(array);
+}
+
 void json_add_double(cJSON *object, const char *key, double value)
 {
-    char text[NUMBER_BYTES];
-
-    write_number(value, text);
-    json_add(object, key, cJSON_CreateRaw(text));
+    json_add(object, key, json_double(value));
 }
 
 void json_add_integer(cJSON *object, const char *key, uint64_t value)

@@ -125,7 +125,7 @@ static void close_basket(struct basket *basket, cJSON *tree)
 static const char whole[] =
     "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"red\",\"owner\":\"me\",\"small\":3,"
     "\"large\":\"18446744073709551615\",\"share\":0.1,\"full\":true,\"taste\":\"sour\","
-    "\"flags\":[\"washed\"],\"fruit\":\"pear\",\"samples\":[1.5, 2],\"stone\":{\"edges\":4},"
+    "\"flags\":[\"washed\"],\"fruit\":\"pear\",\"samples\":[1.5,2],\"stone\":{\"edges\":4},"
     "\"seeds\":[{\"weight\":0.5},{\"weight\":null,\"rank\":7}],\"named\":{\"a b\":{\"weight\":1}},"
     "\"stones\":[{\"edges\":5},{\"edges\":6}]}";
 
@@ -209,7 +209,7 @@ static const struct wrong wrongs[] = {
     {"\"sour\"", "\"salty\"", "taste: expected sweet or sour or null, it is this string"},
     {"[\"washed\"]", "[\"washed\",7]", "flags: expected an array of ripe and washed, it is an array"},
     {"\"pear\"", "\"peer\"", "fruit: this build has no fruit 'peer'"},
-    {"[1.5, 2]", "[1.5, null]", "samples: expected an array of numbers, it is an array"},
+    {"[1.5,2]", "[1.5, null]", "samples: expected an array of numbers, it is an array"},
     {"{\"edges\":4}", "{\"edges\":13}", "stone: 13 edges bring no luck"},
     {"{\"edges\":4}", "{}", "stone.edges: expected an integer from 0 to 4294967295, it is missing"},
     {"{\"weight\":0.5}", "{\"weight\":\"x\"}", "seeds[0].weight: expected a number or null, it is this string"},

@@ -290,7 +290,7 @@ TEST(numbers_are_printed_exactly)
     text = cJSON_PrintUnformatted(object);
     assert_string_equal(text, "{\"third\":0.3333333333333333,\"tenth\":0.1,\"nan\":null,"
                               "\"inf\":null,\"exact\":9007199254740992,\"large\":\"9007199254740993\","
-                              "\"samples\":[-2.2250738585072014e-308, 0.1, null, "
+                              "\"samples\":[-2.2250738585072014e-308,0.1,null,"
                               "-1.7976931348623157e+308],\"no_samples\":[],"
                               "\"none\":null,\"bytes\":\"a?\xc3\xa4?\"}");
     cJSON_free(text);
