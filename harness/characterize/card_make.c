@@ -190,7 +190,7 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
     text = cJSON_PrintUnformatted(card);
     status = text ? json_parse(made, text, strlen(text), out) : log_memory("a card");
     if (status == STATUS_OK)
-        status = card_check(made, *out);
+        status = card_check(made, *out, &(struct card){0});
 out:
     free(text);
     json_free(base_json);

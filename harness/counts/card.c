@@ -79,18 +79,17 @@ static const struct document card_document = {
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 
-enum status card_check(const char *name, const cJSON *json)
+enum status card_check(const char *name, const cJSON *json, struct card *out)
 {
-    struct card card = {0};
-
-    return document_take(&card_document, name, json, &card);
+    *out = (struct card){0};
+    return document_take(&card_document, name, json, out);
 }
 
 enum status card_read_json(const char *path, struct card *out, cJSON **json)
 {
     const struct card_text *text = path ? NULL : &card_texts[0];
     const char *name;
-    struct card card = {0};
+    struct card card;
     cJSON *tree = NULL;
     enum status status;
 
@@ -101,7 +100,7 @@ enum status card_read_json(const char *path, struct card *out, cJSON **json)
     status =
         text ? json_parse(name, text->start, (size_t)(text->end - text->start), &tree) : json_read_file(path, &tree);
     if (status == STATUS_OK)
-        status = document_take(&card_document, name, tree, &card);
+        status = card_check(name, tree, &card);
     if (status != STATUS_OK) {
         json_free(tree);
         return status;
@@ -117,18 +116,6 @@ enum status card_read(const char *path, struct card *out)
     const enum status status = card_read_json(path, out, &json);
 
     json_free(json);
-    return status;
-}
-
-enum status card_parse(const char *name, const char *text, size_t bytes, struct card *out)
-{
-    struct card card = {0};
-    cJSON *tree = NULL;
-    const enum status status = document_parse(&card_document, name, text, bytes, &card, &tree);
-
-    json_free(tree);
-    if (status == STATUS_OK)
-        *out = card;
     return status;
 }
 

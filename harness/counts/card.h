@@ -57,11 +57,9 @@ enum status card_read(const char *path, struct card *out);
 /* Like card_read; also gives the JSON of the file. The caller frees *json with json_free. */
 enum status card_read_json(const char *path, struct card *out, cJSON **json);
 
-/* Like card_read, for text in memory. Messages use `name`. */
-enum status card_parse(const char *name, const char *text, size_t bytes, struct card *out);
-
-/* Checks a card in memory. Messages use `name`. STATUS_USAGE, logged, with the wrong key. */
-enum status card_check(const char *name, const cJSON *json);
+/* Reads and checks a card in memory. Messages use `name`. STATUS_USAGE, logged, with the wrong key; *out is then not
+ * valid. */
+enum status card_check(const char *name, const cJSON *json, struct card *out);
 
 /* Writes the keys of a set, a bit for each by its enum card_key: "launch_ns, l2_line_ns". "" for an empty set. */
 void card_keys_text(uint32_t keys, char out[CARD_TEXT_BYTES]);

@@ -100,7 +100,7 @@ TEST(what_is_wrong_with_a_card_is_said)
         if (change->json)
             cJSON_AddItemToObject(object, change->key, cJSON_Parse(change->json));
         capture_begin(&capture, stderr);
-        status = card_check("a.json", json);
+        status = card_check("a.json", json, &(struct card){0});
         capture_end(&capture);
         assert_int_equal(status, change->said ? STATUS_USAGE : STATUS_OK);
         if (change->said && !strstr(capture.text, change->said))
