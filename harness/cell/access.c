@@ -251,34 +251,32 @@ double access_requests_per_load(const struct cell *cell, const struct access_cou
     }
 }
 
-/* Whether two cells make the same payload loads. Only the path's table matters and whether the path loads; the cache
- * state does not matter. */
-static bool same_loads(const struct cell *a, const struct cell *b)
-{
-    if (a->workload != b->workload || a->pattern != b->pattern || a->elements != b->elements ||
-        a->block_size != b->block_size || a->indices != b->indices || !a->path->loads != !b->path->loads ||
-        table_bytes(a->path, a->parameters) != table_bytes(b->path, b->parameters) ||
-        table_copies(a->path, a->parameters) != table_copies(b->path, b->parameters) ||
-        image_pieces(a) != image_pieces(b))
-        return false;
-    if (a->workload->index != INDEX_LOADED)
-        return memcmp(a->parameters, b->parameters, sizeof(a->parameters)) == 0;
-    /* Where indices are data, only parameters that change the table or the steps matter. */
-    return table_width(a->parameters) == table_width(b->parameters) &&
-           workload_steps(a->workload, a->parameters) == workload_steps(b->workload, b->parameters);
-}
-
 enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list, size_t index,
                               struct access_counts *counts)
 {
     enum { PAYLOAD = offsetof(struct access_counts, payload_loads) };
-    const struct cell *cell = cell_at(list, index);
+    const struct cell *b = cell_at(list, index);
+    const bool loaded = b->workload->index == INDEX_LOADED;
 
-    for (size_t i = 0; i < index; i++)
-        if (counts[i].blocks && same_loads(cell_at(list, i), cell)) {
-            counts[index] = count_launch(cell);
-            memcpy((char *)&counts[index] + PAYLOAD, (const char *)&counts[i] + PAYLOAD, sizeof(*counts) - PAYLOAD);
-            return STATUS_OK;
-        }
-    return access_count(cell, &counts[index]);
+    for (size_t i = 0; i < index; i++) {
+        const struct cell *a = cell_at(list, i);
+
+        /* Only the path's table matters and whether the path loads; the cache state does not matter. Where indices are
+         * data, only parameters that change the table or the steps matter. */
+        if (counts[i].blocks == 0 || a->workload != b->workload || a->pattern != b->pattern ||
+            a->elements != b->elements || a->block_size != b->block_size || a->indices != b->indices ||
+            !a->path->loads != !b->path->loads ||
+            table_bytes(a->path, a->parameters) != table_bytes(b->path, b->parameters) ||
+            table_copies(a->path, a->parameters) != table_copies(b->path, b->parameters) ||
+            image_pieces(a) != image_pieces(b))
+            continue;
+        if (loaded ? table_width(a->parameters) != table_width(b->parameters) ||
+                         workload_steps(a->workload, a->parameters) != workload_steps(b->workload, b->parameters)
+                   : memcmp(a->parameters, b->parameters, sizeof(a->parameters)) != 0)
+            continue;
+        counts[index] = count_launch(b);
+        memcpy((char *)&counts[index] + PAYLOAD, (const char *)&counts[i] + PAYLOAD, sizeof(*counts) - PAYLOAD);
+        return STATUS_OK;
+    }
+    return access_count(b, &counts[index]);
 }

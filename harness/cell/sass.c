@@ -133,47 +133,35 @@ int64_t branch_target(const unsigned char *code, size_t at, uint32_t architectur
 
 /* -- kernels ------------------------------------------------------------------------------------------- */
 
-/* A loop: from its first instruction to the branch that leads back there. */
-struct loop {
-    size_t first, last;
-};
-
-enum { LOOPS_MAX = 2 };
-
-/* Finds the loops between the first EXIT and the unconditional one. Padding that branches to itself follows that one.
- * False if there is any other branch, or more than two loops, or two that are not nested. */
-static bool find_loops(const unsigned char *code, size_t bytes, uint32_t architecture, struct loop loops[LOOPS_MAX],
-                       uint32_t *count)
+/* Counts up to the unconditional EXIT; padding that branches to itself follows that one. Loops lie between the first
+ * EXIT and the unconditional one, each from its first instruction to the branch that leads back there. False if there
+ * is any other branch, or more than two loops, or two that are not nested. */
+static bool sass_count(const unsigned char *code, size_t bytes, struct kernel_sass *out)
 {
+    enum { LOOPS_MAX = 2 };
+    struct sass_counts *counts = &out->counts;
+    struct sass_stretch *stretch = &counts->prologue;
+    struct {
+        size_t first, last;
+    } loops[LOOPS_MAX];
     size_t exit = bytes;
 
-    *count = 0;
     for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
         const struct instruction instruction = instruction_at(code, at);
+        const int64_t target = branch_target(code, at, counts->architecture);
 
         if (instruction.operation == OPERATION_EXIT && instruction.predicate == PREDICATE_ALWAYS)
             break;
         exit = instruction.operation == OPERATION_EXIT && exit == bytes ? at : exit;
-        if (instruction.operation == OPERATION_BRA) {
-            const int64_t target = branch_target(code, at, architecture);
-
-            if (*count == LOOPS_MAX || target > (int64_t)at || target <= (int64_t)exit)
-                return false;
-            loops[(*count)++] = (struct loop){(size_t)target, at};
-        }
+        if (instruction.operation != OPERATION_BRA)
+            continue;
+        if (out->loops == LOOPS_MAX || target > (int64_t)at || target <= (int64_t)exit)
+            return false;
+        loops[out->loops].first = (size_t)target;
+        loops[out->loops++].last = at;
     }
     /* The inner one ends first. */
-    return *count == 0 || (*count == LOOPS_MAX && loops[1].first < loops[0].first);
-}
-
-/* Counts up to the unconditional EXIT. */
-static bool sass_count(const unsigned char *code, size_t bytes, struct kernel_sass *out)
-{
-    struct sass_counts *counts = &out->counts;
-    struct sass_stretch *stretch = &counts->prologue;
-    struct loop loops[LOOPS_MAX];
-
-    if (!find_loops(code, bytes, counts->architecture, loops, &out->loops))
+    if (out->loops != 0 && (out->loops != LOOPS_MAX || loops[1].first >= loops[0].first))
         return false;
     for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
         const struct instruction instruction = instruction_at(code, at);
