@@ -159,12 +159,6 @@ class Sticky(Faults):
         self.assertNotIn("counters were not read", self.said)
         self.assert_whole(self.resume(0), result)
 
-    def test_no_permission_is_none(self):
-        result = self.run_with("deny_counters=1", 0)
-        self.assertIn("counters were not read", self.said)
-        self.assertTrue(result["complete"])
-        self.assertEqual(self.statuses(result), {"ok": CELLS})
-
     def test_settled_cells_are_kept(self):
         result = self.run_with("", 1, "--fault", "out_of_bounds")
         self.assert_ended(result, result["ended"]["cell"], "an illegal memory access")

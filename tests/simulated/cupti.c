@@ -13,7 +13,7 @@
 
 #include "counting.h"
 
-enum { CONFIG_BYTES = 256, AVAILABILITY_BYTES = 128, CONFIG_MARK = 0x5C, BASES_MAX = 64, BASE_BYTES = 128 };
+enum { CONFIG_BYTES = 256, AVAILABILITY_BYTES = 128, CONFIG_MARK = 0x5C, BASES_MAX = 64, BASE_BYTES = 128, PASSES = 2 };
 
 /* The start of every struct of parameters. */
 #define CHECK(type, parameters)                         \
@@ -205,7 +205,7 @@ void counting_launched(struct device *device, const struct launch *launch, doubl
     counting_add(launch, cycles, counted);
     values = profiler.values + profiler.range * counting_count();
     for (size_t i = 0; i < counting_count(); i++)
-        if (i % (size_t)settings.passes == profiler.pass)
+        if (i % PASSES == profiler.pass)
             values[i] = (isnan(values[i]) ? 0 : values[i]) + counted[i];
 }
 
@@ -260,7 +260,7 @@ CUPTI(cuptiRangeProfilerStart, CUpti_RangeProfiler_Start,
       profiler.range = 0)
 CUPTI(cuptiRangeProfilerStop, CUpti_RangeProfiler_Stop,
       (!profiler.started || profiler.open) ? CUPTI_ERROR_INVALID_OPERATION : 0, profiler.started = false;
-      parameters->isAllPassSubmitted = ++profiler.pass >= (size_t)settings.passes)
+      parameters->isAllPassSubmitted = ++profiler.pass >= PASSES)
 CUPTI(cuptiRangeProfilerPushRange, CUpti_RangeProfiler_PushRange,
       (!profiler.started || profiler.open || profiler.range >= profiler.ranges_max) ? CUPTI_ERROR_INVALID_OPERATION : 0,
       profiler.open = true)
@@ -268,7 +268,7 @@ CUPTI(cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange, !profiler.open ?
       profiler.open = false;
       profiler.range++)
 CUPTI(cuptiRangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData,
-      (!profiler.image || profiler.pass < (size_t)settings.passes) ? CUPTI_ERROR_INVALID_OPERATION : 0,
+      (!profiler.image || profiler.pass < PASSES) ? CUPTI_ERROR_INVALID_OPERATION : 0,
       profiler.image->ranges = profiler.range;
       memcpy(profiler.image->values, profiler.values, profiler.range *counting_count() * sizeof(double));
       parameters->numOfRangeDropped = 0)

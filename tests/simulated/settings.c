@@ -15,7 +15,6 @@ struct settings settings = {
     .slow_factor = 2,
     .slow_device = -1,
     .swapped = -1,
-    .passes = 2,
 };
 
 struct card card;
@@ -118,8 +117,8 @@ static void read_list(char *text)
         if (!read_setting(name, value))
             refuse(name);
     }
-    if (settings.devices < 1 || settings.devices > DEVICES_MAX || settings.passes < 1)
-        refuse("devices, passes");
+    if (settings.devices < 1 || settings.devices > DEVICES_MAX)
+        refuse("devices");
 }
 
 void settings_read(void)

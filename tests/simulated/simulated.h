@@ -35,7 +35,6 @@
  *   deny_counters=1       the user may not read counters
  *   in_turn=1             blocks on an SM run one after the other
  *   keep_second=1         launches leave the second constant level as it is
- *   passes=N              of counting (2)
  *   refuse=METRIC         a metric that the chip names and does not take
  *
  *   ecc_corrected=A/B ecc_uncorrected=A/B retired=A/B remapped=A/B remap_pending=A/B remap_failure=A/B
@@ -96,7 +95,7 @@ struct grown {
     EACH(noise) EACH(buffer_set) EACH(table_buffer_set) EACH(odd_table) EACH(code_buffer_set) EACH(making_ms) EACH(drift) \
     EACH(mode) EACH(neighbour_ms) EACH(clock) EACH(throttle_ms) \
     EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) \
-    EACH(keep_second) EACH(passes) EACH(wrong) EACH(xid)
+    EACH(keep_second) EACH(wrong) EACH(xid)
 /* clang-format on */
 #define GROWING(EACH)   \
     EACH(ecc_corrected) \
@@ -135,10 +134,11 @@ struct chip_level {
 /* Numbers of the card. */
 #define CHIP_INTEGERS(EACH) \
     EACH(sm_count) EACH(warps_per_sm) EACH(blocks_per_sm) EACH(shared_bytes_per_sm) EACH(shared_bytes_reserved)
-#define CHIP_NUMBERS(EACH)                                                                 \
-    EACH(l2_bytes)                                                                         \
-    EACH(sm_clock_mhz) EACH(launch_ns) EACH(dram_bytes_per_ns) EACH(l1_requests_per_cycle) \
-        EACH(texture_requests_per_cycle) EACH(shared_wavefronts_per_cycle)
+#define CHIP_NUMBERS(EACH)                                                                               \
+    EACH(l2_bytes)                                                                                       \
+    EACH(sm_clock_mhz)                                                                                   \
+    EACH(launch_ns) EACH(dram_bytes_per_ns) EACH(l1_requests_per_cycle) EACH(texture_requests_per_cycle) \
+        EACH(shared_wavefronts_per_cycle)
 
 /* The simulated chip: these, and what no card says, as cbank characterize finds it on an H200. */
 struct chip {

@@ -104,8 +104,8 @@ struct cuda_device {
 /* Number of devices; if it is 0, with the reason and the remedy. */
 uint32_t cuda_device_count(const char **reason);
 
-/* Describes one device from cudart and NVML. */
-enum status cuda_device_describe(uint32_t ordinal, struct device_info *info);
+/* Describes one device from cudart and NVML. It needs no card. */
+enum status cuda_device_describe(uint32_t ordinal, const char *card, struct device_info *info);
 
 struct cuda_request {
     uint32_t ordinal;

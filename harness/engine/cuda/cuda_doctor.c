@@ -32,7 +32,7 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool 
     unsigned mhz = 0, processes = 0;
     uint64_t reasons = 0;
 
-    if (cuda_device_describe(ordinal, &info) != STATUS_OK)
+    if (cuda_device_describe(ordinal, NULL, &info) != STATUS_OK)
         return;
     diagnosis_add(diagnosis, FINDING_OK, "GPU", NULL, "%s, compute capability %u.%u, driver %s (CUDA %u.%u)", info.name,
                   (unsigned)info.cc_major, (unsigned)info.cc_minor, info.driver[0] ? info.driver : "unknown",
@@ -128,13 +128,14 @@ uint32_t cuda_device_count(const char **reason)
     return 0;
 }
 
-enum status cuda_device_describe(uint32_t ordinal, struct device_info *info)
+enum status cuda_device_describe(uint32_t ordinal, const char *card, struct device_info *info)
 {
     static const bool dash_before[16] = {[4] = true, [6] = true, [8] = true, [10] = true};
     struct cudaDeviceProp properties;
     size_t used;
     int api = 0;
 
+    (void)card;
     if (cudaGetDeviceProperties(&properties, (int)ordinal) != cudaSuccess)
         return log_error(STATUS_ENVIRONMENT, "cannot describe device %u: %s", (unsigned)ordinal,
                          cudaGetErrorString(cudaGetLastError()));

@@ -168,7 +168,7 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
         struct kernel_sass sass;
 
         if (!cell->kernel.symbol[0] || (cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason) &&
-                                    strcmp(sass.sha256, cell->kernel.sha256) == 0))
+                                        strcmp(sass.sha256, cell->kernel.sha256) == 0))
             continue;
         cell_identity(&cell->cell, identity);
         return log_error(STATUS_ENVIRONMENT,

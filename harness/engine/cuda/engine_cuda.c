@@ -88,12 +88,6 @@ static enum status cuda_open(const struct engine_options *options, struct result
     return STATUS_OK;
 }
 
-static enum status cuda_describe(uint32_t device, const char *card, struct device_info *out)
-{
-    (void)card;
-    return cuda_device_describe(device, out);
-}
-
 /* -- errors of the device ------------------------------------------------------------------------------ */
 
 /* Flags the cells of this process if errors grew meanwhile, and logs each kind once. */
@@ -123,7 +117,7 @@ const struct engine engine_cuda = {
     .name = "cuda",
     .summary = "measures on an NVIDIA GPU",
     .device_count = cuda_device_count,
-    .describe = cuda_describe,
+    .describe = cuda_device_describe,
     .open = cuda_open,
     .prepare = cuda_prepare,
     .verify = cuda_verify,

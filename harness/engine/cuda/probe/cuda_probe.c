@@ -512,7 +512,7 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
         return log_memory("the probes");
     device = &probe->device;
     request.info = &probe->info;
-    status = cuda_device_describe(ordinal, &probe->info);
+    status = cuda_device_describe(ordinal, NULL, &probe->info);
     if (status == STATUS_OK)
         status = cuda_device_open(device, &request);
     if (status == STATUS_OK)
