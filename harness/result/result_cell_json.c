@@ -55,22 +55,20 @@ static const struct field exact_rows[] = {
     {FIELD(field_uint64, struct exact_counts, "unknown", unknown, REQUIRED)},
 };
 
-static void write_counts(cJSON *object, const char *key, struct exact_counts counts)
+/* Those of a cell or, with `of`, of all cells of a result. */
+static void write_exact(cJSON *object, const struct field *field, const void *base)
 {
     static const struct fields fields = FIELDS(exact_rows);
+    const struct result *result = base;
+    const struct exact_counts counts =
+        field->of ? exact_counts(result->cells, result->cell_count) : exact_counts(base, 1);
     cJSON *made = cJSON_CreateObject();
 
     fields_write(made, &fields, &counts);
-    json_add(object, key, json_line(made));
+    json_add(object, field->key, json_line(made));
 }
 
-static void write_result_counts(cJSON *object, const struct field *field, const void *base)
-{
-    write_counts(object, field->key,
-                 exact_counts(((const struct result *)base)->cells, ((const struct result *)base)->cell_count));
-}
-
-const struct field_kind kind_exact_counters = {write_result_counts, NULL};
+const struct field_kind kind_exact_counters = {write_exact, NULL};
 
 /* -- time ---------------------------------------------------------------------------------------------- */
 
@@ -170,7 +168,6 @@ static void write_derived(cJSON *object, const struct field *field, const void *
     json_add(object, "contended",
              cell->time.series.buffer_sets > 0 ? cJSON_CreateBool((cell->flags & FLAG_CONTENDED) != 0)
                                                : cJSON_CreateNull());
-    write_counts(object, "exact_counters", exact_counts(cell, 1));
     fields_write(json_add(object, "operations_per_byte", cJSON_CreateObject()), &per_byte_fields, &per_byte);
 }
 
@@ -208,6 +205,7 @@ static const struct field cell_rows[] = {
     {FIELD(field_number, struct cell_result, "outliers", time.series.outliers, NULLABLE)},
     {FIELD(field_map, struct cell_result, "counters", counters, REQUIRED), .of = &counter_map},
     {FIELD(field_uint64, struct cell_result, "operations", operations, NULLABLE)},
+    {WITHIN("exact_counters", kind_exact_counters)},
     {.kind = &kind_derived},
     {WITHIN("kernel", field_object), .of = &kernel_object},
     {FIELD(field_object, struct cell_result, "counts", counts, LATER), .of = &counts_object},

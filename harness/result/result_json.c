@@ -158,7 +158,7 @@ static const struct field result_rows[] = {
     {FIELD(field_array, struct result, "phases", phases, REQUIRED), .of = &phase_list},
     {WITHIN("flag_reasons", field_texts), .of = &flag_texts},
     {WITHIN("null_reasons", field_texts), .of = &null_texts},
-    {WITHIN("exact_counters", kind_exact_counters)},
+    {WITHIN("exact_counters", kind_exact_counters), .of = &result_cells},
     {FIELD(field_list, struct result, "cells", cells, REQUIRED), .of = &result_cells},
     {WITHIN("code", kind_code)},
 };
