@@ -311,6 +311,8 @@ static enum status parse(const char *name, const char *text, size_t bytes, char 
     free(owned);
     if (tree && block)
         *block = *tree; /* who frees the outermost value frees the block */
+    else
+        free(block);
     *out = block && tree ? block : tree;
     if (status == STATUS_OK)
         status = check(*out, name, &(struct json_place){0}, scan.odd);
