@@ -135,9 +135,8 @@ static const struct objects change_list =
 WRITER(ratio)
 {
     const struct ratio *ratio = &((const struct judged_cell *)base)->ratio;
-    cJSON *out = isnan(ratio->value) ? cJSON_CreateNull() : cJSON_CreateObject();
+    cJSON *out = json_add(object, field->key, isnan(ratio->value) ? cJSON_CreateNull() : cJSON_CreateObject());
 
-    out = json_add(object, field->key, out);
     if (isnan(ratio->value))
         return;
     json_add_double(out, "value", ratio->value);

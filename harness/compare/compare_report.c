@@ -10,7 +10,6 @@
 #include "text.h"
 #include "text_print.h"
 
-#define COUNT(array)   (sizeof(array) / sizeof((array)[0]))
 #define add(line, ...) text_join(line, LINE_BYTES, "", __VA_ARGS__)
 #define MEMBER(name)   .offset = offsetof(struct comparing_options, name)
 
@@ -200,7 +199,7 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
     double clock = 1; /* the clock ratio that is furthest from 1 */
     struct grid grid = {
         .columns = columns + first,
-        .column_count = COUNT(columns) - first,
+        .column_count = sizeof(columns) / sizeof(columns[0]) - first,
         .rows = comparison->cells,
         .row_count = all ? same : 0,
         .row_bytes = sizeof(*comparison->cells),
@@ -338,21 +337,17 @@ enum status comparing_close(struct comparing *comparing, enum status status, boo
 {
     const struct comparing_options *options = comparing->options;
     const struct comparison *comparison = &comparing->comparison;
-    const struct {
-        const char *path;
-        file_writer *write;
-    } reports[] = {{options->junit_path, compare_junit}, {options->json_path, compare_json}};
     const bool compared = status == STATUS_OK && comparison->gpus;
-    bool silent = options->quiet;
+    const bool silent = options->quiet || (options->junit_path && strcmp(options->junit_path, "-") == 0) ||
+                        (options->json_path && strcmp(options->json_path, "-") == 0);
 
-    for (size_t i = 0; i < COUNT(reports); i++)
-        silent = silent || (reports[i].path && strcmp(reports[i].path, "-") == 0);
     if (compared && !silent)
         status = compare_print(stdout, comparison, options->all,
                                &(const struct print_style){.width = text_width(stdout), .color = color});
-    for (size_t i = 0; compared && i < COUNT(reports); i++)
-        if (reports[i].path)
-            status = status_worse(status, file_write(reports[i].path, reports[i].write, comparison));
+    if (compared && options->junit_path)
+        status = status_worse(status, file_write(options->junit_path, compare_junit, comparison));
+    if (compared && options->json_path)
+        status = status_worse(status, file_write(options->json_path, compare_json, comparison));
     if (compared && silent && !comparison->comparable)
         log_error(STATUS_ENVIRONMENT, "the sides are not comparable; the table, which --quiet leaves out, says why");
     if (compared)

@@ -229,20 +229,20 @@ class Context(Case):
         opcodes, letters, hashes = read_json(FIRST)["code"][was].split(";")
         words = dict(zip(opcodes.split(" ")[::2], opcodes.split(" ")[1::2]))
         first, last = list(words)[0], list(words)[-1]
-        place = 3 + letters[3:].index("A")
+        at = 3 + letters[3:].index("A")
 
         def other(result):
             """One instruction is the last opcode, a branch, instead of the first."""
             counts = {**words, first: int(words[first]) - 1, last: int(words[last]) + 1}
             result["code"]["f" * 64] = ";".join((" ".join(f"{name} {count}" for name, count in counts.items()),
-                                                 letters[:place] + letters[-1] + letters[place + 1:], hashes))
+                                                 letters[:at] + letters[-1] + letters[at + 1:], hashes))
             for cell in result["cells"]:
                 if cell["kernel"]["sass_sha256"] == was:
                     cell["kernel"]["sass_sha256"] = "f" * 64
 
         new = self.plant(other)
         line = (f"{len(letters)} -> {len(letters)} instructions: {first} {words[first]} -> {int(words[first]) - 1}, BRA 1 -> 2; "
-                f"the first other opcode is {place + 1}: {first} -> BRA")
+                f"the first other opcode is {at + 1}: {first} -> BRA")
         comparison = self.compare(FIRST, new, "--allow-diff", "sass")
         self.assertEqual({cell["code"] for cell in comparison["cells"] if cell["sass_differs"]}, {line})
         self.assertIn(line, " ".join(self.cbank("compare", FIRST, new, "--allow-diff", "sass", "--all").stdout.split()))

@@ -15,7 +15,7 @@ SOURCE = read_json(os.path.join(ROOT, "results/h100/core-matrix.json"))
 for CELL in SOURCE["cells"]:  # of a quiet GPU, whatever the committed one was: samples are in +-0.08 % of their time
     TIME, COUNT = CELL["time_ns"]["value"], len(CELL["time_ns"]["samples"])
     CELL["time_ns"].update(median=TIME, ci_low=TIME * 0.9998, ci_high=TIME * 1.0002, mad=TIME * 0.0004, min=TIME * 0.9992,
-                           samples=[TIME * (1 + 0.0004 * (place % 5 - 2)) for place in range(COUNT // 5 * 5)])
+                           samples=[TIME * (1 + 0.0004 * (i % 5 - 2)) for i in range(COUNT // 5 * 5)])
 DRIVER = SOURCE["device"]["driver"]
 FIRST_NIGHT = datetime.datetime(2026, 3, 1, 2, 0, 0)
 
@@ -89,7 +89,7 @@ class Case(Scratch):
             database.close()
 
     def bad_stores(self):
-        """(name, message) of files that are no stores, beside store.db."""
+        """(name, message) of files that are no stores, in the folder of store.db."""
         with open(self.path("store.db"), "rb") as file:
             data = bytearray(file.read())
         for name, statement in (("newer.db", "PRAGMA user_version = 1000"), ("foreign.db", "CREATE TABLE t (x)")):

@@ -102,8 +102,8 @@ def judge(base, new, threshold):
                             "exact": any(read.get(key, value) != value for read in n["exact"] for key, value in b["exact"][0].items())}
     tested = sorted((c for c in judged.values() if c["p"] is not None), key=lambda c: c["p"])
     least = 0
-    for place, cell in enumerate(tested):
-        cell["p"] = least = max(least, min(1, cell["p"] * (len(tested) - place)))
+    for rank, cell in enumerate(tested):
+        cell["p"] = least = max(least, min(1, cell["p"] * (len(tested) - rank)))
     for cell in judged.values():
         if cell["exact"] or (cell["change"] > threshold and cell["p"] is not None and cell["p"] < 0.05 and not cell["doubtful"]):
             cell["verdict"] = "regressed" if cell["exact"] or cell["ratio"] > 1 else "improved"
