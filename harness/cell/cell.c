@@ -147,7 +147,7 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     if (value[PARAMETER_in_flight] > workload->variants)
         return refuse(text, "%s has %" PRIu32 " lookups in flight at most", workload->name, workload->variants);
     if (workload_variant(value) > workload->variants)
-        return refuse(text, "%s has other data beside one lookup in flight alone", workload->name);
+        return refuse(text, "%s streams other data with one lookup in flight alone", workload->name);
     if (value[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS % cell->block_size)
         return refuse(text, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
                       value[PARAMETER_warps_per_sm], cell->block_size);

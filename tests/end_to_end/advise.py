@@ -136,7 +136,7 @@ class Advise(Scratch):
         self.refused(saying=["--table-bytes"])
         for words, reason in (
                 (("64", "--loads", "1", "--in-flight", "2"), "of 1 loads there are not 2 in flight"),
-                (("64", "--polluter-bytes", "4096", "--in-flight", "2", "--loads", "2"), "beside one lookup in flight alone"),
+                (("64", "--polluter-bytes", "4096", "--in-flight", "2", "--loads", "2"), "with one lookup in flight alone"),
                 (("64", "--elements", "2147483648"), "lookup has 1073741824 indices at most"),
                 (("64", "--source", "distinct", "--distinct", "17"), "the table has 16 entries"),
                 (("134217728", "--table-count", "2"), "holds tables of 134217728 bytes together at most"),

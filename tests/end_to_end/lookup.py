@@ -230,7 +230,7 @@ class Gpu(Case):
         self.assertEqual(result["exact_counters"]["differing"], 0)
         self.assertGreater(result["exact_counters"]["equal"], 8 * len(done) - 40)
 
-    def test_small_tables_in_every_place(self):
+    def test_small_tables_in_every_space(self):
         cells = self.run_lookup("--path", "all", "--source", "random,unequal", "--distinct", "5", "--elements", "1024",
                                 "--in-flight", "1,4", "--table-bytes", "16,64,128", "--width-bytes", "2,4,8,16",
                                 "--max-samples", "20", engine="cuda")

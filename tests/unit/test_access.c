@@ -64,7 +64,7 @@ static uint32_t brute_words(const uint64_t *words, uint32_t count)
 static uint32_t brute_wavefronts(const uint64_t *bytes, uint32_t count, uint32_t width)
 {
     uint64_t words[32];
-    uint32_t filled = 0, turns = 0;
+    uint32_t filled = 0, wavefronts = 0;
 
     if (distinct_units(bytes, count, width) == 1)
         return 1;
@@ -73,11 +73,11 @@ static uint32_t brute_wavefronts(const uint64_t *bytes, uint32_t count, uint32_t
         for (uint32_t byte = 0; byte < width; byte += 4)
             words[filled++] = (bytes[i] + byte) / 4;
         if (filled == 32 || i + 1 == count) {
-            turns += brute_words(words, filled);
+            wavefronts += brute_words(words, filled);
             filled = 0;
         }
     }
-    return turns;
+    return wavefronts;
 }
 
 /* The most lines of 128 bytes that are as far from a multiple of 4 lines as each other. */
@@ -381,7 +381,7 @@ TEST(tables_of_every_width_match_brute_force)
                                              "shared_copies", "shuffle", "select_4", "select_16"};
     const uint32_t every = (uint32_t)repetitions(1, sanitized(3, 2));
     char reason[CELL_REASON_BYTES];
-    uint32_t turn = 0, checked = 0;
+    uint32_t number = 0, checked = 0;
 
     for (size_t path = 0; path < sizeof(some_paths) / sizeof(some_paths[0]); path++)
         for (size_t p = 0; p < pattern_count; p++)
@@ -398,7 +398,7 @@ TEST(tables_of_every_width_match_brute_force)
                     }
                     if (path_is_small(cell.path) ? !brute_holds(&cell) : cell_obstacle(&cell, 0, reason))
                         continue;
-                    if (turn++ % every)
+                    if (number++ % every)
                         continue;
                     check(&cell);
                     checked++;

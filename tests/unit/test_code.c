@@ -106,7 +106,7 @@ TEST(texts_that_are_none_are_refused)
 
 /* -- changes ------------------------------------------------------------------------------------------ */
 
-/* Another opcode, at each place of a kernel. */
+/* Another opcode, at each position of a kernel. */
 TEST(another_opcode_is_named)
 {
     static struct code base, changed;

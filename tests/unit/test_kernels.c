@@ -60,7 +60,7 @@ static void check_kernel(const struct image *image, uint32_t architecture, const
 }
 
 /* The kernels of a workload and a path: of every radius, and for tables of every width. Those of lookups are the same for
- * all sources: of so many in flight, and beside other data. Width 0 is the path's whole table. */
+ * all sources: of so many in flight, and with other data. Width 0 is the path's whole table. */
 static void check_path(const struct image *image, uint32_t architecture, size_t w, size_t a, struct tally *tally)
 {
     const struct workload *workload = &workloads[w];

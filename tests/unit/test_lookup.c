@@ -285,7 +285,7 @@ TEST(other_data_is_counted)
     assert_int_equal(pressed.stream_sectors, alone.stream_sectors + 4 * (19 * 4 + 1));
     assert_int_equal(pressed.payload_loads, alone.payload_loads);
     assert_int_equal(pressed.operations, alone.operations);
-    assert_obstacle(&cell, 0, "lookup has other data beside one lookup in flight alone");
+    assert_obstacle(&cell, 0, "lookup streams other data with one lookup in flight alone");
     cell.parameters[PARAMETER_in_flight] = 1;
     assert_obstacle(&cell, 0, NULL);
 }
