@@ -45,7 +45,8 @@ static void list_options(struct parsing *parsing, const struct command *command,
 
                 if (row->hidden != hidden)
                     continue;
-                parsing->listed[index] = (struct listed){.row = row, .group = group, .base = options + group->offset};
+                parsing->listed[index] =
+                    (struct listed){.row = row, .group = group, .base = options ? options + group->offset : NULL};
                 parsing->known[index] = (struct option){row->name, row->argument ? required_argument : no_argument,
                                                         NULL, KEY_BASE + (int)index};
                 parsing->count++;
