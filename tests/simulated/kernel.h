@@ -91,7 +91,8 @@ void launch_release(struct launch *launch);
  * context; CODE_NEVER where it does not end. */
 int launch_run(struct device *device, struct launch *launch, double *end_ns);
 
-/* The indices that a launch of a workload that has such reads. Without any where they are not in the device's memory. */
+/* The indices that a launch of a workload that has such reads. Without any where they are not in the device's
+ * memory. */
 struct indices cell_launch_indices(const struct launch *launch);
 
 /* Computes what the launch of a cell writes: its output's elements. */

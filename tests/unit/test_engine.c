@@ -140,7 +140,8 @@ TEST(cheap_cells_are_narrowed_further)
     assert_int_equal(stop, STOP_CONVERGED);
 }
 
-/* Each of 24 buffer sets has its turn twice; once where that took the cell's part of the time, and the buffer sets agree. */
+/* Each of 24 buffer sets has its turn twice; once where that took the cell's part of the time, and the buffer sets
+ * agree. */
 TEST(places_that_agree_take_one_turn)
 {
     const struct series_case cheap = {0.35 / 24, 0.01, 24, 0, false}, dear = {0.4 / 24, 0.01, 24, 0, false},
@@ -156,8 +157,8 @@ TEST(places_that_agree_take_one_turn)
     assert_int_equal(stop, STOP_CONVERGED);
 }
 
-/* For 1 % samples that differ by 40 % take some 2000, and 800 are the most: it gives up when it had four times its part, but not
- * before the samples tell how they differ. */
+/* For 1 % samples that differ by 40 % take some 2000, and 800 are the most: it gives up when it had four times its
+ * part, but not before the samples tell how they differ. */
 TEST(hopeless_cells_hold_nobody_up)
 {
     const struct series_case cheap = {1.6 / 1000, 0.4, 1, 0, false}, usual = {1.6 / 100, 0.4, 1, 0, false},

@@ -16,6 +16,13 @@ static uint32_t absent_device_count(const char **reason)
     return 0;
 }
 
+static bool absent_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES])
+{
+    (void)visitor;
+    snprintf(reason, ENGINE_REASON_BYTES, "%s", reason_absent);
+    return false;
+}
+
 static void absent_diagnose(struct diagnosis *diagnosis)
 {
     diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "CUDA engine", reason_absent);
@@ -25,6 +32,7 @@ const struct engine engine_cuda = {
     .name = "cuda",
     .summary = "measures on an NVIDIA GPU (not in this build)",
     .device_count = absent_device_count,
+    .chips = absent_chips,
     .diagnose = absent_diagnose,
 };
 
