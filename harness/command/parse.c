@@ -21,40 +21,9 @@ struct listed {
     bool given; /* on the line */
 };
 
-/* A command line that is being parsed. */
-struct parsing {
-    struct listed listed[OPTIONS_MAX];
-    struct option known[OPTIONS_MAX + 2]; /* the same for getopt, then --help; `val` is KEY_BASE and the index */
-    size_t count, shown;                  /* hidden options come after those that are shown */
-};
-
 static enum status parse_value(const struct listed *option, const char *text)
 {
     return option_parse(option->row->kind, option->row, text, option->base + option->row->offset);
-}
-
-/* Lists the rows of all groups. */
-static void list_options(struct parsing *parsing, const struct command *command, char *options)
-{
-    for (int hidden = 0; hidden <= 1; hidden++) {
-        for (size_t g = 0; g < command->group_count; g++)
-            for (size_t i = 0; i < command->groups[g].count && parsing->count < OPTIONS_MAX; i++) {
-                const struct option_group *group = &command->groups[g];
-                const struct option_row *row = &group->rows[i];
-                const size_t index = parsing->count;
-
-                if (row->hidden != hidden)
-                    continue;
-                parsing->listed[index] =
-                    (struct listed){.row = row, .group = group, .base = options ? options + group->offset : NULL};
-                parsing->known[index] = (struct option){row->name, row->argument ? required_argument : no_argument,
-                                                        NULL, KEY_BASE + (int)index};
-                parsing->count++;
-            }
-        if (!hidden)
-            parsing->shown = parsing->count;
-    }
-    parsing->known[parsing->count] = (struct option){"help", no_argument, NULL, 'h'};
 }
 
 /* Whether writing a file would replace another one, or another output. */
@@ -111,22 +80,27 @@ void command_paragraph(const char *text, int indent)
 
 void command_print_help(const struct command *command)
 {
-    struct parsing parsing = {.count = 0};
     char text[TEXT_PARAGRAPH_BYTES];
 
-    list_options(&parsing, command, NULL);
     snprintf(text, sizeof(text), "Usage: cbank %s [OPTION...] %s", command->name,
              command->arguments ? command->arguments : "");
     command_paragraph(text, 0);
     command_paragraph(command->summary, 0);
     putchar('\n');
-    for (size_t i = 0; i < parsing.shown; i++) {
-        const struct option_row *row = parsing.listed[i].row;
-        const int width = printf("  --%s%s%s", row->name, row->argument ? "=" : "", row->argument ? row->argument : "");
+    for (size_t g = 0; g < command->group_count; g++)
+        for (size_t i = 0; i < command->groups[g].count; i++) {
+            const struct option_row *row = &command->groups[g].rows[i];
+            char name[80];
 
-        printf("%s%*s", width < HELP_COLUMN ? "" : "\n", width < HELP_COLUMN ? HELP_COLUMN - width : HELP_COLUMN, "");
-        command_paragraph(row->help, HELP_COLUMN);
-    }
+            if (row->hidden)
+                continue;
+            snprintf(name, sizeof(name), "  --%s%s%s", row->name, row->argument ? "=" : "",
+                     row->argument ? row->argument : "");
+            printf("%-*s", HELP_COLUMN, name);
+            if (strlen(name) >= HELP_COLUMN)
+                printf("\n%*s", HELP_COLUMN, "");
+            command_paragraph(row->help, HELP_COLUMN);
+        }
     putchar('\n');
     /* An empty line divides paragraphs; other ends of lines are those of the source. */
     for (const char *rest = command->details; rest && *rest; rest += strspn(rest, "\n")) {
@@ -149,8 +123,11 @@ void command_print_help(const struct command *command)
 enum status command_run(const struct command *command, int argc, char **argv)
 {
     struct invocation invocation = {.argc = argc, .argv = argv};
-    struct parsing parsing = {.count = 0};
-    const struct table table = {"option", parsing.known, sizeof(parsing.known[0]), &parsing.shown};
+    struct listed listed[OPTIONS_MAX];
+    /* The same for getopt, then --help; `val` is KEY_BASE and the index. */
+    struct option known[OPTIONS_MAX + 2] = {{NULL}};
+    size_t count = 0, shown = 0;
+    const struct table table = {"option", known, sizeof(known[0]), &shown};
     char **words, *options; /* getopt permutes the words; argv is recorded as typed */
     struct given_option *given;
     enum status status = STATUS_OK;
@@ -166,10 +143,26 @@ enum status command_run(const struct command *command, int argc, char **argv)
         goto out;
     }
     memcpy(words, argv + 1, (size_t)argc * sizeof(*argv));
-    list_options(&parsing, command, options);
+    for (int hidden = 0; hidden <= 1; hidden++) { /* those that are shown come first */
+        for (size_t g = 0; g < command->group_count; g++)
+            for (size_t i = 0; i < command->groups[g].count && count < OPTIONS_MAX; i++) {
+                const struct option_group *group = &command->groups[g];
+                const struct option_row *row = &group->rows[i];
+                const size_t index = count;
+
+                if (row->hidden != hidden)
+                    continue;
+                listed[index] = (struct listed){.row = row, .group = group, .base = options + group->offset};
+                known[index] = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
+                                               KEY_BASE + (int)index};
+                count++;
+            }
+        shown = hidden ? shown : count;
+    }
+    known[count] = (struct option){"help", no_argument, NULL, 'h'};
     opterr = 0;
     optind = 0; /* glibc starts anew */
-    while (status == STATUS_OK && (key = getopt_long(argc - 1, words, ":h", parsing.known, NULL)) >= 0) {
+    while (status == STATUS_OK && (key = getopt_long(argc - 1, words, ":h", known, NULL)) >= 0) {
         const char *word = words[optind - 1], *begin = word + strspn(word, "-");
         char name[64];
 
@@ -187,7 +180,7 @@ enum status command_run(const struct command *command, int argc, char **argv)
         } else if (key == '?') {
             status = table_unknown(&table, name);
         } else {
-            struct listed *option = &parsing.listed[key - KEY_BASE];
+            struct listed *option = &listed[key - KEY_BASE];
 
             given[invocation.given_count++] =
                 (struct given_option){.option = option->row, .group = option->group, .value = optarg};
@@ -200,12 +193,12 @@ enum status command_run(const struct command *command, int argc, char **argv)
     invocation.arguments = words + optind;
     invocation.argument_count = (size_t)(argc - 1 - optind);
     /* Options that were not given get the value of a preset, or that of their row. */
-    for (size_t i = 0; status == STATUS_OK && i < parsing.count; i++) {
-        const struct listed *option = &parsing.listed[i];
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        const struct listed *option = &listed[i];
         const char *value = option->row->fallback;
 
-        for (size_t k = 0; k < parsing.count; k++) {
-            const struct listed *other = &parsing.listed[k];
+        for (size_t k = 0; k < count; k++) {
+            const struct listed *other = &listed[k];
             const struct preset *preset = NULL;
 
             if (other->row->kind == &option_preset)
@@ -228,8 +221,8 @@ enum status command_run(const struct command *command, int argc, char **argv)
     if (status == STATUS_OK)
         status = command->run(options, &invocation);
 out:
-    for (size_t i = 0; i < parsing.count; i++)
-        option_close(parsing.listed[i].row->kind, parsing.listed[i].base + parsing.listed[i].row->offset);
+    for (size_t i = 0; i < count; i++)
+        option_close(listed[i].row->kind, listed[i].base + listed[i].row->offset);
     free(given);
     free(options);
     free(words);
