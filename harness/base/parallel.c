@@ -47,7 +47,7 @@ void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context,
             pthread_join(shares[i].thread, NULL);
 }
 
-/* -- beside ------------------------------------------------------------------------------------------- */
+/* -- in parallel --------------------------------------------------------------------------------------- */
 
 void parallel_begin(struct parallel_task *task, void *(*work)(void *context), void *context)
 {

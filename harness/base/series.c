@@ -212,28 +212,11 @@ static bool is_tie(const double *sorted, size_t i)
     return sorted[i + 1] - sorted[i] <= same_share * fabs(sorted[i]);
 }
 
-/* Spreads the values of a tie evenly over the clock's step, which is the least distance of two different values; over
- * `most` at most. Without this, the dip of values that come in steps grows with their number. */
-static void spread_ties(double *sorted, size_t count, double most)
-{
-    double step = most;
-
-    for (size_t i = 0; i + 1 < count; i++)
-        if (!is_tie(sorted, i))
-            step = fmin(step, sorted[i + 1] - sorted[i]);
-    for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && is_tie(sorted, next - 1);)
-            next++;
-        for (size_t k = i; k < next; k++)
-            sorted[k] += step * (((double)(k - i) + 0.5) / (double)(next - i) - 0.5);
-    }
-}
-
 void series_describe(const double *samples, size_t count, double apart, double *scratch, struct series *series)
 {
     double *values = scratch, *effects = scratch + count, *sorted = effects + series->buffer_sets;
     const size_t least = count / MODE_SHARE > MODE_MIN ? count / MODE_SHARE : MODE_MIN, sets = series->buffer_sets;
-    double low, high, squares = 0, mean = 0;
+    double low, high, squares = 0, mean = 0, step = apart;
 
     /* Subtract real effects of buffer sets. */
     for (size_t p = 0; p < sets; p++) {
@@ -257,7 +240,17 @@ void series_describe(const double *samples, size_t count, double apart, double *
     high = stats_median(values + count / 2, (count + 1) / 2);
     series->outliers = (double)(count - count_below(values, count, high + 1.5 * (high - low), true) +
                                 count_below(values, count, low - 1.5 * (high - low), false));
-    spread_ties(values, count, apart);
+    /* Spread the values of a tie evenly over the clock's step, which is the least distance of two different values; over
+     * `apart` at most. Without this, the dip of values that come in steps grows with their number. */
+    for (size_t i = 0; i + 1 < count; i++)
+        if (!is_tie(values, i))
+            step = fmin(step, values[i + 1] - values[i]);
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && is_tie(values, next - 1);)
+            next++;
+        for (size_t k = i; k < next; k++)
+            values[k] += step * (((double)(k - i) + 0.5) / (double)(next - i) - 0.5);
+    }
     if (count >= MODES_MIN)
         series->modes = (double)count_modes(values, count, least, apart);
     /* Several modes may be those of the buffer sets until each has two samples. */

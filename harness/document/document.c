@@ -56,17 +56,10 @@ enum status document_take(const struct document *document, const char *name, con
     return reader.status;
 }
 
-enum status document_read(const struct document *document, const char *path, void *base, cJSON **tree)
-{
-    const enum status status = json_read_file(path, tree);
-
-    return status == STATUS_OK ? document_take(document, path, *tree, base) : status;
-}
-
 enum status document_parse(const struct document *document, const char *name, const char *text, size_t bytes,
                            void *base, cJSON **tree)
 {
-    const enum status status = json_parse(name, text, bytes, tree);
+    const enum status status = text ? json_parse(name, text, bytes, tree) : json_read_file(name, tree);
 
     return status == STATUS_OK ? document_take(document, name, *tree, base) : status;
 }

@@ -25,12 +25,12 @@ cJSON *document_to_json(const struct document *document, const void *base);
 /* Writes it to a file, which is replaced as a whole, or to stdout for "-". */
 enum status document_write(const struct document *document, const void *base, const char *path);
 
-/* Reads a file, or text in memory called `name`, into the struct at base. STATUS_USAGE, logged with file, place and
+/* Reads text in memory called `name`, or without text a file, into the struct at base. STATUS_USAGE, logged with file, path and
  * expectation, if it is not such a document or has another version. *tree must be NULL before; strings of the struct
  * may lie in it. The caller frees it by json_free and releases the struct's memory, even on failure. */
-enum status document_read(const struct document *document, const char *path, void *base, cJSON **tree);
 enum status document_parse(const struct document *document, const char *name, const char *text, size_t bytes,
                            void *base, cJSON **tree);
+#define document_read(document, path, base, tree) document_parse(document, path, NULL, 0, base, tree)
 
 /* Reads a tree that was parsed already; the caller keeps it. */
 enum status document_take(const struct document *document, const char *name, const cJSON *tree, void *base);

@@ -15,7 +15,7 @@ enum { GAP = 2, NOTE_INDENT = 4, HEADINGS = -1 };
 static const char bar[] = " | ";
 
 /* A column that is laid out. */
-struct place {
+struct position {
     int natural, width; /* by itself; at least as wide as the name of its group */
     int line; /* of a row; below 0: left out */
 };
@@ -25,7 +25,7 @@ struct layout {
     FILE *stream;
     const struct grid *grid;
     const struct print_style *look;
-    struct place *places; /* owned, by column */
+    struct position *positions; /* owned, by column */
     int lines; /* of a row */
     unsigned limit; /* columns of a greater rank are left out */
     bool below; /* columns that may stand below the row do so */
@@ -65,18 +65,18 @@ static int gap(const struct layout *layout, size_t before, size_t c)
 static int group_width(const struct layout *layout, size_t c, size_t *end)
 {
     const struct grid_column *columns = layout->grid->columns;
-    struct place *first = NULL;
+    struct position *first = NULL;
     int width = 0, missing;
 
     for (*end = c; *end < layout->grid->column_count && (*end == c || same_group(layout, c, *end)); ++*end) {
-        struct place *place = &layout->places[*end];
+        struct position *position = &layout->positions[*end];
 
-        place->width = place->natural;
-        place->line = columns[*end].rank > layout->limit || (columns[*end].below && layout->below) ? -1 : 0;
-        if (place->line < 0)
+        position->width = position->natural;
+        position->line = columns[*end].rank > layout->limit || (columns[*end].below && layout->below) ? -1 : 0;
+        if (position->line < 0)
             continue;
-        width += place->width + (first ? GAP : 0);
-        first = first ? first : place;
+        width += position->width + (first ? GAP : 0);
+        first = first ? first : position;
     }
     missing = first && columns[c].group ? (int)text_columns(columns[c].group) - width : 0;
     if (missing > 0)
@@ -96,21 +96,21 @@ static bool place_columns(struct layout *layout)
         const int needed = group_width(layout, c, &end);
 
         for (size_t i = c; i < end; i++) {
-            struct place *place = &layout->places[i];
+            struct position *position = &layout->positions[i];
             const bool head = layout->grid->columns[i].head;
 
-            if (place->line < 0)
+            if (position->line < 0)
                 continue;
-            if (before != last_head ? used + gap(layout, before, i) + (i == c ? needed : place->width) > room
+            if (before != last_head ? used + gap(layout, before, i) + (i == c ? needed : position->width) > room
                                     : layout->stacked && line == 0 && !head && before != SIZE_MAX) {
                 room -= layout->stacked && line == 0 ? NOTE_INDENT : 0;
                 line++;
                 used = layout->stacked ? 0 : heads;
                 before = layout->stacked ? SIZE_MAX : last_head;
             }
-            used += gap(layout, before, i) + place->width;
+            used += gap(layout, before, i) + position->width;
             fits = fits && line == 0 && used <= room;
-            place->line = line;
+            position->line = line;
             before = i;
             if (head) {
                 heads = used;
@@ -138,9 +138,9 @@ static void put_blanks(const struct layout *layout, int count)
 
 static bool is_on(const struct layout *layout, size_t c, int line)
 {
-    const struct place *place = &layout->places[c];
+    const struct position *position = &layout->positions[c];
 
-    return place->line == line || (layout->grid->columns[c].head && place->line >= 0 && !layout->stacked);
+    return position->line == line || (layout->grid->columns[c].head && position->line >= 0 && !layout->stacked);
 }
 
 /* Prints the names of the groups above a line of headings; nothing if there are none. */
@@ -158,12 +158,12 @@ static void put_groups(const struct layout *layout, int line, int blanks)
         if (!is_on(layout, c, line))
             continue;
         if (before != SIZE_MAX && same_group(layout, before, c)) {
-            blanks += GAP + layout->places[c].width;
+            blanks += GAP + layout->positions[c].width;
         } else {
             put_blanks(layout, blanks);
             fputs(before == SIZE_MAX ? "" : gap(layout, before, c) == GAP ? "  " : bar, layout->stream);
             fputs(name, layout->stream);
-            blanks = layout->places[c].width - (int)text_columns(name);
+            blanks = layout->positions[c].width - (int)text_columns(name);
         }
         before = c;
     }
@@ -193,7 +193,7 @@ static void put_line(const struct layout *layout, long row, int line)
             continue;
         text = shown(layout, row, c, &value, room);
         style = layout->look->color ? attributes[value.style] : "";
-        padding = layout->places[c].width - (int)text_columns(text);
+        padding = layout->positions[c].width - (int)text_columns(text);
         put_blanks(layout, blanks);
         fputs(before == SIZE_MAX ? "" : gap(layout, before, c) == GAP ? "  " : bar, layout->stream);
         put_blanks(layout, right ? padding : 0);
@@ -216,15 +216,15 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct print
 
     if (grid->row_count == 0)
         return STATUS_OK;
-    layout.places = calloc(grid->column_count, sizeof(*layout.places));
-    if (!layout.places)
+    layout.positions = calloc(grid->column_count, sizeof(*layout.positions));
+    if (!layout.positions)
         return log_memory("a table");
     for (long row = HEADINGS; row < (long)grid->row_count; row++)
         for (size_t c = 0; c < grid->column_count; c++) {
             const int width = (int)text_columns(shown(&layout, row, c, &value, room));
 
-            if (layout.places[c].natural < width)
-                layout.places[c].natural = width;
+            if (layout.positions[c].natural < width)
+                layout.positions[c].natural = width;
         }
     layout.limit = UINT_MAX;
     layout.below = !place_columns(&layout);
@@ -258,7 +258,7 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct print
         for (size_t k = 0; grid->note && grid->note(grid_row(grid, row - 1), k, note, sizeof(note)); k++)
             text_paragraph(wrap, "%s", note);
     }
-    free(layout.places);
+    free(layout.positions);
     return STATUS_OK;
 }
 

@@ -19,21 +19,21 @@
 
 /* -- reading ------------------------------------------------------------------------------------------- */
 
-void json_place_text(const struct json_place *place, char *out, size_t room)
+void json_path_text(const struct json_path *path, char *out, size_t room)
 {
     char shown[TEXT_SHOWN_BYTES];
     size_t used;
 
-    if (!place->parent) {
+    if (!path->parent) {
         *out = '\0';
         return;
     }
-    json_place_text(place->parent, out, room);
+    json_path_text(path->parent, out, room);
     used = strlen(out);
-    if (place->key)
-        snprintf(out + used, room - used, "%s%s", used ? "." : "", text_shown(place->key, shown));
+    if (path->key)
+        snprintf(out + used, room - used, "%s%s", used ? "." : "", text_shown(path->key, shown));
     else
-        snprintf(out + used, room - used, "[%zu]", place->index);
+        snprintf(out + used, room - used, "[%zu]", path->index);
 }
 
 /* Text before cJSON parses it. The functions step over what begins at `at`; they return NULL, or what is wrong
@@ -192,11 +192,11 @@ static enum status find_repeated(const cJSON *object, const char *name, const ch
     return STATUS_OK;
 }
 
-/* Refuses numbers beyond a double and keys that come twice, in the value at that place and all in it. Makes the strings
+/* Refuses numbers beyond a double and keys that come twice, in the value at that path and all in it. Makes the strings
  * printable if `odd`. */
-static enum status check(cJSON *value, const char *name, const struct json_place *place, bool odd)
+static enum status check(cJSON *value, const char *name, const struct json_path *path, bool odd)
 {
-    char where[JSON_PLACE_BYTES], shown[TEXT_SHOWN_BYTES];
+    char where[JSON_PATH_BYTES], shown[TEXT_SHOWN_BYTES];
     enum status status = STATUS_OK;
     const char *repeated = NULL;
     size_t index = 0;
@@ -207,12 +207,12 @@ static enum status check(cJSON *value, const char *name, const struct json_place
     if (odd && value->valuestring)
         text_clean(value->valuestring);
     if (cJSON_IsNumber(value) && !isfinite(value->valuedouble)) {
-        json_place_text(place, where, sizeof(where));
+        json_path_text(path, where, sizeof(where));
         return log_error(STATUS_USAGE, "%s: %s%sthe number is too large for a double", name, where, *where ? ": " : "");
     }
     cJSON_ArrayForEach (item, value) {
         if (odd || item->child || cJSON_IsNumber(item))
-            status = check(item, name, &(struct json_place){.parent = place, .key = item->string, .index = index}, odd);
+            status = check(item, name, &(struct json_path){.parent = path, .key = item->string, .index = index}, odd);
         if (status != STATUS_OK)
             return status;
         index++;
@@ -221,7 +221,7 @@ static enum status check(cJSON *value, const char *name, const struct json_place
         status = find_repeated(value, name, &repeated);
     if (!repeated)
         return status;
-    json_place_text(place, where, sizeof(where));
+    json_path_text(path, where, sizeof(where));
     return log_error(STATUS_USAGE, "%s: key \"%s\" is twice in %s; remove one of the two", name,
                      text_shown(repeated, shown), *where ? where : "the outermost object");
 }
@@ -315,7 +315,7 @@ static enum status parse(const char *name, const char *text, size_t bytes, char 
         free(block);
     *out = block && tree ? block : tree;
     if (status == STATUS_OK)
-        status = check(*out, name, &(struct json_place){0}, scan.odd);
+        status = check(*out, name, &(struct json_path){0}, scan.odd);
     if (status != STATUS_OK) {
         json_free(*out);
         *out = NULL;

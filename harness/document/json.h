@@ -37,17 +37,17 @@ enum status json_parse(const char *name, const char *text, size_t bytes, cJSON *
  * cJSON_Delete. */
 void json_free(cJSON *tree);
 
-/* The place of a value in a file: the path from the outermost value, whose parent is NULL. */
-struct json_place {
-    const struct json_place *parent;
+/* The path of a value in a file, from the outermost value, whose parent is NULL. */
+struct json_path {
+    const struct json_path *parent;
     const char *key; /* of a member; NULL for an element of an array, which has an index */
     size_t index;
 };
 
-enum { JSON_PLACE_BYTES = 256 };
+enum { JSON_PATH_BYTES = 256 };
 
-/* Writes the place, "cells[3].time_ns", as far as there is room; "" for the outermost value. */
-void json_place_text(const struct json_place *place, char *out, size_t room);
+/* Writes the path, "cells[3].time_ns", as far as there is room; "" for the outermost value. */
+void json_path_text(const struct json_path *path, char *out, size_t room);
 
 /* Prints a cJSON value as indented text with a newline at the end. STATUS_ENVIRONMENT, logged, when memory ran out,
  * here or when a member was added. It is a file_writer of files.h. */

@@ -17,15 +17,15 @@ const cJSON *node_get(const struct node *node, const char *key)
     return json_get(node->json, key);
 }
 
-static struct json_place place_of(const struct node *node, const char *key)
+static struct json_path path_of(const struct node *node, const char *key)
 {
-    return (struct json_place){.parent = &node->place, .key = key};
+    return (struct json_path){.parent = &node->path, .key = key};
 }
 
 void node_wrong_member(const struct node *node, const char *key, const char *format, ...)
 {
-    const struct json_place place = key ? place_of(node, key) : node->place;
-    char where[JSON_PLACE_BYTES], what[256];
+    const struct json_path path = key ? path_of(node, key) : node->path;
+    char where[JSON_PATH_BYTES], what[256];
     va_list arguments;
 
     if (node_failed(node))
@@ -33,7 +33,7 @@ void node_wrong_member(const struct node *node, const char *key, const char *for
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    json_place_text(&place, where, sizeof(where));
+    json_path_text(&path, where, sizeof(where));
     node->reader->status = log_error(STATUS_USAGE, "%s: %s%s%s", node->reader->file, where, *where ? ": " : "", what);
 }
 
@@ -55,7 +55,7 @@ struct node node_object(const struct node *node, const char *key)
     if (!cJSON_IsObject(item))
         node_refuse(node, key, "an object");
     return (
-        struct node){.reader = node->reader, .json = cJSON_IsObject(item) ? item : NULL, .place = place_of(node, key)};
+        struct node){.reader = node->reader, .json = cJSON_IsObject(item) ? item : NULL, .path = path_of(node, key)};
 }
 
 struct node node_array(const struct node *node, const char *key)
@@ -64,8 +64,7 @@ struct node node_array(const struct node *node, const char *key)
 
     if (!cJSON_IsArray(item))
         node_refuse(node, key, "an array");
-    return (
-        struct node){.reader = node->reader, .json = cJSON_IsArray(item) ? item : NULL, .place = place_of(node, key)};
+    return (struct node){.reader = node->reader, .json = cJSON_IsArray(item) ? item : NULL, .path = path_of(node, key)};
 }
 
 struct node node_element(const struct node *node, const cJSON *item, size_t index)
@@ -73,7 +72,7 @@ struct node node_element(const struct node *node, const cJSON *item, size_t inde
     struct node child = {
         .reader = node->reader,
         .json = item,
-        .place = {.parent = &node->place, .key = item->string, .index = index},
+        .path = {.parent = &node->path, .key = item->string, .index = index},
     };
 
     if (!cJSON_IsObject(item)) {

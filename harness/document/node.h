@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Strict reading of a JSON file: the place of each value, and the errors. After the first error nothing more is logged:
+ * Strict reading of a JSON file: the path of each value, and the errors. After the first error nothing more is logged:
  * reading goes on without effect, and the values read mean nothing. */
 #ifndef CBANK_NODE_H
 #define CBANK_NODE_H
@@ -21,7 +21,7 @@ struct reader {
 struct node {
     struct reader *reader;
     const cJSON *json; /* NULL after an error */
-    struct json_place place;
+    struct json_path path;
 };
 
 /* The member `key`; NULL if there is none. */

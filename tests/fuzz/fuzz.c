@@ -74,12 +74,12 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t most, unsigne
 
 /* -- streams ------------------------------------------------------------------------------------------- */
 
-/* Puts the capture's stream in the place of the other, or back. */
+/* Puts the capture's stream instead of the other, or back. */
 static void exchange(struct capture *capture)
 {
-    FILE **place = capture == &fuzz_stdout ? &stdout : &stderr, *other = *place;
+    FILE **standard = capture == &fuzz_stdout ? &stdout : &stderr, *other = *standard;
 
-    *place = capture->stream;
+    *standard = capture->stream;
     capture->stream = other;
 }
 

@@ -26,18 +26,18 @@ static size_t draw(size_t below)
 }
 
 /* A member or element of the tree, and what it is in. */
-struct place {
+struct member {
     cJSON *in, *item;
 };
 
 /* Chooses each of them with the same probability. */
-static void choose(cJSON *in, size_t *seen, struct place *chosen)
+static void choose(cJSON *in, size_t *seen, struct member *chosen)
 {
     cJSON *item;
 
     cJSON_ArrayForEach (item, in) {
         if (draw(++*seen) == 0)
-            *chosen = (struct place){in, item};
+            *chosen = (struct member){in, item};
         choose(item, seen, chosen);
     }
 }
@@ -59,13 +59,13 @@ size_t mutate_json(uint8_t *data, size_t bytes, size_t most, unsigned seed)
 {
     const char *rest = NULL; /* another text may follow */
     cJSON *tree = seed % 2 ? cJSON_ParseWithLengthOpts((const char *)data, bytes, &rest, false) : NULL, *with;
-    struct place place = {NULL, NULL}, other = {NULL, NULL};
+    struct member member = {NULL, NULL}, other = {NULL, NULL};
     size_t seen = 0, length, behind;
     char *text;
 
     random_state = seed;
-    choose(tree, &seen, &place);
-    if (!place.item) {
+    choose(tree, &seen, &member);
+    if (!member.item) {
         cJSON_Delete(tree);
         return LLVMFuzzerMutate(data, bytes, most);
     }
@@ -73,16 +73,16 @@ size_t mutate_json(uint8_t *data, size_t bytes, size_t most, unsigned seed)
     choose(tree, &seen, &other);
     switch (draw(4)) {
     case 0:
-        cJSON_Delete(cJSON_DetachItemViaPointer(place.in, place.item));
+        cJSON_Delete(cJSON_DetachItemViaPointer(member.in, member.item));
         break;
     case 1: /* once more; in an object that is refused */
-        cJSON_AddItemToArray(place.in, cJSON_Duplicate(place.item, true));
+        cJSON_AddItemToArray(member.in, cJSON_Duplicate(member.item, true));
         break;
     default:
         with = draw(2) ? cJSON_Duplicate(other.item, true) : other_value();
         cJSON_free(with->string);
-        with->string = place.item->string ? strdup(place.item->string) : NULL;
-        cJSON_ReplaceItemViaPointer(place.in, place.item, with);
+        with->string = member.item->string ? strdup(member.item->string) : NULL;
+        cJSON_ReplaceItemViaPointer(member.in, member.item, with);
     }
     text = cJSON_PrintUnformatted(tree);
     length = text ? strlen(text) : most;

@@ -232,7 +232,7 @@ static char *replaced(const struct wrong *wrong)
     return text;
 }
 
-TEST(what_is_wrong_is_said_once_with_its_place)
+TEST(what_is_wrong_is_said_once_with_its_path)
 {
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         char *text = replaced(&wrongs[i]);

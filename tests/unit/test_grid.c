@@ -65,7 +65,7 @@ static const struct grid_column columns[] = {NAME, TIME("base_ns", &first, .grou
 static const struct grid_column some_below[] = {NAME, TIME("base_ns", &first, .group = "constant"),
                                                 SHARE("share", .group = "constant", .below = true),
                                                 TIME("new_ns", &second, .group = "global", .below = true)};
-/* One column beside the name, for which there is no room. */
+/* One column next to the name, for which there is no room. */
 static const struct grid_column one_below[] = {NAME, SHARE("share", .group = "constant", .below = true)};
 static const struct grid_column ranked[] = {
     NAME,
@@ -181,7 +181,7 @@ static void expect(FILE *stream, const char *expected)
     free(written);
 }
 
-TEST(columns_stand_beside_or_below_each_other)
+TEST(columns_stand_on_one_line_or_several)
 {
     for (size_t i = 0; i < COUNT(texts); i++) {
         FILE *stream = begin();

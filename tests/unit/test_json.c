@@ -96,7 +96,7 @@ static enum status parse(const char *text, size_t bytes, cJSON **out, struct cap
     return status;
 }
 
-TEST(texts_are_read_or_refused_with_the_place)
+TEST(texts_are_read_or_refused_with_the_line_or_path)
 {
     struct capture capture;
 

@@ -61,8 +61,8 @@ TEST(summaries_are_those_by_hand)
 }
 
 /* Eight buffer sets that differ much, three samples of each. */
-static const double placed[] = {10,   10.5, 13,   12.5, 20, 19,   31,   28,   10.2, 10.9, 12.8, 12.9,
-                                19.6, 18.5, 30.5, 29,   11, 10.1, 13.3, 12.2, 20.4, 19.9, 29.7, 28.8};
+static const double of_sets[] = {10,   10.5, 13,   12.5, 20, 19,   31,   28,   10.2, 10.9, 12.8, 12.9,
+                                 19.6, 18.5, 30.5, 29,   11, 10.1, 13.3, 12.2, 20.4, 19.9, 29.7, 28.8};
 
 TEST(trimmed_means_are_those_of_scipy)
 {
@@ -77,7 +77,7 @@ TEST(trimmed_means_are_those_of_scipy)
         {seven, 7, 1, {5.2, 1.6370705543744897, 4, 0}},
         {seven, 7, 0, {5.2, 1.6370705543744897, 4, 0}}, /* no strata are one */
         /* By numpy. */
-        {placed, 24, 8, {17.61, 0.10488088481701512, 12, 3.2908748294119508}},
+        {of_sets, 24, 8, {17.61, 0.10488088481701512, 12, 3.2908748294119508}},
     };
     double scratch[24];
 
@@ -89,8 +89,8 @@ TEST(trimmed_means_are_those_of_scipy)
         assert_true(found.degrees == wanted->degrees && fabs(found.strata - wanted->strata) <= 1e-12);
     }
     /* Fewer than two of a stratum tell nothing of what is within it: all that samples differ by is an error then. */
-    assert_true(stats_trimmed_mean(placed, 15, 8, scratch).error == stats_trimmed_mean(placed, 15, 1, scratch).error);
-    assert_true(stats_trimmed_mean(placed, 24, 1, scratch).error > 1);
+    assert_true(stats_trimmed_mean(of_sets, 15, 8, scratch).error == stats_trimmed_mean(of_sets, 15, 1, scratch).error);
+    assert_true(stats_trimmed_mean(of_sets, 24, 1, scratch).error > 1);
 }
 
 /* Where nothing varies, nothing is lost in a digit; one that is far off moves nothing. */
