@@ -278,7 +278,7 @@ class Addition(Changes):
         self.change(key_of_a_card)
         model = ("build/cbank", "run", "--engine", "model", "--elements", "4096", "--quiet", "--json", "-", "--card", CARD)
         self.assertIn("does not know parsec_ns", self.said(*model))
-        self.scratch.edit(CARD, '"sm_clock_mhz": {', '"parsec_ns": {"value": 10, "low": 10, "high": 10}, "sm_clock_mhz": {')
+        self.scratch.edit(CARD, '"sm_clock_mhz":', '"parsec_ns": {"value": 10, "low": 10, "high": 10}, "sm_clock_mhz":')
         self.assertIn("model.parsec_ns.value: expected a number from 1 to 9", self.said(*model, status=2))
 
 
