@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`cbank atlas`: several chips beside each other: each fact about their constant path, with its interval and its source."""
 
+from __future__ import annotations
+
 import argparse
 import sys
+from collections.abc import Iterator
 
 import pandas
 
@@ -42,7 +45,7 @@ STRIDE = 4  # bytes between distinct addresses
 COLUMNS = ["chip", "fact", "value", "low", "high", "text", "source", "reason"]
 
 
-def facts(sources):
+def facts(sources: list[kinds.Source]) -> pandas.DataFrame:
     """A table of COLUMNS with the values of all sources. A card that is of no measured chip is a chip by itself."""
     measured = {source.content["device"]["name"] for source in sources if source.kind != "card"}
     made = []
@@ -64,7 +67,7 @@ def facts(sources):
     return pandas.concat([rows[~launches], medians.assign(fact="launch, ns", source="results, the median of them")], ignore_index=True)
 
 
-def of_characterization(source):
+def of_characterization(source: kinds.Source) -> Iterator[list]:
     chip, rows = source.content["device"]["name"], source.frame
     experiments = {entry["name"]: entry for entry in source.content["experiments"]}
     for name, where, _ in FACTS:
@@ -82,7 +85,7 @@ def of_characterization(source):
             yield [chip, name, row["value"] - clock, row["low"] - clock, row["high"] - clock, row.get("text"), f"characterized, {source.document.name}", row["reason"]]
 
 
-def of_card(chip, source):
+def of_card(chip: str, source: kinds.Source) -> Iterator[list]:
     rows = source.frame
     by_key = {row["number"]: row for row in rows[rows["origin"].notna()].to_dict("records")}
     for name, _, key in FACTS:
@@ -96,14 +99,14 @@ def of_card(chip, source):
             yield [chip, FACTS[place][0], row["value"], row["low"], row["high"], None, f"published: {row['method']}", None]
 
 
-def agree(rows):
+def agree(rows: pandas.DataFrame) -> bool:
     """Whether intervals touch, or names are the same."""
     if rows["text"].notna().any():
         return rows["text"].nunique() < 2
     return rows["low"].fillna(rows["value"]).max() <= rows["high"].fillna(rows["value"]).min()
 
 
-def grid(rows):
+def grid(rows: pandas.DataFrame) -> tuple[list[str], dict[str, list], list[str]]:
     """(names of chips, {fact: texts}, notes). A number in round brackets names the source, and stands below."""
     known = rows[rows["value"].notna() | rows["text"].notna()].drop_duplicates(["chip", "fact", "value", "text", "source"])
     chips, numbers, notes, lines = list(dict.fromkeys(rows["chip"])), {}, [], {}
@@ -122,7 +125,7 @@ def grid(rows):
     return chips, lines, notes + [f"({number}) {source}" for source, number in numbers.items()]
 
 
-def table(sources):
+def table(sources: list[kinds.Source]) -> tables.Table | None:
     """The table of a report; None where there are not two chips."""
     chips, lines, notes = grid(facts(sources))
     if len(chips) < 2:

@@ -4,6 +4,8 @@
 The instrument checks each document, and compares the two processes of the default plan; here is what one file says of
 another."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import os
@@ -21,20 +23,20 @@ class Check:
     """One folder. `findings` are (file, what, remedy); `said`, by key, what the first file with that key says of the GPU,
     its board, its driver and the program."""
 
-    def __init__(self, folder, brief):
+    def __init__(self, folder: str, brief: bool):
         self.folder, self.brief = folder, brief
         self.findings, self.said, self.first = [], {}, None
         self.bytes, self.credit, self.manifest = 0, None, None
         self.names = chips.files_of(folder)
         self.contents = {}
 
-    def add(self, file, what, remedy=AGAIN):
+    def add(self, file: str | None, what: str, remedy: str = AGAIN) -> None:
         self.findings.append((file, what, remedy))
 
-    def path(self, name):
+    def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
-    def run(self):
+    def run(self) -> Check:
         self.check_manifest()
         for name in self.names:
             self.check_file(name)
@@ -45,7 +47,7 @@ class Check:
             self.compare_processes()
         return self
 
-    def check_manifest(self):
+    def check_manifest(self) -> None:
         """Reads the manifest, where there is one."""
         if not os.path.exists(self.path(chips.MANIFEST)):
             self.add(chips.MANIFEST, "is missing", "run cbank contribute, which writes it")
@@ -65,11 +67,11 @@ class Check:
             return
         self.check_head(chips.MANIFEST, manifest)
 
-    def listed(self, name):
+    def listed(self, name: str) -> dict | None:
         """The manifest's entry of a file."""
         return next((entry for entry in self.manifest["files"] if entry["name"] == name), None)
 
-    def check_file(self, name):
+    def check_file(self, name: str) -> None:
         """Looks at a file as far as all are alike: what the manifest says of it, and what it is of."""
         found = chips.entry_of(self.folder, name)
         self.bytes += found["bytes"]
@@ -86,7 +88,7 @@ class Check:
             return  # check_steps says so
         self.check_head(name, self.contents[name])
 
-    def check_head(self, name, content):
+    def check_head(self, name: str, content: dict) -> None:
         """Compares the GPU, the driver and the program of a document with those of the first one."""
         device, tool = ({key: value for key, value in found.items() if isinstance(value, (str, bool))}
                         if isinstance(found, dict) else {} for found in (content.get("device"), content.get("tool")))
@@ -100,7 +102,7 @@ class Check:
             self.add(name, "is of a program with changes that no commit has",
                      "commit the changes, or take a clean clone, and measure again")
 
-    def check_steps(self):
+    def check_steps(self) -> None:
         """Looks at each file that belongs to a chip as what it is; the instrument reads all of them."""
         there = [step for step in chips.STEPS if step.file in self.names]
         words = ["check", "--json", *(self.path(step.file) for step in there)]
@@ -125,7 +127,7 @@ class Check:
                 self.add(entry["name"], "is missing: the manifest names it",
                          "run cbank contribute again, which writes the manifest")
 
-    def check_card(self, name, card):
+    def check_card(self, name: str, card: dict) -> None:
         """Compares the card with the device and the files of the folder."""
         device = self.manifest["device"] if self.manifest else {}
         of_card = [card["name"], f"{card['cc_major']}.{card['cc_minor']}", *(card["model"][key] and card["model"][key]["value"] for key in ("sm_count", "l2_bytes"))]
@@ -139,7 +141,7 @@ class Check:
             if not listed or listed["sha256"] != evidence["sha256"]:
                 self.add(name, f"rests on {base} with SHA-256 {evidence['sha256'][:12]}, which is not in the folder")
 
-    def compare_processes(self):
+    def compare_processes(self) -> None:
         """Adds a finding where the two processes of the default plan do not say the same."""
         base, new = self.path("core-matrix.json"), self.path("second-process.json")
         told = instrument.ask(["compare", "--quiet", "--json", "-", "--threshold", "1%", "--calibration", self.path("calibration.json"),
@@ -151,13 +153,13 @@ class Check:
                      "cells: cbank compare says by how much",
                      "remove both, keep other programs off the GPU, and let cbank contribute measure them again")
 
-    def json(self):
+    def json(self) -> dict:
         """As results/check.schema.json has it."""
         return {"folder": self.folder, "gpu": self.said.get("the GPU"), "driver": self.said.get("driver"),
                 "credit": self.credit, "files": len(self.names), "bytes": self.bytes,
                 "findings": [dict(zip(("file", "what", "remedy"), finding)) for finding in self.findings]}
 
-    def print(self):
+    def print(self) -> None:
         """Prints the folder and its findings for 80 columns."""
         count = len(self.findings)
         found = f"{count} finding{'s' * (count != 1)}" if count else "nothing is missing, nothing contradicts"

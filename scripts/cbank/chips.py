@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The folder of a chip, results/chips/NAME: its files, the command that leaves each, and the manifest that lists them."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
@@ -52,18 +54,18 @@ STEPS = (
 )
 
 
-def words_of(step, brief):
+def words_of(step: Step, brief: bool) -> str:
     """The words of the line that runs a step, with blanks between, as the file's own record of them has it."""
     words = step.brief if brief else step.words
     return words if step.kind == "card" else f"{words} --json {step.file}"
 
 
-def is_of_step(step, brief, result):
+def is_of_step(step: Step, brief: bool, result: dict) -> bool:
     """Whether a result is of the command of the step."""
     return f" {words_of(step, brief)}" in (result.get("tool") or {}).get("argv", "")
 
 
-def load_json(path):
+def load_json(path: str) -> dict:
     """The JSON object in a file."""
     try:
         with open(path, "rb") as file:
@@ -72,7 +74,7 @@ def load_json(path):
         raise Failure(f"cannot read {path}: {error.strerror}") from None
 
 
-def files_of(folder):
+def files_of(folder: str) -> list[str]:
     """The names of the files of a chip, sorted: *.json except the manifest."""
     try:
         names = os.listdir(folder)
@@ -81,14 +83,14 @@ def files_of(folder):
     return sorted(name for name in names if name.endswith(".json") and not name.startswith(".") and name != MANIFEST)
 
 
-def entry_of(folder, name):
+def entry_of(folder: str, name: str) -> dict:
     """A file as a manifest lists it."""
     with open(os.path.join(folder, name), "rb") as file:
         data = file.read()
     return {"name": name, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
 
 
-def write_json(path, value):
+def write_json(path: str, value: object) -> None:
     """Writes a file as a whole: a reader sees the old one or the new one."""
     with open(f"{path}.tmp", "w", encoding="utf-8") as file:
         json.dump(value, file, indent=1, ensure_ascii=False)

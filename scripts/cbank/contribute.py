@@ -6,6 +6,8 @@ serialization, widths, table sizes, every workload by every path, the characteri
 with their hashes, and cbank check looks at the folder. It can be stopped at any time: the same command goes on with what
 is not there. The card takes no GPU. Names of hosts are left out."""
 
+from __future__ import annotations
+
 import argparse
 import ctypes
 import os
@@ -22,11 +24,11 @@ class Stopped(BaseException):
     """A signal came."""
 
 
-def stop(number, _frame):
+def stop(number: int, _frame: object) -> None:
     raise Stopped(number)
 
 
-def die_with_parent():
+def die_with_parent() -> None:
     """Lets the kernel end this child with its parent: else it would go on measuring beside the next try."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
 
@@ -35,14 +37,14 @@ class Contribution:
     """A folder that is being made. `worst` is the worst exit code of the steps; `pace`, how much longer than planned they
     took here."""
 
-    def __init__(self, folder, options, words):
+    def __init__(self, folder: str, options: argparse.Namespace, words: list[str]):
         self.folder, self.brief, self.credit, self.words = folder, options.brief, options.credit, words
         self.worst, self.spent, self.planned = 0, 0.0, 0.0
 
-    def there(self, name):
+    def there(self, name: str) -> bool:
         return os.path.exists(os.path.join(self.folder, name))
 
-    def run(self, words, what):
+    def run(self, words: list[str], what: str) -> int:
         """Runs the instrument in the folder. Its exit code; raises Failure where it could not do what it should."""
         with subprocess.Popen([instrument.program(), *words.split()], cwd=self.folder, stdin=subprocess.DEVNULL,
                               preexec_fn=die_with_parent) as child:
@@ -58,7 +60,7 @@ class Contribution:
                           code if code == USAGE else ENVIRONMENT)
         return code
 
-    def needed(self, step):
+    def needed(self, step: chips.Step) -> str | None:
         """None where a step is done; else the words that run it."""
         words = chips.words_of(step, self.brief)
         if not self.there(step.file):
@@ -71,9 +73,9 @@ class Contribution:
             raise Failure(f"{self.folder}/{step.file} is of another command: {argv}; remove it, or name another folder")
         return None if result.get("complete") else f"run --quiet --resume {step.file}"
 
-    def check_mixed(self, step):
+    def check_mixed(self, step: chips.Step) -> None:
         """A result has to be of the GPU, driver and program of the first one. Else it goes, and the folder stays of one."""
-        def of(name):
+        def of(name: str) -> list:
             result = chips.load_json(os.path.join(self.folder, name))
             return [result["device"][key] for key in ("name", "uuid", "driver")] + [result["tool"]["git_commit"]]
 
@@ -83,7 +85,7 @@ class Contribution:
             raise Failure(f"{self.folder} was begun on {', '.join(map(str, first))}; this is {', '.join(map(str, this))}: "
                           "name another folder")
 
-    def take(self, number, step):
+    def take(self, number: int, step: chips.Step) -> None:
         words = self.needed(step)
         if not words:
             return
@@ -99,7 +101,7 @@ class Contribution:
         if step.kind == "result":
             self.check_mixed(step)
 
-    def take_all(self):
+    def take_all(self) -> None:
         first = chips.STEPS[0]
         if any(step.kind != "card" and not self.there(step.file) for step in chips.STEPS):
             self.run("doctor", "cbank doctor")
@@ -110,7 +112,7 @@ class Contribution:
         if self.there(chips.SCRATCH):
             os.remove(os.path.join(self.folder, chips.SCRATCH))
 
-    def write_manifest(self):
+    def write_manifest(self) -> None:
         path = os.path.join(self.folder, chips.MANIFEST)
         first = chips.load_json(os.path.join(self.folder, chips.STEPS[0].file))
         credit = self.credit

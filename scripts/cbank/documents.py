@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Documents that the instrument writes: read from files, and told apart by the name in their schema."""
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import json
 import math
 import os
 import re
+from collections.abc import Iterator
 
 from .errors import Failure, printable
 
@@ -31,18 +34,18 @@ class OtherKind(Failure):
 class Document:
     """One file: `kind`, `content`, `path`, `name` without folders, and `sha256` of its bytes."""
 
-    def __init__(self, path, data):
+    def __init__(self, path: str, data: bytes):
         self.path, self.name = path, os.path.basename(path)
         self.sha256 = hashlib.sha256(data).hexdigest()
         self.content = parsed(path, data)
         self.kind, self.schema_file = kind_of(path, self.content)
 
     @property
-    def stem(self):
+    def stem(self) -> str:
         """The name for files that are made of it: letters, digits, dots and hyphens."""
         return stem_of(self.name)
 
-    def wrong_part(self):
+    def wrong_part(self) -> str | None:
         """The first place where the content is not what its schema says, as a sentence; None where it is."""
         import jsonschema
         found = jsonschema.exceptions.best_match(
@@ -53,11 +56,11 @@ class Document:
         return f"{found.json_path}: {text}"
 
 
-def stem_of(name):
+def stem_of(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", printable(name.removesuffix(".json"))).lstrip(".-") or "file"
 
 
-def schema_of(name):
+def schema_of(name: str) -> dict:
     """A JSON Schema of a checkout or of an installation."""
     for folder in SCHEMA_FOLDERS:
         path = os.path.join(folder, name)
@@ -67,11 +70,11 @@ def schema_of(name):
     raise Failure(f"there is no schema {name} in {SCHEMA_FOLDERS[0]}; install cbank again")
 
 
-def refuse_number(text):
+def refuse_number(text: str) -> None:
     raise ValueError(f"{text} is not a number of JSON")
 
 
-def parsed(path, data):
+def parsed(path: str, data: bytes) -> dict:
     try:
         content = json.loads(data.decode("utf-8"), parse_constant=refuse_number)
     except (ValueError, RecursionError) as error:
@@ -81,7 +84,7 @@ def parsed(path, data):
     return content
 
 
-def kind_of(path, content):
+def kind_of(path: str, content: dict) -> tuple[str, str]:
     """(kind, file of its schema) of a document whose major version is that of the schema."""
     schema = content.get("schema")
     name = schema.get("name") if isinstance(schema, dict) else None
@@ -95,7 +98,7 @@ def kind_of(path, content):
     return KINDS[name]
 
 
-def read(path):
+def read(path: str) -> Document:
     try:
         with open(path, "rb") as file:
             return Document(path, file.read())
@@ -103,7 +106,7 @@ def read(path):
         raise Failure(f"cannot read {path}: {error.strerror}; name a file that cbank wrote with --json") from None
 
 
-def read_all(paths):
+def read_all(paths: list[str]) -> tuple[list[Document], list[str]]:
     """(documents, paths of cbank's other documents). A folder stands for its JSON files, except a manifest."""
     found, others = [], []
     for path in paths:
@@ -122,7 +125,7 @@ def read_all(paths):
 
 
 @contextlib.contextmanager
-def blamed(documents):
+def blamed(documents: list[Document]) -> Iterator[None]:
     """Turns what a malformed document makes code raise into a sentence about the first document that is not valid.
 
     Where all of them follow their schemas, the sentence names what was stumbled over; CBANK_TRACEBACK=1 says where."""
@@ -139,7 +142,7 @@ def blamed(documents):
                       "again with cbank, or report this") from error
 
 
-def number(value):
+def number(value: object) -> float | int | None:
     """A finite number, or None. Integers above 2**53 are strings in JSON."""
     if isinstance(value, str):
         value = int(value)

@@ -15,7 +15,7 @@ UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u20
 class Failure(Exception):
     """Says why a command cannot go on, and the remedy after a semicolon. `status` is the exit code of the command."""
 
-    def __init__(self, text, status=USAGE):
+    def __init__(self, text: object, status: int = USAGE):
         super().__init__(text)
         self.status = status
 

@@ -13,6 +13,7 @@ import argparse
 import datetime
 import json
 import math
+import sqlite3
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ import numpy as np
 from . import text
 from .change_points import medians
 from .errors import FINDING, Failure, printable, say
-from .fleet_statistics import AGAINST, LEVELS, PAST, PEERS, Limits, find, judge, members_of
+from .fleet_statistics import AGAINST, LEVELS, PAST, PEERS, Change, Finding, Limits, find, judge, members_of
 from .noise import Known, error_within
 from .store import command_line, open_to_read, read_time, whole, write_time
 
@@ -56,14 +57,14 @@ class Gpu:
     model: int = -1  # of one that answered: its model, and its number there
     member: int = -1
 
-    def group(self, level):
+    def group(self, level: str) -> str:
         return {"model": self.name, "driver": self.driver, "vbios": self.vbios, "node": self.host}[level]
 
-    def label(self):
+    def label(self) -> str:
         """By place and UUID: n17:07:00.0 GPU-33a20bea."""
         return " ".join(filter(None, (place(self.host, self.slot), text.short_uuid(self.uuid)))) or self.name
 
-    def json(self):
+    def json(self) -> dict:
         return {"uuid": self.uuid or None, "name": self.name, "host": self.host or None, "slot": self.slot or None}
 
 
@@ -108,7 +109,7 @@ class Fleet:
 
     Arrays have an element for each run, in the order of starts: run_id, started, setup, gpu, night, round, model, member."""
 
-    def __init__(self, path, store, nights, gap_hours, baseline):
+    def __init__(self, path: str, store: sqlite3.Connection, nights: int | None, gap_hours: float, baseline: str | None):
         self.path, self.store, self.baseline = path, store, baseline
         self.read_runs()
         self.find_nights(gap_hours, None if baseline else nights)
@@ -116,7 +117,7 @@ class Fleet:
         self.find_baseline()
         self.read_times()
 
-    def read_runs(self):
+    def read_runs(self) -> None:
         rows = self.store.execute("SELECT run_id, started_ms, setup_id FROM runs ORDER BY started_ms, run_id").fetchall()
         if not rows:
             raise Failure(f"{self.path} has no runs; put results into it: cbank ingest {self.path} PATH...")
@@ -131,7 +132,7 @@ class Fleet:
             gpu_of[setup_id] = numbers.setdefault(key, len(numbers))
         self.gpu = np.array([gpu_of[setup_id] for setup_id in self.setup.tolist()])
 
-    def find_nights(self, gap_hours, nights):
+    def find_nights(self, gap_hours: float, nights: int | None) -> None:
         """Nights, and the rounds of each: as many as the GPU has runs that has most."""
         self.night = np.cumsum(np.diff(self.started, prepend=self.started[0]) > gap_hours * HOUR_MS)
         dropped = max(self.night[-1] + 1 - nights, 0) if nights else 0
@@ -153,7 +154,7 @@ class Fleet:
         self.night_of_round = np.repeat(np.arange(self.nights), rounds)
         self.first_ms = self.started[np.searchsorted(self.night, np.arange(self.nights))]
 
-    def find_models(self):
+    def find_models(self) -> None:
         last = dict(zip(self.gpu.tolist(), range(len(self.gpu))))
         self.gpus = [Gpu(last=last[i], answered=bool(self.night[last[i]] == self.nights - 1), **self.setup_of(last[i])) for i in range(len(last))]
         models = {}
@@ -170,7 +171,7 @@ class Fleet:
                 numbers = {key: i for i, key in enumerate(dict.fromkeys(keys))}
                 model.groups[level] = np.array([numbers[key] for key in keys])
 
-    def find_baseline(self):
+    def find_baseline(self) -> None:
         """Marks the runs of the baseline: with a driver, or until a date."""
         if not self.baseline:
             return
@@ -184,7 +185,7 @@ class Fleet:
             model.base = np.zeros((len(model.gpus), self.rounds), dtype=bool)
             model.base[self.member[runs], self.round[runs]] = True
 
-    def read_times(self):
+    def read_times(self) -> None:
         """Times of all cells that some GPU has in the last night."""
         known = Known()
         known.read(self.store)
@@ -214,7 +215,7 @@ class Fleet:
                 last = np.flatnonzero(of & latest)
                 model.cells.append((log_ns, self.known_before(known, model, identity_id, identity, runs[last[-1]]) if len(last) else (0, 0)))
 
-    def known_before(self, known, model, identity_id, identity, run):
+    def known_before(self, known: Known, model: Model, identity_id: int, identity: str, run: int) -> tuple[float, float]:
         """How far processes differ, at least as far as the time is unsure within its own: (deviation, degrees). Where a model has
         several GPUs, none is the one that was calibrated."""
         ns, low, high, sha = self.store.execute("SELECT time_ns, ci_low_ns, ci_high_ns, sass_sha256 FROM times LEFT JOIN kernels USING (kernel_id)"
@@ -223,10 +224,10 @@ class Fleet:
         noise = known.find(identity, ns, gpu.uuid if len(model.gpus) == 1 else "several", gpu.name, gpu.driver, sha)
         return max(noise.deviation, error_within(low, high)), noise.degrees
 
-    def setup_of(self, run):
+    def setup_of(self, run: int) -> dict:
         return self.setups[int(self.setup[run])]
 
-    def last_night_ms(self):
+    def last_night_ms(self) -> tuple[int, int]:
         """Starts of its first and of its last run."""
         return int(self.first_ms[-1]), int(self.started[-1])
 
@@ -248,7 +249,7 @@ def date_of(baseline: str) -> int | None:
 class Verdict:
     """Rows that each say something of one GPU or many."""
 
-    def __init__(self, fleet, limits, inventory=None):
+    def __init__(self, fleet: Fleet, limits: Limits, inventory: str | None = None):
         self.fleet, self.limits, self.inventory = fleet, limits, inventory
         self.rows = []
         self.answered = sum(gpu.answered for gpu in fleet.gpus)
@@ -264,7 +265,7 @@ class Verdict:
         order = list(KINDS)
         self.rows.sort(key=lambda row: (order.index(row.kind), -len(row.gpus), -abs(row.change or 0), row.who))
 
-    def add(self, kind, gpu, what):
+    def add(self, kind: str, gpu: int, what: str) -> None:
         """Adds a GPU to the row of that kind with that text."""
         what = printable(what)
         for row in self.rows:
@@ -275,12 +276,12 @@ class Verdict:
             self.rows.append(row)
         row.gpus.append(gpu)
 
-    def failing(self):
+    def failing(self) -> list[Row]:
         return [row for row in self.rows if KINDS[row.kind]]
 
     # ---- Who answered
 
-    def census(self):
+    def census(self) -> None:
         """Against the night before."""
         fleet, gpus = self.fleet, self.fleet.gpus
         earlier = np.flatnonzero(fleet.night < fleet.nights - 1).tolist()
@@ -309,7 +310,7 @@ class Verdict:
                 row.who = f"all {len(numbers)} GPUs of {host}"
             self.rows.append(row)
 
-    def look_at(self, number, before, other):
+    def look_at(self, number: int, before: int | None, other: int | None) -> None:
         """A GPU that answered may be where another was, elsewhere than before, or new."""
         fleet, gpu = self.fleet, self.fleet.gpus[number]
         if other is not None and fleet.gpu[other] != number and gpu.uuid:
@@ -321,7 +322,7 @@ class Verdict:
         elif fleet.nights > 1:
             self.add("added", number, "never answered before")
 
-    def read_inventory(self, path):
+    def read_inventory(self, path: str) -> None:
         """Lines of a host and how many GPUs it has, or the UUID of one."""
         try:
             with open(path, encoding="utf-8") as file:
@@ -346,7 +347,7 @@ class Verdict:
             if host not in hosts:
                 say("warning", f"{path}: has no line for {host}, which answered")
 
-    def take_line(self, where, host, count, uuid):
+    def take_line(self, where: str, host: str, count: int | None, uuid: str) -> None:
         """Holds a line against who answered. GPUs that were seen there, and did not answer, are named as far as so many lack."""
         gpus, expected = self.fleet.gpus, count or 1
         known = [number for number, gpu in enumerate(gpus) if (gpu.host == host if count else gpu.uuid == uuid)]
@@ -363,7 +364,7 @@ class Verdict:
 
     # ---- Cells, counters and devices of the last night
 
-    def compare_cells(self):
+    def compare_cells(self) -> None:
         """Cells that failed; exact counters that are not as expected, or not what most GPUs of the model with that code read."""
         fleet = self.fleet
         last = np.flatnonzero(fleet.night == fleet.nights - 1)
@@ -390,7 +391,7 @@ class Verdict:
                 for what in wrong[counters, usual[key]]:
                     self.add("counter", gpu, f"{identity}: {what}")
 
-    def differences(self, sets, counters, usual):
+    def differences(self, sets: dict, counters: int, usual: int) -> list[str]:
         """Texts of the counters that differ from the expected value, else from the usual set."""
         for key in (counters, usual):
             if key not in sets:
@@ -403,7 +404,7 @@ class Verdict:
                        if name in others and value != others[name][0]}
         return [f"{name} is {value:.0f}, {which} {other:.0f}" for name, (value, other, which) in against.items()]
 
-    def compare_devices(self):
+    def compare_devices(self) -> None:
         for model in self.fleet.models:
             counts = Counter(self.fleet.gpus[number].geometry for number in model.gpus)
             usual = json.loads(counts.most_common(1)[0][0])
@@ -415,14 +416,14 @@ class Verdict:
 
     # ---- Times
 
-    def judge_times(self):
+    def judge_times(self) -> None:
         for model in self.fleet.models:
             limits = Limits(self.limits.threshold, self.limits.peer_threshold,
                             self.limits.false_findings * len(model.gpus) / self.answered)
             for finding in find(judge(model.cells, len(model.gpus), model.groups, limits, model.base), model.groups):
                 self.add_finding(model, finding)
 
-    def add_finding(self, model, finding):
+    def add_finding(self, model: Model, finding: Finding) -> None:
         surest = finding.surest
         slower = finding.change > 0 if surest.change == 0 else surest.change > 0
         row = Row(("apart" if surest.against == PEERS else "slower") if slower else "faster", self.paths_of(finding),
@@ -436,7 +437,7 @@ class Verdict:
             row.who += f"{', ' if row.who else ''}{finding.covered} of {finding.members} alike"
         self.rows.append(row)
 
-    def paths_of(self, finding):
+    def paths_of(self, finding: Finding) -> str:
         """Paths of the finding, and how many of their cells it is of."""
         paths = [path for _, _, path in self.fleet.cells]
         found = {paths[change.cell] for change in finding.changes}
@@ -444,7 +445,7 @@ class Verdict:
         what = "every path" if len(found) == len(set(paths)) else ", ".join(named) + (" paths" if len(found) > 1 else " path")
         return f"{what}, {len(finding.changes)} of {sum(path in found for path in paths)} cells"
 
-    def set_why(self, row, since):
+    def set_why(self, row: Row, since: int) -> None:
         """Looks for changes of the first GPU at the same time as its times changed."""
         fleet = self.fleet
         runs = np.flatnonzero(fleet.gpu == row.gpus[0])
@@ -464,19 +465,19 @@ class Verdict:
 
     # ---- Names
 
-    def alike(self, number, level):
+    def alike(self, number: int, level: str) -> list[int]:
         """GPUs that answered, and are of the group that one is of."""
         one = self.fleet.gpus[number]
         return [i for i in self.fleet.models[one.model].gpus if self.fleet.gpus[i].group(level) == one.group(level)] if one.answered else []
 
-    def group_name(self, numbers, level):
+    def group_name(self, numbers: list[int], level: str) -> str:
         """All 8 GPUs of n17, or 7 of 8."""
         one, size = self.fleet.gpus[numbers[0]], len(self.alike(numbers[0], level))
         name = one.name if len(self.fleet.models) > 1 else "GPUs"
         of = {"model": "", "driver": " with driver ", "vbios": " with VBIOS ", "node": " of "}[level]
         return (f"all {size} {name}" if len(numbers) == size else f"{len(numbers)} of {size} {name}") + (of and of + one.group(level))
 
-    def name(self, numbers):
+    def name(self, numbers: list[int]) -> str:
         """GPUs by their group, where they are all of it; else one by one."""
         if len(numbers) > 1:
             for level in LEVELS[:-1]:
@@ -580,19 +581,19 @@ def document(verdict: Verdict) -> dict:
     complete = dict(fleet.store.execute("SELECT run_id, complete FROM runs").fetchall())
     first, last = fleet.last_night_ms()
 
-    def cell(change):
+    def cell(change: Change) -> dict:
         since = write_time(int(fleet.first_ms[fleet.night_of_round[change.since]])) if change.against == PAST else None
         return {"identity": fleet.cells[change.cell][1], "change": number(math.expm1(change.change)), "deviation": number(change.deviation),
                 "p": number(change.p), "values": change.last, "since_utc": since}
 
-    def finding(row):
+    def finding(row: Row) -> dict:
         of = row.finding
         return {"kind": row.kind, "fails": KINDS[row.kind], "who": row.who, "what": row.what, "level": of and LEVELS[of.surest.level],
                 "against": of and AGAINST[of.surest.against], "change": number(row.change), "multiple": number(row.multiple),
                 "since_utc": write_time(row.since_ms) if row.since_ms else None, "drift": row.drift, "why": row.why or None,
                 "gpus": [fleet.gpus[gpu].json() for gpu in row.gpus], "cells": [cell(change) for change in of.changes] if of else []}
 
-    def gpu(index, of):
+    def gpu(index: int, of: Gpu) -> dict:
         run = of.last
         return {**of.json(), "driver": of.driver or None, "vbios": of.vbios or None, "last_utc": write_time(int(fleet.started[run])),
                 "answered": of.answered, "modelled": bool(of.modelled), "complete": bool(complete[int(fleet.run_id[run])]),

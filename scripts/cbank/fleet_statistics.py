@@ -102,7 +102,7 @@ def qn(ordered: np.ndarray) -> float:
     k = (n // 2 + 1) * (n // 2) // 2
     index = np.arange(n)
 
-    def pairs_within(distance):
+    def pairs_within(distance: float) -> int:
         return int((index - np.searchsorted(ordered, ordered - distance)).sum())
 
     low, high = 0.0, float(ordered[-1] - ordered[0])
@@ -208,7 +208,7 @@ def date_step(values: np.ndarray, change: float, last: int | np.ndarray, deviati
 class Judge:
     """The work on one cell of a model."""
 
-    def __init__(self, cell, log_ns, base, known, groups, limits, tests):
+    def __init__(self, cell: int, log_ns: np.ndarray, base: np.ndarray | None, known: tuple[float, float], groups: dict[str, np.ndarray], limits: Limits, tests: int):
         """log_ns: [GPUs, rounds]; base: the same shape, or None; known: (deviation between processes, its degrees of freedom); groups:
         {level: number of the group of each GPU} of driver, VBIOS and node."""
         self.cell, self.log_ns, self.base, self.groups, self.limits, self.tests = cell, log_ns, base, groups, limits, tests
@@ -222,7 +222,7 @@ class Judge:
         self.left = log_ns - level[:, None]  # what is not explained yet
         self.deviation = self.noise(*known)
 
-    def noise(self, known, degrees):
+    def noise(self, known: float, degrees: float) -> float:
         """The deviation of one value, from all GPUs."""
         steps = np.diff(self.left, axis=1).T  # [rounds - 1, GPUs]
         counts = (~np.isnan(steps)).sum(axis=1)
@@ -234,22 +234,22 @@ class Judge:
         own_degrees = EFFICIENCY_OF_DIFFERENCE * counts.sum()
         return math.sqrt((degrees * known ** 2 + own_degrees * own ** 2) / (degrees + own_degrees))
 
-    def set_deviation(self, series, least, otherwise):
+    def set_deviation(self, series: Series, least: float, otherwise: float) -> None:
         """A series has its own deviation, where that is known and larger."""
         own = difference_scale(series.values, series.counts)
         series.deviation = np.fmax(least, np.where(series.counts > SCALE_LEAST, own, otherwise))
 
-    def limit(self, p):
+    def limit(self, p: float | np.ndarray) -> bool | np.ndarray:
         return p * self.tests <= self.limits.false_findings
 
-    def describe(self, series, row, step, level, group):
+    def describe(self, series: Series, row: int, step: tuple[float, float, int], level: int, group: int) -> Change:
         change, p, last = step
         values = series.values[row, :series.counts[row]]
         since, drift, change = date_step(values, change, last, series.deviation[row])
         return Change(level, PAST, group, self.cell, change, float(series.deviation[row]), float(min(1, p * self.tests)), int(last),
                       int(series.rounds[row, since]), drift)
 
-    def changed_alike(self, members, step, since):
+    def changed_alike(self, members: np.ndarray, step: float, since: int) -> tuple[np.ndarray, int]:
         """(those members that changed as the group did, by half as much at least; of how many this can be said)."""
         left = self.left[members]
         before = left[:, :since] if self.base is None else np.where(self.base[members, :since], left[:, :since], np.nan)
@@ -259,7 +259,7 @@ class Judge:
         with np.errstate(invalid="ignore"):
             return members[change / step > 0.5], int((~np.isnan(change)).sum())
 
-    def judge_group(self, level, group, members):
+    def judge_group(self, level: int, group: int, members: np.ndarray) -> None:
         """Judges the median of a group in each round, where half of its GPUs were there."""
         left = self.left[members]
         there = (~np.isnan(left)).sum(axis=0)
@@ -285,10 +285,10 @@ class Judge:
         if LEVELS[level] == "driver" and len(members) >= WANDER_LEAST:
             self.subtract(members, together)
 
-    def subtract(self, members, together):
+    def subtract(self, members: np.ndarray, together: np.ndarray) -> None:
         self.left[members] -= np.nan_to_num(together)
 
-    def judge_groups(self):
+    def judge_groups(self) -> None:
         gpus = len(self.left)
         for level, name in enumerate(LEVELS[:-1]):
             numbers = self.groups[name] if name in self.groups else np.zeros(gpus, dtype=int)
@@ -298,7 +298,7 @@ class Judge:
                 if len(members) > 1 and (name in ("model", "driver") or len(members) < gpus):
                     self.judge_group(level, group, members)
 
-    def judge_gpus(self):
+    def judge_gpus(self) -> None:
         with np.errstate(invalid="ignore"):
             reach = np.fmax.reduce(self.left, axis=1) - np.fmin.reduce(self.left, axis=1)
         gpus = np.flatnonzero(reach >= self.limits.threshold)
@@ -310,7 +310,7 @@ class Judge:
         for row in np.flatnonzero((change != 0) & self.limit(p)):
             self.found.append(self.describe(series, row, (change[row], p[row], last[row]), LEVELS.index("gpu"), int(gpus[row])))
 
-    def judge_peers(self):
+    def judge_peers(self) -> None:
         known = ~np.isnan(self.log_ns)
         recent = known & (np.cumsum(known[:, ::-1], axis=1)[:, ::-1] <= PEER_VALUES)
         counts = recent.sum(axis=1)
@@ -371,7 +371,7 @@ def members_of(change: float, groups: dict[str, np.ndarray], gpus: int) -> range
 def find(changes: list[Change], groups: dict[str, np.ndarray]) -> list[Finding]:
     """Findings: the slower ones first, the coarsest level first, the largest first. A difference from the others is left out where
     the GPU, or a group of it below the model, changed in that direction."""
-    def key(change):
+    def key(change: Change) -> tuple:
         return change.against, change.level, change.group, change.change < 0
 
     past = [change for change in changes if change.against == PAST]

@@ -14,6 +14,7 @@ import fnmatch
 import json
 import os
 import re
+import sqlite3
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +46,7 @@ class History:
     Runs are sorted by start, then by file. Points are sorted by cell, GPU and engine, then by run.
     """
 
-    def __init__(self, paths, glob=None, calibration=None):
+    def __init__(self, paths: list[str], glob: str | None = None, calibration: str | None = None):
         self.known, self.setups, self.forgotten = Known(), [], []
         self.identities, self.hashes = {}, {None: 0}  # numbers of cells and kernels
         stores = [path for path in paths if is_a_store(path)]
@@ -65,7 +66,7 @@ class History:
         self.runs, self.points = ({key: np.concatenate([of[key] for of in all_of]) for key in all_of[0]} for all_of in (runs, points))
         self.sort(len(runs) > 1)
 
-    def read_files(self, files, glob, runs, points):
+    def read_files(self, files: list[str], glob: str | None, runs: list[dict], points: list[dict]) -> None:
         store = open_in_memory()
         counts = add_all(store, files)
         if counts["refused"]:
@@ -76,7 +77,7 @@ class History:
             raise Failure(f"{files[0]} is no result; name results, folders of them or stores")
         self.read(store, glob, runs, points)
 
-    def add_calibration(self, path):
+    def add_calibration(self, path: str) -> None:
         content, key = read_file(path)
         name, taken = take(path, content)
         if name != CALIBRATION:
@@ -85,7 +86,7 @@ class History:
         Writer(store).add(path, key, name, taken)
         self.known.read(store)
 
-    def read(self, store, glob, runs, points):
+    def read(self, store: sqlite3.Connection, glob: str | None, runs: list[dict], points: list[dict]) -> None:
         """Adds what a store says."""
         self.known.read(store)
         self.forgotten += store.execute("SELECT started_ms, uuid, file, forgotten_ms, why, hash FROM forgotten ORDER BY started_ms").fetchall()
@@ -110,7 +111,7 @@ class History:
         if not points:
             points.append(self.read_cell(store, -1, 0, place_of, hash_of))
 
-    def read_cell(self, store, identity_id, cell, place_of, hash_of):
+    def read_cell(self, store: sqlite3.Connection, identity_id: int, cell: int, place_of: np.ndarray, hash_of: dict[int, int]) -> dict[str, np.ndarray]:
         """Columns of the points of a cell."""
         rows = store.execute("SELECT run_id, time_ns, ci_low_ns, ci_high_ns, flags, kernel_id FROM times WHERE identity_id = ? ORDER BY run_id",
                              (identity_id,)).fetchall()
@@ -122,7 +123,7 @@ class History:
         return {"run": place_of[np.array(run_id, dtype=int)], "cell": np.full(len(rows), cell), "ns": ns, "half": half,
                 "doubtful": np.array([doubtful[of] for of in flags], dtype=bool), "kernel": np.array([hash_of.get(of, 0) for of in kernel], dtype=int)}
 
-    def sort(self, merge):
+    def sort(self, merge: bool) -> None:
         """Brings all into order. merge: the runs are of several sources."""
         points = self.points
         if merge:
@@ -149,7 +150,7 @@ class History:
         points["change"][at] = points["ns"][at] / points["ns"][at - 1] - 1
         self.starts = np.flatnonzero(~same)
 
-    def drop_repeated(self, points):
+    def drop_repeated(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Points of a run that was read twice count once. Predictions tell no run from another."""
         modelled = np.array([bool(of["modelled"]) for of in self.setups])[self.runs["setup"]]
         started = self.runs["started"][points["run"]]
@@ -160,10 +161,10 @@ class History:
             say("warning", f"{same.sum()} of {len(same)} times are of runs that were read already; they count once")
         return {key: of[~same] for key, of in points.items()}
 
-    def setup(self, run):
+    def setup(self, run: int) -> dict:
         return self.setups[int(self.runs["setup"][run])]
 
-    def name(self, point):
+    def name(self, point: int) -> str:
         """The cell of a point."""
         return self.names[int(self.points["cell"][point])]
 
@@ -274,7 +275,7 @@ FORGOTTEN_COLUMNS = (text.Column("started"), text.Column("UUID"), text.Column("f
 class View:
     """Rows of a history: the runs, each with the cell that became slower most; or with `series` all points, by cell, then by run."""
 
-    def __init__(self, history, series):
+    def __init__(self, history: History, series: bool):
         self.history, self.series, points = history, series, history.points
         if series:
             self.points = np.lexsort((points["run"], points["cell"]))
@@ -288,20 +289,20 @@ class View:
         self.started = write_times(history.runs["started"][self.runs])
         self.setups = history.runs["setup"][self.runs].tolist()
 
-    def of_points(self, key, otherwise=None):
+    def of_points(self, key: str, otherwise: object = None) -> list:
         """A column of the points, `otherwise` where a row has none or it is not known."""
         values = self.history.points[key]
         found = values[self.points].tolist() if len(values) else [otherwise] * len(self.points)
         return [value if point >= 0 and value == value else otherwise for value, point in zip(found, self.points.tolist())]
 
-    def of_runs(self, key):
+    def of_runs(self, key: str) -> list:
         return self.history.runs[key][self.runs].tolist()
 
-    def cells(self):
+    def cells(self) -> list[str | None]:
         """The cell of each row, or None."""
         return [None if cell is None else self.history.names[cell] for cell in self.of_points("cell")]
 
-    def titles(self):
+    def titles(self) -> list[tuple[str | None, int, int]]:
         """(cell, first row, end) of each table: one for each cell, or one of all runs."""
         if not self.series:
             return [(None, 0, len(self.runs))]
@@ -309,7 +310,7 @@ class View:
         starts = np.flatnonzero(np.diff(cells, prepend=-1)).tolist()
         return [(self.history.names[cells[first]], first, end) for first, end in zip(starts, [*starts[1:], len(cells)])]
 
-    def columns(self):
+    def columns(self) -> list[list[str]]:
         """Texts of COLUMNS, for people."""
         heads = list(zip(*[tuple(printable(value or "-") for value in (of["engine"], "modelled" if of["modelled"] else "measured", of["name"],
                                                                       text.short_uuid(of["uuid"] or ""), of["host"], of["driver"]))
@@ -318,12 +319,12 @@ class View:
         own = [text.times(points["ns"][self.points]), text.half_widths(points["half"][self.points])] if self.series else [list(map(str, self.of_runs("cells")))]
         return [self.started, *([head[setup] for setup in self.setups] for head in heads), *own, change]
 
-    def notes(self):
+    def notes(self) -> list[list[str]]:
         """Lines below each run: how many cells failed, and which became slower most."""
         return [[*([f"{failed} failed"] if failed else []), *([f"worst: {cell}{' (unstable)' if doubtful else ''}"] if cell else [])]
                 for failed, cell, doubtful in zip(self.of_runs("failed"), self.cells(), self.of_points("doubtful", False))]
 
-    def json(self):
+    def json(self) -> list[dict]:
         """Rows as JSON has them: dicts."""
         heads = [{"engine": of["engine"], "times": "modelled" if of["modelled"] else "measured", "device": of["name"] or None,
                   "gpu": text.short_uuid(of["uuid"] or "") or None, **{key: of[key] for key in ("uuid", "host", "slot", "driver", "vbios")}}

@@ -30,7 +30,7 @@ def files_of(path: str, deep: bool = True) -> list[str]:
             raise Failure(f"cannot read {path}: No such file or directory")
         return [path]
 
-    def fail(error):
+    def fail(error: OSError) -> None:
         raise Failure(f"cannot read {error.filename}: {error.strerror}")
 
     found = []

@@ -8,6 +8,7 @@ freedom. The default is the root of relative^2 + (ns / time)^2, as in harness/co
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections import namedtuple
 
 Default = namedtuple("Default", "relative ns degrees")
@@ -48,14 +49,14 @@ class Known:
     def __init__(self):
         self.cells = {}  # (identity, name of the GPU, driver): [(uuid, sass_sha256, median_ns, deviation, degrees)]
 
-    def read(self, store):
+    def read(self, store: sqlite3.Connection) -> None:
         """Adds what a store knows."""
         for identity, name, driver, *values in store.execute(
                 "SELECT identity, name, driver, uuid, sass_sha256, median_ns, deviation, degrees FROM calibrated"
                 " JOIN calibrations USING (calibration_id) JOIN identities USING (identity_id) ORDER BY calibration_id"):
             self.cells.setdefault((identity, name, driver), []).append(values)
 
-    def find(self, identity, ns, uuid, name, driver, sha):
+    def find(self, identity: str, ns: float, uuid: str | None, name: str, driver: str, sha: str | None) -> Noise:
         """The noise of a cell on a GPU: by a calibration of that GPU, driver and code; else by one of another GPU of the model, with
         what boards differ by added; else by default."""
         found = None

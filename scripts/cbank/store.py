@@ -17,6 +17,7 @@ import re
 import sqlite3
 import time
 import urllib.parse
+from collections.abc import Iterator
 
 from .errors import Failure, printable
 
@@ -76,7 +77,7 @@ REMEDIES = {"full": "free some space", "locked": "wait for the other command, an
 
 
 @contextlib.contextmanager
-def whole(path):
+def whole(path: str) -> Iterator[None]:
     """Turns errors of SQLite, and those of values that no store has, into a Failure."""
     try:
         yield
@@ -282,17 +283,17 @@ def read_file(path: str) -> tuple[bytes, str]:
 class Writer:
     """Adds documents to a store, within transactions of the caller's."""
 
-    def __init__(self, store):
+    def __init__(self, store: sqlite3.Connection):
         self.store = store
         self.keys = {}  # of rows that runs share, by table and text
 
-    def answer(self, key):
+    def answer(self, key: str) -> str:
         """new, known or forgotten: what the store knows of a file with that hash."""
         found = self.store.execute("SELECT 'known' FROM runs WHERE hash = ?1 UNION ALL SELECT 'forgotten' FROM forgotten WHERE hash = ?1"
                                    " UNION ALL SELECT 'known' FROM calibrations WHERE hash = ?1", (key,)).fetchone()
         return found[0] if found else "new"
 
-    def key(self, table, column, text, others=(), values=()):
+    def key(self, table: str, column: str, text: str, others: tuple[str, ...] = (), values: tuple = ()) -> int:
         """The key of the row with that text, which is added where it is not there."""
         key = self.keys.get((table, text))
         if key is None:
@@ -303,26 +304,26 @@ class Writer:
             self.keys[table, text] = key
         return key
 
-    def shared(self, table, column, text):
+    def shared(self, table: str, column: str, text: str) -> int:
         """As key, of a row that is found by the hash of its text."""
         key = self.keys.get((table, text))
         if key is None:
             key = self.keys[table, text] = self.key(table, "key", hashlib.sha256(text.encode()).hexdigest(), (column,), (text,))
         return key
 
-    def setup(self, values):
+    def setup(self, values: tuple) -> int:
         """The key of a setup with these values of its columns."""
         return self.key("setups", "key", hashlib.sha256(json.dumps(values).encode()).hexdigest(), (
             "uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios", "geometry"), values)
 
-    def add_calibration(self, file, key, taken):
+    def add_calibration(self, file: str, key: str, taken: dict) -> str:
         found = self.store.execute("INSERT INTO calibrations (hash, file, uuid, name, driver) VALUES (?, ?, ?, ?, ?)",
                                    (key, file, taken["uuid"], taken["name"], taken["driver"])).lastrowid
         self.store.executemany("INSERT INTO calibrated VALUES (?, ?, ?, ?, ?, ?)", [
             (self.key("identities", "identity", identity), found, *values) for identity, *values in taken["cells"]])
         return "new"
 
-    def make_way(self, file, setup_id, started, taken):
+    def make_way(self, file: str, setup_id: int, started: int, taken: dict) -> str:
         """new or known, where the GPU has a run of the same start. An interrupted run gives way to its continuation. It adds nothing
         to the finished one. Two finished ones: raises Refused."""
         others = self.store.execute(
@@ -340,7 +341,7 @@ class Writer:
                 raise Refused(f"{printable(file)}: the same GPU and start as another run, {printable(name)}, which is in; cbank forget takes that out")
         return "new"
 
-    def add_result(self, file, key, taken):
+    def add_result(self, file: str, key: str, taken: dict) -> str:
         setup_id = self.setup(taken["setup"])
         if taken["setup"][0] and self.make_way(file, setup_id, taken["started"], taken) == "known":
             return "known"
@@ -354,7 +355,7 @@ class Writer:
              self.shared("counter_sets", "counters", counters)) for identity, *values, sha, counters in taken["times"]])
         return "new"
 
-    def add(self, path, key, name, taken):
+    def add(self, path: str, key: str, name: str, taken: dict) -> str:
         """Adds what take() gave. Returns new, known or forgotten; raises Refused. Nothing stays of what is not new, but for
         identities."""
         answer = self.answer(key)
@@ -363,12 +364,12 @@ class Writer:
         file = os.fsencode(path).decode("utf-8", "replace")
         return (self.add_result if name == RESULT else self.add_calibration)(file, key, taken)
 
-    def remove(self, run_id):
+    def remove(self, run_id: int) -> None:
         """Deletes a run with its times."""
         self.store.execute("DELETE FROM times WHERE run_id = ? AND identity_id IN (SELECT identity_id FROM identities)", (run_id,))
         self.store.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
 
-    def forget(self, run_id, why):
+    def forget(self, run_id: int, why: str | None) -> None:
         """Takes a run out. The table forgotten keeps which it was."""
         self.store.execute("INSERT INTO forgotten SELECT hash, file, uuid, started_ms, ?, ? FROM runs JOIN setups USING (setup_id)"
                            " WHERE run_id = ?", (round(time.time() * 1000), why, run_id))

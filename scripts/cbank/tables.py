@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 import math
 from collections import namedtuple
 
@@ -20,7 +20,7 @@ Head = namedtuple("Head", "text span", defaults=(1,))  # over several columns
 class Table:
     """heads: names of columns, or two rows of Head. rows: lists of texts or Values; the first names the row."""
 
-    def __init__(self, caption, heads, rows, notes=()):
+    def __init__(self, caption: str, heads: list, rows: list[list], notes: Iterable[str] = ()):
         rows = [[cell if isinstance(cell, Value) else Value(NONE if cell in (None, "") else str(cell)) for cell in row] for row in rows]
         self.rows = [row for row in rows if len(row) == 1 or any(cell.text != NONE for cell in row[1:])]
         self.caption, self.notes = caption, [note for note in notes if note]

@@ -27,7 +27,7 @@ Column = namedtuple("Column", "heading right rank", defaults=(False, 0))
 
 def formatted(values: list[float] | np.ndarray, *classes: tuple[float, str, float], unknown: str = "-") -> list[str]:
     """Texts of numbers, a list. A class is (limit, template, divisor): the first whose limit is above the number is taken, by size."""
-    def one(value):
+    def one(value: float) -> str:
         template, divisor = next((template, divisor) for limit, template, divisor in classes if abs(value) < limit)
         return template % (value / divisor)
     return [one(value) if math.isfinite(value) else unknown for value in np.asarray(values, dtype=float).tolist()]
@@ -122,7 +122,7 @@ def markdown(columns: tuple[Column, ...], cells: list[list[str]], bad: list[bool
 
 def in_limits(low: float, high: float, unit: str, kind: type = float) -> Callable[[str], float]:
     """A type of argparse: a number from low to high; of percent, a % may follow."""
-    def read(text):
+    def read(text: str) -> float:
         try:
             value = kind(text.removesuffix("%") if unit == "percent" else text)
         except ValueError:

@@ -48,7 +48,7 @@ class Drawing:
     band: tuple = None  # share of the x axis where nothing differs: (low, high); dots of all series are at the same height then
     way: str = None  # lines, dots or map
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Texts of documents become one line each, without control characters: an SVG has no place for those."""
         texts = {column: self.rows[column].map(lambda its: printable(its) if isinstance(its, str) else its)
                  for column in self.rows if self.rows[column].dtype == object}
