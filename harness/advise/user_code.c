@@ -43,7 +43,8 @@ static enum status read_kernel(const struct cubin_function *function, struct use
             *load = (struct user_load){.means = row->means,
                                        .bytes = 1u << width,
                                        .count = loads.all[row->kind][width],
-                                       .in_loops = loads.loops_known ? loads.in_loops[row->kind][width] : NAN};
+                                       .in_loops =
+                                           loads.loops_known ? (double)loads.in_loops[row->kind][width] : (double)NAN};
             out->load_count++;
             snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
         }
