@@ -130,8 +130,10 @@ static FILE *open_temporary(const char *target, const struct stat *old, char **t
     if (descriptor >= 0 && old && fchmod(descriptor, old->st_mode & 07777) != 0)
         log_warning("%s: its mode is not kept: %s", target, strerror(errno));
     stream = descriptor >= 0 && ftruncate(descriptor, 0) == 0 ? fdopen(descriptor, "w") : NULL;
-    if (descriptor >= 0 && !stream)
+    if (descriptor >= 0 && !stream) {
+        unlink(*temporary);
         close(descriptor);
+    }
     return stream;
 }
 
