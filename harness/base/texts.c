@@ -6,19 +6,23 @@
 
 #include "memory.h"
 
+bool texts_take(struct texts *texts, char *text)
+{
+    const bool taken = text && memory_grow(&texts->items, texts->count, sizeof(*texts->items));
+
+    if (taken)
+        texts->items[texts->count++] = text;
+    else
+        free(text);
+    return taken;
+}
+
 const char *texts_share(struct texts *texts, const char *text)
 {
-    char *copy;
-
     for (size_t i = 0; i < texts->count; i++)
         if (strcmp(texts->items[i], text) == 0)
             return texts->items[i];
-    copy = strdup(text);
-    if (!copy || !memory_grow(&texts->items, texts->count, sizeof(*texts->items))) {
-        free(copy);
-        return NULL;
-    }
-    return texts->items[texts->count++] = copy;
+    return texts_take(texts, strdup(text)) ? texts->items[texts->count - 1] : NULL;
 }
 
 void texts_close(struct texts *texts)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Copies of texts that are released together. */
+ * Texts that are released together. */
 #ifndef CBANK_TEXTS_H
 #define CBANK_TEXTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Zeroed: empty. */
@@ -10,6 +11,9 @@ struct texts {
     char **items; /* owned, and so are the texts */
     size_t count;
 };
+
+/* Adds a text, which is owned then. False when out of memory, or for NULL: the text is freed. */
+bool texts_take(struct texts *texts, char *text);
 
 /* Returns the copy that equals the text, and makes one if needed: equal texts share a pointer. It is meant for some
  * hundred texts, since it compares them one by one. NULL when out of memory. */

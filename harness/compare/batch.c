@@ -174,7 +174,7 @@ enum status batch_compare(const char *path, const struct compare_options *option
             if (status == STATUS_USAGE)
                 status = STATUS_OK;
         }
-        if (status == STATUS_OK && json_whole(line.out))
+        if (status == STATUS_OK)
             printed = cJSON_PrintUnformatted(line.out);
         if (printed)
             puts(printed);

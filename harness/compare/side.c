@@ -256,13 +256,13 @@ static void read_some(void *context, uint64_t first, uint64_t count)
 /* Files behind the first error are dropped. */
 enum status sides_add(struct sides *sides, const char *path)
 {
-    struct file_list list = {0};
+    struct texts list = {0};
     enum status status = files_add(&list, path);
 
     parallel_keep_memory();
     for (size_t first = 0; status == STATUS_OK && first < list.count; first += FILES_AT_ONCE) {
         const size_t left = list.count - first, count = left < FILES_AT_ONCE ? left : FILES_AT_ONCE;
-        struct reading reading = {.paths = list.paths + first};
+        struct reading reading = {.paths = list.items + first};
 
         parallel_ranges(count, 1, read_some, &reading);
         for (size_t i = 0; i < count; i++) {
@@ -273,7 +273,7 @@ enum status sides_add(struct sides *sides, const char *path)
             result_close(&reading.results[i]);
         }
     }
-    files_close(&list);
+    texts_close(&list);
     return status;
 }
 

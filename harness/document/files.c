@@ -18,21 +18,10 @@
 
 #include "file_lock.h"
 #include "log.h"
-#include "memory.h"
 
 /* -- names --------------------------------------------------------------------------------------------- */
 
-static enum status take_name(struct file_list *list, char *name)
-{
-    if (!name || !memory_grow(&list->paths, list->count, sizeof(*list->paths))) {
-        free(name);
-        return log_memory("the names of files");
-    }
-    list->paths[list->count++] = name;
-    return STATUS_OK;
-}
-
-enum status files_add(struct file_list *list, const char *path)
+enum status files_add(struct texts *list, const char *path)
 {
     const char *slash = path[0] && path[strlen(path) - 1] == '/' ? "" : "/";
     const size_t before = list->count;
@@ -46,26 +35,19 @@ enum status files_add(struct file_list *list, const char *path)
     if (stat(path, &info) != 0 || (S_ISDIR(info.st_mode) && (count = scandir(path, &entries, NULL, alphasort)) < 0))
         return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
     if (!S_ISDIR(info.st_mode))
-        return take_name(list, strdup(path));
+        return texts_take(list, strdup(path)) ? STATUS_OK : log_memory("the names of files");
     for (int i = 0; i < count; i++) {
         char *name = NULL;
 
-        if (status == STATUS_OK && fnmatch("*.json", entries[i]->d_name, FNM_PERIOD) == 0)
-            status = take_name(list, asprintf(&name, "%s%s%s", path, slash, entries[i]->d_name) < 0 ? NULL : name);
+        if (status == STATUS_OK && fnmatch("*.json", entries[i]->d_name, FNM_PERIOD) == 0 &&
+            !texts_take(list, asprintf(&name, "%s%s%s", path, slash, entries[i]->d_name) < 0 ? NULL : name))
+            status = log_memory("the names of files");
         free(entries[i]);
     }
     free(entries);
     if (status == STATUS_OK && list->count == before)
         status = log_error(STATUS_USAGE, "%s has no .json file; name a folder with results", path);
     return status;
-}
-
-void files_close(struct file_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->paths[i]);
-    free(list->paths);
-    *list = (struct file_list){0};
 }
 
 /* -- reading ------------------------------------------------------------------------------------------- */

@@ -8,18 +8,11 @@
 #include <stdio.h>
 
 #include "status.h"
-
-struct file_list {
-    char **paths; /* owned, and so are the strings */
-    size_t count;
-};
+#include "texts.h"
 
 /* Adds the files of `path`: the file itself, or every *.json file of a folder in the order of their names.
  * STATUS_USAGE, logged, if it does not exist or is a folder without such files. */
-enum status files_add(struct file_list *list, const char *path);
-
-/* Releases; accepts a zeroed struct. */
-void files_close(struct file_list *list);
+enum status files_add(struct texts *list, const char *path);
 
 /* Reads all of a file or pipe, at most bytes_max, and adds a NUL that *bytes does not count. STATUS_USAGE, logged, if
  * it cannot be read or is larger. On success the caller frees *text. */

@@ -385,16 +385,6 @@ cJSON *json_add(cJSON *object, const char *key, cJSON *item)
     return NULL;
 }
 
-bool json_whole(const cJSON *value)
-{
-    bool whole = value && !cJSON_IsInvalid(value);
-    const cJSON *member;
-
-    cJSON_ArrayForEach (member, value)
-        whole = whole && json_whole(member);
-    return whole;
-}
-
 /* A number with the fewest of 15 to 17 digits that are read back exactly; null if it is not finite. */
 static cJSON *json_double(double value)
 {

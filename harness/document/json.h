@@ -65,10 +65,6 @@ enum status json_write(const char *path, const cJSON *value);
 cJSON *json_add(cJSON *object, const char *key, cJSON *item);
 #define json_append(array, item) json_add(array, NULL, item)
 
-/* Whether no object or array in the value lost a member that way; false for NULL. json_put finds this itself, so only
- * other uses need it. */
-bool json_whole(const cJSON *value);
-
 /* Adds a number with 17 significant digits; null when it is not finite. */
 void json_add_double(cJSON *object, const char *key, double value);
 

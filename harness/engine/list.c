@@ -360,6 +360,7 @@ static enum status list(const void *parsed, const struct invocation *invocation)
     const struct list_options *options = parsed;
     const struct list *only = NULL; /* NULL: all of them */
     cJSON *object, *array;
+    char *whole; /* NULL: the object lost a member, as memory ran out */
     enum status status = format_check(&options->format);
 
     if (status != STATUS_OK)
@@ -376,7 +377,8 @@ static enum status list(const void *parsed, const struct invocation *invocation)
         if (list->fill)
             status = status_worse(status, list->fill(array));
     }
-    if (status == STATUS_OK && !json_whole(object))
+    whole = cJSON_PrintUnformatted(object);
+    if (status == STATUS_OK && !whole)
         status = log_memory("a list");
     else if (status == STATUS_OK && options->format.json)
         status = json_put(stdout, only ? object->child : object);
@@ -385,6 +387,7 @@ static enum status list(const void *parsed, const struct invocation *invocation)
             fputs(array == object->child ? "" : "\n", stdout);
             status = print_grid(table_find(&list_table, array->string), array, options);
         }
+    cJSON_free(whole);
     cJSON_Delete(object);
     return status;
 }

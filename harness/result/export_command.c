@@ -107,7 +107,7 @@ static const struct option_group groups[] = {OPTION_GROUP(rows, 0)};
 static enum status export_files(const void *parsed, const struct invocation *invocation)
 {
     const struct export_options *options = parsed;
-    struct file_list files = {0};
+    struct texts files = {0};
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && i < invocation->argument_count; i++)
@@ -115,12 +115,12 @@ static enum status export_files(const void *parsed, const struct invocation *inv
     for (size_t i = 0; status == STATUS_OK && i < files.count; i++) {
         struct result result;
 
-        status = result_read(files.paths[i], &result);
+        status = result_read(files.items[i], &result);
         if (status == STATUS_OK)
-            status = options->format->write(stdout, &result, files.paths[i], i);
+            status = options->format->write(stdout, &result, files.items[i], i);
         result_close(&result);
     }
-    files_close(&files);
+    texts_close(&files);
     return status;
 }
 
