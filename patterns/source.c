@@ -133,8 +133,8 @@ static uint32_t entry_of(enum source_index source, const struct source_numbers *
 }
 
 const struct pattern sources[] = {
-#define SOURCE(name_, summary_, takes_, formula_) \
-    {.name = #name_, .summary = summary_, .formula = formula_, .scope = INDEX_THREAD, .parameter_mask = takes_},
+#define SOURCE(name_, summary_, mask_, formula_) \
+    {.name = #name_, .summary = summary_, .formula = formula_, .scope = INDEX_THREAD, .parameter_mask = mask_},
 #include "sources.def"
 };
 

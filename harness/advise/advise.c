@@ -50,7 +50,7 @@ void advise_rank(struct advice *advice)
         space->relative = space->estimate.time_ns.value / first->estimate.time_ns.value;
         space->standing = isnan(space->relative)                                       ? ADVISE_UNKNOWN
                           : space == first                                             ? ADVISE_FIRST
-                          : space->relative <= 1 + ADVISE_TOLD                         ? ADVISE_ALIKE_FIRST
+                          : space->relative <= 1 + ADVISE_EQUAL                        ? ADVISE_ALIKE_FIRST
                           : space->estimate.time_ns.low > first->estimate.time_ns.high ? ADVISE_SLOWER
                                                                                        : ADVISE_TOO_CLOSE;
     }

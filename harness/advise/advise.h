@@ -12,12 +12,12 @@ struct document;
 struct user_code;
 
 /* Times that differ by at most this share count as equal. */
-#define ADVISE_TOLD 0.01
+#define ADVISE_EQUAL 0.01
 
 /* The comparison of a memory space with the best one. */
 enum advise_standing {
     ADVISE_FIRST,
-    ADVISE_ALIKE_FIRST, /* its time is within ADVISE_TOLD */
+    ADVISE_ALIKE_FIRST, /* its time is within ADVISE_EQUAL */
     ADVISE_TOO_CLOSE,   /* the intervals of the two times overlap */
     ADVISE_SLOWER,
     ADVISE_UNKNOWN, /* the card lacks numbers of one of them */
