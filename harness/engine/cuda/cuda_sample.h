@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT One sample as a CUDA graph: launches between stamps, a graph for each buffer set.
- * cuda_timing.c explains samples and the reasons. */
+/* SPDX-License-Identifier: MIT
+ * One sample as a CUDA graph: launches between stamps, a graph for each buffer set. cuda_timing.c explains samples and
+ * the reasons. */
 #ifndef CBANK_CUDA_SAMPLE_H
 #define CBANK_CUDA_SAMPLE_H
 

@@ -1,21 +1,21 @@
-/* SPDX-License-Identifier: MIT The phase `time` of the CUDA engine. Launches are in CUDA graphs, to exclude the
- * host's launch overhead.
+/* SPDX-License-Identifier: MIT
+ * The phase `time` of the CUDA engine. Launches are in CUDA graphs, to exclude the host's launch overhead.
  *
  * The time of a cell is the time that one more launch adds to a chain of launches in a stream.
  *
- * A sample is one graph with several draws. A draw of a hot sample starts with a kernel that lets the SMs come free
- * in a random order. Lead-in launches bring the caches to the cell's state. A short stretch of launches follows, and
- * one that is longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Stamps before
- * and after each stretch read the device's timer; a stamp is a kernel. The slope is the time of the long stretches
- * less that of the short ones, divided by the additional launches: fixed costs of a stretch cancel. For a launch
- * that is long by itself, the short stretch is an empty kernel, and the slope of that one is added. A longer launch
- * that fills L2 has no lead-in. (Events instead of stamps give a different time in every graph, and the time depends
- * on the length of a stretch.) If a cell's data stay in L2, its graph is launched twice, so that its commands are
- * there, too. After every sample the SM clock is probed, and the stamps are copied.
+ * A sample is one graph with several draws. A draw of a hot sample starts with a kernel that lets the SMs come free in
+ * a random order. Lead-in launches bring the caches to the cell's state. A short stretch of launches follows, and one
+ * that is longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Stamps before and
+ * after each stretch read the device's timer; a stamp is a kernel. The slope is the time of the long stretches less
+ * that of the short ones, divided by the additional launches: fixed costs of a stretch cancel. For a launch that is
+ * long by itself, the short stretch is an empty kernel, and the slope of that one is added. A longer launch that fills
+ * L2 has no lead-in. (Events instead of stamps give a different time in every graph, and the time depends on the length
+ * of a stretch.) If a cell's data stay in L2, its graph is launched twice, so that its commands are there, too. After
+ * every sample the SM clock is probed, and the stamps are copied.
  *
  * The samples of a cell take its buffer sets in turn (cuda_memory.h), each with a graph of its own. Samples of all
- * cells of a group are interleaved, each round in a new random order, until each cell may stop. While the device
- * works, the host makes the graphs of the next group; they are uploaded before that group's first sample. */
+ * cells of a group are interleaved, each round in a new random order, until each cell may stop. While the device works,
+ * the host makes the graphs of the next group; they are uploaded before that group's first sample. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
