@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Makes libcjson.a for `make STATIC=1` where the distribution's package holds none. It builds the source package with
-# all patches. apt fetches that from this machine's mirror and checks its signature. It works beside the library, with
+# all patches. apt fetches that from this machine's mirror and checks its signature. It works next to the library, with
 # lists of packages of its own; nothing is installed.
 
 set -e

@@ -96,16 +96,16 @@ def main():
         return 3
     found = {}
     for path in options.ptx:
-        place = os.path.basename(path).split(".")[1]
-        expected = kernel_check.expected_kernels(options.program, kernel_check.PTX, int(place[len("compute_"):]))
-        rows = found.setdefault(place, (expected, []))[1]
+        architecture = os.path.basename(path).split(".")[1]
+        expected = kernel_check.expected_kernels(options.program, kernel_check.PTX, int(architecture[len("compute_"):]))
+        rows = found.setdefault(architecture, (expected, []))[1]
         try:
             with open(path, encoding="utf-8") as file:
                 rows += [(one.symbol, one.counts, one.faults) for one in functions(file.read(), expected)]
         except OSError as error:
             raise kernel_check.Failure(f"{path}: {error.strerror}") from error
-    return kernel_check.report([(place, len(expected), len(rows), kernel_check.compare(place, expected, rows)[0])
-                                for place, (expected, rows) in found.items()])
+    return kernel_check.report([(name, len(expected), len(rows), kernel_check.compare(name, expected, rows)[0])
+                                for name, (expected, rows) in found.items()])
 
 
 kernel_check.run(main)

@@ -167,7 +167,7 @@ def examine(code, user_bank, kernel):
     loops = 0  # around payload loads
     for address, target, text in branches(code):
         if target is None:
-            faults.append(f"{text}: a branch to an unknown place")
+            faults.append(f"{text}: a branch to an unknown address")
         elif kernel.strides:
             loops += any(target <= load <= address for load in payload)
         elif target <= address and not kernel.staged:
@@ -216,7 +216,7 @@ def disassemble(nvdisasm, cubin, architecture):
 
 
 def examine_image(nvdisasm, path, expected):
-    """The kernels of one image: (symbol, Counter, faults) of each; Undecodable else. Their text goes beside the image."""
+    """The kernels of one image: (symbol, Counter, faults) of each; Undecodable else. Their text goes into the folder of the image."""
     functions, text = disassemble(nvdisasm, path, int(path.split(".")[-2][len("sm_"):]))
     with open(path.removesuffix("cubin") + "sass", "w", encoding="utf-8") as file:
         file.write(text)

@@ -10,7 +10,7 @@
 #   --jobs N         processes at a time (default: one a processor); a target has several when there are more than targets
 #   --seed N         the same mutations every time, where a target has one process
 #   --program FILE   default build/asan/tests/fuzz/fuzz; make fuzzers STATIC=1 makes one that runs elsewhere
-#   --folder FOLDER  default build/fuzz: inputs that reach new code go into FOLDER/corpus, what fails and logs beside it
+#   --folder FOLDER  default build/fuzz: inputs that reach new code go into FOLDER/corpus, what fails and logs into FOLDER
 #
 # A target begins with tests/corpus/TARGET and what is in FOLDER/corpus/TARGET. Exit status 0; 1 where an input failed,
 # which is then in FOLDER: CBANK_FUZZ=TARGET PROGRAM INPUT runs it alone; 2 for a wrong command line.

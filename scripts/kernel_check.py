@@ -35,7 +35,7 @@ def loaded(workload):
     return workload["index"] == "loaded"
 
 
-# Greater variants of lookups load other data beside them: as CBANK_IN_FLIGHT_MAX.
+# Greater variants of lookups load other data, too: as CBANK_IN_FLIGHT_MAX.
 IN_FLIGHT_MAX = 4
 
 
@@ -75,7 +75,7 @@ PTX_WIDTHS = {1: ".b8", 2: ".b16", 4: "", 8: ".b64", 16: ".b128"}
 
 
 def widths(workload):
-    """The widths that a workload has kernels of, beside those of its path's whole table: None."""
+    """The widths that a workload has kernels of; None: the path's whole table."""
     return [None] * (not loaded(workload)) + [width for width in SASS_WIDTHS if "width_bytes" in workload["parameters"]]
 
 
@@ -108,7 +108,7 @@ class Language:
 
     def __init__(self, column, load, store, shared_load, shared_store, constant_loads, payload, widths_of):
         self.column, self.load, self.store = column, load, store
-        self.widths_of = widths_of  # of a load or store, beside a name: the name of one of that width
+        self.widths_of = widths_of  # of a load or store: the name of one of that width, from its name
         self.shared_load, self.shared_store = shared_load, shared_store
         self.constant_loads = constant_loads  # the classes that a compiler chooses between for the constant bank
         self.payload = payload  # (class, how many) that make one payload load, by path and width
@@ -164,10 +164,10 @@ class Kernel:
 
     def __init__(self, language, workload, radius, path, pattern, width):
         self.workload, self.path, self.pattern, self.sized = workload, path, pattern, width is not None
-        place, index, module = f"path_{path['name']}", f"pattern_{pattern['name']}", f"workload_{workload['name']}"
-        place = f"{len(place)}{place}"
+        space, index, module = f"path_{path['name']}", f"pattern_{pattern['name']}", f"workload_{workload['name']}"
+        space = f"{len(space)}{space}"
         self.symbol = (f"_Z6kernelI{len(module)}{module}ILj{radius}EE" +
-                       (f"5sizedI{place}Lj{width}EE" if self.sized else place) +
+                       (f"5sizedI{space}Lj{width}EE" if self.sized else space) +
                        f"{len(index)}{index}Ev11kernel_argsPKjNT0_12table_valuesE")
         self.payload, pieces = language.payload(path, width if path["loads"] and self.sized else 4)
         self.payload_loads = steps(workload, radius) * pieces if path["loads"] else 0
@@ -227,7 +227,7 @@ def describe(counts):
     return ", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "nothing"
 
 
-def compare(place, expected, found):
+def compare(architecture, expected, found):
     """Compares found, a list of (symbol, Counter, [other faults]), with expected; prints every difference.
 
     Returns the number of kernels that are as they should be, and {path: (how many have the instruction that it names,
@@ -238,11 +238,11 @@ def compare(place, expected, found):
     seen = collections.Counter(name for name, _, _ in found)
     for name in expected:
         if seen[name] != 1:
-            print(f"FAIL {place} {name}: there {seen[name]} times, expected once")
+            print(f"FAIL {architecture} {name}: there {seen[name]} times, expected once")
     for name, counts, faults in found:
         kernel = expected.get(name)
         if not kernel:
-            print(f"FAIL {place} {name}: no such kernel in the tables")
+            print(f"FAIL {architecture} {name}: no such kernel in the tables")
             continue
         spills += any([counts.pop(name, 0) for name in SPILLS])
         for other, unit in OF_COMPILERS.items():
@@ -256,19 +256,19 @@ def compare(place, expected, found):
         if not holds and not kernel.left_to_the_compiler(counts):
             faults = [f"expected {kernel.describe()}; found {describe(counts)}"] + faults
         for fault in faults:
-            print(f"FAIL {place} {name}: {fault}")
+            print(f"FAIL {architecture} {name}: {fault}")
         good += not faults and seen[name] == 1
     if spills:
-        print(f"NOTE {place}: {spills} kernels keep some registers in local memory")
+        print(f"NOTE {architecture}: {spills} kernels keep some registers in local memory")
     return good, chosen
 
 
 def report(table):
-    """Prints (place, kernels expected, kernels found, kernels good) rows; returns the exit status."""
-    width = max([len("architecture")] + [len(place) for place, _, _, _ in table])
+    """Prints (architecture, kernels expected, kernels found, kernels good) rows; returns the exit status."""
+    width = max([len("architecture")] + [len(name) for name, _, _, _ in table])
     print(f"{'architecture':{width}}  kernels     ok")
-    for place, _, found, good in table:
-        print(f"{place:{width}}  {found:7}  {good:5}")
+    for name, _, found, good in table:
+        print(f"{name:{width}}  {found:7}  {good:5}")
     if not table:
         print("FAIL: nothing to check")
         return 1

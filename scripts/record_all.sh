@@ -9,7 +9,7 @@
 #   lookups    lookups.json: every width, tables of 16 bytes and 2 KB, by every path, counted
 #   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: twenty, hot
 #   gate       gate/gate-trial.json: false alarms, and slowdowns that were planted
-#   neighbour  neighbour/trial.json: whether a process beside is seen; needs nvcc
+#   neighbour  neighbour/trial.json: whether another process is seen; needs nvcc
 #   clock      clock/trial.json: how the SM clock moves by itself; needs nvcc
 #   chip       chip/: cbank contribute, in the name of CREDIT; goes on with what is there
 #

@@ -35,7 +35,7 @@ worst=0
 for tool in "$@"; do
     chosen=("${plans[@]}")
     only=()
-    # Kernels that have nothing in shared memory run as fast as without it: those beside the cells'.
+    # Kernels that have nothing in shared memory run as fast as without it: those that are not the cells'.
     [ "$tool" != racecheck ] || { chosen=("${shared_plans[@]}") only=(--kernel-name kernel_substring=workload_); }
     for plan in "${chosen[@]}"; do
         # shellcheck disable=SC2086 # both are lists of words

@@ -56,7 +56,7 @@ SECONDS_OF_OTHERS = 8
 WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm": 3,
            "end_to_end/faults, sanitizers": 2, "end_to_end/walk, sanitizers": 2}
 
-ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have beside those of all
+ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have in addition
 
 # The files of tests/end_to_end for the simulated GPU. Sanitizers run those of them whose subject is failing calls.
 SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")

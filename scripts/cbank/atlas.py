@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`cbank atlas`: several chips beside each other: each fact about their constant path, with its interval and its source."""
+"""`cbank atlas`: several chips side by side: each fact about their constant path, with its interval and its source."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ def of_card(chip: str, source: kinds.Source) -> Iterator[list]:
             method = f": {row['method']}" if row["origin"] == "published" and row["method"] else ""
             yield [chip, name, row["value"], row["low"], row["high"], row.get("text"), f"{row['origin']}{method}", None]
     for row in rows[rows["origin"].isna()].to_dict("records"):
-        place = QUOTED.get((row["number"], row.get("level")))
-        if place is not None and row["experiment"] == "published":
-            yield [chip, FACTS[place][0], row["value"], row["low"], row["high"], None, f"published: {row['method']}", None]
+        index = QUOTED.get((row["number"], row.get("level")))
+        if index is not None and row["experiment"] == "published":
+            yield [chip, FACTS[index][0], row["value"], row["low"], row["high"], None, f"published: {row['method']}", None]
 
 
 def agree(rows: pandas.DataFrame) -> bool:
@@ -130,7 +130,7 @@ def table(sources: list[kinds.Source]) -> tables.Table | None:
     chips, lines, notes = grid(facts(sources))
     if len(chips) < 2:
         return None
-    return tables.Table("Chips beside each other", ["fact", *chips], [[name, *texts] for name, texts in lines.items()], notes)
+    return tables.Table("Chips side by side", ["fact", *chips], [[name, *texts] for name, texts in lines.items()], notes)
 
 
 def main(words: list[str]) -> int:

@@ -29,7 +29,7 @@ def stop(number: int, _frame: object) -> None:
 
 
 def die_with_parent() -> None:
-    """Lets the kernel end this child with its parent: else it would go on measuring beside the next try."""
+    """Lets the kernel end this child with its parent: else it would measure during the next try."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
 
 

@@ -54,11 +54,11 @@ def dump(value: object) -> str:
 def gbench(catalogue: Catalogue) -> str:
     """As its json_reporter.cc writes it, json_schema_version 1. cpu_time repeats real_time: compare.py takes none for 0."""
     entries, without = [], {}
-    for place, (name, of) in enumerate(catalogue.cells.items()):
+    for index, (name, of) in enumerate(catalogue.cells.items()):
         timed = [(result, cell, sample) for result, cell in of for sample in samples_of(cell)]
         if not timed:
             without[name] = printable(of[0][1]["reason"] or of[0][1]["status"])
-        same = {"family_index": place, "per_family_instance_index": 0, "run_name": name, "repetitions": len(timed), "threads": 1}
+        same = {"family_index": index, "per_family_instance_index": 0, "run_name": name, "repetitions": len(timed), "threads": 1}
         for repetition, (result, cell, sample) in enumerate(timed):
             entries.append({"name": name, **same, "run_type": "iteration", "repetition_index": repetition,
                             "iterations": cell["time_ns"].get("launches_per_sample") or 1, "real_time": sample,

@@ -21,7 +21,7 @@ KINDS["cbank-result"] = ("result", "schema.json")
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA_FOLDERS = [os.path.join(HERE, folder) for folder in ("../../results/schemas", "../../results", "../..", "schemas")]
 
-# The keys that identify a cell, beside its parameters.
+# The keys that identify a cell, with its parameters.
 CELL_KEYS = ("workload", "path", "pattern", "elements", "block_size", "cache_state")
 
 NOT_SO = (LookupError, TypeError, ValueError, AttributeError, OverflowError)  # what a malformed document makes code raise

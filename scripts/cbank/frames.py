@@ -99,8 +99,8 @@ def characterization_rows(content: dict) -> Iterator[dict]:
                    **{key: entry[key] for key in NUMBER_KEYS if key in entry}}
         if experiment.get("groups"):
             yield {**same, "number": "largest_group", "value": max(map(len, experiment["groups"])), "unit": "SMs"}
-        for place, level in enumerate((experiment.get("geometry") or {}).get("levels") or [], 1):
-            here = {**same, "level": place}
+        for number, level in enumerate((experiment.get("geometry") or {}).get("levels") or [], 1):
+            here = {**same, "level": number}
             for name, entry in level.items():
                 if isinstance(entry, dict) and "value" in entry:
                     yield {**here, "number": name, **number_columns(entry)}

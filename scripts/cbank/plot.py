@@ -113,7 +113,7 @@ def together(found: list[tuple[draw.Drawing, str]]) -> list[tuple[draw.Drawing, 
         if len(parts) > 1:
             rows = pandas.concat([drawing.rows.assign(series=drawing.rows["series"].where(drawing.rows["series"].isna(), drawing.rows["series"].astype(str) +
                                                                                          f" ({name})")) for drawing, name in zip(parts, of)])
-            parts = [dataclasses.replace(parts[0], stem=f"{parts[0].kind}-together", rows=rows.drop(columns="beside", errors="ignore"),
+            parts = [dataclasses.replace(parts[0], stem=f"{parts[0].kind}-together", rows=rows.drop(columns="text", errors="ignore"),
                                          note=parts[0].note and parts[0].note.partition("; on the right")[0],
                                          sentence=" ".join(f"{name}: {drawing.sentence}" for drawing, name in zip(parts, of)),
                                          documents=[document for drawing in parts for document in drawing.documents])]

@@ -3,7 +3,7 @@
 The page needs no script. The same files make the same bytes; other files in DIR stay.
 
 FILEs are results, characterizations, cards, comparisons, verdicts on fleets and histories; a folder stands for all of its
-documents. Two results of one GPU model are compared. Two chips or more stand beside each other in a first table.
+documents. Two results of one GPU model are compared. Two chips or more stand side by side in a first table.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def verdict_of(ones: list[One], comparisons: list[tuple[str, documents.Document]
 
 
 def order_of_tables() -> dict:
-    """Places of paths and patterns in the instrument's tables, and the paths that load nothing."""
+    """Positions of paths and patterns in the instrument's tables, and the paths that load nothing."""
     rows = {name: instrument.ask(["list", name, "--json"]) for name in ("paths", "patterns")}
-    return {**{name: {row["name"]: place for place, row in enumerate(of)} for name, of in rows.items()},
+    return {**{name: {row["name"]: index for index, row in enumerate(of)} for name, of in rows.items()},
             "loadless": {row["name"] for row in rows["paths"] if not row.get("loads", True)}}
 
 

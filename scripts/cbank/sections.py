@@ -71,7 +71,7 @@ GROUP = ["workload", "elements", "block_size", "cache_state", "table_bytes"]
 def matrix_tables(one: One, order: dict) -> list[Table]:
     """A table for each workload, size, block size, cache state and size of the table: times that can be compared.
 
-    order: {"paths": {name: place}, ...} of the instrument's tables."""
+    order: {"paths": {name: position}, ...} of the instrument's tables."""
     rows = one.frame.assign(flags=one.frame["flags"].fillna(""), parameters=one.frame["parameters"].fillna(""))
     skipped = rows[rows["status"] == "skipped"]
     made = [matrix_table(one, members, key, order) for key, members in rows[rows["status"] != "skipped"].groupby(GROUP, dropna=False)]

@@ -3,7 +3,7 @@
 """Proves which published claims about constant memory hold on a GPU, and where a table should live there.
 
 usage: claims.py [--parts] FILE...
-       claims.py --rules FILE... [--beside FILE...]...
+       claims.py --rules FILE... [--other FILE...]...
 
 FILEs are measured results of one GPU, and characterizations of that GPU or another of its model. A cell is taken from the
 first file that has it. Each line has a claim, the published figure, the same figure from the results with its interval, and
@@ -14,8 +14,8 @@ is missing where no file has its cells, or these lack a counter or an interval.
 --parts takes the published add apart. Its ratio is a product of three: the loads alone, the choice of the pattern at run time, and
 the division, which the kernel of global memory alone has.
 
---rules prints a Markdown table of ways to read a table: the time of one place over that of global memory, and the place to take
-on all GPUs. Files behind --beside are of other GPUs. Where an interval comes within 2 % of 1, or GPUs differ, the place is "either".
+--rules prints a Markdown table of ways to read a table: the time of one memory space over that of global memory, and the space to take
+on all GPUs. Files behind --other are of other GPUs. Where an interval comes within 2 % of 1, or GPUs differ, the space is "either".
 
 Exit status 0; 2 for what is not a measured result of that GPU and, with --parts, where a figure is missing.
 """
@@ -274,7 +274,7 @@ ROWS = [
       for path, claim in (("constant", "past 64 KB, two modules alternating: ns a launch"), ("global", "... with their tables in global memory: ns a launch"))),
 ]
 
-# The kernel's way to read, the place that is tried, and its ratios to global memory.
+# The kernel's way to read, the space that is tried, and its ratios to global memory.
 RULES = (
     ("All read one element; the compiler sees that", "`__constant__`", [times(CONVOLUTION.format("constant_uniform"), CONVOLUTION.format("global"))]),
     ("A warp reads one element; the compiler cannot see it", "`__constant__`", [times(add("constant"), add("global"))]),
@@ -326,31 +326,31 @@ def figures_of(results, ratios):
         return None
 
 
-def advice(place, figures):
+def advice(space, figures):
     if all(figure.high < 1 - LEVEL for figure in figures):
-        return place
+        return space
     return "global memory" if all(figure.low > 1 + LEVEL for figure in figures) else "either"
 
 
 def print_rules(gpus):
     names = [results.device["name"].removeprefix("NVIDIA ").split()[0] for results in gpus]
     print(f"| how the table is read | tried | {' | '.join(f'time, {name}' for name in names)} | so take |\n" + "|---" * (len(gpus) + 3) + "|")
-    for what, place, ratios in RULES:
+    for what, space, ratios in RULES:
         figures = [figures_of(results, ratios) for results in gpus]
         if any(figures):
             ratios = [", ".join(f"{figure.value:.2f}x" for figure in of) if of else "-" for of in figures]
-            print(f"| {what} | {place} | {' | '.join(ratios)} | {advice(place, sum(filter(None, figures), []))} |")
+            print(f"| {what} | {space} | {' | '.join(ratios)} | {advice(space, sum(filter(None, figures), []))} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
     parser.add_argument("--parts", action="store_true")
     parser.add_argument("--rules", action="store_true")
-    parser.add_argument("--beside", metavar="FILE", nargs="+", action="append", default=[])
+    parser.add_argument("--other", metavar="FILE", nargs="+", action="append", default=[])
     parser.add_argument("files", metavar="FILE", nargs="+")
     asked = parser.parse_args()
     try:
-        gpus = [Results(files) for files in (asked.files, *asked.beside)]
+        gpus = [Results(files) for files in (asked.files, *asked.other)]
         if asked.rules:
             print_rules(gpus)
         else:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A process beside those that scripts/studies/neighbour_trial.py measures. It prints "ready" once it uses the GPU, and ends with its
+ * Another process, while scripts/studies/neighbour_trial.py measures. It prints "ready" once it uses the GPU, and ends with its
  * standard input.
  *
  * usage: neighbour compute|copy|idle

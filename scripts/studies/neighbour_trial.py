@@ -37,7 +37,7 @@ def build(folder):
 
 
 class Neighbour:
-    """A process beside the measured ones, from when it is at it."""
+    """Another process than the measured ones, from when it is at work."""
 
     def __init__(self, program, kind):
         self.process = subprocess.Popen([program, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

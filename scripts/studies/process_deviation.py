@@ -29,7 +29,7 @@ import trials
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TABLE = os.path.join(ROOT, "harness/compare/deviation.def")
 NORMAL = 1.959964
-SERIES_PROCESS = 5e-4  # of harness/base/series.h: what intervals have beside the samples' part, ...
+SERIES_PROCESS = 5e-4  # of harness/base/series.h: what intervals have in addition to the samples' part, ...
 SERIES_COPIES_NS = 100  # ... and those of cells that copy before every launch
 DEGREES_LEAST, DEGREES_MOST = 1, 50
 ROUNDING = 0.06  # relative: two digits
@@ -47,9 +47,9 @@ def load(name):
         key = tuple(str(cell[name]) for name in ("workload", "path", "pattern", "elements", "block_size", "cache_state"))
         key += tuple(sorted(cell["parameters"].items()))
         half = (time["ci_high"] - time["ci_low"]) / 2 / time["value"]
-        beside = math.hypot(SERIES_PROCESS, SERIES_COPIES_NS / time["value"] if column_of(key) == "copies" else 0)
+        added = math.hypot(SERIES_PROCESS, SERIES_COPIES_NS / time["value"] if column_of(key) == "copies" else 0)
         cells[key] = (time["value"], cell["kernel"]["sass_sha256"], "unstable" not in cell["flags"],
-                      cell["buffer_set_deviation"], max((half / NORMAL) ** 2 - beside ** 2, 0),
+                      cell["buffer_set_deviation"], max((half / NORMAL) ** 2 - added ** 2, 0),
                       (cell["buffer_set_deviation"] or 0) ** 2 / (cell["buffer_sets"] or 1))
     return cells
 
@@ -94,9 +94,9 @@ def of_boards(names, result):
 
 def likelihood(rows, known, relative, ns, freedom, most=1e4):
     total = 0
-    for variance, own, time, *beside in rows:
+    for variance, own, time, *known_parts in rows:
         between = relative ** 2 + (ns / time) ** 2
-        prior = between + known(time, *beside)
+        prior = between + known(time, *known_parts)
         x = max(variance / prior, 1e-9)
         degrees = min(most, freedom * (prior / between) ** 2)  # Satterthwaite: the other part is taken as known
         total += (math.lgamma((own + degrees) / 2) - math.lgamma(own / 2) - math.lgamma(degrees / 2) +

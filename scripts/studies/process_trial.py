@@ -69,7 +69,7 @@ def figures(report):
 
 
 def show(report):
-    """Prints each figure beside what is asked for; returns whether all are met."""
+    """Prints each figure with what is asked for; returns whether all are met."""
     found = figures(report)
     met = {name: found[name] >= limit if name.startswith("coverage") else found[name] <= limit
            for name, limit in LIMITS.items()}

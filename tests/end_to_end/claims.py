@@ -163,7 +163,7 @@ class Figures(Case):
             return self.write(folder, result(*cells, name=f"NVIDIA {name}", uuid=name))
         first, slow, near = gpu("A", 0.9, "a.json"), gpu("B", 1.5, "b.json"), gpu("C", 0.99, "c.json")
         for files, words in (((first,), "0.90x | `__constant__`"), ((slow,), "1.50x | global memory"), ((near,), "0.99x | either"),
-                             ((first, "--beside", slow), "0.90x | 1.50x | either")):
+                             ((first, "--other", slow), "0.90x | 1.50x | either")):
             self.assertIn(f"cannot see it | `__constant__` | {words} |", self.script("--rules", *files))
 
     def test_other_documents_are_refused(self):

@@ -230,7 +230,7 @@ class Data(Case):
         self.assertEqual(set(found), {key for key, (_, _, change) in wanted.items() if change is not None})
         for key, row in found.items():
             letter, host, change = wanted[key]
-            self.assertEqual((row["beside"] if letter else None, row["row"]), (letter, host))
+            self.assertEqual((row["text"] if letter else None, row["row"]), (letter, host))
             self.assertAlmostEqual(row["x"], change, places=9)
         rows = self.rows("history-history")
         most = sorted(series["changes"], key=lambda change: -abs(change["change"]))[:kinds.NAMED_MAX]

@@ -196,7 +196,7 @@ class Verdicts(Case):
 
     def test_results_of_two_models_are_not_compared(self):
         self.verdict("^Good: ", RESULT, os.path.join(CHIPS["h100"], "core-matrix.json"),
-                     below=("No comparison: the results are of two models of GPUs", "Chips beside each other"))
+                     below=("No comparison: the results are of two models of GPUs", "Chips side by side"))
 
 
 class Inputs(Case):

@@ -4,7 +4,7 @@
 A Drawing holds a table with exactly what is drawn. All ways have the columns `panel` (its title), `series` (what has a look of
 its own) and `flags` (where not empty, the mark is hollow). Lines have `x`, `y`, `low` and `high` (ends of the interval of y).
 A row with a `reference`, a text, is a thin line at y, and at x where that is known. Dots have `row` (its name), `x`, `low`
-and `high` (of x), and `beside`, a text on the right of the row. Maps have `row`, `column`, `x` (the colour) and `beside`, a letter.
+and `high` (of x), and `text`, on the right of the row. Maps have `row`, `column`, `x` (the colour) and `text`, a letter.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Drawing:
     stem: str  # name of its files
     rows: pandas.DataFrame
     sentence: str  # what it shows
-    labels: dict  # {panel: (below, beside)}; None: of all other panels
+    labels: dict  # {panel: (of x, of y)}; None: of all other panels
     documents: list  # what it was made of
     note: str = None  # stands above it: what has to be known
     band: tuple = None  # share of the x axis where nothing differs: (low, high); dots of all series are at the same height then
@@ -107,7 +107,7 @@ def row_mm(drawing: Drawing) -> float:
 
 
 def across_of(drawing: Drawing, width_mm: float) -> int:
-    """Panels beside each other: lines in pairs or threes, dots where their rows have the same names."""
+    """Panels side by side: lines in pairs or threes, dots where their rows have the same names."""
     count = drawing.rows["panel"].nunique()
     if width_mm < style.WIDE_MM or count == 1:
         return 1
@@ -141,10 +141,10 @@ def draw(drawing: Drawing, width_mm: float) -> Figure:
         names_mm = LETTER_MM * part[1]["row"].str.len().max() if drawing.way != "lines" and axes in grid[:, 0] else 0
         letters = max(10, int((width_mm / across - 8 - (names_mm if across == 1 else 8)) / LETTER_MM / 1.15))
         axes.set_title("\n".join(textwrap.wrap(part[0], letters)), loc="left")
-        below, beside = labels_of(drawing, part[1])
+        of_x, of_y = labels_of(drawing, part[1])
         references = part[1]["reference"].dropna() if "reference" in part[1] else ()
-        axes.set_xlabel("\n".join([*textwrap.wrap(below, letters), *references]))
-        axes.set_ylabel(beside)
+        axes.set_xlabel("\n".join([*textwrap.wrap(of_x, letters), *references]))
+        axes.set_ylabel(of_y)
     if drawing.way == "dots" and across > 1:
         for axes in itertools.chain(*(row[1:] for row in grid)):
             axes.set_yticklabels([])
@@ -213,18 +213,18 @@ def number_axis(axes: Axes, values: list[float], text: Callable[[float], str], r
     """An x axis of whole numbers: logarithmic where they spread, with as many of them written as there is room for."""
     values = sorted(set(values))
     spread = values[0] > 0 and values[-1] >= 16 * values[0]
-    place = math.log2 if spread else float
+    scaled = math.log2 if spread else float
     if spread:
         axes.set_xscale("log", base=2)
-    whole, kept = place(values[-1]) - place(values[0]) or 1, []
+    whole, kept = scaled(values[-1]) - scaled(values[0]) or 1, []
     powers = [2**power for power in range(64) if values[0] <= 2**power <= values[-1]]
     ticks = powers if spread and len(values) > 12 else values[::-(-len(values) // 12)]
     for value in ticks:
         letters = len(text(value)) + len(text(kept[-1])) if kept else 0
-        if not kept or (place(value) - place(kept[-1])) / whole * room_mm >= LETTER_MM * letters / 2 + 1.5:
+        if not kept or (scaled(value) - scaled(kept[-1])) / whole * room_mm >= LETTER_MM * letters / 2 + 1.5:
             kept.append(value)
     fixed_ticks(axes.xaxis, kept, [text(value) for value in kept])
-    low, high = place(values[0]) - 0.04 * whole, place(values[-1]) + 0.04 * whole
+    low, high = scaled(values[0]) - 0.04 * whole, scaled(values[-1]) + 0.04 * whole
     axes.set_xlim(*((2**low, 2**high) if spread else (low, high)))
 
 
@@ -284,7 +284,7 @@ def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: di
     if drawing.band:
         axes.axvspan(*drawing.band, facecolor="0.88", zorder=0)
         axes.axvline(base, color="black", linewidth=0.6, zorder=1)
-    place = {name: i for i, name in enumerate(names)}
+    positions = {name: i for i, name in enumerate(names)}
     small = len(looks) > 5
     for i, name in enumerate(looks):
         its = members[members["series"] == name]
@@ -293,7 +293,7 @@ def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: di
         for flagged in (False, True):
             rows = its[hollow == flagged]
             if not rows.empty:
-                axes.errorbar(rows["x"], rows["row"].map(place) + aside, xerr=errors(rows, "x"), linestyle="none", elinewidth=0.7,
+                axes.errorbar(rows["x"], rows["row"].map(positions) + aside, xerr=errors(rows, "x"), linestyle="none", elinewidth=0.7,
                               capsize=0, **style.marks(looks[name], flagged, markersize=2.4 if small else 3.2))
     axes.set_ylim(len(names) - 0.5, -0.5)
     fixed_ticks(axes.yaxis, range(len(names)), names)
@@ -302,9 +302,9 @@ def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: di
     if not drawing.band:
         for y in range(len(names) - 1):
             axes.axhline(y + 0.5, color="0.85", linewidth=0.3, zorder=0)
-    texts = members.dropna(subset=["beside"]).drop_duplicates("row") if "beside" in members else members.head(0)
-    for name, text in zip(texts["row"], texts["beside"] if len(texts) else ()):
-        axes.annotate(text, (1, place[name]), (3, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
+    texts = members.dropna(subset=["text"]).drop_duplicates("row") if "text" in members else members.head(0)
+    for name, text in zip(texts["row"], texts["text"] if len(texts) else ()):
+        axes.annotate(text, (1, positions[name]), (3, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
                       fontsize="small", annotation_clip=False)
 
 
@@ -316,8 +316,8 @@ def draw_map(axes: Axes, drawing: Drawing, members: pandas.DataFrame, _looks: di
     axes.pcolormesh(range(table.shape[1]), range(len(names)), table.to_numpy(dtype=float), cmap="cividis_r", vmin=-most, vmax=most,
                     shading="nearest")
     for row in members.itertuples():
-        if row.beside:
-            axes.text(row.column, names.index(row.row), row.beside, ha="center", va="center", fontsize="small",
+        if row.text:
+            axes.text(row.column, names.index(row.row), row.text, ha="center", va="center", fontsize="small",
                       color="white" if row.x > 0.2 * most else "black")
     axes.set_ylim(len(names) - 0.5, -0.5)
     fixed_ticks(axes.yaxis, range(len(names)), names)

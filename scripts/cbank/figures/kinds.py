@@ -54,7 +54,7 @@ class Source:
 
 FACTS = {"distinct": "{} addresses", "stride_bytes": "{} B apart", "radius": "radius {}", "width_bytes": "{} B wide",
          "table_bytes": "{} table", "loads": "{} loads", "in_flight": "{} in flight", "run_threads": "of {} threads",
-         "skew_percent": "exponent {} %", "warps_per_sm": "{} warps an SM", "polluter_bytes": "{} beside",
+         "skew_percent": "exponent {} %", "warps_per_sm": "{} warps an SM", "polluter_bytes": "{} streamed",
          "refill_bytes": "{} written", "elements": "{} elements", "block_size": "blocks of {}", "modules": "{} modules"}
 
 
@@ -128,7 +128,7 @@ def quickest(rows: pandas.DataFrame, others: list[str]) -> str | None:
 # -- the matrix, and sweeps ---------------------------------------------------------------------------------------
 
 # The x axis of a sweep is the first of these that has enough values.
-AXES = {"warps_per_sm": "warps that an SM runs at a time", "polluter_bytes": "bytes streamed through L1 beside the table",
+AXES = {"warps_per_sm": "warps that an SM runs at a time", "polluter_bytes": "other bytes streamed through L1",
         "distinct": "distinct addresses in a warp", "radius": "radius of the filter",
         "refill_bytes": "bytes written before every launch", "modules": "modules in turn", "table_bytes": "bytes of the table",
         "width_bytes": "bytes of an element"}
@@ -169,7 +169,7 @@ def matrix(sources: list[Source]) -> list[Drawing]:
     sizes = rows["table_bytes"].dropna() if "table_bytes" not in parameter_names(rows) else []
     series = rows["path"] if len(set(sizes)) < 2 else rows["path"] + rows["table_bytes"].map(lambda size: f" ({style.bytes_text(size)})", "ignore").fillna("")
     made, unit = in_unit(times(rows, panel=titles, row=names, series=series, x=rows["time_ns"],
-                               beside=ratio["ratio"].map(lambda its: f"{style.ratio_text(its)} ×", "ignore")), "x")
+                               text=ratio["ratio"].map(lambda its: f"{style.ratio_text(its)} ×", "ignore")), "x")
     made = made.assign(ratio_to_global=ratio["ratio"], ratio_low=ratio["low"], ratio_high=ratio["high"])
     note = "; ".join(filter(None, (sources[0].note, common, alike, "on the right: time through constant to time through global memory"
                                    if ratio["ratio"].notna().any() else None)))
@@ -338,7 +338,7 @@ def walked(source: Source) -> pandas.DataFrame:
         for size, found in walks(experiment).items():
             made += [{**same, "record": "point", "series": series, "x": size, "y": value - (clock or 0)}
                      for series, value in zip(("mean", "95th percentile"), found)]
-        for place, level in enumerate(experiment["geometry"]["levels"], 1):
+        for number, level in enumerate(experiment["geometry"]["levels"], 1):
             latency, size, fits = level["latency"]["value"], level["capacity_bytes"], level["fits_bytes"]
             if latency is not None:
                 least = ALL_FIT.match(size["reason"] or "")
@@ -346,7 +346,7 @@ def walked(source: Source) -> pandas.DataFrame:
                 text = ("" if size["value"] is not None else "hits to ") + style.bytes_text(known) if known is not None else \
                     f"{style.bytes_text(least[1])} or more" if least else "size not found"
                 made.append({**same, "record": "level", "x": known, "y": latency - (clock or 0),
-                             "reference": f"level {place}: {latency - (clock or 0):.4g} cycles, {text}"})
+                             "reference": f"level {number}: {latency - (clock or 0):.4g} cycles, {text}"})
     rows = pandas.DataFrame(made, columns=["panel", "series", "x", "y", "low", "high", "reference", "record", "experiment", "path", "source", "source_sha256"])
     rows[["x", "y", "low", "high"]] = rows[["x", "y", "low", "high"]].astype(float)
     return rows[rows["panel"].isin(rows.loc[rows["record"] == "point", "panel"])]
@@ -374,7 +374,7 @@ CHIP_PANELS = {"latency": ("latency of a constant load", DISTINCT, "cycles"),
 
 
 def chips(sources: list[Source]) -> list[Drawing]:
-    """All chips in one: distinct addresses in cycles and in ns, constant beside the best other path, pointer chases."""
+    """All chips in one: distinct addresses in cycles and in ns, constant against the best other path, pointer chases."""
     results = [source for source in sources if source.kind == "result" and source.content["engine"] == "cuda"]
     sources = [source for source in sources if source.kind == "characterization"]
     names = [source.content["device"]["name"] for source in sources]
@@ -480,7 +480,7 @@ def comparison(sources: list[Source]) -> list[Drawing]:
     names = rows["path"] + " " + told_apart(rows, ["pattern", *parameter_names(rows), *boards], always=["pattern"])[1]
     threshold = float(rows["threshold"].iloc[0])
     made = pandas.DataFrame({"panel": titles, "row": names, "series": rows["path"], "x": rows["ratio"], "low": rows["ratio_low"],
-                             "high": rows["ratio_high"], "beside": rows["verdict"].where(rows["verdict"] != "same")})
+                             "high": rows["ratio_high"], "text": rows["verdict"].where(rows["verdict"] != "same")})
     made = pandas.concat([made, rows[["verdict", "base_ns", "new_ns", *KEPT[:-1]]]], axis="columns")
     note = "; ".join(filter(None, (source.note, common, f"base: {base}, new: {new}")))
     return [Drawing("comparison", f"{source.document.stem}-comparison", made.sort_values("panel", kind="stable"), sentence,
@@ -502,9 +502,9 @@ def fleet(sources: list[Source]) -> list[Drawing]:
     rows = rows.sort_values(["host", "slot", "uuid"], kind="stable")
     places = rows.groupby("host", dropna=False, sort=False).apply(lambda its: its.groupby(["slot", "uuid"], dropna=False, sort=False).ngroup())
     made = pandas.DataFrame({"panel": rows["path"], "row": rows["host"].fillna("?"), "column": places.to_numpy().ravel(), "series": rows["path"],
-                             "x": 100 * rows["change"].astype(float), "beside": rows["verdict"].map(LETTERS).fillna("")})
+                             "x": 100 * rows["change"].astype(float), "text": rows["verdict"].map(LETTERS).fillna("")})
     made = pandas.concat([made, rows[["host", "slot", "uuid", "device", "verdict", "started_utc", "source", "source_sha256"]]], axis="columns")
-    found = [f"{letter}: {name}" for name, letter in LETTERS.items() if letter in set(made["beside"])]
+    found = [f"{letter}: {name}" for name, letter in LETTERS.items() if letter in set(made["text"])]
     return [Drawing("fleet", f"{sources[0].document.stem}-fleet", made, sentence + ".", {None: ("GPUs by slot", "")}, [sources[0].document],
                     ", ".join(found) or None)]
 
@@ -552,7 +552,7 @@ KINDS = {
     "matrix": Kind(matrix, ("result",), "dots", "time of each pattern by each path", f"{T_INTERVAL} {OPPOSITE}"),
     "sweep": Kind(sweep, ("result",), "lines", "time against what was varied, a line for each path", f"{T_INTERVAL} Nothing is fitted."),
     "serialization": Kind(serialization, ("characterization",), "lines", "cost of distinct addresses in a warp, path by path",
-                          "Medians of loads with nothing beside them, with 95 % intervals."),
+                          "Medians of loads alone, with 95 % intervals."),
     "chips": Kind(chips, ("characterization", "result"), "lines", "several chips: distinct addresses, and latency against bytes visited",
                   "Cycles are of characterizations; ns at the median SM clock of results of the same GPU or model.", True),
     "capacity": Kind(capacity, ("characterization",), "lines", "latency of an access against the bytes visited, with the levels found",

@@ -42,7 +42,7 @@ SERIES = [Look(color, marker, dashes) for color, marker, dashes in (
 REST = Look("0.75", "", SOLID)  # series that are not named one by one
 
 WIDTHS_MM = {"one": 85, "two": 175}  # columns of common journals and proceedings
-WIDE_MM = 130  # from here on panels stand beside each other
+WIDE_MM = 130  # from here on panels stand side by side
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHEETS = {name: os.path.join(HERE, f"{name}.mplstyle") for name in ("cbank", "ieee", "acm")}  # by the name for --style
