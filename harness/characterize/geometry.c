@@ -186,9 +186,9 @@ static void find_latencies(struct search *search)
 
 /* -- what one miss brings ------------------------------------------------------------------------------ */
 
-/* The spacing of the level's misses in a chase over all words that finds the caches empty. It is the largest one that
- * occurs itself, and whose multiples cover most of the memory between misses. The most frequent one may be wrong: near
- * other cached lines, every word may miss. */
+/* The spacing of the level's misses in a chase over all words that finds the caches empty. It is the one that
+ * covers most of the memory between misses. The most frequent one may be wrong: near other cached lines, every word may
+ * miss. */
 static void find_fetch(struct search *search)
 {
     struct geometry_number *fetch = &search->level->fetch_bytes;
@@ -204,12 +204,8 @@ static void find_fetch(struct search *search)
         }
     stats_sort_uint32(spacings, count);
     for (uint32_t i = 0, n = 0; i < count && count >= SPACINGS_MIN; i++) {
-        uint64_t covered = 0;
-
         n = i && spacings[i] == spacings[i - 1] ? n + 1 : 1;
-        for (uint32_t k = 0; n == SPACINGS_MIN / 2 && k < count; k++)
-            covered += spacings[k] % spacings[i] == 0 ? spacings[k] : 0;
-        if (covered && covered * 100 >= all * 85)
+        if ((uint64_t)n * spacings[i] * 100 >= all * 85)
             best = spacings[i];
     }
     if (best)
