@@ -63,7 +63,7 @@ void search_count_misses(struct search *search, size_t count, uint32_t groups, u
             if (i == 0)
                 memset(search->judged, 0, groups);
             search->missed[i] += by > search->index;
-            if (by > search->index && group != NO_GROUP) {
+            if (by > search->index && group < groups) {
                 search->clean[group] -= !search->judged[group];
                 search->judged[group] = 1;
             }
@@ -72,8 +72,8 @@ void search_count_misses(struct search *search, size_t count, uint32_t groups, u
     search->passes = passes;
 }
 
-/* A single miss may be an outlier. A group overflows if one of its accesses misses repeatedly, or if hardly a pass is
- * without a miss. If misses come and go, a second round chases the list more often. */
+/* A single miss may be an outlier: a group overflows if hardly a pass is without a miss. If misses come and go, a second
+ * round chases the list more often. */
 void search_judge(struct search *search, size_t count, uint32_t groups)
 {
     const uint32_t converge = (uint32_t)(CONVERGE_ACCESSES / count);
@@ -81,23 +81,18 @@ void search_judge(struct search *search, size_t count, uint32_t groups)
     bool wavers = true;
 
     for (uint32_t round = 0; round < 2 && wavers; round++) {
-        const uint32_t passes = round ? 12 : 4, often = round ? 4 : 3;
+        const uint32_t passes = round ? 12 : 4;
 
         search_count_misses(search, count, groups, warm_ups[round], passes);
         wavers = false;
-        for (uint32_t g = 0; g < groups; g++)
+        for (uint32_t g = 0; g < groups; g++) {
             search->judged[g] = search->clean[g] * 10 >= passes * 4 ? FITS
                                 : search->clean[g] * 10 <= passes   ? OVERFLOWS
                                                                     : UNCLEAR;
-        for (size_t i = 0; i < count; i++) {
-            if (search->group[i] == NO_GROUP)
-                continue;
-            if (search->missed[i] >= often)
-                search->judged[search->group[i]] = OVERFLOWS;
-            wavers |= search->missed[i] >= 2 && search->missed[i] + 1 < passes;
-        }
-        for (uint32_t g = 0; g < groups; g++)
             wavers |= search->judged[g] == UNCLEAR;
+        }
+        for (size_t i = 0; i < count; i++)
+            wavers |= search->missed[i] >= 2 && search->missed[i] + 1 < passes;
     }
 }
 
