@@ -238,7 +238,7 @@ static void find_fits(struct search *search)
     const uint32_t first = (search_passes_before(search) + unit - 1) / unit;
     uint32_t low = 0, high = 0, units = first ? first : 1; /* fits, does not fit, is chased next */
 
-    while (units <= most && low < most && high != low + 1 && (low || !high)) {
+    while (units <= most && low < most && high != low + 1) {
         const size_t count = list_region(search, units, unit);
 
         search_judge(search, count, 1);

@@ -84,17 +84,15 @@ static bool plan_visits(const struct search *search, uint32_t lines, uint32_t by
     return out->visits >= 2 && 2 * out->apart <= search->shape->ways + 1;
 }
 
-/* Adds a visit to a line by its `word`th words. Its group is the set, if no other line of the group is there. */
+/* Adds a visit to a line by its `word`th words. Its first access has the set as its group. */
 static size_t add_visit(struct search *search, const struct plan *plan, size_t count, uint32_t set, uint32_t tag,
                         uint32_t word)
 {
-    const struct shape *shape = search->shape;
-    const uint32_t at = search_line_of(search, tag, set) * shape->line_bytes + word * WORD_BYTES;
-    const bool whole = shape->set[set].fits == shape->ways && shape->set[set].overflows == shape->ways + 1;
+    const uint32_t at = search_line_of(search, tag, set) * search->shape->line_bytes + word * WORD_BYTES;
 
     for (uint32_t sub = 0; sub < plan->bytes; sub += search->step) {
         search->address[count] = at + sub;
-        search->group[count++] = whole && !sub ? set : NO_GROUP;
+        search->group[count++] = sub ? NO_GROUP : set;
     }
     return count;
 }
@@ -123,13 +121,8 @@ static size_t list_visits(struct search *search, const struct plan *plan, uint64
             if (!sum)
                 continue;
             drawn = (uint32_t)(random_next(random) % sum);
-            for (;; tag++) {
-                const uint32_t weight = last[tag] + plan->apart < phase ? left[tag] : 0;
-
-                if (drawn < weight)
-                    break;
+            for (uint32_t weight; drawn >= (weight = last[tag] + plan->apart < phase ? left[tag] : 0); tag++)
                 drawn -= weight;
-            }
             last[tag] = phase;
             count = add_visit(search, plan, count, set, tag, --left[tag]);
         }
@@ -146,91 +139,37 @@ struct seen {
     uint32_t wavered_at_random;
 };
 
-/* Sets search->expected to the outcome of each access. */
-static void see_visits(struct search *search, size_t count, struct seen *seen)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t before = 0, missed = search->missed[i];
-        enum outcome outcome = WAVERS;
-
-        for (size_t pass = 0; pass < PASSES; pass++) {
-            const int by = search_answered_by(search, search->cycles[pass * count + i]);
-
-            before += by != NOBODY && by < search->index;
-        }
-        if (4 * before >= 3 * PASSES)
-            outcome = BEFORE;
-        else if (4 * missed >= 3 * PASSES)
-            outcome = MISS;
-        else if (!before && 4 * missed <= PASSES)
-            outcome = HIT;
-        search->expected[i] = outcome;
-        if (search->group[i] == NO_GROUP)
-            continue;
-        seen->visits++;
-        seen->wavered += missed > 0 && missed < PASSES;
-        seen->decided += outcome == HIT || outcome == MISS;
-        seen->missed += missed;
-    }
-}
-
-/* Whether the line of access i hits in a simulated cache. */
-static bool look_up(const struct search *search, struct cache *cache, size_t i)
-{
-    const struct shape *shape = search->shape;
-    const uint32_t line = search->address[i] / shape->line_bytes;
-    const uint32_t there = line / shape->sets * shape->sets + search_set_of(search, shape, line);
-
-    return cache_lookup(cache, (uint64_t)there * shape->line_bytes);
-}
-
-/* Compares the visits with a cache of the policy. The earlier state of a set is unknown, and some policies never forget
- * it: each set is compared from several states, and the nearest counts. */
+/* Compares the visits with a cache of the policy, which is empty before the list. */
 static void compare_policy(struct search *search, size_t count, enum cache_replacement policy, struct seen *seen)
 {
     const struct shape *shape = search->shape;
-    size_t *const least = search->lines; /* of each set */
-    uint32_t *const missed = search->load, *const differ = search->clean; /* of each access; of each set */
-    struct cache cache = {0};
-    uint32_t sum = 1;
+    uint32_t *const missed = search->load; /* of each access */
+    struct cache cache;
 
     if (search->status == STATUS_OK)
         search->status =
             cache_open(&cache, shape->ways * shape->sets * shape->line_bytes, shape->line_bytes, shape->ways, policy);
-    for (uint32_t set = 0; set < shape->sets; set++)
-        least[set] = SIZE_MAX;
-    for (uint64_t start = 0; search->status == STATUS_OK && start < STARTS && sum; start++) {
-        uint64_t random = start;
+    if (search->status != STATUS_OK)
+        return;
+    memset(missed, 0, count * sizeof(*missed));
+    for (uint32_t pass = 0; pass < WARM_UP + PASSES; pass++)
+        for (size_t i = 0; i < count; i++) {
+            const uint32_t line = search->address[i] / shape->line_bytes;
+            const uint32_t there = line / shape->sets * shape->sets + search_set_of(search, shape, line);
 
-        memset(missed, 0, count * sizeof(*missed));
-        memset(differ, 0, shape->sets * sizeof(*differ));
-        cache_clear(&cache);
-        for (size_t i = 0; start && i < count; i++)
-            look_up(search, &cache, random_next(&random) % count);
-        for (uint32_t pass = 0; pass < WARM_UP + PASSES; pass++)
-            for (size_t i = 0; i < count; i++)
-                if (search->expected[i] != BEFORE)
-                    missed[i] += !look_up(search, &cache, i) && pass >= WARM_UP;
-        for (size_t i = 0; i < count; i++)
-            if (search->group[i] != NO_GROUP)
-                differ[search->group[i]] += (search->expected[i] == HIT && missed[i] == PASSES) ||
-                                            (search->expected[i] == MISS && missed[i] == 0);
-        sum = 0;
-        for (uint32_t set = 0; set < shape->sets; set++) {
-            least[set] = differ[set] < least[set] ? differ[set] : least[set];
-            sum += (uint32_t)least[set];
+            if (search->expected[i] != BEFORE)
+                missed[i] += !cache_lookup(&cache, (uint64_t)there * shape->line_bytes) && pass >= WARM_UP;
         }
+    for (size_t i = 0; i < count; i++) {
+        if (search->group[i] == NO_GROUP || search->expected[i] == BEFORE)
+            continue;
+        seen->differ[policy] +=
+            (search->expected[i] == HIT && missed[i] == PASSES) || (search->expected[i] == MISS && missed[i] == 0);
+        seen->missed_at_random += policy == CACHE_RANDOM ? missed[i] : 0;
+        seen->wavered_at_random += policy == CACHE_RANDOM && missed[i] > 0 && missed[i] < PASSES;
     }
     cache_close(&cache);
-    seen->differ[policy] += sum;
-    for (size_t i = 0; policy == CACHE_RANDOM && i < count; i++)
-        if (search->group[i] != NO_GROUP && search->expected[i] != BEFORE) {
-            seen->missed_at_random += missed[i];
-            seen->wavered_at_random += missed[i] > 0 && missed[i] < PASSES;
-        }
 }
-
-/* -- all ----------------------------------------------------------------------------------------------- */
 
 static bool is_near(double one, double other)
 {
@@ -241,7 +180,7 @@ void search_replacement(struct search *search)
 {
     const uint32_t ways = search->shape->ways, more[] = {1, ways < 4 ? 2 : ways / 2};
     struct geometry_number *finding = &search->level->replacement;
-    uint32_t least = UINT32_MAX, policies = 0, nearest = 0;
+    uint32_t least = UINT32_MAX, policies = 0;
     struct seen seen = {0};
     uint64_t random = 1;
 
@@ -260,35 +199,47 @@ void search_replacement(struct search *search)
             return;
         }
         count = list_visits(search, &plan, &random);
-        search_count_misses(search, count, search->shape->sets, WARM_UP, PASSES);
+        search_count_misses(search, count, 0, WARM_UP, PASSES);
         finding->samples += count * PASSES;
-        see_visits(search, count, &seen);
+        for (size_t i = 0; i < count; i++) {
+            const uint32_t missed = search->missed[i];
+            uint32_t before = 0;
+
+            for (size_t pass = 0; pass < PASSES; pass++) {
+                const int by = search_answered_by(search, search->cycles[pass * count + i]);
+
+                before += by != NOBODY && by < search->index;
+            }
+            search->expected[i] = 4 * before >= 3 * PASSES   ? BEFORE
+                                  : 4 * missed >= 3 * PASSES ? MISS
+                                  : 4 * missed <= PASSES     ? HIT
+                                                             : WAVERS;
+            if (search->group[i] == NO_GROUP)
+                continue;
+            seen.visits++;
+            seen.wavered += missed > 0 && missed < PASSES;
+            seen.decided += search->expected[i] == HIT || search->expected[i] == MISS;
+            seen.missed += missed;
+        }
         for (size_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
             if (is_candidate((enum cache_replacement)i, ways))
                 compare_policy(search, count, (enum cache_replacement)i, &seen);
     }
-    /* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ than for the best
-     * one. One in fifty never counts against it, since the state of a set before a list may matter to its end. */
     for (uint32_t i = 0; i < CACHE_RANDOM; i++)
-        if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] < least) {
+        if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] < least)
             least = seen.differ[i];
-            nearest = i;
-        }
-    if (seen.visits == 0) {
-        search_not_found(finding, "something else holds lines of every set that could be filled");
-        return;
-    }
+    /* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ than for the best
+     * one. */
     if (10 * seen.decided >= 9 * seen.visits && 100 * least <= seen.decided) {
         for (uint32_t i = 0; i < CACHE_RANDOM; i++)
-            if (is_candidate((enum cache_replacement)i, ways) &&
-                (seen.differ[i] <= 4 + 2 * least || 50 * seen.differ[i] <= seen.decided))
+            if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] <= 4 + 2 * least)
                 policies |= 1u << i;
     } else if (is_near((double)seen.missed, (double)seen.missed_at_random) &&
                is_near(seen.wavered, seen.wavered_at_random)) {
         policies = 1u << CACHE_RANDOM;
     } else if (20 * seen.wavered > seen.visits || 20 * least < seen.decided || least < 16) {
-        search_not_found(finding, "of %u visits %u hit now and then; %u of the others differ from %s, the nearest",
-                         seen.visits, seen.wavered, least, cache_replacement_names[nearest]);
+        search_not_found(finding, "%u of %u visits hit now and then; %u of the others differ from the nearest policy",
+                         seen.wavered, seen.visits, least);
         return;
     }
     search_found(finding, policies, finding->samples);
