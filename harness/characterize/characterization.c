@@ -234,14 +234,6 @@ static const struct object probes = {.fields = FIELDS(probe_rows), .given = SIZE
 
 /* -- the document -------------------------------------------------------------------------------------- */
 
-static void check_characterization(const struct node *node, void *root)
-{
-    const struct characterization *made = root;
-
-    if (made->device.sm_count == 0 || made->device.sm_count > 4096)
-        node_wrong(node, "expected device.sm_count from 1 to 4096, it is %u", (unsigned)made->device.sm_count);
-}
-
 #define ROOT(kind, member, presence) FIELD(kind, struct characterization, #member, member, presence)
 
 static const struct field characterization_rows[] = {
@@ -261,17 +253,20 @@ const struct document characterization_document = {
     .remedy = "cbank characterize writes one",
     .major = 1,
     .minor = 0,
-    .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX, .check = check_characterization},
+    .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX},
 };
 
 /* Puts the answers of all experiments into one array. */
-static enum status gather_evidence(struct characterization *out)
+static enum status gather_evidence(const char *name, struct characterization *out)
 {
-    size_t total = 0;
+    size_t total = 1;
 
+    if (out->device.sm_count == 0 || out->device.sm_count > 4096)
+        return log_error(STATUS_USAGE, "%s: expected device.sm_count from 1 to 4096, it is %u", name,
+                         (unsigned)out->device.sm_count);
     for (size_t i = 0; i < out->count; i++)
         total += out->outcomes[i].evidence_count;
-    out->exchanges = calloc(total + 1, sizeof(*out->exchanges));
+    out->exchanges = calloc(total, sizeof(*out->exchanges));
     if (!out->exchanges)
         return log_memory("%zu answers", total);
     for (size_t i = 0; i < out->count; i++)
@@ -284,14 +279,14 @@ enum status characterization_read(const char *path, struct characterization *out
 {
     const enum status status = document_read(&characterization_document, path, out, &out->tree);
 
-    return status == STATUS_OK ? gather_evidence(out) : status;
+    return status == STATUS_OK ? gather_evidence(path, out) : status;
 }
 
 enum status characterization_parse(const char *name, const char *text, size_t bytes, struct characterization *out)
 {
     const enum status status = document_parse(&characterization_document, name, text, bytes, out, &out->tree);
 
-    return status == STATUS_OK ? gather_evidence(out) : status;
+    return status == STATUS_OK ? gather_evidence(name, out) : status;
 }
 
 void characterization_close(struct characterization *characterization)

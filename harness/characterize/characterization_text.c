@@ -45,36 +45,6 @@ static void print_numbers(int width, const struct outcome *outcome)
     }
 }
 
-/* Prints a line for what was found of a level, and one for each reason why something was not. */
-static void print_level(int width, const struct geometry_level *level)
-{
-    const struct summary *latency = &level->latency;
-    char found[TEXT_PARAGRAPH_BYTES / 2];
-    const char *reason = "";
-
-    snprintf(found, sizeof(found), "level %u: %.4g [%.4g, %.4g] cycles, the clock's own included", level->number,
-             latency->value, latency->ci_low, latency->ci_high);
-    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
-        const struct geometry_number *number = geometry_number(level, &geometry_findings[i]);
-
-        if (number->known && number == &level->replacement)
-            text_join(found, sizeof(found), ", ", "%s", level->replacement_name);
-        else if (number->known)
-            text_join(found, sizeof(found), ", ", "%s %u", geometry_findings[i].key, number->value);
-    }
-    print_line(width, INDENT, "%s", found);
-    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
-        const struct geometry_number *number = geometry_number(level, &geometry_findings[i]);
-
-        if (!number->known && strcmp(number->reason, reason) != 0) {
-            reason = number->reason;
-            print_line(width, 2 * INDENT, "%s not found: %s", geometry_findings[i].key, reason);
-        }
-    }
-    if (level->contradiction[0])
-        print_line(width, 2 * INDENT, "contradiction: %s", level->contradiction);
-}
-
 void characterization_print(const struct characterization *characterization)
 {
     const int width = text_width(stdout);
@@ -101,7 +71,32 @@ void characterization_print(const struct characterization *characterization)
         }
         if (outcome->group)
             print_line(width, INDENT, "SMs of each group: %s", sizes[0] ? sizes : "none");
-        for (size_t level = 0; outcome->geometry && level < outcome->geometry->level_count; level++)
-            print_level(width, &outcome->geometry->level[level]);
+        for (size_t k = 0; outcome->geometry && k < outcome->geometry->level_count; k++) {
+            const struct geometry_level *level = &outcome->geometry->level[k];
+            const char *reason = "";
+            char found[TEXT_PARAGRAPH_BYTES / 2];
+
+            snprintf(found, sizeof(found), "level %u: %.4g [%.4g, %.4g] cycles, the clock's own included",
+                     level->number, level->latency.value, level->latency.ci_low, level->latency.ci_high);
+            for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
+                const struct geometry_number *number = geometry_number(level, &geometry_findings[i]);
+
+                if (number->known && number == &level->replacement)
+                    text_join(found, sizeof(found), ", ", "%s", level->replacement_name);
+                else if (number->known)
+                    text_join(found, sizeof(found), ", ", "%s %u", geometry_findings[i].key, number->value);
+            }
+            print_line(width, INDENT, "%s", found);
+            for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
+                const struct geometry_number *number = geometry_number(level, &geometry_findings[i]);
+
+                if (!number->known && strcmp(number->reason, reason) != 0) {
+                    reason = number->reason;
+                    print_line(width, 2 * INDENT, "%s not found: %s", geometry_findings[i].key, reason);
+                }
+            }
+            if (level->contradiction[0])
+                print_line(width, 2 * INDENT, "contradiction: %s", level->contradiction);
+        }
     }
 }

@@ -73,28 +73,6 @@ static const struct experiment experiments[] = {
 };
 /* clang-format on */
 
-/* The reason why the experiment cannot run, or NULL: a probe has no kernel, or too few levels are known. Sets the
- * geometry that it asks for. */
-static const char *cannot_run(struct experiment_run *run, const struct experiment *row)
-{
-    const struct probe_source *source = &run->record->source;
-    const struct outcome *one = experiment_outcome(run, "geometry", row->path);
-    const struct outcome *several = experiment_outcome(run, "geometry", "constant_modules");
-
-    for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++) {
-        const struct probe_kernel *kernel =
-            row->probes >> kind & 1 ? source->kernel(source->context, (enum probe_kind)kind, run->path) : NULL;
-
-        if (kernel && !kernel->usable)
-            return kernel->reason;
-    }
-    /* Several banks may show a level that one bank does not get behind. */
-    run->geometry = row->levels && one ? one->geometry : NULL;
-    if (run->geometry && several && several->geometry->level_count > run->geometry->level_count)
-        run->geometry = several->geometry;
-    return row->levels && (!run->geometry || run->geometry->level_count < row->levels) ? row->unknown : NULL;
-}
-
 enum status characterize(struct probe_record *record, const struct characterization *recorded, bool quiet,
                          struct characterization *out)
 {
@@ -110,16 +88,31 @@ enum status characterize(struct probe_record *record, const struct characterizat
         const struct outcome *then = recorded ? characterization_outcome(recorded, row->name) : NULL;
         const double start = clock_seconds();
         const size_t asked = record->count;
-        const char *reason;
+        const struct outcome *one = experiment_outcome(&run, "geometry", row->path);
+        const struct outcome *several = experiment_outcome(&run, "geometry", "constant_modules");
+        const char *reason = NULL;
 
         if (!quiet)
             fprintf(stderr, "%zu of %zu: %s\n", out->count + 1, COUNT(experiments), row->name);
         run.path = table_find(&table, row->path);
         run.outcome = &out->outcomes[out->count];
         run.outcome->experiment = *row;
-        reason = recorded && !then ? "the record lacks this experiment; record the GPU again"
-                 : then && row->probes && then->status == OUTCOME_SKIPPED ? then->reason
-                                                                          : cannot_run(&run, row);
+        /* Several banks may show a level that one bank does not get behind. */
+        run.geometry = row->levels && one ? one->geometry : NULL;
+        if (run.geometry && several && several->geometry->level_count > run.geometry->level_count)
+            run.geometry = several->geometry;
+        if (recorded && !then)
+            reason = "the record lacks this experiment; record the GPU again";
+        else if (then && row->probes && then->status == OUTCOME_SKIPPED)
+            reason = then->reason;
+        for (uint32_t kind = 0; !reason && kind < PROBE_KIND_COUNT; kind++)
+            if (row->probes >> kind & 1) {
+                const struct probe_kernel *kernel = record->source.kernel(record->source.context, kind, run.path);
+
+                reason = kernel->usable ? NULL : kernel->reason;
+            }
+        if (!reason && row->levels && (!run.geometry || run.geometry->level_count < row->levels))
+            reason = row->unknown;
         if (reason)
             experiment_skip(&run, reason);
         else

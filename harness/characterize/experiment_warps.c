@@ -134,24 +134,6 @@ static struct line fit(const struct number points[COUNT(distinct_counts)])
     return line;
 }
 
-/* Addresses are the cost if they cost the same 4 bytes apart, where 16 share a line, as 64 bytes apart. Costs within 5
- * % count as equal: the interval of points on a line can be narrower than any difference. An interval wider than a
- * quarter of the larger cost decides nothing. */
-static const char *costs_by(const struct line *near, const struct line *far)
-{
-    const double one = near->value[COST], other = far->value[COST], larger = fmax(one, other);
-
-    if (isnan(one) || isnan(other))
-        return NULL;
-    if (larger < 0.02)
-        return "neither";
-    if (fmax(near->half[COST], far->half[COST]) > 0.25 * larger)
-        return NULL;
-    if (fabs(one / other - 1) <= 0.05 || fabs(one - other) <= near->half[COST] + far->half[COST])
-        return "address";
-    return one / other < 0.5 ? "line" : NULL;
-}
-
 void experiment_serialization(struct experiment_run *run)
 {
     static const char method[] = "least squares of the medians against distinct addresses - 1, Student's t";
@@ -160,7 +142,8 @@ void experiment_serialization(struct experiment_run *run)
 
     for (const struct curve *curve = curves; curve < curves + COUNT(curves); curve++) {
         struct number points[COUNT(strides)][COUNT(distinct_counts)];
-        struct line lines[COUNT(strides)];
+        struct line lines[COUNT(strides)], *const near = &lines[0], *const far = &lines[1];
+        double cost, other, error, larger;
 
         for (size_t s = 0; s < COUNT(strides); s++)
             for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts); d++) {
@@ -185,9 +168,23 @@ void experiment_serialization(struct experiment_run *run)
                 experiment_number(run, number);
             }
         }
-        experiment_verdict(run, curve->verdict, 0, costs_by(&lines[0], &lines[1]),
-                           "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes apart (+-%.4f)",
-                           lines[0].value[COST], lines[0].half[COST], lines[1].value[COST], lines[1].half[COST]);
+        /* Addresses are the cost if they cost the same 4 bytes apart, where 16 share a line, as 64 bytes apart. Costs
+         * within 5 % count as equal: the interval of points on a line can be narrower than any difference. An interval
+         * wider than a quarter of the larger cost decides nothing. */
+        cost = near->value[COST];
+        other = far->value[COST];
+        larger = fmax(cost, other);
+        error = fmax(near->half[COST], far->half[COST]);
+        experiment_verdict(run, curve->verdict, 0,
+                           isnan(cost) || isnan(other) ? NULL
+                           : larger < 0.02             ? "neither"
+                           : error > 0.25 * larger     ? NULL
+                           : fabs(cost / other - 1) <= 0.05 || fabs(cost - other) <= near->half[COST] + far->half[COST]
+                               ? "address"
+                           : cost / other < 0.5 ? "line"
+                                                : NULL,
+                           "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes apart (+-%.4f)", cost,
+                           near->half[COST], other, far->half[COST]);
     }
 }
 

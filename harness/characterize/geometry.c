@@ -115,10 +115,12 @@ static void sweep(struct search *search, struct pool *pool)
     pool->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
 }
 
-/* Finds humps of the histogram; a hump ends where it has fallen to a twentieth of its top. It must rise well above the
+/* Finds the levels: humps of the histogram. A hump ends where it has fallen to a twentieth of its top. It must rise well above the
  * floor of outliers, which is the content of the median window. */
-static void find_bands(struct search *search, struct pool *pool)
+static void find_levels(struct search *search, uint32_t levels_max, struct pool *pool)
 {
+    const size_t swept = SWEEP_PASSES * search->swept_count;
+    double *const samples = search->samples;
     uint32_t *const near = pool->near;
     uint32_t first = CYCLES_MAX, last = 0, floor = 0, threshold, low = 0, top = 0, valley = 0;
     bool inside = false;
@@ -159,15 +161,10 @@ static void find_bands(struct search *search, struct pool *pool)
         band->low = band->low > 2 * reach_at(pool, band->low) ? band->low - 2 * reach_at(pool, band->low) : 0;
         band->high += 2 * reach_at(pool, band->high);
     }
-}
-
-/* Takes a level's latency from the accesses of the sweep whose median it answered; if those are few, from the cold
- * chase. Single cycles outside the level's band are outliers, or answers of another level. */
-static void find_latencies(struct search *search)
-{
-    const size_t swept = SWEEP_PASSES * search->swept_count;
-    double *const samples = search->samples;
-
+    if (search->status == STATUS_OK)
+        search->out->level_count = search->band_count < levels_max ? search->band_count : levels_max;
+    /* A level's latency is that of accesses of the sweep whose median it answered; if those are few, of the cold chase.
+     * Single cycles outside the level's band are outliers, or answers of another level. */
     for (int level = 0; level < (int)search->out->level_count; level++) {
         size_t n = 0;
 
@@ -486,39 +483,6 @@ static void check_shape(struct search *search)
 
 /* -- all ----------------------------------------------------------------------------------------------- */
 
-static void find_level(struct search *search, int level)
-{
-    struct geometry_level *out = &search->out->level[level];
-
-    search->index = level;
-    search->level = out;
-    search->shape = &search->shapes[level];
-    out->number = (uint32_t)level + 1;
-    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
-        number_at(out, i)->method = geometry_findings[i].method;
-    find_fetch(search);
-    if (level == 0)
-        search->step = out->fetch_bytes.value;
-    if (!out->fetch_bytes.known)
-        search_not_found(&out->fits_bytes, "%s", out->fetch_bytes.reason);
-    else if (level && (!out[-1].fits_bytes.known || out->fetch_bytes.value % search->step))
-        search_not_found(&out->fits_bytes, "the level before it is not known well enough to pass it");
-    else
-        find_fits(search);
-    if (!out->fits_bytes.known)
-        no_shape(out, out->fits_bytes.reason);
-    else
-        find_sets(search);
-    if (search->shape->sets)
-        find_ways(search);
-    if (search->shape->known)
-        find_banks(search);
-    if (search->shape->known)
-        check_shape(search);
-    if (search->shape->known)
-        search_replacement(search);
-}
-
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out)
 {
     struct search *search = calloc(1, sizeof(*search));
@@ -543,12 +507,37 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
     chase_all(search, 0, 0, search->cold, pool);
     chase_all(search, 2743 % search->words, 1, search->load, pool);
     sweep(search, pool);
-    find_bands(search, pool);
-    if (search->status == STATUS_OK)
-        out->level_count = search->band_count < levels_max ? search->band_count : levels_max;
-    find_latencies(search);
-    for (int level = 0; search->status == STATUS_OK && level < (int)out->level_count; level++)
-        find_level(search, level);
+    find_levels(search, levels_max, pool);
+    for (size_t i = 0; search->status == STATUS_OK && i < out->level_count; i++) {
+        struct geometry_level *level = search->level = &out->level[i];
+        struct shape *shape = search->shape = &search->shapes[i];
+
+        search->index = (int)i;
+        level->number = (uint32_t)i + 1;
+        for (size_t k = 0; k < GEOMETRY_FINDINGS; k++)
+            number_at(level, k)->method = geometry_findings[k].method;
+        find_fetch(search);
+        if (i == 0)
+            search->step = level->fetch_bytes.value;
+        if (!level->fetch_bytes.known)
+            search_not_found(&level->fits_bytes, "%s", level->fetch_bytes.reason);
+        else if (i && (!level[-1].fits_bytes.known || level->fetch_bytes.value % search->step))
+            search_not_found(&level->fits_bytes, "the level before it is not known well enough to pass it");
+        else
+            find_fits(search);
+        if (level->fits_bytes.known)
+            find_sets(search);
+        else
+            no_shape(level, level->fits_bytes.reason);
+        if (shape->sets)
+            find_ways(search);
+        if (shape->known) {
+            find_banks(search);
+            check_shape(search);
+        }
+        if (shape->known)
+            search_replacement(search);
+    }
     status = search->status;
 out:
     free(search);

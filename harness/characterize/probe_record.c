@@ -62,29 +62,6 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
     return NULL;
 }
 
-/* Reads an answer; false if it is not `count` numbers. */
-static bool parse_answer(const char *text, uint32_t *answer, size_t count)
-{
-    size_t have = 0;
-
-    for (char *end; *text; text = *end ? end + 1 : end) {
-        const unsigned long value = strtoul(text, &end, 10);
-        unsigned long run = 1;
-
-        if (end == text || value > UINT32_MAX)
-            return false;
-        if (*end == '*') {
-            text = end + 1;
-            run = strtoul(text, &end, 10);
-        }
-        if (end == text || run > count - have || (*end && *end != ' '))
-            return false;
-        while (run--)
-            answer[have++] = (uint32_t)value;
-    }
-    return have == count;
-}
-
 /* -- recording ------------------------------------------------------------------------------------------ */
 
 enum status probe_record_ask(struct probe_record *record, const struct probe_request *request, uint32_t *answer)
@@ -138,11 +115,15 @@ enum status probes_describe(const struct probe_source *source, struct probes *ou
 static enum status answer_again(void *context, const struct probe_request *request, uint32_t *answer)
 {
     struct probe_replay *replay = context;
-    char *asked = exchange_text(request, NULL);
+    const size_t count = probe_answer_count(request);
+    char *asked = exchange_text(request, NULL), *end;
     const char *found = NULL;
-    enum status status = asked ? STATUS_OK : STATUS_ENVIRONMENT;
+    size_t have = 0;
+    enum status status = STATUS_OK;
 
-    for (size_t i = 0; asked && !found && i < replay->count; i++) {
+    if (!asked)
+        return STATUS_ENVIRONMENT;
+    for (size_t i = 0; !found && i < replay->count; i++) {
         const size_t at = (replay->next + i) % replay->count;
 
         if (strcmp(replay->exchanges[at].asked, asked) == 0) {
@@ -150,7 +131,16 @@ static enum status answer_again(void *context, const struct probe_request *reque
             replay->next = at + 1; /* the next question like it, if there is one */
         }
     }
-    if (asked && (!found || !parse_answer(found, answer, probe_answer_count(request))))
+    while (found && *found) {
+        const unsigned long value = strtoul(found, &end, 10), run = *end == '*' ? strtoul(end + 1, &end, 10) : 1;
+
+        if (end == found || value > UINT32_MAX || run > count - have || (*end && *end != ' '))
+            break;
+        for (size_t i = 0; i < run; i++)
+            answer[have++] = (uint32_t)value;
+        found = end + (*end == ' ');
+    }
+    if (!found || *found || have != count)
         status = log_error(STATUS_USAGE, "%s has no answer to '%.100s'; record it again with this version",
                            replay->file, asked);
     free(asked);
