@@ -47,8 +47,8 @@ void series_widen(struct summary *summary, double ns);
  * belong to the buffer sets. */
 void series_describe(const double *samples, size_t count, double apart, double *scratch, struct series *series);
 
-/* The dip of sorted values, each of which is there once: the greatest distance of their distribution to the nearest one
- * with a single mode. */
+/* The dip of sorted values that all differ: the greatest distance of their distribution to the nearest one with a single
+ * mode. */
 double series_dip(const double *sorted, size_t count);
 
 #endif

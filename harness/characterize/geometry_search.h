@@ -46,7 +46,7 @@ struct search {
     struct shape *shape; /* and its shape */
 
     size_t lines[SAMPLES_MAX]; /* [words]: room for numbers of lines, or a count for each set */
-    /* [words]: the next list; the group of each access; passes in which it missed; for each group, passes without a
+    /* [words]: the next list; the group of each access; passes in which it missed. For each group: passes without a
      * miss, and the verdict (enum fit); the expected verdict or outcome; room for counts. */
     uint32_t address[SAMPLES_MAX], group[SAMPLES_MAX], missed[SAMPLES_MAX], clean[SAMPLES_MAX];
     uint8_t judged[SAMPLES_MAX];

@@ -86,8 +86,8 @@ struct comparison {
 enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
                           struct comparison *out);
 
-/* The exit code: STATUS_ENVIRONMENT if not comparable, else STATUS_FINDING for a regressed, missing or invalid cell, else
- * STATUS_INCONCLUSIVE for an inconclusive one if `strict`, or if no cell is decided at all. */
+/* The exit code. STATUS_ENVIRONMENT: not comparable. Else STATUS_FINDING: a cell is regressed, missing or invalid. Else
+ * STATUS_INCONCLUSIVE: a cell is inconclusive and `strict` is set, or no cell is decided at all. */
 enum status comparison_status(const struct comparison *comparison, bool strict);
 
 /* Releases; accepts a zeroed struct. */

@@ -24,7 +24,7 @@ struct comparing_options {
 enum { COMPARING_OPTION_COUNT = 8 };
 extern const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT];
 
-/* What compare and gate share. */
+/* The data that compare and gate share. */
 struct comparing {
     const struct comparing_options *options;
     struct calibration calibration;

@@ -50,7 +50,7 @@ struct deviation deviation_of(const double *values, size_t count);
  * not known. */
 struct deviation deviation_sum(const struct deviation *parts, const double *weights, size_t count);
 
-/* What is known of a cell. */
+/* Everything that is known of a cell. */
 struct deviation_evidence {
     bool flush; /* of the cache state */
     struct deviation before; /* the prior; no degrees: not known */

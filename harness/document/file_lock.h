@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Locks of files: one process at a time writes a file. A lock is one of flock: it ends with its process in every case.
- * Two temporary files may lie next to a file that is being written. What a dead process left of them is taken by the next
- * one that writes the file:
+ * Two temporary files may lie next to a file that is being written. The next process that writes the file takes those of a
+ * dead one:
  *   FILE.cbank-lock.tmp  locked by the process that measures into FILE
  *   FILE.cbank.tmp       locked while it is written; the replacement of FILE */
 #ifndef CBANK_FILE_LOCK_H

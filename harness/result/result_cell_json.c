@@ -103,7 +103,7 @@ static void read_samples(const struct node *node, const struct field *field, voi
 
 static const struct field_kind kind_samples = {write_samples, read_samples};
 
-/* Of a launch, in ns, 11 days: sums of times within this limit are finite. */
+/* Time of a launch, in ns, 11 days: sums of times within this limit are finite. */
 #define LONGEST_NS 1e15
 
 static const struct names stop_reasons =

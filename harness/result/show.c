@@ -11,7 +11,7 @@
 
 enum { INDENT = 2, DIFFERENCES_MAX = 20 };
 
-/* Appends a value of which only the range is known, ", SM clock 1755 to 1980 MHz". */
+/* Appends the range of a value, ", SM clock 1755 to 1980 MHz". */
 static void join_range(char *out, const char *what, double low, double high, const char *unit)
 {
     if (round(low) < round(high))

@@ -149,7 +149,7 @@ class Choice:
 
 
 def make_inputs(folder):
-    """What the commands read, and the interrupted result that they go on with."""
+    """The files that the commands read, and the interrupted result that they go on with."""
     def load(name):
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             return json.load(file)

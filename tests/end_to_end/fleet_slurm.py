@@ -36,6 +36,7 @@ StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/%n.pid
+
 SlurmctldPort={port}
 SlurmdTimeout=2
 MessageTimeout=3

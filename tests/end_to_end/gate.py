@@ -374,7 +374,7 @@ class Calibration(Case):
         self.assertEqual((calibration["engine"], calibration["modelled"], calibration["processes"]), ("model", True, 3))
         self.assertEqual({(cell["path"], cell["elements"]) for cell in calibration["cells"]}, {("constant", 4096)})
         self.assertEqual(len({cell["identity"] for cell in calibration["cells"]}), len(calibration["cells"]))
-        # Of results that are there, as well.
+        # Results that are there give one, as well.
         for _ in range(3):
             self.cbank("run", *plan, "--quiet", "--json", "kept/")
         self.cbank("calibrate", "kept", "--json", "other.json")

@@ -337,7 +337,7 @@ class History(Case):
         self.assertGreaterEqual(len(self.history("store.db", "--threshold", "0")["changes"]), 4)
 
     def test_a_calibration_is_the_noise(self):
-        """Where processes differ by 5 %, no step is one: whether the calibration is a file, or in the store. That of the GPU goes
+        """Where processes differ by 5 %, no step is one: whether the calibration is a file, or in the store. The GPU's own goes
         first, then that of another one, what boards differ by added; of two the later one."""
         def origins(store="store.db"):
             changes = self.history(store, "--threshold", "0.1")["changes"]

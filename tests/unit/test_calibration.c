@@ -20,7 +20,7 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-/* Of three processes: cell 0 failed, cell 1 has one time, cell 2 takes 1000, 1020 and 1010 ns. */
+/* A calibration of three processes: cell 0 failed, cell 1 has one time, cell 2 takes 1000, 1020 and 1010 ns. */
 static struct calibration make_calibration(void)
 {
     static const double ns[] = {1000, 1020, 1010};

@@ -210,7 +210,7 @@ TEST(cells_that_cannot_be_say_why)
 
 enum { ARGUMENTS_MAX = 16, IDENTITIES_BYTES = 65536 };
 
-/* Of the last plan: identities with a blank behind each, the number of its cells, and how many of them can be. */
+/* The last plan: identities with a blank behind each, the number of its cells, and how many of them can be. */
 static struct {
     char identities[IDENTITIES_BYTES];
     size_t count, possible;
