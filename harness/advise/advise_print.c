@@ -39,6 +39,8 @@ char *advise_run_command(const struct advice *advice)
                 cell->pattern->name, cell->elements);
     }
     fprintf(stream, " --block-size %" PRIu32, cell->block_size);
+    if (cell->cache_state->flush)
+        fprintf(stream, " --cache-state %s", cell->cache_state->name);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->parameters[i] && !(advice->indices_path && i == PARAMETER_loads))
             fprintf(stream, " --%s %" PRIu32, parameters[i].option, cell->parameters[i]);
@@ -98,8 +100,9 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
         if (cell->pattern->parameter_mask >> i & 1)
             text_join(indices, LINE_BYTES, ", ", "%s %" PRIu32, parameters[i].name, cell->parameters[i]);
     advise_put(stream, look, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
-    advise_put(stream, look, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 ", indices: %s",
-               cell->elements, workload_steps(cell->workload, cell->parameters), cell->block_size, indices);
+    advise_put(stream, look, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 "%s, indices: %s",
+               cell->elements, workload_steps(cell->workload, cell->parameters), cell->block_size,
+               cell->cache_state->flush ? ", cold caches" : "", indices);
     advise_put(
         stream, look,
         "a warp's load asks for %.4g distinct addresses, %.4g lines of %d bytes, %.4g sectors of %d; shared memory "
@@ -145,6 +148,7 @@ static void write_spaces(cJSON *object, const struct field *field, const void *b
     json_add_text(configuration, "indices", advice->indices_path);
     json_add_integer(configuration, "elements", cell->elements);
     json_add_integer(configuration, "block_size", cell->block_size);
+    json_add_text(configuration, "cache_state", cell->cache_state->name);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell_parameter_mask(cell->workload, cell->pattern) >> i & 1)
             json_add_integer(configuration, parameters[i].name,

@@ -121,7 +121,8 @@ class Advise(Scratch):
 
     def test_the_command_that_measures_runs(self):
         """It names all paths that may be the best, and the lookups as they were asked for."""
-        for options in (("--source", "zipf", *SMALL), ("--polluter-bytes", "65536", *SMALL), ("--indices", "plain.npy"),
+        for options in (("--source", "zipf", *SMALL), ("--cache-state", "cold", *SMALL), ("--polluter-bytes", "65536", *SMALL),
+                        ("--table-count", "2", *SMALL), ("--indices", "plain.npy"),
                         ("--indices", "it's $HOME.npy")):
             if options[0] == "--indices":
                 options = ("--indices", self.path(options[1]))
