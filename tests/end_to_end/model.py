@@ -113,13 +113,6 @@ class Explain(Case):
         self.assertEqual(bounds["add/constant/per_thread/12800000/1024/hot"], "constant cache")
         self.assertEqual(bounds["add/global/per_warp/128000/1024/hot"], "latency")
 
-    def test_text_has_a_line_a_cell(self):
-        said = self.cbank("explain", CORE, "--cell", "add/constant/*/12800000/*").stdout
-        lines = [line for line in said.splitlines() if line.startswith("add/")]
-        self.assertEqual(len(lines), 4)
-        self.assertRegex(said, r"pseudo_random/12800000/1024/hot +1\.602 ms +constant fills +constant fills \d+%")
-        self.assertIn("NVIDIA H200, by the card of H200", said)
-
     def test_the_card_is_that_of_the_gpu(self):
         document = self.explained(CORE, os.path.join(ROOT, "results/h100/core-matrix.json"))
         self.assertEqual([result["card"] for result in document["results"]], ["H200", "H100 80GB HBM3"])

@@ -16,30 +16,22 @@ TEST(a_space_is_slower_where_the_intervals_lie_apart)
     struct advised_space spaces[] = {
         space_of("shared", 100, 90, 110),       space_of("global", 104, 95, 115), space_of("texture", 50, 40, 60),
         space_of("constant", NAN, 5, INFINITY), space_of("param", 58, 48, 70),    space_of("readonly", 50.4, 40, 61),
+        space_of("shuffle", NAN, 4, INFINITY),
     };
     static const struct {
         const char *path;
         enum advise_standing standing;
-    } ranking[] = {{"texture", ADVISE_FIRST}, {"readonly", ADVISE_ALIKE_FIRST}, {"param", ADVISE_TOO_CLOSE},
-                   {"shared", ADVISE_SLOWER}, {"global", ADVISE_SLOWER},        {"constant", ADVISE_UNKNOWN}};
-    struct advice advice = {.spaces = spaces, .count = 6};
+    } ranking[] = {{"texture", ADVISE_FIRST},   {"readonly", ADVISE_ALIKE_FIRST}, {"param", ADVISE_TOO_CLOSE},
+                   {"shared", ADVISE_SLOWER},   {"global", ADVISE_SLOWER},        {"shuffle", ADVISE_UNKNOWN},
+                   {"constant", ADVISE_UNKNOWN}};
+    struct advice advice = {.spaces = spaces, .count = 7};
 
     advise_rank(&advice);
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 7; i++) {
         assert_string_equal(spaces[i].path->name, ranking[i].path);
         assert_int_equal(spaces[i].standing, ranking[i].standing);
     }
-    assert_true(spaces[3].relative == 2 && isnan(spaces[5].relative));
-}
-
-TEST(without_times_nothing_is_best)
-{
-    struct advised_space spaces[] = {space_of("shared", NAN, 9, INFINITY), space_of("constant", NAN, 7, INFINITY)};
-    struct advice advice = {.spaces = spaces, .count = 2};
-
-    advise_rank(&advice);
-    assert_string_equal(spaces[0].path->name, "constant");
-    assert_true(spaces[0].standing == ADVISE_UNKNOWN && spaces[1].standing == ADVISE_UNKNOWN);
+    assert_true(spaces[3].relative == 2 && isnan(spaces[5].relative) && isnan(spaces[6].relative));
 }
 
 TEST(every_path_that_loads_has_its_code)

@@ -95,44 +95,32 @@ static void check_path(const struct image *image, uint32_t architecture, size_t 
             }
 }
 
-/* How many kernels of the image have other loads than their paths name. */
-static size_t check_image(const struct image *image, const char *workload, uint32_t architecture)
-{
-    struct tally tally = {0};
-
-    for (size_t w = 0; w < workload_count; w++)
-        for (size_t a = 0; a < path_count && strcmp(workloads[w].name, workload) == 0; a++)
-            check_path(image, architecture, w, a, &tally);
-    print_message("%.*s: %zu kernels, %zu read, %zu counted\n", (int)image->name_bytes, image->name, tally.kernels,
-                  tally.known, tally.counted);
-    assert_true(tally.kernels > 0);
-    assert_true(tally.known == (architecture >= 70 ? tally.kernels : 0));
-    return tally.wrong;
-}
-
-/* Splits "NAME.sm_NN.cubin"; false for any other image, for the probes and the tools. */
-static bool kernels_of(const struct image *image, char workload[32], uint32_t *architecture)
-{
-    char name[64];
-
-    snprintf(name, sizeof(name), "%.*s", (int)image->name_bytes, image->name);
-    return sscanf(name, "%31[a-z0-9_].sm_%" SCNu32 ".cubin", workload, architecture) == 2 &&
-           strcmp(workload, "probes") != 0 && strcmp(workload, "tools") != 0;
-}
-
 TEST(every_kernel_loads_what_its_path_names)
 {
     struct image image;
-    char workload[32];
-    uint32_t architecture;
     size_t wrong = 0;
     bool any = false;
 
-    for (size_t i = 0; image_at(i, &image); i++)
-        if (kernels_of(&image, workload, &architecture)) {
-            wrong += check_image(&image, workload, architecture);
-            any = true;
-        }
+    for (size_t i = 0; image_at(i, &image); i++) {
+        char name[64], workload[32];
+        uint32_t architecture;
+        struct tally tally = {0};
+
+        /* "NAME.sm_NN.cubin" of a workload: probes and tools are none. */
+        snprintf(name, sizeof(name), "%.*s", (int)image.name_bytes, image.name);
+        if (sscanf(name, "%31[a-z0-9_].sm_%" SCNu32 ".cubin", workload, &architecture) != 2)
+            continue;
+        for (size_t w = 0; w < workload_count; w++)
+            for (size_t a = 0; a < path_count && strcmp(workloads[w].name, workload) == 0; a++)
+                check_path(&image, architecture, w, a, &tally);
+        if (strcmp(workload, "probes") == 0 || strcmp(workload, "tools") == 0)
+            continue;
+        print_message("%s: %zu kernels, %zu read, %zu counted\n", name, tally.kernels, tally.known, tally.counted);
+        assert_true(tally.kernels > 0);
+        assert_true(tally.known == (architecture >= 70 ? tally.kernels : 0));
+        wrong += tally.wrong;
+        any = true;
+    }
     if (!any)
         skip(); /* a build without CUDA */
     assert_int_equal(wrong, 0);
