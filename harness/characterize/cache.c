@@ -17,31 +17,15 @@ struct cache_line {
     uint64_t used; /* cache->clock of the last lookup (CACHE_FIFO: of the first; others: 1); 0: an empty way */
 };
 
-enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t line_bytes, uint32_t ways,
+enum status cache_open(struct cache *cache, uint32_t line_bytes, uint32_t sets, uint32_t ways,
                        enum cache_replacement replacement)
 {
-    const uint64_t set_bytes = (uint64_t)line_bytes * ways;
+    const size_t lines = (size_t)sets * ways;
 
-    *cache = (struct cache){0};
-    if (capacity_bytes == 0 || set_bytes == 0 || capacity_bytes % set_bytes != 0)
-        return log_error(STATUS_USAGE, "a cache of %u bytes cannot have %u ways of %u-byte lines", capacity_bytes, ways,
-                         line_bytes);
-    if (replacement == CACHE_TREE && ways & (ways - 1))
-        return log_error(STATUS_USAGE, "%s takes a power of two of ways, not %u", cache_replacement_names[replacement],
-                         ways);
-
-    cache->replacement = replacement;
-    cache->line_bytes = line_bytes;
-    cache->ways = ways;
-    cache->sets = (uint32_t)(capacity_bytes / set_bytes);
-    cache->lines = calloc((size_t)cache->sets * ways, sizeof(*cache->lines));
-    cache->marks = calloc((size_t)cache->sets * ways, sizeof(*cache->marks));
-    cache->random = 1;
-    if (cache->lines == NULL || cache->marks == NULL) {
-        cache_close(cache);
-        return log_memory("a simulated cache");
-    }
-    return STATUS_OK;
+    *cache = (struct cache){replacement, line_bytes, sets, ways, .random = 1};
+    cache->lines = calloc(lines, sizeof(*cache->lines));
+    cache->marks = calloc(lines, sizeof(*cache->marks));
+    return cache->lines && cache->marks ? STATUS_OK : log_memory("a simulated cache");
 }
 
 /* The lowest way without a mark; `ways` if there is none. */
@@ -100,13 +84,6 @@ bool cache_lookup(struct cache *cache, uint64_t address)
         marks[way] = 1;
     }
     return hit;
-}
-
-void cache_clear(struct cache *cache)
-{
-    memset(cache->lines, 0, (size_t)cache->sets * cache->ways * sizeof(*cache->lines));
-    memset(cache->marks, 0, (size_t)cache->sets * cache->ways * sizeof(*cache->marks));
-    cache->clock = 0;
 }
 
 void cache_close(struct cache *cache)

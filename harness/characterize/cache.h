@@ -36,17 +36,13 @@ struct cache {
     uint64_t random; /* CACHE_RANDOM: state, which the caller may set; the same at each opening */
 };
 
-/* Opens an empty cache with sets x ways x line_bytes = capacity_bytes. A line is in the set of its number modulo sets.
- * STATUS_USAGE if the division leaves a rest, or ways is not a power of two for CACHE_TREE; STATUS_ENVIRONMENT when out
- * of memory. On failure *cache is zeroed. */
-enum status cache_open(struct cache *cache, uint32_t capacity_bytes, uint32_t line_bytes, uint32_t ways,
+/* Opens an empty cache. A line is in the set of its number modulo sets. `ways` is a power of two for CACHE_TREE.
+ * STATUS_ENVIRONMENT, logged, when out of memory. The caller closes *cache in either case. */
+enum status cache_open(struct cache *cache, uint32_t line_bytes, uint32_t sets, uint32_t ways,
                        enum cache_replacement replacement);
 
 /* Looks up the line of byte `address`, and fills it on a miss. Returns true on a hit. */
 bool cache_lookup(struct cache *cache, uint64_t address);
-
-/* Empties the cache; the random state continues. */
-void cache_clear(struct cache *cache);
 
 /* Releases; accepts a zeroed struct. */
 void cache_close(struct cache *cache);

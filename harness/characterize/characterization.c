@@ -19,7 +19,7 @@ enum { RECORDED_MAX = 1 << 20, VALUE_ROW = 8 /* where the conditions of a number
 
 /* -- verdicts ------------------------------------------------------------------------------------------ */
 
-/* The meaning of a verdict, with the level, what came before, and the share. value NULL: unclear. */
+/* The meaning of a verdict, with the level, what came before, and the share. */
 /* clang-format off */
 static const struct {
     const char *name, *value, *text;
@@ -27,24 +27,19 @@ static const struct {
     {"latency_grows_per", "address", "Each further distinct address of a warp delays a load, also in the same line."},
     {"latency_grows_per", "line", "Each further line that a warp touches delays a load; an address in it does not."},
     {"latency_grows_per", "neither", "Further distinct addresses of a warp do not delay a load."},
-    {"latency_grows_per", NULL, "Whether addresses or lines delay a load is unclear."},
     {"throughput_falls_per", "address", "Each further distinct address of a warp takes cycles, also in the same line."},
     {"throughput_falls_per", "line", "Each further line that a warp touches takes cycles; an address in it does not."},
     {"throughput_falls_per", "neither", "Further distinct addresses of a warp take no cycles of their own."},
-    {"throughput_falls_per", NULL, "Whether addresses or lines take cycles is unclear."},
     {"what_it_held_is", "lost", "%s is emptied by a %s: %.0f %% of later accesses hit."},
     {"what_it_held_is", "kept", "%s keeps its data over a %s: %.0f %% of later accesses hit."},
     {"what_it_held_is", "partly kept", "%s keeps part of its data over a %s: %.0f %% of later accesses hit."},
-    {"what_it_held_is", NULL, "%s may lose its data by a %s: this is unclear."},
     {"table_is", "cold", "%.0sAfter a %s no cache has a line of the table."},
     {"table_is", "not cold", "%.0sAfter a %s some lines of the table are still there."},
     {"sets_swapped_by", "nothing", "%s has the same sets for every bank."},
     {"sets_swapped_by", "order of launches", "%s has sets that are swapped by the order in which kernels start."},
     {"sets_swapped_by", "address", "%s has sets that are swapped by the address of the bank."},
-    {"sets_swapped_by", NULL, "%s has swapped sets, and what swaps them is unclear."},
     {"instructions_and_constants_share", "yes", "%s holds instructions, too."},
     {"instructions_and_constants_share", "not seen", "%s was not seen to hold instructions."},
-    {"instructions_and_constants_share", NULL, "%s may hold instructions: this is unclear."},
     {"counters_and_time", "agree", "%s has the same misses by counter and by time."},
     {"counters_and_time", "differ", "%s has other misses by counter than by time."},
 };
@@ -56,10 +51,9 @@ void verdict_explain(struct verdict *verdict)
     const char *level = levels[verdict->level < COUNT(levels) ? verdict->level : 0];
     const char *before = verdict->before ? verdict->before : "";
 
-    for (size_t i = 0; i < COUNT(sentences); i++)
-        if (strcmp(sentences[i].name, verdict->name) == 0 &&
-            (verdict->value ? sentences[i].value && strcmp(sentences[i].value, verdict->value) == 0
-                            : !sentences[i].value))
+    snprintf(verdict->sentence, sizeof(verdict->sentence), "The answers do not decide this.");
+    for (size_t i = 0; verdict->value && i < COUNT(sentences); i++)
+        if (strcmp(sentences[i].name, verdict->name) == 0 && strcmp(sentences[i].value, verdict->value) == 0)
             snprintf(verdict->sentence, sizeof(verdict->sentence), sentences[i].text, level, before,
                      100 * verdict->share);
 }

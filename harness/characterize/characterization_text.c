@@ -51,7 +51,6 @@ void characterization_print(const struct characterization *characterization)
 
     for (size_t i = 0; i < characterization->count; i++) {
         const struct outcome *outcome = &characterization->outcomes[i];
-        char sizes[TEXT_PARAGRAPH_BYTES / 2] = "";
 
         print_line(width, 0, "%s: %s", outcome->experiment.name, outcome->experiment.what);
         if (outcome->status == OUTCOME_SKIPPED)
@@ -62,15 +61,6 @@ void characterization_print(const struct characterization *characterization)
                 print_line(width, 2 * INDENT, "%s", one->reason);
         }
         print_numbers(width, outcome);
-        for (uint32_t g = 0; g < outcome->group_count && strlen(sizes) + 8 < sizeof(sizes); g++) {
-            uint32_t size = 0;
-
-            for (uint32_t sm = 0; sm < outcome->sm_count; sm++)
-                size += outcome->group[sm] == g;
-            text_join(sizes, sizeof(sizes), " ", "%u", size);
-        }
-        if (outcome->group)
-            print_line(width, INDENT, "SMs of each group: %s", sizes[0] ? sizes : "none");
         for (size_t k = 0; outcome->geometry && k < outcome->geometry->level_count; k++) {
             const struct geometry_level *level = &outcome->geometry->level[k];
             const char *reason = "";

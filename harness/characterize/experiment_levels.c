@@ -127,46 +127,29 @@ static struct number share_of(const struct region_chase *chase, struct number nu
 
 /* -- what launches and copies leave -------------------------------------------------------------------- */
 
-/* Adds the share of a chase that each level answers. Returns the share of `level` and those before it. */
+/* Chases a region after a step. Adds the share that each level answers, or as a number with this name the share of
+ * `level` and those before it, which it returns. */
 static double chase_after(struct experiment_run *run, struct region_chase *chase, uint32_t level,
-                          enum probe_before before)
+                          enum probe_before before, const char *name)
 {
     static const char *const names[] = {"share_answered_by_level_1", "share_answered_by_level_2",
                                         "share_answered_by_level_3", "share_answered_by_level_4"};
-    static const char method[] =
-        "each access of a pointer chase in a launch of its own, by the nearest latency of a level: median share of 9 "
-        "pointer chases, distribution-free interval";
+    static const char method[] = "each access of a pointer chase, by the nearest latency of a level: median share of 9 "
+                                 "pointer chases, distribution-free interval";
     double kept = 0;
 
     chase->request.before = before;
     ask_region(run, chase, STATE_REPEATS);
-    for (uint32_t k = 0; k < run->geometry->level_count; k++) {
-        struct number number = {.name = names[k], .method = method, .level = level + 1};
+    for (uint32_t k = name ? level : 0; k < (name ? level + 1 : run->geometry->level_count); k++) {
+        struct number number = {.name = name ? name : names[k], .method = method, .level = level + 1};
 
-        number = share_of(chase, number, k, k);
-        number.before = probe_before_names[before];
+        number = share_of(chase, number, name ? 0 : k, k);
+        number.before = name ? NULL : probe_before_names[before];
         number.samples *= chase->judged;
         experiment_number(run, number);
         kept += k <= level ? number.value : 0;
     }
     return kept;
-}
-
-/* Adds the share of a chase that `level` and those before it answer, in the launch that brought in the region. */
-static double chase_in_launch(struct experiment_run *run, struct region_chase *chase, uint32_t level, const char *name)
-{
-    static const char method[] =
-        "a pointer chase in the launch that brought the region by two before. Evicted: with one over twice the size of "
-        "the level between. Median share of 9 pointer chases, distribution-free interval";
-    struct number number = {.name = name, .method = method, .level = level + 1};
-
-    chase->request.before = PROBE_BEFORE_NOTHING;
-    chase->request.warm_up = 2;
-    ask_region(run, chase, STATE_REPEATS);
-    number = share_of(chase, number, 0, level);
-    number.samples *= chase->judged;
-    experiment_number(run, number);
-    return number.value;
 }
 
 /* Fills each level with a region that the levels before it cannot hold. Then chases it after a launch, a copy, a launch
@@ -194,8 +177,10 @@ void experiment_invalidation(struct experiment_run *run)
             continue;
         list_region(&chase, bytes, step);
         for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_COUNT; after++)
-            shares[after] = chase_after(run, &chase, level, (enum probe_before)after);
-        held = chase_in_launch(run, &chase, level, "share_answered_when_held");
+            shares[after] = chase_after(run, &chase, level, (enum probe_before)after, NULL);
+        /* In the launch that brought in the region by two chases. */
+        chase.request.warm_up = 2;
+        held = chase_after(run, &chase, level, PROBE_BEFORE_NOTHING, "share_answered_when_held");
         empty = shares[PROBE_BEFORE_FLUSH];
         /* Evicts it by a chase over twice the level's size, in several banks if one is too small for both. */
         relay = bytes + 2 * size > BANK_BYTES;
@@ -205,8 +190,9 @@ void experiment_invalidation(struct experiment_run *run)
             both.request.kind = relay ? PROBE_RELAY : PROBE_CHASE;
             list_region(&both, bytes + 2 * size, step);
             both.judged = chase.judged;
+            both.request.warm_up = 2;
             run->geometry = relay ? larger : geometry;
-            empty = chase_in_launch(run, &both, level, "share_answered_when_evicted");
+            empty = chase_after(run, &both, level, PROBE_BEFORE_NOTHING, "share_answered_when_evicted");
             run->geometry = geometry;
         }
         differ = held - empty >= 0.5;
@@ -249,7 +235,7 @@ void experiment_cold(struct experiment_run *run)
         const uint32_t *lines = &counted[PROBE_COUNTED_LINES], *misses = &counted[PROBE_COUNTED_GCC_MISSES];
 
         chase.request.kind = PROBE_CHASE;
-        chase_after(run, &chase, 1, before);
+        chase_after(run, &chase, 1, before, NULL);
         chase.request.kind = PROBE_COUNT;
         experiment_ask(run, &chase.request, counted);
         experiment_verdict(

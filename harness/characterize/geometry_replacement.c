@@ -145,14 +145,11 @@ static void compare_policy(struct search *search, size_t count, enum cache_repla
     const struct shape *shape = search->shape;
     uint32_t *const missed = search->load; /* of each access */
     struct cache cache;
+    const enum status status = cache_open(&cache, shape->line_bytes, shape->sets, shape->ways, policy);
 
-    if (search->status == STATUS_OK)
-        search->status =
-            cache_open(&cache, shape->ways * shape->sets * shape->line_bytes, shape->line_bytes, shape->ways, policy);
-    if (search->status != STATUS_OK)
-        return;
+    search->status = search->status == STATUS_OK ? status : search->status;
     memset(missed, 0, count * sizeof(*missed));
-    for (uint32_t pass = 0; pass < WARM_UP + PASSES; pass++)
+    for (uint32_t pass = 0; status == STATUS_OK && pass < WARM_UP + PASSES; pass++)
         for (size_t i = 0; i < count; i++) {
             const uint32_t line = search->address[i] / shape->line_bytes;
             const uint32_t there = line / shape->sets * shape->sets + search_set_of(search, shape, line);

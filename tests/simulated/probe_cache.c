@@ -28,7 +28,6 @@ static const struct unit {
 };
 
 static struct cache caches[CACHE_KINDS][INSTANCES_MAX];
-static bool touched[CACHE_KINDS][INSTANCES_MAX];
 
 /* -- caches -------------------------------------------------------------------------------------------- */
 
@@ -38,11 +37,11 @@ static struct cache *open_cache(enum cache_kind kind, uint32_t instance)
     struct cache *const cache = &caches[kind][instance];
     const bool is_l1 = kind == CACHE_L1;
 
-    if (!cache->lines &&
-        cache_open(cache, is_l1 ? L1_BYTES : level->capacity_bytes, is_l1 ? L1_LINE : level->line_bytes,
-                   is_l1 ? L1_WAYS : level->ways, is_l1 ? CACHE_LRU : level->replacement) != STATUS_OK)
+    const uint32_t line = is_l1 ? L1_LINE : level->line_bytes, ways = is_l1 ? L1_WAYS : level->ways;
+    const uint32_t sets = (is_l1 ? L1_BYTES : level->capacity_bytes) / line / ways;
+
+    if (!cache->lines && cache_open(cache, line, sets, ways, is_l1 ? CACHE_LRU : level->replacement) != STATUS_OK)
         abort();
-    touched[kind][instance] = true;
     return cache;
 }
 
@@ -54,11 +53,8 @@ uint32_t probe_group(uint32_t sm)
 void probe_caches_launch(void)
 {
     for (size_t kind = 0; kind < (settings.keep_second ? CACHE_GCC : CACHE_KINDS); kind++)
-        for (size_t i = 0; i < INSTANCES_MAX; i++) {
-            if (touched[kind][i])
-                cache_clear(&caches[kind][i]);
-            touched[kind][i] = false;
-        }
+        for (size_t i = 0; i < INSTANCES_MAX; i++)
+            cache_close(&caches[kind][i]);
 }
 
 uint32_t probe_caches_load(enum load_unit unit, uint32_t sm, uint64_t address, struct probe_counts *counts)

