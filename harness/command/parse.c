@@ -125,7 +125,7 @@ enum status command_run(const struct command *command, int argc, char **argv)
     struct invocation invocation = {.argc = argc, .argv = argv};
     struct listed listed[OPTIONS_MAX];
     /* The same for getopt, then --help; `val` is KEY_BASE and the index. */
-    struct option known[OPTIONS_MAX + 2] = {{NULL}};
+    struct option known[OPTIONS_MAX + 2] = {{NULL, 0, NULL, 0}};
     size_t count = 0, shown = 0;
     const struct table table = {"option", known, sizeof(known[0]), &shown};
     char **words, *options; /* getopt permutes the words; argv is recorded as typed */
