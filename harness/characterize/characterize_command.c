@@ -9,6 +9,7 @@
 #include "cuda_probe.h"
 #include "experiment_cells.h"
 #include "file_lock.h"
+#include "files.h"
 #include "log.h"
 
 struct characterize_options {
@@ -103,7 +104,7 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     if (status == STATUS_OK && options->new_card_path)
         status = card_make(&request, &new_card, &tally);
     if (status == STATUS_OK && options->new_card_path)
-        status = json_write(options->new_card_path, new_card);
+        status = file_write(options->new_card_path, json_put, new_card);
     if (status == STATUS_OK && !options->quiet && json) {
         characterization_print(&made);
         printf("%.2f s; %s\n", made.seconds, json);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "text.h"
 
 cJSON *document_to_json(const struct document *document, const void *base)
@@ -24,7 +25,7 @@ cJSON *document_to_json(const struct document *document, const void *base)
 enum status document_write(const struct document *document, const void *base, const char *path)
 {
     cJSON *root = document_to_json(document, base);
-    const enum status status = json_write(path, root);
+    const enum status status = file_write(path, json_put, root);
 
     cJSON_Delete(root);
     return status;

@@ -368,11 +368,6 @@ enum status json_put_owned(FILE *stream, cJSON *value)
     return status;
 }
 
-enum status json_write(const char *path, const cJSON *value)
-{
-    return file_write(path, json_put, value);
-}
-
 cJSON *json_add(cJSON *object, const char *key, cJSON *item)
 {
     if (object && item && (key ? cJSON_AddItemToObject(object, key, item) : cJSON_AddItemToArray(object, item)))

@@ -56,9 +56,6 @@ enum status json_put(FILE *stream, const void *value);
 /* Like json_put; then deletes the value. */
 enum status json_put_owned(FILE *stream, cJSON *value);
 
-/* Like json_put, to a file, which is replaced as a whole (see file_write), or to stdout for "-". */
-enum status json_write(const char *path, const cJSON *value);
-
 /* Adds item, which the object, or with key NULL the array, then owns, and returns it. If memory ran out (item may be NULL for that), the
  * item is released and NULL is returned. The object can then no longer be printed: json_put reports it, and a file
  * never silently lacks a member. A NULL object is accepted. The same holds for the json_add_ functions below. */
