@@ -26,7 +26,7 @@ const struct context_field context_fields[] = {
     {"engine", "measured or modelled", false, OF_SIDE(engine)},
     {"device", "name of the GPU or card", false, OF_SIDE(device.name)},
     [CONTEXT_UUID] = {"uuid", "the very GPU", false, OF_SIDE(device.uuid)},
-    [CONTEXT_DRIVER] = {"driver", "version of the driver", true, OF_SIDE(device.driver)},
+    {"driver", "version of the driver", true, OF_SIDE(device.driver)},
     {"vbios", "version of the GPU's firmware", true, OF_SIDE(device.vbios)},
     [CONTEXT_CLOCKS] = {"clocks", "SM clock of a cell, by more than 1 %", false, SIZE_MAX},
     {"ecc", "error correction of the memory", false, OF_SIDE(device.ecc)},

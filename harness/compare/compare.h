@@ -19,7 +19,7 @@ struct context_field {
 extern const struct context_field context_fields[];
 extern const size_t context_field_count;
 
-enum { CONTEXT_UUID = 2, CONTEXT_DRIVER = 3, CONTEXT_CLOCKS = 5, CONTEXT_SASS = 8 }; /* indices of rows */
+enum { CONTEXT_UUID = 2, CONTEXT_CLOCKS = 5, CONTEXT_SASS = 8 }; /* indices of rows */
 
 /* The relative change of a measured counter that is shown. */
 #define COUNTER_THRESHOLD 0.05
@@ -42,7 +42,7 @@ struct comparison_cell {
     struct compared_gpu *gpu;
     const struct side_cell *sides[SIDES]; /* NULL if a side lacks the cell */
     enum cell_verdict verdict;
-    bool timed; /* `judged` has a ratio */
+    bool timed; /* its times are judged */
     struct judged_cell judged;
     uint32_t differing; /* context fields that differ for this cell: bit i is row i */
     bool sass_differs, exact_differs;

@@ -74,6 +74,7 @@ class Compare(Case):
         self.assertEqual(found, {"00000005": "missing", "00000006": "missing", "00000007": "missing", "88888888": "new",
                                  "99999999": "new"})
         self.assertEqual((comparison["counts"]["missing"], comparison["counts"]["new"]), (72, 48))
+        self.assertEqual({cell["verdict"] for cell in comparison["cells"][-120:]}, {"missing", "new"})  # behind the others
         # A GPU more is no finding, as a cell more is none.
         self.assertEqual([gpu["verdict"] for gpu in self.compare("new/gpu00.json", "new/gpu00.json,new/gpu01.json")["gpus"]],
                          ["same", "new"])

@@ -119,10 +119,11 @@ class Sides(Case):
                 self.assertEqual(len(done.stderr.splitlines()), 1)
 
     def test_programs_that_are_none(self):
+        writes = self.program("writes", 'for json; do :; done; echo 1 > "${json#--json=}"')
         for name, message in (("./absent", "./absent exited with 127"), ("true", "wrote no result"),
-                              (self.program("odd", "echo odd; exit 9"), "exited with 9")):
+                              (self.program("odd", "echo odd; exit 9"), "exited with 9"), (writes, "result.json")):
             with self.subTest(name):
-                done = self.cbank("gate", "--base-program", name, *PLAN, status=3)
+                done = self.cbank("gate", "--base-program", name, *PLAN, status=2 if name == writes else 3)
                 self.assertIn(message, done.stderr)
                 self.assertEqual(done.stdout, "")
 

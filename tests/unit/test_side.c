@@ -155,13 +155,15 @@ TEST(test_what_differs_is_mixed_and_each_gpu_has_a_side)
             result.complete = false;
         }
         if (i == 3)
-            strcpy(result.device.uuid, "GPU-2");
+            strcpy(result.device.uuid, strcpy(result.device.name, "GPU-2"));
         sides_put(&sides, &result);
     }
     assert_int_equal(sides.count, 2);
     assert_int_equal(sides.gpus[0].files, 3);
     assert_true(sides.gpus[0].incomplete == 1 && sides.total.incomplete == 1 && sides.total.files == 4);
     assert_string_equal(sides.total.identity.device.uuid, "mixed");
+    assert_string_equal(sides.total.identity.device.name, "mixed");
+    assert_true(sides.total.identity.device.cc_major == 0 && sides.gpus[0].identity.device.cc_major == 9);
     assert_string_equal(sides.gpus[0].identity.device.uuid, "GPU-11111111-2222");
     assert_string_equal(sides.gpus[0].identity.device.driver, "mixed");
     assert_string_equal(sides.gpus[0].identity.device.ecc, "on");
