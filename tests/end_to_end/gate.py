@@ -336,16 +336,19 @@ class Batch(Case):
 
     def test_numbers(self):
         sure = {"ci_low": [999], "ci_high": [1001]}
-        base, slow, known = {"time_ns": [1000], **sure}, {"time_ns": [1050], **sure}, {"value": 0.1, "degrees_of_freedom": 9}
+        base, near, slow = ({"time_ns": [ns], **sure} for ns in (1000, 1010, 1050))
+        known = {"value": 0.1, "degrees_of_freedom": 9}
         for base, new, keys, verdict in (
                 (base, slow, {}, "regressed"), (base, slow, {"threshold": 10}, "same"),
                 (base, {**slow, "doubtful": True}, {}, "inconclusive"), ({"time_ns": [1000]}, {"time_ns": [1050]}, {}, "inconclusive"),
                 ({"time_ns": [1000, 1001, 999]}, {"time_ns": [1050, 1051, 1049]}, {}, "regressed"),
+                (base, near, {"threshold": 0.5}, "regressed"), (base, near, {"threshold": 0.5, "boards_differ": True}, "inconclusive"),
                 ({"time_ns": [0]}, slow, {}, "invalid"), (base, slow, {"deviation": known}, "inconclusive")):
             (line,), _ = self.batch({**keys, "cells": [{"base": base, "new": new, **keys}]})
             self.assertEqual(line["cells"][0]["verdict"], verdict, line)
         (line,), _ = self.batch({"cells": [{"base": {**base, "clock_mhz": 1980}, "new": {"time_ns": [1005], **sure, "clock_mhz": 1970}}]})
         self.assertLess(line["cells"][0]["ratio"]["ci_low"], 1.001)  # the clock may explain it
+        self.assertLess(line["cells"][0]["process_deviation"]["value"], 0.0005)  # of intervals that have SERIES_PROCESS
 
     def test_what_is_malformed_is_named_by_its_line(self):
         cell = {"base": {"time_ns": [1000]}, "new": {"time_ns": [1000]}}
