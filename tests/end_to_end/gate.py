@@ -343,6 +343,7 @@ class Batch(Case):
                 (base, {**slow, "doubtful": True}, {}, "inconclusive"), ({"time_ns": [1000]}, {"time_ns": [1050]}, {}, "inconclusive"),
                 ({"time_ns": [1000, 1001, 999]}, {"time_ns": [1050, 1051, 1049]}, {}, "regressed"),
                 (base, near, {"threshold": 0.5}, "regressed"), (base, near, {"threshold": 0.5, "boards_differ": True}, "inconclusive"),
+                (base, slow, {"copies": True}, "inconclusive"), (base, near, {"threshold": 0.5, "cold": True}, "inconclusive"),
                 ({"time_ns": [0]}, slow, {}, "invalid"), (base, slow, {"deviation": known}, "inconclusive")):
             (line,), _ = self.batch({**keys, "cells": [{"base": base, "new": new, **keys}]})
             self.assertEqual(line["cells"][0]["verdict"], verdict, line)
