@@ -95,7 +95,6 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     const struct calibration *calibration = comparison->options.calibration;
     struct judged_cell *judged = &cell->judged;
     const char *why = NULL;
-    const size_t count = sides[BASE]->counter_count;
 
     if (sides[BASE]->status == CELL_SKIPPED && sides[NEW]->status == CELL_SKIPPED) {
         cell->verdict = VERDICT_SAME;
@@ -124,10 +123,10 @@ static enum status prepare(const struct comparison *comparison, struct compariso
         return STATUS_OK;
     /* Counters that changed are kept: exact ones at all, measured ones by more than the threshold, a share of BASE. An
      * exact one has changed where a process of NEW read what no process of BASE did, even if the median has not. */
-    cell->changes = calloc(count + 1, sizeof(*cell->changes));
+    cell->changes = calloc(sides[BASE]->counter_count + 1, sizeof(*cell->changes));
     if (!cell->changes)
         return log_memory("a comparison");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < sides[BASE]->counter_count; i++) {
         const struct side_counter *was = &sides[BASE]->counters[i], *is = NULL;
         double value;
         bool exact, changed;
