@@ -218,7 +218,7 @@ static const struct objects kernels = {OBJECTS(probe_kernel_row, probes, kernel_
                                        .max = 1 << 12};
 
 static const struct field probe_rows[] = {
-    {PROBES(field_uint64, samples_max, REQUIRED), .low = 1 << 10, .high = 1 << 24},
+    {PROBES(field_uint64, samples_max, REQUIRED), .low = 1 << 16, .high = 1 << 24},
     {PROBES(field_text, shared_carve_out, REQUIRED)},
     {PROBES(field_uint32, chunk_bytes, REQUIRED), .high = 1 << 20},
     {PROBES(field_numbers, bank_addresses, REQUIRED)},

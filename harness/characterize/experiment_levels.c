@@ -134,8 +134,7 @@ static double chase_after(struct experiment_run *run, struct region_chase *chase
 {
     static const char *const names[] = {"share_answered_by_level_1", "share_answered_by_level_2",
                                         "share_answered_by_level_3", "share_answered_by_level_4"};
-    static const char method[] = "each access of a pointer chase, by the nearest latency of a level: median share of 9 "
-                                 "pointer chases, distribution-free interval";
+    static const char method[] = "accesses of a pointer chase, by the nearest latency of a level: median share of 9";
     double kept = 0;
 
     chase->request.before = before;
@@ -171,7 +170,7 @@ void experiment_invalidation(struct experiment_run *run)
                               : level + 1 < larger->level_count  ? larger->level[level].capacity_bytes.value
                                                                  : 0;
         double shares[PROBE_BEFORE_COUNT] = {0}, held, empty;
-        bool relay, evicted, differ;
+        bool relay, differ;
 
         if (!first || (level && !before) || bytes < KEPT_BYTES_MIN || bytes <= before || bytes > BANK_BYTES)
             continue;
@@ -181,31 +180,29 @@ void experiment_invalidation(struct experiment_run *run)
         /* In the launch that brought in the region by two chases. */
         chase.request.warm_up = 2;
         held = chase_after(run, &chase, level, PROBE_BEFORE_NOTHING, "share_answered_when_held");
-        empty = shares[PROBE_BEFORE_FLUSH];
         /* Evicts it by a chase over twice the level's size, in several banks if one is too small for both. */
         relay = bytes + 2 * size > BANK_BYTES;
-        evicted = size && bytes + 2 * size <= step * BANK_BYTES / 4 &&
-                  (!relay || (modules && bytes + 2 * size <= PROBE_MEMBERS * BANK_BYTES));
-        if (evicted) {
-            both.request.kind = relay ? PROBE_RELAY : PROBE_CHASE;
-            list_region(&both, bytes + 2 * size, step);
-            both.judged = chase.judged;
-            both.request.warm_up = 2;
-            run->geometry = relay ? larger : geometry;
-            empty = chase_after(run, &both, level, PROBE_BEFORE_NOTHING, "share_answered_when_evicted");
-            run->geometry = geometry;
-        }
+        if (!size || bytes + 2 * size > step * BANK_BYTES / 4 ||
+            (relay && (!modules || bytes + 2 * size > PROBE_MEMBERS * BANK_BYTES)))
+            continue; /* there is nothing to compare with */
+        both.request.kind = relay ? PROBE_RELAY : PROBE_CHASE;
+        both.request.warm_up = 2;
+        list_region(&both, bytes + 2 * size, step);
+        both.judged = chase.judged;
+        run->geometry = relay ? larger : geometry;
+        empty = chase_after(run, &both, level, PROBE_BEFORE_NOTHING, "share_answered_when_evicted");
+        run->geometry = geometry;
         differ = held - empty >= 0.5;
-        for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_FLUSH + (size_t)evicted; after++) {
+        for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_COUNT; after++) {
             const double share = shares[after];
             const char *value = fabs(share - empty) <= 0.02  ? "lost"
                                 : fabs(share - held) <= 0.02 ? "kept"
                                                              : "partly kept";
             struct verdict *verdict = experiment_verdict(
                 run, "what_it_held_is", level + 1, differ ? value : NULL,
-                "the levels up to this one answer %.3f of the accesses after it, %.3f %s, %.3f while it holds them%s",
-                share, empty, evicted ? "after a pointer chase over twice what it holds" : "after a flush", held,
-                differ ? "" : ": too near to tell what was lost");
+                "the levels up to this one answer %.3f of the accesses after it, %.3f after a pointer chase over twice "
+                "what it holds, %.3f while it holds them%s",
+                share, empty, held, differ ? "" : ": too near to tell what was lost");
 
             verdict->before = probe_before_names[after];
             verdict->share = share;
@@ -253,8 +250,7 @@ void experiment_cold(struct experiment_run *run)
 void experiment_code(struct experiment_run *run)
 {
     static const char method[] =
-        "accesses of a pointer chase, after straight code of so many bytes, that the L1.5 constant cache held before and "
-        "does not answer: median share of 9 pointer chases, distribution-free interval";
+        "accesses of a pointer chase that L1.5 held and, after code, does not answer: median of 9";
     const struct geometry_level *level = &run->geometry->level[1];
     struct region_chase chase = {.request = {.kind = PROBE_CODE, .warm_up = 2, .timed = 1}};
     struct number number = {.name = "share_lost", .method = method, .level = 2}, none = number, first = number;
@@ -305,8 +301,7 @@ static void compare_counts(struct experiment_run *run, const struct walked *walk
                                            {"second_level_lines_by_time", "second_level_lines_counted"}};
     static const char *const methods[] = {
         "accesses of three pointer chases in one launch that the level did not answer, by time",
-        "the same by counter, of another launch, less what launches count apart from their pointer chases: the median "
-        "difference from the count by time"};
+        "the same by counter, of another launch, less the median difference from the count by time"};
     const size_t counter = level ? PROBE_COUNTED_GCC_MISSES : PROBE_COUNTED_LINES;
     double more[COUNTED_CHASES_MAX], apart, most = 0;
 
@@ -333,8 +328,7 @@ static void compare_counts(struct experiment_run *run, const struct walked *walk
 static void add_unit_costs(struct experiment_run *run, const struct walked *walked, size_t count)
 {
     static const char *const names[] = {"active_cycles_per_request", "active_cycles_per_line"};
-    static const char method[] =
-        "least squares of the cycles that the unit was active against requests and lines, Student's t";
+    static const char method[] = "least squares of active cycles against requests and lines, Student's t";
     const double t = 2.086; /* Student's t, 97.5 %, for 20 degrees of freedom: smaller for more */
     double rr = 0, rl = 0, ll = 0, ry = 0, ly = 0, rest = 0, cost[2], half[2], determinant;
     size_t samples = 0;

@@ -62,11 +62,8 @@ static size_t collect(const uint32_t *cycles, size_t count, size_t apart, double
 void experiment_sharing(struct experiment_run *run)
 {
     static const char method[] =
-        "one SM loads every line. Then the others, one after the other, time a first load, each of a line of its own. "
-        "Shared: nearer to the latency of the second level than to that of the third";
-    static const char spread_method[] =
-        "median of an SM's first loads of lines that the others brought, one line each; least, middle and greatest over "
-        "the SMs";
+        "one SM loads every line; the others time a first load. Shared: nearer to the second level than to the third";
+    static const char spread_method[] = "median of an SM's first loads of lines that others brought; over the SMs";
     static const char *const names[2] = {"cycles_not_shared", "cycles_shared"};
     static const char *const spread_names[2][3] = {{"cycles_not_shared_of_the_fastest_sm",
                                                     "cycles_not_shared_of_the_middle_sm",

@@ -20,9 +20,7 @@ enum {
 static const uint32_t distinct_counts[] = {1, 2, 4, 8, 16, 32};
 static const uint32_t strides[] = {4, 64, 128};
 
-static const char slope_method[] =
-    "cycles of 69 iterations of 16 loads less those of 5, over the 1024 loads between: median of 21 launches of each, "
-    "distribution-free interval";
+static const char slope_method[] = "cycles of 69 iterations of 16 loads less those of 5, by load: median of 21 of each";
 
 /* -- slopes -------------------------------------------------------------------------------------------- */
 
@@ -199,8 +197,7 @@ static const struct number *number_of(const struct outcome *of, const char *name
 
 void experiment_crossover(struct experiment_run *run)
 {
-    static const char method[] =
-        "first of 1, 2, 4 ... 32 distinct addresses at which the other path's interval is below";
+    static const char method[] = "first of 1, 2, 4 ... 32 addresses at which the other path's interval is below";
     const struct outcome *one = experiment_outcome(run, "serialization", run->path->name);
     const struct outcome *other = experiment_outcome(run, "serialization", run->outcome->experiment.other);
 
@@ -279,8 +276,7 @@ void experiment_throughput(struct experiment_run *run)
 void experiment_activity(struct experiment_run *run)
 {
     static const char method[] =
-        "cycles that the unit was active over cycles of the SMs, of 69 iterations of 16 loads less those of 5: median "
-        "of 9 launches of each, distribution-free interval";
+        "active cycles by cycles of SMs, of 69 iterations less those of 5: median of 9 of each";
     struct probe_request request = {PROBE_COUNT, .counted = PROBE_STREAM, .distinct = 1, .stride = WORD, .repeats = 1};
     struct number number = {.name = "unit_active_share", .unit = "of the cycles", .method = method};
     double shares[ACTIVITY_REPEATS];

@@ -39,9 +39,9 @@ const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS] = {
 };
 /* clang-format on */
 
-const struct geometry_number *geometry_number(const struct geometry_level *level, const struct geometry_finding *of)
+struct geometry_number *geometry_number(const struct geometry_level *level, const struct geometry_finding *of)
 {
-    return (const struct geometry_number *)((const char *)level + of->offset);
+    return (struct geometry_number *)((char *)level + of->offset);
 }
 
 double geometry_behind(const struct geometry *geometry, size_t level)
@@ -49,17 +49,12 @@ double geometry_behind(const struct geometry *geometry, size_t level)
     return (geometry->level[level].latency.value + geometry->level[level + 1].latency.value) / 2;
 }
 
-static struct geometry_number *number_at(struct geometry_level *level, size_t finding)
-{
-    return (struct geometry_number *)((char *)level + geometry_findings[finding].offset);
-}
-
 /* Gives one reason to all numbers that follow from lines, ways and sets. */
 static void no_shape(struct geometry_level *level, const char *reason)
 {
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++)
         if (geometry_findings[i].of_shape)
-            search_not_found(number_at(level, i), "%s", reason);
+            search_not_found(geometry_number(level, &geometry_findings[i]), "%s", reason);
 }
 
 /* -- levels: bands of cycles --------------------------------------------------------------------------- */
@@ -270,15 +265,14 @@ static void find_sets(struct search *search)
     const uint32_t unit = out->fetch_bytes.value, units = out->fits_bytes.value / unit + 1;
     const size_t count = list_region(search, units, unit);
     /* Runs of missed units: their number, and all of their units. Then the length of the first, 0 if others differ,
-     * except the last, which may be cut. Last, the greatest common divisor of the distances of their starts, and
-     * whether those are all equal. */
+     * except the last, which may be cut. Last, the greatest common divisor of the distances of their starts. */
     uint32_t runs = 0, missed = 0, length = 0, apart = 0;
-    bool steady = false, even = true;
+    bool steady = false;
 
-    for (uint32_t round = 0; round < 2 && !(steady && runs && even); round++) {
+    for (uint32_t round = 0; round < 2 && !(steady && runs); round++) {
         const uint32_t passes = round == 0 ? 8 : count < MANY_ACCESSES / 96 ? 96 : MANY_ACCESSES / count + 24;
 
-        steady = even = true;
+        steady = true;
         runs = missed = length = apart = 0;
         search_count_misses(search, count, 1, round ? 16 : 4, passes);
         memset(search->judged, 0, units);
@@ -294,7 +288,6 @@ static void find_sets(struct search *search)
                 continue;
             missed += end - i;
             if (runs++) {
-                even = even && (!apart || apart == i - before);
                 apart = divisor(apart, i - before);
                 length = end - i == length || (end == units && end - i < length) ? length : 0;
             } else {
@@ -513,9 +506,8 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
         struct shape *shape = search->shape = &search->shapes[i];
 
         search->index = (int)i;
-        level->number = (uint32_t)i + 1;
         for (size_t k = 0; k < GEOMETRY_FINDINGS; k++)
-            number_at(level, k)->method = geometry_findings[k].method;
+            geometry_number(level, &geometry_findings[k])->method = geometry_findings[k].method;
         find_fetch(search);
         if (i == 0)
             search->step = level->fetch_bytes.value;

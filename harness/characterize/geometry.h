@@ -48,7 +48,6 @@ struct geometry_number {
 };
 
 struct geometry_level {
-    uint32_t number; /* from 1 */
     struct summary latency; /* cycles of accesses that this level answered, the clock included */
     /* fetch: bytes that one miss brings in. line: bytes that are replaced together. fits: the largest region from
      * address 0 without a miss. lines_taken: lines that hold other data. replacement: the policies that explain the
@@ -81,7 +80,7 @@ enum { GEOMETRY_FINDINGS = 8 };
 extern const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS];
 
 /* The level's number of that finding. */
-const struct geometry_number *geometry_number(const struct geometry_level *level, const struct geometry_finding *of);
+struct geometry_number *geometry_number(const struct geometry_level *level, const struct geometry_finding *of);
 
 /* Cycles above which a later level answered an access. `level` must not be the last. */
 double geometry_behind(const struct geometry *geometry, size_t level);

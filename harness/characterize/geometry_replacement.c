@@ -71,8 +71,6 @@ static bool plan_visits(const struct search *search, uint32_t lines, uint32_t by
     out->sets = out->sets < all ? out->sets : all;
     out->apart = between ? (between + out->sets * bytes - 1) / (out->sets * bytes) : 1;
     accesses = search->words < ACCESSES_MAX ? search->words : ACCESSES_MAX;
-    if (accesses * PASSES > search->samples_max)
-        accesses = (uint32_t)(search->samples_max / PASSES);
     out->resets = (there - out->sets) / all + 1;
     out->resets = out->resets < 3 * search->shape->ways ? out->resets : 3 * search->shape->ways;
     if (accesses < out->resets * out->sets * per_line)
