@@ -20,7 +20,9 @@ enum {
 static const uint32_t distinct_counts[] = {1, 2, 4, 8, 16, 32};
 static const uint32_t strides[] = {4, 64, 128};
 
-static const char slope_method[] = "cycles of 69 iterations of 16 loads less those of 5, by load: median of 21 of each";
+static const char slope_method[] =
+    "cycles of 69 iterations of 16 loads less those of 5, over the 1024 loads between: median of 21 launches of each, "
+    "distribution-free interval";
 
 /* -- slopes -------------------------------------------------------------------------------------------- */
 

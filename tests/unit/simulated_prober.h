@@ -10,24 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "geometry.h"
 #include "random.h"
 
-enum sim_policy {
-    SIM_LRU,
-    SIM_FIFO,
-    SIM_RANDOM,
-    SIM_TREE,
-    SIM_BITS,
-    SIM_NRU,
-    SIM_POLICIES,
-    SIM_NEXT = SIM_POLICIES /* the place behind that used last goes: none that is looked for */
-};
+/* A policy that nobody looks for: the way behind that used last is replaced. */
+#define SIM_NEXT CACHE_REPLACEMENT_COUNT
+
 enum { SIM_LEVELS_MAX = 3 };
 
 struct sim_level {
     uint32_t line_bytes, fetch_bytes, sets, ways;
-    enum sim_policy policy;
+    enum cache_replacement policy;
     bool hashed; /* the set is no modulus of the line */
     uint32_t cycles;
     /* Owned. For each place: line + 1 (0: empty), its sectors, its age by the policy. For each set: the place used
@@ -65,15 +59,15 @@ static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t se
     uint32_t *const age = level->age + (size_t)set * level->ways, unmarked = 0;
 
     switch (level->policy) {
-    case SIM_LRU:
+    case CACHE_LRU:
         age[way] = (uint32_t)sim->accesses;
         break;
-    case SIM_FIFO:
+    case CACHE_FIFO:
         age[way] = hit ? age[way] : (uint32_t)sim->accesses;
         break;
-    case SIM_RANDOM:
+    case CACHE_RANDOM:
         break;
-    case SIM_TREE: /* every node on the way points elsewhere from now on */
+    case CACHE_TREE: /* every node on the way points elsewhere from now on */
         for (uint32_t node = level->ways + way; node > 1; node /= 2) {
             level->tree[set] &= ~(1ull << node / 2);
             level->tree[set] |= (uint64_t)!(node & 1) << node / 2;
@@ -86,7 +80,7 @@ static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t se
         for (uint32_t w = 0; w < level->ways; w++)
             unmarked += w != way && age[w];
         age[way] = 0;
-        for (uint32_t w = 0; level->policy == SIM_BITS && !unmarked && w < level->ways; w++)
+        for (uint32_t w = 0; level->policy == CACHE_BITS && !unmarked && w < level->ways; w++)
             age[w] = w != way;
     }
 }
@@ -97,16 +91,16 @@ static inline uint32_t sim_victim(struct sim *sim, struct sim_level *level, uint
     uint32_t *const age = level->age + (size_t)set * level->ways, ways = level->ways;
     uint32_t oldest = 0, node = 1;
 
-    if (level->policy == SIM_RANDOM)
+    if (level->policy == CACHE_RANDOM)
         return (uint32_t)(random_next(&sim->random) % ways);
     if (level->policy == SIM_NEXT)
         return (level->hand[set] + 1) % ways;
-    if (level->policy == SIM_TREE) {
+    if (level->policy == CACHE_TREE) {
         while (node < ways)
             node = 2 * node + (level->tree[set] >> node & 1);
         return node - ways;
     }
-    if (level->policy == SIM_LRU || level->policy == SIM_FIFO) {
+    if (level->policy == CACHE_LRU || level->policy == CACHE_FIFO) {
         for (uint32_t w = 1; w < ways; w++)
             oldest = age[w] < age[oldest] ? w : oldest;
         return oldest;

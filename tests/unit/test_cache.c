@@ -1,79 +1,32 @@
 /* SPDX-License-Identifier: MIT
- * The simulated cache against lists, and against what LRU is known to do. */
-#include <stdlib.h>
-
+ * The simulated cache against another simulation, and against sequences by hand. */
 #include "cache.h"
+#include "simulated_prober.h"
 #include "test.h"
 
-/* -- a cache of lists: each set its lines, last used first -------------------------------------------- */
+/* -- another simulation -------------------------------------------------------------------------------- */
 
-enum { LIST_SETS_MAX = 64, LIST_WAYS_MAX = 64 };
-
-struct lists {
-    uint32_t line_bytes, sets, ways;
-    uint32_t count[LIST_SETS_MAX];
-    uint64_t lines[LIST_SETS_MAX][LIST_WAYS_MAX + 1];
-};
-
-static bool lists_lookup(struct lists *lists, uint64_t address)
+TEST(random_lookups_are_those_of_another_simulation)
 {
-    const uint64_t line = address / lists->line_bytes;
-    const uint32_t set = (uint32_t)(line % lists->sets);
-    uint64_t *list = lists->lines[set];
-    uint32_t at = 0;
-    bool hit;
+    static const uint32_t sets[] = {1, 2, 3, 8, 33, 64}, ways[] = {1, 2, 4, 8, 32};
+    uint64_t random = 1;
 
-    while (at < lists->count[set] && list[at] != line)
-        at++;
-    hit = at < lists->count[set];
-    memmove(list + 1, list, at * sizeof(*list));
-    list[0] = line;
-    if (!hit && lists->count[set] < lists->ways)
-        lists->count[set]++;
-    return hit;
-}
-
-static uint32_t next_random(uint32_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state;
-}
-
-static void check_random(uint32_t line_bytes, uint32_t sets, uint32_t ways, uint32_t span_bytes)
-{
-    static struct lists lists;
-    struct cache cache;
-    uint32_t random = 2463534242u;
-
-    memset(&lists, 0, sizeof(lists));
-    lists.line_bytes = line_bytes;
-    lists.sets = sets;
-    lists.ways = ways;
-    assert_int_equal(cache_open(&cache, line_bytes, sets, ways, CACHE_LRU), STATUS_OK);
-    for (uint32_t i = 0; i < 20000; i++) {
-        const uint64_t address = next_random(&random) % span_bytes;
-
-        assert_int_equal(cache_lookup(&cache, address), lists_lookup(&lists, address));
-    }
-    cache_close(&cache);
-}
-
-TEST(random_lookups_match_lists)
-{
-    static const uint32_t line_bytes[] = {4, 32, 64, 256};
-    static const uint32_t sets[] = {1, 2, 3, 8, 33, 64};
-    static const uint32_t ways[] = {1, 2, 4, 7, 33, 64};
-
-    for (size_t l = 0; l < sizeof(line_bytes) / sizeof(line_bytes[0]); l++)
+    for (enum cache_replacement policy = 0; policy < CACHE_RANDOM; policy++)
         for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++)
             for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
-                const uint32_t capacity = line_bytes[l] * sets[s] * ways[w];
+                struct sim sim = {1, .levels = {
+                                         {64, .fetch_bytes = 64, .sets = sets[s], .ways = ways[w], .policy = policy}}};
+                struct cache cache;
 
-                check_random(line_bytes[l], sets[s], ways[w], capacity / 2 + 1);
-                check_random(line_bytes[l], sets[s], ways[w], capacity + capacity / 4 + 8);
-                check_random(line_bytes[l], sets[s], ways[w], 4 * capacity);
+                sim_open(&sim);
+                assert_int_equal(cache_open(&cache, 64, sets[s], ways[w], policy), STATUS_OK);
+                for (; sim.accesses < 3000; sim.accesses++) {
+                    const uint64_t address = random_next(&random) % (64 * sets[s] * (ways[w] + 2));
+
+                    assert_int_equal(cache_lookup(&cache, address), sim_level_lookup(&sim, &sim.levels[0], address));
+                }
+                cache_close(&cache);
+                sim_close(&sim);
             }
 }
 

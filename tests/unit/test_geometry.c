@@ -40,13 +40,9 @@ static void find(struct sim *sim, uint32_t bytes, size_t samples_max, struct geo
 }
 
 /* The bit of a policy; with two ways a tree, or a bit each, is LRU. */
-static uint32_t policy_bit(enum sim_policy policy, uint32_t ways)
+static uint32_t policy_bit(enum cache_replacement policy, uint32_t ways)
 {
-    static const enum cache_replacement of[SIM_POLICIES] = {
-        [SIM_LRU] = CACHE_LRU,   [SIM_FIFO] = CACHE_FIFO, [SIM_RANDOM] = CACHE_RANDOM,
-        [SIM_TREE] = CACHE_TREE, [SIM_BITS] = CACHE_BITS, [SIM_NRU] = CACHE_NRU};
-
-    return 1u << (ways == 2 && (policy == SIM_TREE || policy == SIM_BITS) ? CACHE_LRU : of[policy]);
+    return 1u << (ways == 2 && (policy == CACHE_TREE || policy == CACHE_BITS) ? CACHE_LRU : policy);
 }
 
 /* -- random hierarchies -------------------------------------------------------------------------------- */
@@ -84,9 +80,9 @@ static void random_level(uint64_t *state, struct sim_level *level, const struct 
     level->fetch_bytes = level->line_bytes;
     if (below(state, 8) == 0 && level->line_bytes >= 64 && (!before || before->line_bytes <= level->line_bytes / 2))
         level->fetch_bytes /= 2;
-    level->policy = below(state, 2) ? SIM_LRU : (enum sim_policy)below(state, SIM_POLICIES);
-    if (level->policy == SIM_TREE && (level->ways & (level->ways - 1) || level->ways > 32))
-        level->policy = SIM_LRU;
+    level->policy = below(state, 2) ? CACHE_LRU : (enum cache_replacement)below(state, CACHE_REPLACEMENT_COUNT);
+    if (level->policy == CACHE_TREE && (level->ways & (level->ways - 1) || level->ways > 32))
+        level->policy = CACHE_LRU;
 }
 
 static struct sim random_sim(uint64_t seed)
@@ -245,8 +241,8 @@ TEST(what_cannot_be_told_is_not_reported)
 
 /* -- replacement --------------------------------------------------------------------------------------- */
 
-/* Finds two levels with this policy. */
-static void find_policy(enum sim_policy policy, const uint32_t ways[2], struct geometry *found)
+/* Finds two levels with a policy that nobody looks for. */
+static void find_next(const uint32_t ways[2], struct geometry *found)
 {
     struct sim sim = {.level_count = 2,
                       .levels = {LEVEL(64, 64, 8, ways[0], 40), LEVEL(256, 256, 16, ways[1], 110)},
@@ -256,7 +252,7 @@ static void find_policy(enum sim_policy policy, const uint32_t ways[2], struct g
                       .keeps = true,
                       .random = 7};
 
-    sim.levels[0].policy = sim.levels[1].policy = policy;
+    sim.levels[0].policy = sim.levels[1].policy = SIM_NEXT;
     find(&sim, 2 * BANK_BYTES, SAMPLES_MAX, found);
 }
 
@@ -268,7 +264,7 @@ TEST(another_policy_is_none)
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         struct geometry found;
 
-        find_policy(SIM_NEXT, ways[i], &found);
+        find_next(ways[i], &found);
         assert_true(found.level[0].replacement.known);
         for (size_t level = 0; level < 2; level++)
             assert_int_equal(found.level[level].replacement.value, 0);
