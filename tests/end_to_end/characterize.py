@@ -142,8 +142,8 @@ class Records(Case):
             with self.subTest(what):
                 path = self.record(change)
                 self.refused(path, what, path)
-        for content in (b"", b"# no JSON", open(RECORDED, "rb").read()[:200000]):
-            with open(path, "wb") as file:
+        for content in ("", "# no JSON", '{"schema": {'):
+            with open(path, "w", encoding="utf-8") as file:
                 file.write(content)
             self.refused(path, path)
         self.refused("none.json", "No such file")
@@ -189,7 +189,7 @@ PLANTED = (
      {("what_it_held_is", 1, "launch"): "kept", ("what_it_held_is", 1, "copy"): "lost"}),
     ("a pointer chase over twice the level that empties nothing: empty cannot be told from held",
      r"^chase constant .* before nothing list 0\+64\*80$", lambda numbers: [34] * len(numbers), "invalidation_constant",
-     {("what_it_held_is", 1, "launch"): None, ("what_it_held_is", 1, "flush"): None, ("what_it_held_is", 2, "launch"): "lost"}),
+     {("what_it_held_is", 1, "launch"): None, ("what_it_held_is", 1, "flush"): None}),
     ("code that pushes nothing out", "^code ", lambda numbers: [104] * len(numbers), "code_constant",
      {("instructions_and_constants_share", 2, None): "not seen"}),
     ("a counter that counts one line more, in one pointer chase", r"^count constant of chase .* list 0\+64\*33$",
