@@ -28,7 +28,19 @@ CC := gcc
 endif
 COMMA := ,
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) '$(2)')
+
+# Make and the shell take odd paths apart, so the paths of this build must be plain. Folders that no rule names go to
+# scripts by the environment: they may have any character but the dollar, which make replaces.
+DELICATE := ' " ` ( ) { } [ ] < > * ? ; & | \ ~ ! % : = \# $$
+$(foreach name,BUILD IMAGES CUDA $(if $(NO_CUDA)$(CUDA),,CUDA_HOME CUDA_PATH),$(if $(or $(filter-out 1,$(words x$(value $(name))x)),$(filter -%,$(value $(name))),$(strip \
+    $(foreach mark,$(DELICATE),$(findstring $(mark),$(value $(name)))))),$(error $(name) is '$(value $(name))': \
+    make cannot build with a path that has a space, a quote, a leading dash or another sign of make or the shell; nothing was done)))
+$(foreach name,PREFIX DESTDIR DIR CREDIT,$(if $(findstring $$,$(value $(name))),$(error $(name) is '$(value $(name))': \
+    make would replace what follows the dollar; name it without one; nothing was done)))
+# No module is looked for in the folder that PYTHONPATH may stand for.
+unexport PYTHONPATH
+export PREFIX DESTDIR DIR CREDIT
 
 PROGRAM := $(BUILD)/cbank
 OBJ     := $(BUILD)/obj
@@ -159,10 +171,11 @@ $(1): FORCE
 	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || printf '%s\n' '$(subst ','\'',$(2))' > $$@
 endef
 
+# A name of files and a word of the compiler's command line.
+VERSION_TEXT := $(shell tr -cd 0-9A-Za-z.+~- <VERSION)
 ifneq ($(BUILDS),)
-VERSION_TEXT := $(shell cat VERSION)
 # In a tarball .commit says what git says elsewhere.
-ARCHIVED := $(filter-out $$Format:%,$(shell cat .commit 2>/dev/null))
+ARCHIVED := $(filter-out $$Format:%,$(shell tr -cd '$$:0-9A-Za-z ' <.commit 2>/dev/null))
 ifneq ($(ARCHIVED),)
 GIT_COMMIT := $(firstword $(ARCHIVED))
 COMMIT_TIME := $(lastword $(ARCHIVED))
@@ -370,6 +383,8 @@ endif
 # what scripts and tests import.
 PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
 export PYTHON
+# Isolated: of the current folder, no module is imported.
+ISOLATED := "$$PYTHON" -IB
 
 run: ## set up, build, measure the default plan into results/local/ (more options: ARGS=)
 	@scripts/setup.sh build
@@ -380,7 +395,7 @@ run: ## set up, build, measure the default plan into results/local/ (more option
 contribute: ## set up, build, measure the folder of a chip on the first GPU: DIR=results/chips/NAME CREDIT='your name'
 	@scripts/setup.sh contribute
 	@$(MAKE) all
-	@$(PROGRAM) contribute $(if $(CREDIT),--credit '$(CREDIT)') '$(or $(DIR),results/local/chip)'
+	@$(PROGRAM) contribute $${CREDIT:+"--credit=$$CREDIT"} -- "$${DIR:-results/local/chip}"
 
 cards: $(PROGRAM) ## make results/cards/ of measured chips again, from their characterizations
 	$(Q)for name in h100 h200; do \
@@ -395,7 +410,7 @@ setup: ## install the packages that building and testing need
 # tests/run.py builds by makes of its own, with the variables of this command line.
 # $(call run_tests,SUITE,PURPOSES,OPTIONAL PURPOSES): those of scripts/setup.sh.
 run_tests = @$(2:%=scripts/setup.sh % &&) { $(3:%=scripts/setup.sh % || true;) true; } && \
-            CBANK_CUDA='$(CUDA)' $(PYTHON) tests/run.py $(1) $(MAKEOVERRIDES)
+            CBANK_CUDA='$(CUDA)' $(ISOLATED) tests/run.py $(1)
 
 test: ## set up, build and run the tests of every change: three minutes on two cores, no GPU needed
 	$(call run_tests,test,test)
@@ -422,11 +437,11 @@ bench-gpu: ## measure, on a GPU, how far times repeat, into results/local/repeat
 	@scripts/setup.sh build
 	@$(MAKE) all
 	@mkdir -p results/local/repeatability
-	@$(PYTHON) scripts/studies/process_trial.py --program $(PROGRAM) --json results/local/repeatability/trial.json --run 4 \
+	@$(ISOLATED) scripts/studies/process_trial.py --program $(PROGRAM) --json results/local/repeatability/trial.json --run 4 \
 	  --folder results/local/repeatability/processes $(ARGS)
 
 # Uses committed results if FILES names no others; with two, it compares one with the other.
-FILES ?= $(wildcard results/h200/*.json results/characterizations/h200.json) $(BUILD)/two-processes.json
+FILES ?= results/h200/*.json results/characterizations/h200.json $(BUILD)/two-processes.json
 
 plots: ## draw the figures of FILES (default: the committed H200) into results/local/figures/ (options: ARGS=, --all draws the rest)
 	@scripts/setup.sh plots
@@ -437,13 +452,13 @@ plots: ## draw the figures of FILES (default: the committed H200) into results/l
 reproduce: ## draw the figures of the README from the committed results into docs/figures/
 	@scripts/setup.sh plots
 	@$(MAKE) all
-	@$(PYTHON) scripts/reproduce.py --program $(PROGRAM)
+	@$(ISOLATED) scripts/reproduce.py --program $(PROGRAM)
 
 check-sass: $(PROGRAM) ## disassemble every kernel in the program and check its loads (CHECK= for options)
-	@PATH="$(if $(CUDA),$(CUDA)/bin:)$$PATH" $(PYTHON) scripts/check_sass.py $(CHECK) $(PROGRAM)
+	@PATH="$(if $(CUDA),$(CUDA)/bin:)$$PATH" $(ISOLATED) scripts/check_sass.py $(CHECK) $(PROGRAM)
 
 check-ptx: $(PROGRAM) $(PTX) ## check the loads of every kernel in the PTX
-	@$(PYTHON) scripts/check_ptx.py --program $(PROGRAM) $(WORKLOAD_PTX)
+	@$(ISOLATED) scripts/check_ptx.py --program $(PROGRAM) $(WORKLOAD_PTX)
 
 # Headers of the CUDA engine need the vendor's, which only its own rooms may see.
 # $(call headers_of,FOLDER,FLAGS): one line for each header there and what it may see.
@@ -474,7 +489,7 @@ coverage: ## run the tests with gcov's counters; print the functions that never 
 	@export CBANK_TEST=small; for name in $(TESTS:$(BUILD)/%=build/coverage/%); do $$name >/dev/null 2>&1 || echo "FAILED: $$name"; done; \
 	for name in characterize cards counters e2e formats gate lookup names terminal =simulated =faults =walk; do \
 	    program=cbank; [ $$name = $${name#=} ] || program=tests/simulated/cbank; \
-	    CBANK=build/coverage/$$program $(PYTHON) tests/end_to_end/$${name#=}.py >/dev/null 2>&1 || echo "FAILED: $$name"; done
+	    CBANK=build/coverage/$$program "$$PYTHON" tests/end_to_end/$${name#=}.py >/dev/null 2>&1 || echo "FAILED: $$name"; done
 	@gcov -n -f -r $$(find build/coverage/obj -name '*.gcda') 2>/dev/null | awk '/^F/ { name = $$0 } \
 	    /^Lines/ { if (/:0.00%/ || name ~ /^File/ || !name) print name, $$0; name = "" }'
 
@@ -488,28 +503,11 @@ fuzz: ## feed documents and command lines that are wrong to what reads them (FUZ
 	@$(MAKE) $(SANITIZED) fuzzers
 	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
 
-SHARE := $(DESTDIR)$(PREFIX)/share
-# The Python package, with its templates and styles, which pip also installs from scripts/.
-PACKAGE := $(shell cd scripts && find cbank -type f -not -name '*.pyc')
-
 install: $(PROGRAM) $(BUILD)/libcbank.a ## install into $(DESTDIR)$(PREFIX)
-	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cbank
-	install -D -m 644 $(BUILD)/libcbank.a $(DESTDIR)$(PREFIX)/lib/libcbank.a
-	install -D -m 644 harness/cbank.h $(DESTDIR)$(PREFIX)/include/cbank.h
-	install -d $(SHARE)/cbank/cards
-	install -m 644 $(wildcard results/*schema.json) $(SHARE)/cbank/
-	install -m 644 $(CARDS) $(SHARE)/cbank/cards/
-ifneq ($(wildcard docs/cbank.1),)
-	install -D -m 644 docs/cbank.1 $(SHARE)/man/man1/cbank.1
-endif
-	install -D -m 644 docs/cbank.bash $(SHARE)/bash-completion/completions/cbank
-	$(foreach file,$(PACKAGE),install -D -m 644 scripts/$(file) $(SHARE)/cbank/python/$(file) &&) true
-	install -d $(SHARE)/cbank/scripts
-	install -m 755 $(wildcard scripts/fleet_run.sh scripts/fleet.sbatch) $(SHARE)/cbank/scripts/
+	@scripts/install.sh install '$(BUILD)'
 
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/cbank $(DESTDIR)$(PREFIX)/lib/libcbank.a $(DESTDIR)$(PREFIX)/include/cbank.h $(SHARE)/man/man1/cbank.1 $(SHARE)/bash-completion/completions/cbank
-	rm -rf $(SHARE)/cbank
+	@scripts/install.sh uninstall
 
 # One version of the formatter: another would format otherwise.
 CLANG_FORMAT ?= clang-format-19
@@ -531,29 +529,28 @@ LINTED := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES)) $(CUDA_ABSENT) $(CUPTI_
 
 lint: ## look for mistakes in C, Python and shell sources, and for limits that are not kept
 	@scripts/setup.sh lint
-	@$(PYTHON) scripts/house.py
+	@$(ISOLATED) scripts/house.py
 	@printf '%s\n' $(LINTED) | xargs -P $(shell nproc) -n 4 sh -c '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
 	    $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit -Itests/simulated $(CUDA_CPPFLAGS) 2>/dev/null' lint
-	@$(PYTHON) -m pyflakes scripts tests
+	@$(ISOLATED) -m pyflakes scripts tests
 	@shellcheck scripts/*.sh scripts/*.sbatch docs/cbank.bash .ci/*
 
 # Both are made of HEAD or of what was installed, with its times, so that they are the same bytes every time.
-DIST := cbank-$(shell cat VERSION)
+DIST := cbank-$(VERSION_TEXT)
 
 dist: ## make a tarball of what is committed, $(BUILD)/cbank-VERSION.tar.gz
 	@[ -e .git ] || { echo 'make dist makes a tarball of the git repository, which this is not' >&2; exit 3; }
-	@mkdir -p $(BUILD)
-	@git -c tar.umask=022 archive --format=tar --prefix=$(DIST)/ HEAD | gzip -n > $(BUILD)/$(DIST).tar.gz
-	@echo $(BUILD)/$(DIST).tar.gz
+	@mkdir -p '$(BUILD)'
+	@git -c tar.umask=022 archive --format=tar --prefix=$(DIST)/ --output='$(BUILD)/$(DIST).tar' HEAD
+	@gzip -nf '$(BUILD)/$(DIST).tar'
+	@echo '$(BUILD)/$(DIST).tar.gz'
 
-deb: $(PROGRAM) ## make a Debian package, $(BUILD)/cbank_VERSION_ARCHITECTURE.deb (STATIC=1: that needs no libcjson)
-	@rm -rf $(BUILD)/deb
-	@$(MAKE) -s install DESTDIR=$(BUILD)/deb PREFIX=/usr
+deb: $(PROGRAM) $(BUILD)/libcbank.a ## make a Debian package, $(BUILD)/cbank_VERSION_ARCHITECTURE.deb (STATIC=1: that needs no libcjson)
 	@SOURCE_DATE_EPOCH='$(or $(SOURCE_DATE_EPOCH),$(COMMIT_TIME),$(shell stat -c %Y VERSION))' CUDA_VERSION='$(CUDA_VERSION)' \
-	    scripts/make_deb.sh $(BUILD)/deb $(VERSION_TEXT) $(BUILD)
+	    scripts/make_deb.sh '$(VERSION_TEXT)' '$(BUILD)'
 
-clean: ## remove everything that was built
-	rm -rf build $(filter-out build,$(BUILD))
+clean: ## remove everything that was built into build/
+	$(if $(filter-out build build/%,$(BUILD))$(findstring ..,$(BUILD)),$(error make clean removes build/ alone; look at '$(BUILD)', and remove it yourself))rm -rf build
 
 help: ## this list
 	@echo 'Targets:'

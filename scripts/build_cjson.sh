@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 #
 # Makes libcjson.a for `make STATIC=1` where the distribution's package holds none. It builds the source package with
-# all patches. apt fetches that from this machine's mirror and checks its signature. It works next to the library, with
-# lists of packages of its own; nothing is installed.
+# all patches. apt fetches that from this machine's mirror and checks its signature. It works in a new folder below
+# TMPDIR, with lists of packages of its own; nothing is installed.
 
 set -e
-library=$(realpath -m "$1")
-folder=$(dirname "$library")
+library=$(realpath -m -- "$1")
+folder=$(mktemp -d)
 
 give_up() {
     echo "STATIC=1: $1; build cJSON yourself and name it: make LIBCJSON=/path/to/libcjson.a" >&2
@@ -15,12 +15,11 @@ give_up() {
 }
 
 command -v apt-get >/dev/null || give_up "no libcjson.a here, and no apt-get to fetch the source package with"
-"$(dirname "$0")"/setup.sh static
-mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
+"$(dirname -- "$0")"/setup.sh static
+mkdir -p "$(dirname "$library")" "$folder/lists/partial" "$folder/cache/archives/partial"
 cd "$folder"
 
 # Sources come from the mirror of the packages.
-rm -rf ./*.sources ./*.list cjson-*
 for file in /etc/apt/sources.list.d/*.sources; do
     [ -f "$file" ] && sed 's/^Types:.*/Types: deb-src/' "$file" > "$(basename "$file")"
 done
@@ -36,4 +35,4 @@ apt() {
 "${CC:-cc}" -std=c99 -O2 -fPIC -c -o cJSON.o cjson-*/cJSON.c
 rm -f "$library"
 ar qcDs "$library" cJSON.o
-rm -rf lists cache
+rm -rf "$folder"

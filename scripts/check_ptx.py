@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Checks the loads of every kernel in the PTX that the program's kernels were made from.
 
@@ -10,7 +10,9 @@ import argparse
 import collections
 import os
 import re
+import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kernel_check
 
 ENTRY = re.compile(r"\.entry\s+(\w+)")

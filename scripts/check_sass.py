@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Disassembles every kernel of every architecture in the program and checks its loads.
 
@@ -15,8 +15,10 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kernel_check
 
 IMAGE_SECTION = ".cbank_images"

@@ -11,7 +11,7 @@
 # the toolkit is there, 1 what came is not what was expected, 2 usage, 3 it cannot be had on this machine; the last line
 # says why.
 
-cd "$(dirname "$0")/.." || exit 3
+CDPATH= cd -P -- "$(dirname -- "$0")/.." || exit 3
 toolkit=$PWD/build/toolkits/cuda-11.8
 apt=$PWD/build/toolkits/apt
 key=/usr/share/keyrings/debian-archive-keyring.gpg

@@ -13,8 +13,8 @@
 #            lines of their logs; takes what there is into STORE (cbank ingest) and prints the verdict (cbank fleet).
 #            Exit codes as of cbank; 1 also when a node failed or did not answer, 2 when a file was refused.
 #
-# FOLDER is one night's, on a file system that all nodes share. NODE is SLURMD_NODENAME or the name of the host. CBANK
-# names the program (default: cbank on PATH), CBANK_FLEET options of cbank fleet.
+# FOLDER is one night's, on a file system that all nodes share. NODE is SLURMD_NODENAME or the name of the host. A node
+# that measured nothing exits with 3. CBANK names the program (default: cbank on PATH), CBANK_FLEET options of cbank fleet.
 
 cbank=${CBANK:-cbank}
 LINES_SHOWN=5
@@ -31,11 +31,16 @@ usage() {
 
 # ---- On a node
 
-# Ordinals of this node's GPUs, with commas, that the folder $1 has no file of.
+# Ordinals of this node's GPUs, with commas, that the folder $1 has no file of; all, where it sees no GPU.
 unmeasured() {
-    "$cbank" list devices --csv | sed -n 's/.*,cuda,\([0-9]*\),.*,\([-A-Za-z0-9]*\).*/\1 \2/p' | while read -r ordinal uuid; do
-        grep -qs "$uuid" "$1"/cbank-*.json || printf '%s,' "$ordinal"
-    done
+    "$cbank" list devices --csv | sed -n 's/.*,cuda,\([0-9]*\),.*,\([-A-Za-z0-9]*\).*/\1 \2/p' | {
+        seen=
+        while read -r ordinal uuid; do
+            seen=1
+            grep -qs "$uuid" "$1"/cbank-*.json || printf '%s,' "$ordinal"
+        done
+        [ -n "$seen" ] || echo all
+    }
 }
 
 # Resumes what is unfinished in the folder $1, all GPUs side by side, and measures the others. A name that was reserved,
@@ -66,20 +71,27 @@ measure() {
 
 node() {
     [ $# -ge 1 ] || usage
-    # Without a name all nodes would share one folder, and all but the first would measure nothing.
-    name=${SLURMD_NODENAME:-$(uname -n 2>/dev/null)}
+    # Without a name all nodes would share one folder.
+    name=${SLURMD_NODENAME:-$(uname -n 2>/dev/null || cat /proc/sys/kernel/hostname /etc/hostname 2>/dev/null)}
     name=${name%%.*}
-    [ -n "$name" ] || {
-        echo "fleet_run.sh: this node has no name; set SLURMD_NODENAME" >&2
+    case $name in
+    '' | -* | *[!-_A-Za-z0-9]*)
+        echo "fleet_run.sh: this node has no name ('$name'); set SLURMD_NODENAME to one of letters, digits, - and _" >&2
         exit 2
-    }
+        ;;
+    esac
     folder=$1/$name
     shift
     mkdir -p "$folder" || exit 2
-    [ "$(cat "$folder/status" 2>/dev/null)" = 0 ] && exit 0
+    # Another node of the same name may have measured there.
+    [ "$(cat "$folder/status" 2>/dev/null)" = 0 ] && [ -z "$(unmeasured "$folder" 2>>"$folder/log")" ] && exit 0
     rm -f "$folder/status"
     measure "$folder" "$@" >>"$folder/log" 2>&1
     status=$?
+    [ "$status" -ne 0 ] || [ -n "$(find "$folder" -name 'cbank-*.json' -size +0)" ] || {
+        echo "fleet_run.sh: node $name measured nothing" | tee -a "$folder/log" >&2
+        status=3
+    }
     echo "$status" >"$folder/status"
     exit "$status"
 }
@@ -107,13 +119,16 @@ end() {
         exit 2
     }
     worst=0
-    for name in $({ for folder in "$night"/*/; do basename "$folder"; done; printf '%s\n' "$@"; } | grep -v '^\*\?$' | sort -u); do
+    while IFS= read -r name; do
+        [ -n "$name" ] || continue
         said=$(failure "$night/$name")
         [ -n "$said" ] || continue
         worst=1
         echo "node $name $said"
         [ -e "$night/$name/log" ] && tail -n "$LINES_SHOWN" "$night/$name/log" | sed 's/^/    /'
-    done
+    done <<END
+$({ for folder in "$night"/*/; do basename "$folder"; done; printf '%s\n' "$@"; } | grep -v '^\*\?$' | sort -u)
+END
     # A run that was killed early left the name that it had reserved.
     find "$night" -name 'cbank-*.json' -size 0 -delete
     "$cbank" ingest "$store" "$night"
@@ -132,6 +147,14 @@ case $1 in
 node | end)
     step=$1
     shift
+    # FOLDER is no option of the commands that it is given to.
+    case $1 in
+    -*)
+        folder=./$1
+        shift
+        set -- "$folder" "$@"
+        ;;
+    esac
     "$step" "$@"
     ;;
 *) usage ;;

@@ -15,7 +15,7 @@
 # A target begins with tests/corpus/TARGET and what is in FOLDER/corpus/TARGET. Exit status 0; 1 where an input failed,
 # which is then in FOLDER: CBANK_FUZZ=TARGET PROGRAM INPUT runs it alone; 2 for a wrong command line.
 
-cd "$(dirname "$0")/.." || exit 2
+CDPATH= cd -P -- "$(dirname -- "$0")/.." || exit 2
 runs='' seconds=60 jobs=$(nproc) seed=0 program=build/asan/tests/fuzz/fuzz folder=build/fuzz
 while [ $# -gt 0 ]; do
     case $1 in
@@ -59,11 +59,12 @@ run() { # TARGET PART
     } 2> "$log.time"
 }
 
+case $folder in -*) folder=./$folder ;; esac
 mkdir -p "$folder/logs"
-rm -f "$folder"/logs/*
 for target in "${targets[@]}"; do
     [ -d "tests/corpus/$target" ] || { echo "fuzz: no target $target: tests/corpus has one folder for each" >&2; exit 2; }
     mkdir -p "$folder/corpus/$target"
+    rm -f "$folder/logs/$target"-[0-9]*
     words "$target" > "$folder/$target.dict"
 done
 export -f run
@@ -99,10 +100,10 @@ print_table() {
 
 print_table
 failed=0
-for log in "$folder"/logs/*[0-9]; do
+for target in "${targets[@]}"; do for log in "$folder/logs/$target"-*[0-9]; do
     grep -q '^exit 0' "$log" && continue
     failed=1
     echo "$log:"
     grep -m 6 -E 'ERROR|runtime error|^fuzz: |SUMMARY|Test unit written' "$log" | cut -c1-400
-done
+done; done
 exit $failed

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Measures the sizes and the English of this repository and compares them with their limits.
 
@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import english
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -1,13 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# scripts/make_deb.sh ROOT VERSION FOLDER: makes a Debian package in FOLDER of the tree that `make install` put into
-# ROOT with PREFIX=/usr. The same tree and SOURCE_DATE_EPOCH make the same bytes. CUDA_VERSION: of the toolkit that the
-# program was built with, if any.
+# scripts/make_deb.sh VERSION BUILD: makes a Debian package in BUILD of what was built there. The same files and
+# SOURCE_DATE_EPOCH make the same bytes. CUDA_VERSION: of the toolkit that the program was built with, if any.
 
 set -e
 command -v dpkg-deb >/dev/null || { echo "make deb needs dpkg-deb, of Debian and what is made of it" >&2; exit 3; }
-root=$1 version=$2 folder=$3
+version=$1 folder=$2
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+DESTDIR=$root PREFIX=/usr scripts/install.sh install "$folder"
+rm "$root/usr/share/cbank/manifest" # dpkg has a list of its own
+chmod 755 "$root"
+umask 022
 documents=$root/usr/share/doc/cbank
 package=$folder/cbank_${version}_$(dpkg --print-architecture).deb
 program=$root/usr/bin/cbank

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Keeps the figures of README.md and docs/*.md equal to what the program says of the committed results.
 

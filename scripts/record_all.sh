@@ -24,9 +24,11 @@ set -u
     exit 2
 }
 program=${CBANK:-build/cbank}
-python=${PYTHON:-python3}
-here=$(dirname "$0")
+python=${PYTHON:-/usr/bin/python3}
+here=$(dirname -- "$0")
+case $here in -*) here=./$here ;; esac
 folder=$1
+case $folder in -*) folder=./$folder ;; esac
 shift
 worst=0
 
@@ -55,7 +57,7 @@ END
 trial() {
     script=$here/studies/$1_trial.py file=$folder/$2
     shift 2
-    mkdir -p "$(dirname "$file")" && "$python" "$script" --program "$program" --json "$file" "$@"
+    mkdir -p "$(dirname "$file")" && "$python" -IB "$script" --program "$program" --json "$file" "$@"
 }
 
 # A line of a plan: run FILE OPTION... Cells that did not settle are marked in the file.
@@ -77,7 +79,7 @@ records() {
             run "$name.json" $options </dev/null || { failed=1 && echo "$name.json: failed"; }
         done
         return $failed
-    } && "$python" "$here/studies/claims.py" "$folder/all-paths.json" "$folder/serialization.json"
+    } && "$python" -IB "$here/studies/claims.py" "$folder/all-paths.json" "$folder/serialization.json"
 }
 
 measure() {

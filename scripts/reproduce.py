@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Draws the figures of README.md and docs/ from the committed results, by cbank plot, and makes the page of docs/example: the same
 bytes each time.

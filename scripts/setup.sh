@@ -103,9 +103,10 @@ try_fuzzer() { # clang links a fuzzer with the sanitizers: a package of its own 
 
 try_sanitizer() { echo 'int main(void) { return 0; }' | gcc "-fsanitize=$1" -x c - -o "$scratch/sanitized"; }
 
-try_python() { "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; }
+# Isolated: of the current folder, no module is imported.
+try_python() { "$python" -IB -c 'import sys; sys.exit(sys.version_info < (3, 10))'; }
 
-try_module() { "$python" -c "import $1"; }
+try_module() { "$python" -IB -c "import $1"; }
 
 found() { "try_$1" "$2" </dev/null >/dev/null 2>&1; }
 

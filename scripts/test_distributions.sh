@@ -11,7 +11,7 @@
 # below build/distributions/: a release is fetched once; its logs stay. Exit status: 0 both commands pass on all
 # releases, 1 one fails, 3 it cannot be tried on this machine.
 
-cd "$(dirname "$0")/.." || exit 3
+CDPATH= cd -P -- "$(dirname -- "$0")/.." || exit 3
 place=$PWD/build/distributions
 status=0
 
@@ -68,6 +68,10 @@ try() { # RELEASE TARGET: the command, and how long it takes
 }
 
 [ $# -gt 0 ] || set -- bookworm trixie
+for release; do
+    # It becomes the name of a folder that is removed.
+    case $release in *[!a-z]*) fail "'$release' is no name of a release" ;; esac
+done
 for release; do
     bare "$release"
     git clone -q --no-local . "$place/$release/root/cbank" || fail 'cannot clone HEAD'

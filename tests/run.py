@@ -412,6 +412,8 @@ def main():
         sys.exit("usage: tests/run.py test|all|long|kernels|fleet|gpu [VARIABLE=VALUE...]")
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     # Each make is one of its own, with these variables, and what warns fails.
+    overrides = re.findall(r"(?:\\.|[^ \t])+", os.environ.get("MAKEFLAGS", "").partition("-- ")[2], re.DOTALL)
+    sys.argv += [re.sub(r"\\(.)", r"\1", word, flags=re.DOTALL).replace("$$", "$") for word in overrides]
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
         os.environ.pop(name, None)
     os.environ.update(WERROR="-Werror", PYTHONDONTWRITEBYTECODE="1")

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,8 +84,11 @@ bool child_run(const char *program, char *const words[], int *code)
         dup2(STDERR_FILENO, STDOUT_FILENO);
         sigprocmask(SIG_SETMASK, &before, NULL);
         /* Otherwise a parent that ended before this request would go unnoticed. */
-        if (getppid() == parent)
+        if (getppid() == parent) {
             execvp(program ? program : "/proc/self/exe", words);
+            /* Without /proc: by the name that it was started by. */
+            execv(program ? program : (const char *)getauxval(AT_EXECFN), words);
+        }
         _exit(CHILD_NOT_STARTED);
     }
     running = child > 0 ? child : 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands of the analysis: `cbank NAME ...`, or `python3 -m cbank NAME ...` where the package was installed by pip.
+"""The commands of the analysis: `cbank NAME ...`, or `python3 -I -m cbank NAME ...` where the package was installed by pip.
 
 The instrument's own table, harness/report/analysis.c, lists the same names for its help; a test compares the two.
 """
@@ -32,7 +32,7 @@ COMMANDS = {
     "history": Command("history", "Print one line a run, or the series of cells, and since when levels changed", ("numpy", "scipy")),
 }
 
-USAGE_TEXT = "usage: python3 -m cbank COMMAND [OPTION...] [ARGUMENT...]\n\n"
+USAGE_TEXT = "usage: python3 -I -m cbank COMMAND [OPTION...] [ARGUMENT...]\n\n"
 
 
 def need_modules(name: str, needs: tuple[str, ...]) -> None:
@@ -50,11 +50,17 @@ def run(words: list[str]) -> int:
         return 0 if words else USAGE
     name = words[0]
     if name not in COMMANDS:
-        raise Failure(f"there is no command {name}; try: python3 -m cbank help")
+        raise Failure(f"there is no command {name}; try: python3 -I -m cbank help")
     command = COMMANDS[name]
     if not importlib.util.find_spec(f"{__package__}.{command.module}"):
         raise Failure(f"cbank {name} is not built yet", ENVIRONMENT)
     need_modules(name, command.needs)
+    if "matplotlib" in command.needs:  # which reads its settings from the current folder, that may be a downloaded one
+        here = os.open(".", os.O_PATH)
+        os.chdir("/")
+        importlib.import_module("matplotlib")
+        os.fchdir(here)
+        os.close(here)
     return importlib.import_module(f"{__package__}.{command.module}").main(words[1:]) or 0
 
 

@@ -164,7 +164,12 @@ def draw_all(drawn: list[draw.Drawing], folder: str, width_mm: float, forms: lis
     if count < 2:
         yield from map(draw_page, tasks)
         return
-    with multiprocessing.get_context("fork").Pool(count) as pool:
+    try:
+        pool = multiprocessing.get_context("fork").Pool(count)
+    except OSError:  # no /dev/shm, where its locks are
+        yield from map(draw_page, tasks)
+        return
+    with pool:
         yield from pool.imap(draw_page, tasks)
 
 

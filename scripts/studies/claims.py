@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Proves which published claims about constant memory hold on a GPU, and where a table should live there.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Says how the SM clock of this machine's GPU moves by itself, and what that does to times and to the gate.
 
@@ -14,9 +14,11 @@ compiles, or the program that --neighbour names. Then as many processes measure 
 
 import os
 import statistics
+import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 from neighbour_trial import Neighbour, build
 

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Proves how often `cbank fleet` calls out without cause, and how well it finds what was planted, on made-up fleets.
 
@@ -16,9 +16,12 @@ driver makes every cell of all GPUs 1 % slower. --small: a few verdicts, as a te
 """
 
 import math
+import os
+import sys
 
 import numpy as np
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import make_fleet
 import trials
 from cbank.fleet_statistics import LEVELS, Limits, find, judge

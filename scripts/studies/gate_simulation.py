@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Simulates how often cbank compare calls out without cause, and how often it finds what became slower.
 
@@ -30,9 +30,11 @@ import math
 import os
 import random
 import statistics
+import sys
 import tempfile
 import typing
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Tries the gate on this machine's GPU: how often cbank compare calls out without cause, and how often it finds
 a slowdown that was planted.
@@ -15,8 +15,10 @@ comparison said. Exits 1 after a false alarm, or where fewer than 95 of 100 plan
 """
 
 import os
+import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 
 # Slowdowns in percent, and the cache state where 95 of 100 cells are to be found. Smaller ones cannot be planted in samples of

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Shows what `cbank fleet` finds: makes the store of a fleet that does not exist, with known changes in it.
 
@@ -20,7 +20,7 @@ import random
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "scripts"))
+sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("scripts", "scripts/studies")]
 import trials  # noqa: E402
 from cbank import store as stores  # noqa: E402
 

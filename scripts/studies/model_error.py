@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Proves how far the simple model is from all committed results: a table by GPU, workload, path and longest unit.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Tries on this machine's GPU whether cbank notices that something else uses it.
 
@@ -16,8 +16,10 @@ quiet result has the flag.
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 
 KINDS = ("compute", "copy", "idle")

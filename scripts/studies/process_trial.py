@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Says how far processes of one plan on one GPU differ, and what that does to intervals and to the gate.
 
@@ -18,7 +18,9 @@ results of one plan and GPU.
 import itertools
 import os
 import statistics
+import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 
 # Figures that are asked for.

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """Proves that two builds of cbank measure the same on this GPU: code that was moved must not move a time.
 
@@ -13,9 +13,11 @@ differs between the builds.
 
 import argparse
 import json
+import os
 import statistics
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 
 TOLERANCE = 0.003  # twice the largest spread of processes that was measured on an H100

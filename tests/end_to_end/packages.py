@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of packages: the tarball of `make dist`, the files of `make install`, the package of `make deb`, and a program
 with cJSON in it. The last needs STATIC=1; without libcjson.a, CBANK_FETCH=1 lets it fetch the source. Everything is
-made of a repository that holds the tree as it is, without CUDA."""
+made of a repository that holds the tree as it is, without CUDA, in folders whose names shells and makes take apart."""
 
 import glob
 import hashlib
@@ -19,6 +19,10 @@ LEFT_OUT = shutil.ignore_patterns(".git", "build", "local", "__pycache__")
 OURS = ("MAKE", "MFLAGS", "GIT_", "SOURCE_DATE_EPOCH")
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
 
+# Names of folders. Make itself would replace what follows a dollar: DESTDIR and PREFIX have none.
+ODD = "-my 'odd' \"dir\"\t%s;#(x)\n*"
+ODDER = ODD + "$(HOME) `id` $$"
+
 # The installed files of every kind, by their folder below the prefix.
 PROGRAMS = ("bin/cbank", "share/cbank/scripts/fleet_run.sh", "share/cbank/scripts/fleet.sbatch")
 INSTALLED = {"bin/cbank": "build/cbank", "lib/libcbank.a": "build/libcbank.a", "include/cbank.h": "harness/cbank.h",
@@ -26,6 +30,7 @@ INSTALLED = {"bin/cbank": "build/cbank", "lib/libcbank.a": "build/libcbank.a", "
              "share/cbank/scripts/fleet.sbatch": "scripts/fleet.sbatch",
              "share/bash-completion/completions/cbank": "docs/cbank.bash",
              "share/man/man1/cbank.1": "docs/cbank.1"}
+MANIFEST = "share/cbank/manifest"
 INSTALLED_FROM = {"share/cbank": "results/*schema.json", "share/cbank/cards": "results/cards/*.json",
                   **{f"share/cbank/python/{folder}": f"scripts/{folder}/*.*" for folder in ("cbank", "cbank/figures", "cbank/templates")}}
 
@@ -73,7 +78,8 @@ def fetchable():
 class Packaging(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = kept_folder(cls)
+        cls.folder = os.path.join(kept_folder(cls), ODDER)
+        os.mkdir(cls.folder)
         cls.repository = os.path.join(cls.folder, "repository")
         shutil.copytree(ROOT, cls.repository, ignore=LEFT_OUT)
         git(cls.repository, "init", "-q")
@@ -118,18 +124,54 @@ class Packaging(unittest.TestCase):
         run(self.source, "make", "dist", status=2)
 
     def test_install_and_uninstall(self):
-        place = os.path.join(self.folder, "place")
-        self.make("install", f"DESTDIR={place}", "PREFIX=/usr", umask=0o077)
+        """An old version's file goes, a user's own stays, beside a folder whose name is the first word of the prefix."""
+        place = os.path.join(kept_folder(type(self)), ODD)
+        where = f"DESTDIR={place}", f"PREFIX=/{ODD}/usr"
+        prefix = os.path.join(place, ODD, "usr")
+        self.make("install", *where, umask=0o077)
         expected = expected_files(self.source)
-        self.assertEqual(files_below(os.path.join(place, "usr")), set(expected))
+        self.assertEqual(files_below(prefix), {*expected, MANIFEST})
+        own = ["share/cbank/python/own.py", "bin/own", f"../../../{place.split()[0]}/share/cbank/own"]
+        for name in ("share/cbank/old", *own):
+            os.makedirs(os.path.dirname(os.path.join(prefix, name)), exist_ok=True)
+            open(os.path.join(prefix, name), "w", encoding="utf-8").close()
+        with open(os.path.join(prefix, MANIFEST), "a", encoding="utf-8") as file:
+            file.write("share/cbank/old\n../../own\n")
+        self.make("install", *where)
+        self.assertEqual(files_below(prefix), {*expected, MANIFEST, *own[:2]})
+        self.assertIn("series", run(self.folder, os.path.join(prefix, "bin/cbank"), "history", "--help"))
         for name, origin in expected.items():
             with self.subTest(name):
-                path = os.path.join(place, "usr", name)
+                path = os.path.join(prefix, name)
                 self.assertEqual(sha256(path), sha256(os.path.join(self.source, origin)))
                 self.assertEqual(os.stat(path).st_mode & 0o777, 0o755 if name in PROGRAMS else 0o644)
-        self.check_version(os.path.join(place, "usr/bin/cbank"))
-        self.make("uninstall", f"DESTDIR={place}", "PREFIX=/usr")
-        self.assertEqual(files_below(place), set())
+        self.check_version(os.path.join(prefix, "bin/cbank"))
+        self.make("uninstall", *where)
+        self.assertEqual(files_below(prefix), set(own[:2]))
+        self.assertTrue(os.path.exists(os.path.join(prefix, own[2])))
+
+    def test_refused(self):
+        """A wrong folder is refused in one sentence, before anything is written or removed."""
+        place = kept_folder(type(self))
+        precious = os.path.join(place, "my/share/cbank/precious")
+        os.makedirs(os.path.dirname(precious))
+        open(precious, "w", encoding="utf-8").close()
+        plain = "cannot build with a path that has"
+        for words, said in ((("uninstall", f"PREFIX={place}/my"), "has no share/cbank/manifest"),
+                            (("uninstall", f"PREFIX={place}/my dir"), "has no share/cbank/manifest"),
+                            (("install", "PREFIX=relative"), "must be a path from / on"),
+                            (("install", "PREFIX="), "must be a path from / on"),
+                            (("install", f"PREFIX={precious}"), "is no folder"),
+                            (("install", f"DESTDIR={place}/$(shell touch {place}/made)"), "what follows the dollar"),
+                            (("contribute", "CREDIT=A$B"), "what follows the dollar"),
+                            (("clean", f"BUILD={place}/my"), "removes build/ alone"), (("clean", "BUILD=build/.."), "removes build/ alone"),
+                            *((("all", f"{name}={value}"), plain) for name in ("BUILD", "IMAGES", "CUDA")
+                              for value in (f"{place}/my dir", "-x", "a'b", 'a"b', "a\nb", "a%", "a:b", "$(HOME)", "~", f"`touch {place}/made`"))):
+            with self.subTest(words):
+                done = subprocess.run(["make", "NO_CUDA=1", *words], cwd=self.source, env=CLEAN, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(said, done.stdout + done.stderr)
+                self.assertEqual(files_below(place), {"my/share/cbank/precious"})
 
     @unittest.skipUnless(shutil.which("dpkg-deb"), "no dpkg-deb")
     def test_package_is_the_same_bytes_twice(self):
