@@ -17,7 +17,7 @@ struct characterize_options {
     const char *replay_path; /* file whose answers are analysed; NULL: a GPU is asked */
     const char *json_path, *card_path;
     const char *new_card_path; /* file for the new card; NULL: none */
-    double watchdog_slack_seconds; /* 0: not given */
+    double watchdog_slack_seconds;
     bool quiet;
 };
 
@@ -38,7 +38,8 @@ static const struct option_row rows[] = {
      .help = "write a card of the chip, with numbers that were measured, from the driver, and from --card",
      .kind = &option_text, MEMBER(new_card_path)},
     {.name = "watchdog-slack", .argument = "SECONDS", .help = "extra time for a call to the GPU before the command ends (default 120)",
-     .kind = &option_number, MEMBER(watchdog_slack_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
+     .kind = &option_number, MEMBER(watchdog_slack_seconds), .low = 0.001, .high = 86400, .unit = "seconds",
+     .fallback = "120"},
     {.name = "quiet", .help = "print only errors and warnings", .kind = &option_flag, MEMBER(quiet)},
 };
 /* clang-format on */
