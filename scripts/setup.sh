@@ -34,7 +34,6 @@ needs='
     all   sanitizer address             -                   libasan             -
     all   sanitizer undefined           -                   libubsan            -
     all   command groff                 groff-base          groff               groff
-    all   command pdffonts              poppler-utils       poppler-utils       poppler
     contribute module jsonschema        python3-jsonschema  python3-jsonschema  python-jsonschema
     plots module  pandas            python3-pandas      python3-pandas      python-pandas
     plots module  scipy             python3-scipy       python3-scipy       python-scipy
@@ -77,7 +76,6 @@ trap 'rm -rf "$scratch"' EXIT
 
 try_command() { # runs
     case $1 in
-    pdffonts) "$1" -v ;;
     slurmctld | slurmd) "$1" -V ;;
     *) "$1" --version ;;
     esac
