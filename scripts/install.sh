@@ -11,7 +11,7 @@
 set -e
 umask 022
 CDPATH= cd -P -- "$(dirname -- "$0")/.."
-root=$DESTDIR$PREFIX manifest=share/cbank/manifest build=$2 tab='	'
+root=$DESTDIR$PREFIX manifest=share/cbank/manifest build=$2 tab=$(printf '\t')
 
 fail() { # MESSAGE
     echo "cbank: error: $1; nothing was done" >&2
