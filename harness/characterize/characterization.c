@@ -106,12 +106,15 @@ static void write_level_numbers(cJSON *object, const struct field *field, const 
     const struct fields values = {number_rows + VALUE_ROW, COUNT(number_rows) - VALUE_ROW};
     const struct geometry_level *level = base;
     const struct summary *latency = &level->latency;
-    struct number number = {.unit = "cycles, the clock's own included",
-                            .method = "median of single accesses, distribution-free interval",
-                            .value = latency->value,
-                            .low = latency->ci_low,
-                            .high = latency->ci_high,
-                            .samples = latency->count};
+    struct number number = {"",
+                            "cycles, the clock's own included",
+                            "median of single accesses",
+                            latency->value,
+                            latency->ci_low,
+                            latency->ci_high,
+                            latency->count,
+                            .reason = ""};
+    cJSON *swaps;
 
     fields_write(json_add(object, field->key, cJSON_CreateObject()), &values, &number);
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
@@ -119,24 +122,17 @@ static void write_level_numbers(cJSON *object, const struct field *field, const 
         fields_write(json_add(object, number.name, cJSON_CreateObject()), &values, &number);
     }
     json_add_text(object, "replacement_name", level->replacement.known ? level->replacement_name : NULL);
-}
-
-static void write_swaps(cJSON *object, const struct field *field, const void *base)
-{
-    const struct geometry_level *level = base;
-    cJSON *array = level->bank_count ? json_add(object, field->key, cJSON_CreateArray()) : NULL;
-
+    swaps = level->bank_count ? json_add(object, "bank_swaps", cJSON_CreateArray()) : NULL;
     for (uint32_t i = 0; i < level->bank_count; i++)
-        json_append(array, cJSON_CreateNumber(level->bank_swap[i]));
+        json_append(swaps, cJSON_CreateNumber(level->bank_swap[i]));
 }
 
-static const struct field_kind field_level_numbers = {write_level_numbers, NULL}, field_swaps = {write_swaps, NULL};
+static const struct field_kind field_level_numbers = {write_level_numbers, NULL};
 
 #define GEOMETRY(kind, key, member) FIELD(kind, struct geometry, key, member, REQUIRED)
 
 static const struct field level_rows[] = {
     {FIELD(field_level_numbers, struct geometry_level, "latency", latency, NULLABLE)},
-    {FIELD(field_swaps, struct geometry_level, "bank_swaps", bank_swap, NULLABLE)},
     {FIELD(field_text, struct geometry_level, "contradiction", contradiction, NULLABLE)},
 };
 static const struct objects levels = {OBJECTS(geometry_level, geometry, level_count), .fields = FIELDS(level_rows)};

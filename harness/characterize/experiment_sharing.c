@@ -17,34 +17,6 @@ static void add(struct experiment_run *run, struct number number)
     experiment_number(run, isnan(number.value) ? experiment_unknown(number, "no pair of SMs") : number);
 }
 
-/* Groups SMs that hit data of each other, and everything connected by such pairs. A group is named by its lowest SM,
- * and numbered in that order. Returns the number of pairs that disagree with the groups. */
-static size_t group_sms(const uint32_t *cycles, double threshold, struct outcome *outcome)
-{
-    const uint32_t sms = outcome->sm_count;
-    uint32_t *const group = outcome->group;
-    size_t wrong = 0;
-    bool changed = true;
-
-    for (uint32_t i = 0; i < sms; i++)
-        group[i] = i;
-    while (changed) {
-        changed = false;
-        for (uint32_t i = 0; i < sms; i++)
-            for (uint32_t j = 0; j < sms; j++)
-                if (cycles[i * sms + j] && cycles[i * sms + j] < threshold && cycles[j * sms + i] < threshold &&
-                    group[i] < group[j]) {
-                    group[j] = group[i];
-                    changed = true;
-                }
-    }
-    for (uint32_t i = 0; i < sms; i++)
-        group[i] = group[i] == i ? outcome->group_count++ : group[group[i]];
-    for (size_t i = 0; i < (size_t)sms * sms; i++)
-        wrong += cycles[i] && (cycles[i] < threshold) != (group[i / sms] == group[i % sms]);
-    return wrong;
-}
-
 /* Collects the cycles of the SMs of a row (of the pairs, or of one SM) that do, or do not, share. `apart` is the distance
  * of neighbours in the row. Returns how many. */
 static size_t collect(const uint32_t *cycles, size_t count, size_t apart, double threshold, bool shared, uint32_t *out)
@@ -78,7 +50,7 @@ void experiment_sharing(struct experiment_run *run)
     struct probe_request request = {.kind = PROBE_SHARING, .blocks = sms, .step = 4};
     uint32_t *cycles, *room, *answer;
     size_t count = 0;
-    double wrong;
+    double wrong = 0; /* pairs that disagree with the groups */
 
     request.bytes = GRAIN_BYTES * sms < BANK_BYTES ? GRAIN_BYTES * sms : BANK_BYTES;
     if (fits && fits < request.bytes)
@@ -108,7 +80,15 @@ void experiment_sharing(struct experiment_run *run)
         free(cycles);
         return;
     }
-    wrong = (double)group_sms(cycles, threshold, outcome);
+    /* An SM is in the group of the first one that hits its data, and whose data it hits. */
+    for (uint32_t i = 0, k; i < sms; i++) {
+        for (k = 0; k < i; k++)
+            if (cycles[i * sms + k] && cycles[i * sms + k] < threshold && cycles[k * sms + i] < threshold)
+                break;
+        outcome->group[i] = k < i ? outcome->group[k] : outcome->group_count++;
+    }
+    for (size_t i = 0; i < pairs; i++)
+        wrong += cycles[i] && (cycles[i] < threshold) != (outcome->group[i / sms] == outcome->group[i % sms]);
     for (int shared = 1; shared >= 0; shared--) {
         const size_t n = collect(cycles, pairs, 1, threshold, shared, room);
         const size_t rank = stats_median_rank(n, STATS_CONFIDENCE);

@@ -83,10 +83,17 @@ static void chase_all(struct search *search, uint32_t first, uint32_t warm_up, u
     }
 }
 
-/* Chases regions of growing size, several times each. Determines the noise of an access. */
-static void sweep(struct search *search, struct pool *pool)
+/* Chases regions of growing size, several times each, and determines the noise of an access. Then finds the levels: humps
+ * of the histogram. A hump ends where it has fallen to a twentieth of its top. It must rise well above the
+ * floor of outliers, which is the content of the median window. */
+static void find_levels(struct search *search, uint32_t levels_max, struct pool *pool)
 {
     uint32_t *const ranges = search->cycles, noise;
+    double *const samples = search->samples;
+    size_t swept;
+    uint32_t *const near = pool->near;
+    uint32_t first = CYCLES_MAX, last = 0, floor = 0, threshold, low = 0, top = 0, valley = 0;
+    bool inside = false;
 
     for (double size = 128; size <= search->words * (double)WORD_BYTES; size *= pow(2, 0.25)) {
         const uint32_t count = (uint32_t)size / SWEEP_STEP;
@@ -108,18 +115,7 @@ static void sweep(struct search *search, struct pool *pool)
         ranges[i] = search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];
     noise = (uint32_t)lround(stats_lower_median(ranges, search->swept_count) / 1.588);
     pool->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
-}
-
-/* Finds the levels: humps of the histogram. A hump ends where it has fallen to a twentieth of its top. It must rise well above the
- * floor of outliers, which is the content of the median window. */
-static void find_levels(struct search *search, uint32_t levels_max, struct pool *pool)
-{
-    const size_t swept = SWEEP_PASSES * search->swept_count;
-    double *const samples = search->samples;
-    uint32_t *const near = pool->near;
-    uint32_t first = CYCLES_MAX, last = 0, floor = 0, threshold, low = 0, top = 0, valley = 0;
-    bool inside = false;
-
+    swept = SWEEP_PASSES * search->swept_count;
     for (uint32_t x = 0; x < CYCLES_MAX; x++) {
         const uint32_t reach = reach_at(pool, x), end = x + reach < CYCLES_MAX ? x + reach : CYCLES_MAX - 1;
 
@@ -499,7 +495,6 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
      * those of the address, are then elsewhere, too. */
     chase_all(search, 0, 0, search->cold, pool);
     chase_all(search, 2743 % search->words, 1, search->load, pool);
-    sweep(search, pool);
     find_levels(search, levels_max, pool);
     for (size_t i = 0; search->status == STATUS_OK && i < out->level_count; i++) {
         struct geometry_level *level = search->level = &out->level[i];

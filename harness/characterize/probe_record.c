@@ -96,10 +96,8 @@ enum status probes_describe(const struct probe_source *source, struct probes *ou
     out->bank_addresses.values = calloc(PROBE_MEMBERS, sizeof(double));
     if (!out->kernels || !out->bank_addresses.values)
         return log_memory("the kernels of the probes");
-    while (out->bank_addresses.count < PROBE_MEMBERS) {
-        out->bank_addresses.values[out->bank_addresses.count] = (double)source->bank_address[out->bank_addresses.count];
-        out->bank_addresses.count++;
-    }
+    for (size_t i = 0; i < PROBE_MEMBERS; i++)
+        out->bank_addresses.values[out->bank_addresses.count++] = (double)source->bank_address[i];
     for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++)
         for (size_t row = 0; row < path_count && (row == 0 || !probe_is_single((enum probe_kind)kind)); row++)
             if (paths[row].loads && !path_is_small(&paths[row])) /* paths without probes */
