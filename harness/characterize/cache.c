@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "log.h"
-#include "random.h"
 
 const char *const cache_replacement_names[CACHE_REPLACEMENT_COUNT] = {
-    [CACHE_LRU] = "LRU", [CACHE_FIFO] = "FIFO",     [CACHE_TREE] = "tree pseudo-LRU", [CACHE_BITS] = "bit pseudo-LRU",
-    [CACHE_NRU] = "NRU", [CACHE_RANDOM] = "random",
+    [CACHE_LRU] = "LRU", [CACHE_FIFO] = "FIFO", [CACHE_TREE] = "tree pseudo-LRU", [CACHE_BITS] = "bit pseudo-LRU",
+    [CACHE_NRU] = "NRU",
 };
 
 struct cache_line {
@@ -22,7 +21,7 @@ enum status cache_open(struct cache *cache, uint32_t line_bytes, uint32_t sets, 
 {
     const size_t lines = (size_t)sets * ways;
 
-    *cache = (struct cache){replacement, line_bytes, sets, ways, .random = 1};
+    *cache = (struct cache){replacement, line_bytes, sets, ways, .clock = 0};
     cache->lines = calloc(lines, sizeof(*cache->lines));
     cache->marks = calloc(lines, sizeof(*cache->marks));
     return cache->lines && cache->marks ? STATUS_OK : log_memory("a simulated cache");
@@ -65,9 +64,6 @@ bool cache_lookup(struct cache *cache, uint64_t address)
             break;
         case CACHE_BITS: /* with one way, that one is marked */
             way = lowest(marks, ways) % ways;
-            break;
-        case CACHE_RANDOM:
-            way = (uint32_t)(random_next(&cache->random) % ways);
             break;
         default:
             break;

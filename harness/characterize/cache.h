@@ -18,7 +18,6 @@ enum cache_replacement {
                    lowest unmarked line is replaced */
     CACHE_NRU, /* not recently used: each access marks its line; the lowest unmarked line is replaced; if all are
                   marked, all lose their marks then */
-    CACHE_RANDOM,
     CACHE_REPLACEMENT_COUNT
 };
 
@@ -33,7 +32,6 @@ struct cache {
     struct cache_line *lines; /* sets x ways, owned */
     /* sets x ways, owned: marks of lines; for CACHE_TREE, whether node n of a set (from 1) leads right. */
     uint8_t *marks;
-    uint64_t random; /* CACHE_RANDOM: state, which the caller may set; the same at each opening */
 };
 
 /* Opens an empty cache. A line is in the set of its number modulo sets. `ways` is a power of two for CACHE_TREE.

@@ -16,35 +16,6 @@ enum { INDENT = 2 };
         (struct text_wrap){.stream = stdout, .width = (columns), .column = (first), .indent = (first) + INDENT}, \
         __VA_ARGS__)
 
-/* Prints a number; for several with one name, their range: the file has each of them. */
-static void print_numbers(int width, const struct outcome *outcome)
-{
-    const struct number *const end = outcome->number_count ? outcome->numbers + outcome->number_count : NULL;
-
-    for (const struct number *one = outcome->numbers; one != end; one++) {
-        const struct number *first = NULL;
-        double low = one->value, high = one->value;
-        size_t count = 0;
-
-        for (const struct number *other = outcome->numbers; other < end; other++)
-            if (strcmp(other->name, one->name) == 0) {
-                first = first ? first : other;
-                low = fmin(low, other->value);
-                high = fmax(high, other->value);
-                count++;
-            }
-        if (first != one)
-            continue;
-        if (count > 1)
-            print_line(width, INDENT, "%s: %.4g to %.4g %s in %zu cases", one->name, low, high, one->unit, count);
-        else if (isnan(one->value))
-            print_line(width, INDENT, "%s: none: %s", one->name, one->reason);
-        else
-            print_line(width, INDENT, "%s: %.4g [%.4g, %.4g] %s", one->name, one->value, one->low, one->high,
-                       one->unit);
-    }
-}
-
 void characterization_print(const struct characterization *characterization)
 {
     const int width = text_width(stdout);
@@ -60,7 +31,27 @@ void characterization_print(const struct characterization *characterization)
             if (isnan(one->share))
                 print_line(width, 2 * INDENT, "%s", one->reason);
         }
-        print_numbers(width, outcome);
+        /* A number, or for several with one name their range: the file has each of them. */
+        for (const struct number *one = outcome->numbers; one < outcome->numbers + outcome->number_count; one++) {
+            const struct number *first = NULL;
+            double low = one->value, high = one->value;
+            size_t count = 0;
+
+            for (size_t k = 0; k < outcome->number_count; k++)
+                if (strcmp(outcome->numbers[k].name, one->name) == 0) {
+                    first = first ? first : &outcome->numbers[k];
+                    low = fmin(low, outcome->numbers[k].value);
+                    high = fmax(high, outcome->numbers[k].value);
+                    count++;
+                }
+            if (first == one && count > 1)
+                print_line(width, INDENT, "%s: %.4g to %.4g %s in %zu cases", one->name, low, high, one->unit, count);
+            else if (first == one && isnan(one->value))
+                print_line(width, INDENT, "%s: none: %s", one->name, one->reason);
+            else if (first == one)
+                print_line(width, INDENT, "%s: %.4g [%.4g, %.4g] %s", one->name, one->value, one->low, one->high,
+                           one->unit);
+        }
         for (size_t k = 0; outcome->geometry && k < outcome->geometry->level_count; k++) {
             const struct geometry_level *level = &outcome->geometry->level[k];
             const char *reason = "";

@@ -293,37 +293,6 @@ struct walked {
     uint32_t counted[PROBE_COUNTED_COUNT]; /* for another launch of it */
 };
 
-/* Compares the misses of a level by time and by counter. A launch counts more than its chase, mostly kernel parameters.
- * This constant part is the median difference; for an even count, the lower one. */
-static void compare_counts(struct experiment_run *run, const struct walked *walked, size_t count, uint32_t level)
-{
-    static const char *const names[][2] = {{"lines_by_time", "lines_counted"},
-                                           {"second_level_lines_by_time", "second_level_lines_counted"}};
-    static const char *const methods[] = {
-        "accesses of three pointer chases in one launch that the level did not answer, by time",
-        "the same by counter, of another launch, less the median difference from the count by time"};
-    const size_t counter = level ? PROBE_COUNTED_GCC_MISSES : PROBE_COUNTED_LINES;
-    double more[COUNTED_CHASES_MAX], apart, most = 0;
-
-    for (size_t i = 0; i < count; i++)
-        more[i] = walked[i].counted[counter] - walked[i].slower[level];
-    stats_sort(more, count);
-    apart = more[(count - 1) / 2];
-    for (const struct walked *one = walked; one < walked + count; one++) {
-        const double lines[] = {one->slower[level], one->counted[counter] - apart};
-
-        most = fmax(most, fabs(lines[1] - lines[0]));
-        for (size_t k = 0; k < COUNT(lines); k++)
-            experiment_number(run, (struct number){names[level][k], "lines", methods[k], lines[k], lines[k], lines[k],
-                                                   one->accesses, .region_bytes = one->bytes});
-    }
-    experiment_verdict(
-        run, "counters_and_time", level + 1, most == 0 ? "agree" : "differ",
-        "%s of %zu pointer chases over %u to %u bytes: largest difference %.0f lines; launches count %.0f "
-        "apart from their pointer chases",
-        probe_counters[counter], count, walked[0].bytes, walked[count - 1].bytes, most, apart);
-}
-
 /* Fits active cycles of the unit = a x requests + b x lines, by least squares over the chases, with 95 % intervals. */
 static void add_unit_costs(struct experiment_run *run, const struct walked *walked, size_t count)
 {
@@ -362,6 +331,11 @@ static void add_unit_costs(struct experiment_run *run, const struct walked *walk
 /* Chases regions that the first level holds, and larger ones up to four times its size. */
 void experiment_counts(struct experiment_run *run)
 {
+    static const char *const names[][2] = {{"lines_by_time", "lines_counted"},
+                                           {"second_level_lines_by_time", "second_level_lines_counted"}};
+    static const char *const methods[] = {
+        "accesses of three pointer chases in one launch that the level did not answer, by time",
+        "the same by counter, of another launch, less the median difference from the count by time"};
     const uint32_t fits = run->geometry->level[0].fits_bytes.value, step = run->geometry->level[0].fetch_bytes.value;
     struct region_chase chase = {.request = {.timed = 3, .counted = PROBE_CHASE}};
     struct walked walked[COUNTED_CHASES_MAX] = {0};
@@ -387,7 +361,29 @@ void experiment_counts(struct experiment_run *run)
                         "the first level is not known, or too small or too large for pointer chases around its size");
         return;
     }
-    for (uint32_t level = 0; level < 2 && level + 1 < run->geometry->level_count; level++)
-        compare_counts(run, walked, count, level);
+    /* Compares the misses of a level by time and by counter. A launch counts more than its chase, mostly kernel
+     * parameters. This constant part is the median difference; for an even count, the lower one. */
+    for (uint32_t level = 0; level < 2 && level + 1 < run->geometry->level_count; level++) {
+        const size_t counter = level ? PROBE_COUNTED_GCC_MISSES : PROBE_COUNTED_LINES;
+        double more[COUNTED_CHASES_MAX], apart, most = 0;
+
+        for (size_t i = 0; i < count; i++)
+            more[i] = walked[i].counted[counter] - walked[i].slower[level];
+        stats_sort(more, count);
+        apart = more[(count - 1) / 2];
+        for (const struct walked *one = walked; one < walked + count; one++) {
+            const double lines[] = {one->slower[level], one->counted[counter] - apart};
+
+            most = fmax(most, fabs(lines[1] - lines[0]));
+            for (size_t k = 0; k < COUNT(lines); k++)
+                experiment_number(run, (struct number){names[level][k], "lines", methods[k], lines[k], lines[k],
+                                                       lines[k], one->accesses, .region_bytes = one->bytes});
+        }
+        experiment_verdict(
+            run, "counters_and_time", level + 1, most == 0 ? "agree" : "differ",
+            "%s of %zu pointer chases over %u to %u bytes: largest difference %.0f lines; launches count "
+            "%.0f apart from their pointer chases",
+            probe_counters[counter], count, walked[0].bytes, walked[count - 1].bytes, most, apart);
+    }
     add_unit_costs(run, walked, count);
 }

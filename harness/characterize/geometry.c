@@ -395,62 +395,54 @@ static void find_banks(struct search *search)
 
 /* -- lists drawn at random ----------------------------------------------------------------------------- */
 
-/* Draws lines of every set. Later lists take every second or fourth line, to reveal halves of larger lines. Returns the
- * accesses. */
-static size_t draw_list(struct search *search, uint32_t list)
-{
-    const uint32_t bytes = search->shape->line_bytes, sets = search->shape->sets;
-    const uint32_t most = search->words * WORD_BYTES / bytes, every = 1 << list / 2;
-    size_t count = 0, drawn = 0;
-
-    for (uint32_t set = 0; set < sets; set++) {
-        const struct set *of = &search->shape->set[set];
-        const uint32_t there = (lines_of_set(most, sets, set) + every - 1) / every, fits = of->fits;
-        const uint32_t least = list == 0 ? fits + 1 : fits > 1 ? fits - 1 : 1; /* the first: too many everywhere */
-        uint32_t wanted = least + (uint32_t)(random_next(&search->random) % 4), taken = 0;
-
-        wanted = list == 3 || list == 5 ? fits : wanted; /* nowhere too many */
-        wanted = wanted < there ? wanted : there;
-        for (uint32_t tag = 0; tag < there; tag++)
-            if (random_next(&search->random) % (there - tag) < wanted - taken) {
-                search->lines[drawn++] = search_line_of(search, tag * every, set);
-                taken++;
-            }
-        search->expected[set] = taken <= fits ? FITS : taken >= of->overflows ? OVERFLOWS : UNCLEAR;
-    }
-    random_shuffle(&search->random, search->lines, drawn);
-    /* In the first level, one word stands for a line. In a later level, every word of one half that requests another
-     * line of the first level does. */
-    for (size_t i = 0; i < drawn; i++) {
-        const uint32_t line = (uint32_t)search->lines[i];
-        uint32_t at = line * bytes, end = at + bytes;
-
-        if (search->index == 0 || bytes < 2 * search->step) {
-            at += (uint32_t)(random_next(&search->random) % (bytes / WORD_BYTES)) * WORD_BYTES;
-            end = at + 1;
-        } else if (random_next(&search->random) & 1) {
-            at += bytes / 2 / search->step * search->step;
-        } else {
-            end -= bytes / 2;
-        }
-        for (; at < end; at += search->step) {
-            search->address[count] = at;
-            search->group[count++] = search_set_of(search, search->shape, line);
-        }
-    }
-    return count;
-}
-
-/* Compares random lists with the findings. */
+/* Compares lists of random lines of every set with the findings. Later lists take every second or fourth line, to reveal
+ * halves of larger lines. */
 static void check_shape(struct search *search)
 {
     struct geometry_level *out = search->level;
     struct shape *shape = search->shape;
+    const uint32_t bytes = shape->line_bytes, sets = shape->sets, most = search->words * WORD_BYTES / bytes;
     uint32_t agree = 0, differ = 0, overflows = 0; /* sets that hit as expected, or not; sets expected to overflow */
 
     for (uint32_t list = 0; list < LISTS_DRAWN && search->status == STATUS_OK; list++) {
-        const size_t count = draw_list(search, list);
+        const uint32_t every = 1 << list / 2;
+        size_t count = 0, drawn = 0;
 
+        for (uint32_t set = 0; set < sets; set++) {
+            const struct set *of = &shape->set[set];
+            const uint32_t there = (lines_of_set(most, sets, set) + every - 1) / every, fits = of->fits;
+            const uint32_t least = list == 0 ? fits + 1 : fits > 1 ? fits - 1 : 1; /* the first: too many everywhere */
+            uint32_t wanted = least + (uint32_t)(random_next(&search->random) % 4), taken = 0;
+
+            wanted = list == 3 || list == 5 ? fits : wanted; /* nowhere too many */
+            wanted = wanted < there ? wanted : there;
+            for (uint32_t tag = 0; tag < there; tag++)
+                if (random_next(&search->random) % (there - tag) < wanted - taken) {
+                    search->lines[drawn++] = search_line_of(search, tag * every, set);
+                    taken++;
+                }
+            search->expected[set] = taken <= fits ? FITS : taken >= of->overflows ? OVERFLOWS : UNCLEAR;
+        }
+        random_shuffle(&search->random, search->lines, drawn);
+        /* In the first level, one word stands for a line. In a later level, every word of one half that requests another
+         * line of the first level does. */
+        for (size_t i = 0; i < drawn; i++) {
+            const uint32_t line = (uint32_t)search->lines[i];
+            uint32_t at = line * bytes, end = at + bytes;
+
+            if (search->index == 0 || bytes < 2 * search->step) {
+                at += (uint32_t)(random_next(&search->random) % (bytes / WORD_BYTES)) * WORD_BYTES;
+                end = at + 1;
+            } else if (random_next(&search->random) & 1) {
+                at += bytes / 2 / search->step * search->step;
+            } else {
+                end -= bytes / 2;
+            }
+            for (; at < end; at += search->step) {
+                search->address[count] = at;
+                search->group[count++] = search_set_of(search, shape, line);
+            }
+        }
         search_judge(search, count, shape->sets);
         for (uint32_t set = 0; set < shape->sets; set++) {
             if (search->expected[set] == UNCLEAR || search->judged[set] == UNCLEAR)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * The replacement policy: random visits to more lines than fit, compared with simulated caches. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,8 +132,6 @@ static size_t list_visits(struct search *search, const struct plan *plan, uint64
 struct seen {
     uint32_t visits, wavered, decided;
     uint32_t differ[CACHE_REPLACEMENT_COUNT]; /* clear visits with another answer by the policy */
-    uint64_t missed, missed_at_random;
-    uint32_t wavered_at_random;
 };
 
 /* Compares the visits with a cache of the policy, which is empty before the list. */
@@ -160,15 +157,8 @@ static void compare_policy(struct search *search, size_t count, enum cache_repla
             continue;
         seen->differ[policy] +=
             (search->expected[i] == HIT && missed[i] == PASSES) || (search->expected[i] == MISS && missed[i] == 0);
-        seen->missed_at_random += policy == CACHE_RANDOM ? missed[i] : 0;
-        seen->wavered_at_random += policy == CACHE_RANDOM && missed[i] > 0 && missed[i] < PASSES;
     }
     cache_close(&cache);
-}
-
-static bool is_near(double one, double other)
-{
-    return fabs(one - other) <= 0.2 * fmax(one, other);
 }
 
 void search_replacement(struct search *search)
@@ -214,24 +204,20 @@ void search_replacement(struct search *search)
             seen.visits++;
             seen.wavered += missed > 0 && missed < PASSES;
             seen.decided += search->expected[i] == HIT || search->expected[i] == MISS;
-            seen.missed += missed;
         }
         for (size_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
             if (is_candidate((enum cache_replacement)i, ways))
                 compare_policy(search, count, (enum cache_replacement)i, &seen);
     }
-    for (uint32_t i = 0; i < CACHE_RANDOM; i++)
+    for (uint32_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
         if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] < least)
             least = seen.differ[i];
     /* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ than for the best
      * one. */
     if (10 * seen.decided >= 9 * seen.visits && 100 * least <= seen.decided) {
-        for (uint32_t i = 0; i < CACHE_RANDOM; i++)
+        for (uint32_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
             if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] <= 4 + 2 * least)
                 policies |= 1u << i;
-    } else if (is_near((double)seen.missed, (double)seen.missed_at_random) &&
-               is_near(seen.wavered, seen.wavered_at_random)) {
-        policies = 1u << CACHE_RANDOM;
     } else if (20 * seen.wavered > seen.visits || 20 * least < seen.decided || least < 16) {
         search_not_found(finding, "%u of %u visits hit now and then; %u of the others differ from the nearest policy",
                          seen.wavered, seen.visits, least);

@@ -14,8 +14,9 @@
 #include "geometry.h"
 #include "random.h"
 
-/* A policy that nobody looks for: the way behind that used last is replaced. */
-#define SIM_NEXT CACHE_REPLACEMENT_COUNT
+/* Policies that nobody looks for: the way is random, or behind that used last. */
+#define SIM_RANDOM CACHE_REPLACEMENT_COUNT
+#define SIM_NEXT   (CACHE_REPLACEMENT_COUNT + 1)
 
 enum { SIM_LEVELS_MAX = 3 };
 
@@ -58,14 +59,14 @@ static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t se
 {
     uint32_t *const age = level->age + (size_t)set * level->ways, unmarked = 0;
 
-    switch (level->policy) {
+    switch ((int)level->policy) {
     case CACHE_LRU:
         age[way] = (uint32_t)sim->accesses;
         break;
     case CACHE_FIFO:
         age[way] = hit ? age[way] : (uint32_t)sim->accesses;
         break;
-    case CACHE_RANDOM:
+    case SIM_RANDOM:
         break;
     case CACHE_TREE: /* every node on the way points elsewhere from now on */
         for (uint32_t node = level->ways + way; node > 1; node /= 2) {
@@ -91,7 +92,7 @@ static inline uint32_t sim_victim(struct sim *sim, struct sim_level *level, uint
     uint32_t *const age = level->age + (size_t)set * level->ways, ways = level->ways;
     uint32_t oldest = 0, node = 1;
 
-    if (level->policy == CACHE_RANDOM)
+    if (level->policy == SIM_RANDOM)
         return (uint32_t)(random_next(&sim->random) % ways);
     if (level->policy == SIM_NEXT)
         return (level->hand[set] + 1) % ways;
