@@ -24,7 +24,7 @@ from .change_points import compress, levels, partition
 from .errors import Failure, printable, say
 from .ingest import add_all, files_of
 from .noise import Known, Noise
-from .store import CALIBRATION, Writer, command_line, is_store, open_in_memory, open_to_read, read_file, take, whole, write_time
+from .store import command_line, is_store, open_in_memory, open_to_read, whole, write_time
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}  # flags of a time that nothing is concluded from
 RUNS_OF_A_LEVEL = 2
@@ -46,7 +46,7 @@ class History:
     Runs are sorted by start, then by file. Points are sorted by cell, GPU and engine, then by run.
     """
 
-    def __init__(self, paths: list[str], glob: str | None = None, calibration: str | None = None):
+    def __init__(self, paths: list[str], glob: str | None = None):
         self.known, self.setups, self.forgotten = Known(), [], []
         self.identities, self.hashes = {}, {None: 0}  # numbers of cells and kernels
         stores = [path for path in paths if is_a_store(path)]
@@ -61,8 +61,6 @@ class History:
                 raise Failure(f"{path} has no run; cbank ingest puts results in")
         if files:
             self.read_files(files, glob, runs, points)
-        if calibration:
-            self.add_calibration(calibration)
         self.runs, self.points = ({key: np.concatenate([of[key] for of in all_of]) for key in all_of[0]} for all_of in (runs, points))
         self.sort(len(runs) > 1)
 
@@ -76,15 +74,6 @@ class History:
         if not counts["new"]:
             raise Failure(f"{files[0]} is no result; name results, folders of them or stores")
         self.read(store, glob, runs, points)
-
-    def add_calibration(self, path: str) -> None:
-        content, key = read_file(path)
-        name, taken = take(path, content)
-        if name != CALIBRATION:
-            raise Failure(f"{path} is no calibration of a GPU; cbank calibrate makes one")
-        store = open_in_memory()
-        Writer(store).add(path, key, name, taken)
-        self.known.read(store)
 
     def read(self, store: sqlite3.Connection, glob: str | None, runs: list[dict], points: list[dict]) -> None:
         """Adds what a store says."""
@@ -385,7 +374,6 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser = command_line("history", __doc__)
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a folder of results or a store")
     parser.add_argument("--cell", metavar="CELL", help="the series of this cell, by its identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names")
-    parser.add_argument("--calibration", metavar="FILE", help="variation of cells between processes on this machine, from cbank calibrate")
     parser.add_argument("--threshold", metavar="PERCENT", type=text.in_limits(0, 1000, "percent"), default=0.5,
                         help="change of a level that is listed (default 0.5%%)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -395,7 +383,7 @@ def parse(words: list[str]) -> argparse.Namespace:
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     options = parse(words)
-    history = History(options.paths, options.cell, options.calibration)
+    history = History(options.paths, options.cell)
     if options.cell and not len(history.points["run"]):
         raise Failure(f"no cell is named '{options.cell}'; a name is an identity, as cbank show --csv has them, or a glob: '*/constant/*'")
     view = View(history, bool(options.cell))
