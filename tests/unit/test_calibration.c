@@ -58,7 +58,7 @@ static void check(const struct calibration *calibration)
         assert_int_equal(isnan(cells[i].noise) && isnan(cells[i].median_ns) && !cells[i].has_deviation, i < 2);
     }
     assert_true(fabs(cells[2].noise - 0.02) < 1e-9 && fabs(cells[2].median_ns - 1010) < 1);
-    /* That of the logarithms is 0.0099 with 2 degrees, and is pooled with the scaled error of the times, 0.006. */
+    /* The deviation of the logarithms is 0.0099 with 2 degrees, pooled with the scaled error of the times, 0.006. */
     assert_true(cells[2].deviation.value > 0.006 && cells[2].deviation.value < 0.0085);
     assert_true(cells[2].deviation.degrees > 2.1 && cells[2].deviation.degrees < 15);
     assert_int_equal(cells[2].deviation.origin, DEVIATION_PROCESSES);
