@@ -53,7 +53,7 @@ struct geometry_level {
      * address 0 without a miss. lines_taken: lines that hold other data. replacement: the policies that explain the
      * misses, as bits of enum cache_replacement; 0: none. */
     struct geometry_number fetch_bytes, line_bytes, fits_bytes, capacity_bytes, ways, sets, lines_taken, replacement;
-    char replacement_name[GEOMETRY_REASON_BYTES]; /* those policies, by replacement_text(); "" if not known */
+    char replacement_name[GEOMETRY_REASON_BYTES]; /* "LRU", "one of LRU, FIFO" or "none of ..."; "" if not known */
     uint32_t bank_count; /* entries of bank_swap; 0: one bank, or not known */
     uint32_t bank_swap[GEOMETRY_BANKS_MAX]; /* line i of this bank is in the set of line i ^ this of the first */
     char contradiction[GEOMETRY_REASON_BYTES]; /* findings that disagree; "" if none do */
@@ -88,8 +88,5 @@ double geometry_behind(const struct geometry *geometry, size_t level);
 /* Finds up to levels_max levels. STATUS_OK even if little was found; else the status of a chase, or STATUS_ENVIRONMENT
  * when out of memory. *out needs no release. */
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out);
-
-/* Writes "LRU", "one of LRU, FIFO" or "none of ...", for bits of enum cache_replacement. */
-void replacement_text(uint32_t policies, char out[GEOMETRY_REASON_BYTES]);
 
 #endif

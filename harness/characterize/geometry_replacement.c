@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "geometry_search.h"
 #include "random.h"
+#include "text.h"
 
 enum {
     WARM_UP = 2, /* untimed passes of random visits, which remove the influence of earlier contents */
@@ -24,20 +25,6 @@ enum outcome { HIT, MISS, BEFORE, WAVERS };
 static bool is_candidate(enum cache_replacement policy, uint32_t ways)
 {
     return policy == CACHE_TREE ? ways > 2 && (ways & (ways - 1)) == 0 : policy != CACHE_BITS || ways > 2;
-}
-
-void replacement_text(uint32_t policies, char out[GEOMETRY_REASON_BYTES])
-{
-    const bool one = policies && (policies & (policies - 1)) == 0;
-    size_t length = (size_t)snprintf(out, GEOMETRY_REASON_BYTES, "%s", one ? "" : policies ? "one of " : "none of ");
-    const char *comma = "";
-
-    for (size_t i = 0; i < CACHE_REPLACEMENT_COUNT && length < GEOMETRY_REASON_BYTES; i++)
-        if (!policies || policies >> i & 1) {
-            length += (size_t)snprintf(out + length, GEOMETRY_REASON_BYTES - length, "%s%s", comma,
-                                       cache_replacement_names[i]);
-            comma = ", ";
-        }
 }
 
 /* -- lists --------------------------------------------------------------------------------------------- */
@@ -165,6 +152,8 @@ void search_replacement(struct search *search)
 {
     const uint32_t ways = search->shape->ways, more[] = {1, ways < 4 ? 2 : ways / 2};
     struct geometry_number *finding = &search->level->replacement;
+    char *const name = search->level->replacement_name;
+    const char *comma = "";
     uint32_t least = UINT32_MAX, policies = 0;
     struct seen seen = {0};
     uint64_t random = 1;
@@ -224,5 +213,10 @@ void search_replacement(struct search *search)
         return;
     }
     search_found(finding, policies, finding->samples);
-    replacement_text(policies, search->level->replacement_name);
+    snprintf(name, GEOMETRY_REASON_BYTES, "%s", !policies ? "none of " : policies & (policies - 1) ? "one of " : "");
+    for (uint32_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
+        if (!policies || policies >> i & 1) {
+            text_join(name, GEOMETRY_REASON_BYTES, comma, "%s", cache_replacement_names[i]);
+            comma = ", ";
+        }
 }
