@@ -106,13 +106,14 @@ static struct sim random_sim(uint64_t seed)
 
 enum { FETCH, LINE, WAYS, SETS, CAPACITY, REPLACEMENT, QUANTITIES };
 
-/* Counts of a quantity, over all levels of all hierarchies. */
-struct score {
-    uint32_t said, unsaid, wrong;
+/* Levels of all hierarchies of which a quantity was said, or not. */
+static struct score {
+    uint32_t said, unsaid;
 } scores[QUANTITIES];
 
-/* Scores what was found of a level. A replacement is right where the policy is one of those that it can be. */
-static void score_level(const struct geometry_level *level, const struct sim_level *truth)
+/* How much of what was found of a level is wrong. A replacement is right where the policy is one of those that it can
+ * be. */
+static uint32_t wrong_of_level(const struct geometry_level *level, const struct sim_level *truth)
 {
     const uint32_t bit = policy_bit(truth->policy, truth->ways);
     const struct {
@@ -124,15 +125,17 @@ static void score_level(const struct geometry_level *level, const struct sim_lev
                         [SETS] = {&level->sets, truth->sets},
                         [CAPACITY] = {&level->capacity_bytes, level_bytes(truth)},
                         [REPLACEMENT] = {&level->replacement, bit}};
+    uint32_t wrong = 0;
 
     for (size_t i = 0; i < (truth->ways > 1 ? QUANTITIES : REPLACEMENT); i++) {
         const struct geometry_number *found = of[i].found;
 
         scores[i].said += found->known;
         scores[i].unsaid += !found->known;
-        scores[i].wrong += found->known && (i == REPLACEMENT ? !(found->value & bit) : found->value != of[i].truth);
+        wrong += found->known && (i == REPLACEMENT ? !(found->value & bit) : found->value != of[i].truth);
         assert_true(found->known || found->reason[0]);
     }
+    return wrong;
 }
 
 /* Whether all that was found is right. A level that never answers, the one before it being as large, is not seen. */
@@ -140,20 +143,13 @@ static bool is_right(const struct sim *sim, const struct geometry *found)
 {
     uint32_t wrong = found->level_count > sim->level_count + 1, i = 0;
 
-    for (size_t k = 0; k < QUANTITIES; k++)
-        wrong -= scores[k].wrong;
-    for (uint32_t f = 0; f < found->level_count; f++) {
-        const struct geometry_level *level = &found->level[f];
-
+    for (const struct geometry_level *level = found->level; level < found->level + found->level_count; level++) {
         while (i < sim->level_count && fabs(level->latency.value - sim->levels[i].cycles) > 1)
             i++;
-        if (i < sim->level_count)
-            score_level(level, &sim->levels[i]);
-        else
-            wrong += fabs(level->latency.value - sim->memory_cycles) > 1 || level->capacity_bytes.known;
+        wrong += i < sim->level_count
+                     ? wrong_of_level(level, &sim->levels[i])
+                     : fabs(level->latency.value - sim->memory_cycles) > 1 || level->capacity_bytes.known;
     }
-    for (size_t k = 0; k < QUANTITIES; k++)
-        wrong += scores[k].wrong;
     return wrong == 0;
 }
 
