@@ -55,7 +55,7 @@ measure() {
     devices=all
     ls "$folder"/cbank-*.json >/dev/null 2>&1 && devices=$(unmeasured "$folder")
     for file in "$folder"/cbank-*.json; do
-        [ -e "$file" ] || continue
+        [ -e "$file" ] && [ "$earlier" != 0 ] || continue
         "$cbank" run --resume "$file" &
         resumed="$resumed $!"
     done
@@ -72,19 +72,20 @@ measure() {
 node() {
     [ $# -ge 1 ] || usage
     # Without a name all nodes would share one folder.
-    name=${SLURMD_NODENAME:-$(uname -n 2>/dev/null || cat /proc/sys/kernel/hostname /etc/hostname 2>/dev/null)}
+    name=${SLURMD_NODENAME:-$({ uname -n || cat /proc/sys/kernel/hostname || cat /etc/hostname; } 2>/dev/null)}
     name=${name%%.*}
     case $name in
-    '' | -* | *[!-_A-Za-z0-9]*)
-        echo "fleet_run.sh: this node has no name ('$name'); set SLURMD_NODENAME to one of letters, digits, - and _" >&2
+    '' | localhost | -* | *[!-_A-Za-z0-9]*)
+        echo "fleet_run.sh: this node has no name of its own ('$name'); set SLURMD_NODENAME to one of letters, digits, - and _" >&2
         exit 2
         ;;
     esac
     folder=$1/$name
     shift
     mkdir -p "$folder" || exit 2
-    # Another node of the same name may have measured there.
-    [ "$(cat "$folder/status" 2>/dev/null)" = 0 ] && [ -z "$(unmeasured "$folder" 2>>"$folder/log")" ] && exit 0
+    # Another node of the same name may have measured there: its results are not resumed here.
+    earlier=$(cat "$folder/status" 2>/dev/null)
+    [ "$earlier" = 0 ] && [ -z "$(unmeasured "$folder" 2>>"$folder/log")" ] && exit 0
     rm -f "$folder/status"
     measure "$folder" "$@" >>"$folder/log" 2>&1
     status=$?

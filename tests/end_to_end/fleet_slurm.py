@@ -223,14 +223,27 @@ class Nodes(Case):
         self.assertEqual(done.stdout, "node n1 did not end\n")
         self.assertIn("has no .json file", done.stderr)
 
+    def test_nodes_of_one_name(self):
+        """Each measures its own GPUs. One that measures nothing, or sees no GPU, never exits with 0."""
+        self.node("n1")
+        self.assertEqual(len(self.files("n1")), 2)
+        self.write("node-n1", "devices=2,host=1,seed=8")
+        self.node("n1")
+        self.assertEqual(len({result["device"]["uuid"] for result in self.results("n1")}), 4)
+        self.write("node-n1", "devices=0")
+        self.script("node", self.night, *PLAN, SLURMD_NODENAME="n1", status=3)
+        done = self.script("node", self.night, "--help", SLURMD_NODENAME="n2", status=3)
+        self.assertIn("node n2 measured nothing", done.stderr)
+
     def test_usage(self):
-        """A node without a name measures nothing: in a shared folder, all such nodes would be one."""
+        """A node without a name of its own measures nothing: in a shared folder, all such nodes would be one."""
         for words in ([], ["neither"], ["node"], ["end", self.night]):
             self.assertIn("usage: fleet_run.sh node FOLDER", self.script(*words, status=2).stderr)
         self.assertIn(f"no folder {self.night}", self.script("end", self.night, self.path("store.db"), status=2).stderr)
-        self.executable("uname", "")
-        done = self.script("node", self.night, *PLAN, status=2, SLURMD_NODENAME="", PATH=f"{self.folder}:{PATH}")
-        self.assertIn("set SLURMD_NODENAME", done.stderr)
+        for name in ("", "localhost.localdomain", "..", "a/b", "-n", "a b"):
+            self.executable("uname", f"echo '{name}'")
+            done = self.script("node", self.night, *PLAN, status=2, SLURMD_NODENAME="", PATH=f"{self.folder}:{PATH}")
+            self.assertIn("set SLURMD_NODENAME", done.stderr)
         self.assertFalse(os.path.exists(self.night))
 
 
@@ -259,7 +272,11 @@ class Slurm(Case):
 
     def submit(self, *options):
         """The job, which runs then."""
-        submitted = self.cluster.run("sbatch", "--parsable", "-N3", "-o", self.path("%j.out"), os.path.join(ROOT, "scripts/fleet.sbatch"),
+        scripts = self.path("my 'odd' scripts;")
+        os.makedirs(scripts, exist_ok=True)
+        for name in ("fleet.sbatch", "fleet_run.sh"):
+            shutil.copy(os.path.join(ROOT, "scripts", name), scripts)
+        submitted = self.cluster.run("sbatch", "--parsable", "-N3", "-o", self.path("%j.out"), os.path.join(scripts, "fleet.sbatch"),
                                      self.path("nights"), self.path("fleet.db"), *(options or PLAN), CBANK=self.program,
                                      CBANK_FLEET=f"--gap {GAP_SECONDS / 3600}")
         job = submitted.stdout.strip()
