@@ -17,25 +17,25 @@ struct running {
 
 /* -- where a path finds the table ---------------------------------------------------------------------- */
 
-const void *path_place(const struct path *path, const struct places *places)
+const void *path_table(const struct path *path, const struct spaces *spaces)
 {
-    const struct cudaResourceDesc *const resource = (const void *)(uintptr_t)places->texture;
+    const struct cudaResourceDesc *const resource = (const void *)(uintptr_t)spaces->texture;
 
     if (path->home == TABLE_PARAMETER)
         return NULL;
     if (path->home == TABLE_CONSTANT)
-        return places->bank ? places->bank->address : NULL;
+        return spaces->bank ? spaces->bank->address : NULL;
     if (path->unit == UNIT_TEXTURE)
         return resource ? resource->res.linear.devPtr : NULL;
-    return strcmp(path->name, "restrict") == 0 ? places->restricted : places->table;
+    return strcmp(path->name, "restrict") == 0 ? spaces->restricted : spaces->table;
 }
 
 static const void *table_address(const struct launch *launch)
 {
     const struct kernel_args *const args = &launch->args.cell;
-    const struct places places = {launch->function->module->bank, args->table, launch->restricted, args->texture};
+    const struct spaces spaces = {launch->function->module->bank, args->table, launch->restricted, args->texture};
 
-    return path_place(launch->function->path, &places);
+    return path_table(launch->function->path, &spaces);
 }
 
 /* Bytes of the table that a kernel may read; at least a whole one of the plan's. */

@@ -99,7 +99,7 @@ struct indices cell_launch_indices(const struct launch *launch);
 void cell_write(const struct launch *launch, uint32_t *output);
 
 /* Where a launch finds the table: its constant bank, and what the parameters say. */
-struct places {
+struct spaces {
     const struct block *bank;
     const uint32_t *table, *restricted;
     uint64_t texture;
@@ -107,7 +107,7 @@ struct places {
 
 /* The address on the device where the load of a path finds it: the access expressions of paths.def. NULL where it came
  * with the launch. */
-const void *path_place(const struct path *path, const struct places *places);
+const void *path_table(const struct path *path, const struct spaces *spaces);
 
 /* Runs of cells and probes, for the table. */
 int run_cell(struct device *device, struct launch *launch, double *work_ns);

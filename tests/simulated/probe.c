@@ -32,10 +32,10 @@ struct probing {
 
 /* -- loads --------------------------------------------------------------------------------------------- */
 
-static bool open_table(struct probing *probing, const struct path *path, const struct places *places)
+static bool open_table(struct probing *probing, const struct path *path, const struct spaces *spaces)
 {
     struct launch *const launch = probing->launch;
-    const void *const address = path_place(path, places);
+    const void *const address = path_table(path, spaces);
 
     probing->unit = path->unit;
     probing->unit_bytes = path->unit == UNIT_TEXTURE ? sizeof(uint32_t) : 1;
@@ -93,11 +93,11 @@ static int ended(struct probing *probing, double *work_ns)
     return probing->failed ? cudaErrorIllegalAddress : 0;
 }
 
-static struct places probe_places(const struct launch *launch)
+static struct spaces probe_spaces(const struct launch *launch)
 {
     const struct probe_args *const args = &launch->args.probe;
 
-    return (struct places){launch->function->module->bank, args->table, launch->restricted, args->texture};
+    return (struct spaces){launch->function->module->bank, args->table, launch->restricted, args->texture};
 }
 
 /* -- a path's probes ----------------------------------------------------------------------------------- */
@@ -105,13 +105,13 @@ static struct places probe_places(const struct launch *launch)
 int run_chase(struct device *device, struct launch *launch, double *work_ns)
 {
     const struct probe_args *const args = &launch->args.probe;
-    const struct places places = probe_places(launch);
+    const struct spaces spaces = probe_spaces(launch);
     struct probing probing = {.launch = launch};
     struct probe_reading *const readings = memory_at(args->readings, sizeof(*readings));
     uint32_t *const timed = args->timed ? memory_at(args->cycles, args->timed * sizeof(*timed)) : NULL;
     uint32_t offset;
 
-    if (!readings || (args->timed && !timed) || !open_table(&probing, launch->function->path, &places))
+    if (!readings || (args->timed && !timed) || !open_table(&probing, launch->function->path, &spaces))
         return cudaErrorIllegalAddress;
     probe_caches_launch();
     offset = follow(&probing, args->start, args->warm_up, NULL);
@@ -178,7 +178,7 @@ static int run_loads(struct launch *launch, bool dependent, double *work_ns)
 {
     const struct probe_args *const args = &launch->args.probe;
     const struct path *const path = launch->function->path;
-    const struct places places = probe_places(launch);
+    const struct spaces spaces = probe_spaces(launch);
     struct probing probing = {.launch = launch};
     const uint32_t sms = launch->blocks < chip.sm_count ? launch->blocks : chip.sm_count;
     const double warps = (double)launch->threads / CBANK_WARP_THREADS * launch->blocks / sms;
@@ -187,7 +187,7 @@ static int run_loads(struct launch *launch, bool dependent, double *work_ns)
     uint32_t turns;
 
     probe_caches_launch();
-    if (args->distinct == 0 || !open_table(&probing, path, &places))
+    if (args->distinct == 0 || !open_table(&probing, path, &spaces))
         return cudaErrorIllegalAddress;
     turns = probe_turns(path->unit, args->distinct, args->stride * probing.unit_bytes);
     if (leads_to_itself(&probing, dependent ? 1 : PROBE_LOADS)) {

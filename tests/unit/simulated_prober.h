@@ -25,7 +25,7 @@ struct sim_level {
     enum cache_replacement policy;
     bool hashed; /* the set is no modulus of the line */
     uint32_t cycles;
-    /* Owned. For each place: line + 1 (0: empty), its sectors, its age by the policy. For each set: the place used
+    /* Owned. For each way: line + 1 (0: empty), its sectors, its age by the policy. For each set: the way used
      * last, and the bits of a tree. */
     uint32_t *line, *sectors, *age, *hand;
     uint64_t *tree;
@@ -54,7 +54,7 @@ static inline double sim_gauss(uint64_t *state)
     return radius * cos(6.283185307179586 * sim_uniform(state));
 }
 
-/* Notes that a place was used: its age is 0 then, or counts the accesses. */
+/* Notes that a way was used: its age is 0 then, or counts the accesses. */
 static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t set, uint32_t way, bool hit)
 {
     uint32_t *const age = level->age + (size_t)set * level->ways, unmarked = 0;
@@ -86,7 +86,7 @@ static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t se
     }
 }
 
-/* The place of a full set that goes. */
+/* The way of a full set that is replaced. */
 static inline uint32_t sim_victim(struct sim *sim, struct sim_level *level, uint32_t set)
 {
     uint32_t *const age = level->age + (size_t)set * level->ways, ways = level->ways;
@@ -175,15 +175,15 @@ static inline void sim_open(struct sim *sim)
 {
     for (uint32_t i = 0; i < sim->level_count; i++) {
         struct sim_level *level = &sim->levels[i];
-        const size_t places = (size_t)level->sets * level->ways;
+        const size_t ways = (size_t)level->sets * level->ways;
 
-        level->line = calloc(3 * places + level->sets, sizeof(*level->line));
+        level->line = calloc(3 * ways + level->sets, sizeof(*level->line));
         level->tree = calloc(level->sets, sizeof(*level->tree));
         if (!level->line || !level->tree)
             abort();
-        level->sectors = level->line + places;
-        level->age = level->sectors + places;
-        level->hand = level->age + places;
+        level->sectors = level->line + ways;
+        level->age = level->sectors + ways;
+        level->hand = level->age + ways;
     }
 }
 
