@@ -74,18 +74,13 @@ static const struct curve {
     uint32_t warps;
     const char *name, *verdict, *crossover, *fitted[FITTED];
 } curves[] = {
-    {.kind = PROBE_CHAIN,
-     .warps = 1,
-     .name = "latency",
-     .verdict = "latency_grows_per",
-     .crossover = "latency_crossover",
+    /* clang-format off */
+    {.kind = PROBE_CHAIN, .warps = 1, .name = "latency", .verdict = "latency_grows_per", .crossover = "latency_crossover",
      .fitted = {"latency_base", "latency_per_extra_address", "latency_largest_deviation"}},
-    {.kind = PROBE_STREAM,
-     .warps = LOADED_WARPS,
-     .name = "cycles_per_load",
-     .verdict = "throughput_falls_per",
+    {.kind = PROBE_STREAM, .warps = LOADED_WARPS, .name = "cycles_per_load", .verdict = "throughput_falls_per",
      .crossover = "throughput_crossover",
      .fitted = {"cycles_per_load_base", "cycles_per_load_per_extra_address", "cycles_per_load_largest_deviation"}},
+    /* clang-format on */
 };
 
 struct line {

@@ -13,7 +13,6 @@
 #include "random.h"
 
 enum {
-    CYCLES_MAX = 8192, /* slower accesses are outliers */
     SWEEP_STEP = 16,   /* bytes between accesses of the sweep, whose sizes are a quarter of an octave apart */
     NOISE_MAX = 32,    /* cycles; with larger noise, levels cannot be distinguished */
     SPREAD = 32,       /* see reach_at */
@@ -59,39 +58,33 @@ static void no_shape(struct geometry_level *level, const char *reason)
 
 /* -- levels: bands of cycles --------------------------------------------------------------------------- */
 
-struct pool {
-    uint32_t count[CYCLES_MAX + 1]; /* samples of so many cycles; the last: of more */
-    uint32_t near[CYCLES_MAX]; /* samples up to reach_at away */
-    uint32_t reach;
-};
-
 /* The scatter of samples of one level. Slow levels scatter more: their distance differs by address. */
-static uint32_t reach_at(const struct pool *pool, uint32_t cycles)
+static uint32_t reach_at(const struct search *search, uint32_t cycles)
 {
-    return cycles / SPREAD > pool->reach ? cycles / SPREAD : pool->reach;
+    return cycles / SPREAD > search->reach ? cycles / SPREAD : search->reach;
 }
 
 /* Chases all words, from `first` around to the one before it. Sets cycles[word]. */
-static void chase_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles, struct pool *pool)
+static void chase_all(struct search *search, uint32_t first, uint32_t warm_up, uint32_t *cycles)
 {
     for (uint32_t i = 0; i < search->words; i++)
         search->address[i] = (first + i) % search->words * WORD_BYTES;
     search_chase(search, search->words, warm_up, 1);
     for (uint32_t i = 0; i < search->words; i++) {
         cycles[(first + i) % search->words] = search->cycles[i];
-        pool->count[search->cycles[i] < CYCLES_MAX ? search->cycles[i] : CYCLES_MAX] += 1;
+        search->count[search->cycles[i] < CYCLES_MAX ? search->cycles[i] : CYCLES_MAX] += 1;
     }
 }
 
 /* Chases regions of growing size, several times each, and determines the noise of an access. Then finds the levels: humps
  * of the histogram. A hump ends where it has fallen to a twentieth of its top. It must rise well above the
  * floor of outliers, which is the content of the median window. */
-static void find_levels(struct search *search, uint32_t levels_max, struct pool *pool)
+static void find_levels(struct search *search, uint32_t levels_max)
 {
     uint32_t *const ranges = search->cycles, noise;
     double *const samples = search->samples;
     size_t swept;
-    uint32_t *const near = pool->near;
+    uint32_t *const near = search->near;
     uint32_t first = CYCLES_MAX, last = 0, floor = 0, threshold, low = 0, top = 0, valley = 0;
     bool inside = false;
 
@@ -107,21 +100,21 @@ static void find_levels(struct search *search, uint32_t levels_max, struct pool 
             for (uint32_t p = 0; p < SWEEP_PASSES; p++)
                 values[p] = search->cycles[p * count + i];
             middle = stats_lower_median(values, SWEEP_PASSES);
-            pool->count[middle < CYCLES_MAX ? middle : CYCLES_MAX] += 1;
+            search->count[middle < CYCLES_MAX ? middle : CYCLES_MAX] += 1;
         }
     }
     /* The deviation of one access between passes: the median range of three values is 1.588 times the deviation. */
     for (size_t i = 0; i < search->swept_count; i++)
         ranges[i] = search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];
     noise = (uint32_t)lround(stats_lower_median(ranges, search->swept_count) / 1.588);
-    pool->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
+    search->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
     swept = SWEEP_PASSES * search->swept_count;
     for (uint32_t x = 0; x < CYCLES_MAX; x++) {
-        const uint32_t reach = reach_at(pool, x), end = x + reach < CYCLES_MAX ? x + reach : CYCLES_MAX - 1;
+        const uint32_t reach = reach_at(search, x), end = x + reach < CYCLES_MAX ? x + reach : CYCLES_MAX - 1;
 
         for (uint32_t y = x > reach ? x - reach : 0; y <= end; y++)
-            near[x] += pool->count[y];
-        if (pool->count[x]) {
+            near[x] += search->count[y];
+        if (search->count[x]) {
             first = first < x ? first : x;
             last = x;
         }
@@ -149,8 +142,8 @@ static void find_levels(struct search *search, uint32_t levels_max, struct pool 
     for (uint32_t i = 0; i < search->band_count; i++) {
         struct band *band = &search->bands[i];
 
-        band->low = band->low > 2 * reach_at(pool, band->low) ? band->low - 2 * reach_at(pool, band->low) : 0;
-        band->high += 2 * reach_at(pool, band->high);
+        band->low = band->low > 2 * reach_at(search, band->low) ? band->low - 2 * reach_at(search, band->low) : 0;
+        band->high += 2 * reach_at(search, band->high);
     }
     if (search->status == STATUS_OK)
         search->out->level_count = search->band_count < levels_max ? search->band_count : levels_max;
@@ -467,15 +460,12 @@ static void check_shape(struct search *search)
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out)
 {
     struct search *search = calloc(1, sizeof(*search));
-    struct pool *pool = calloc(1, sizeof(*pool));
-    enum status status = STATUS_OK;
+    enum status status;
     size_t words = prober->bytes / WORD_BYTES;
 
     *out = (struct geometry){.searched_bytes = prober->bytes};
-    if (!search || !pool) {
-        status = log_memory("a search for caches");
-        goto out;
-    }
+    if (!search)
+        return log_memory("a search for caches");
     search->prober = prober;
     search->out = out;
     search->random = 1;
@@ -485,9 +475,9 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
     search->words = (uint32_t)(words < search->samples_max ? words : search->samples_max);
     /* The first chase of all finds nothing in the caches. The second one starts elsewhere: effects of time, unlike
      * those of the address, are then elsewhere, too. */
-    chase_all(search, 0, 0, search->cold, pool);
-    chase_all(search, 2743 % search->words, 1, search->load, pool);
-    find_levels(search, levels_max, pool);
+    chase_all(search, 0, 0, search->cold);
+    chase_all(search, 2743 % search->words, 1, search->load);
+    find_levels(search, levels_max);
     for (size_t i = 0; search->status == STATUS_OK && i < out->level_count; i++) {
         struct geometry_level *level = search->level = &out->level[i];
         struct shape *shape = search->shape = &search->shapes[i];
@@ -518,8 +508,6 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
             search_replacement(search);
     }
     status = search->status;
-out:
     free(search);
-    free(pool);
     return status;
 }

@@ -7,6 +7,7 @@
 
 enum {
     WORD_BYTES = 4,
+    CYCLES_MAX = 8192, /* slower accesses are outliers */
     SAMPLES_MAX = 1 << 17, /* most accesses that one chase times */
     SWEPT_MAX = 2 * SAMPLES_MAX, /* accesses of the sweep: 1.58 times as many, as its sizes grow by a root */
     SWEEP_PASSES = 3, /* timed pointer chases of each region of the sweep */
@@ -51,6 +52,9 @@ struct search {
     uint32_t address[SAMPLES_MAX], group[SAMPLES_MAX], missed[SAMPLES_MAX], clean[SAMPLES_MAX];
     uint8_t judged[SAMPLES_MAX];
     uint32_t expected[SAMPLES_MAX], load[SAMPLES_MAX];
+    uint32_t count[CYCLES_MAX + 1]; /* samples of so many cycles; the last: of more */
+    uint32_t near[CYCLES_MAX]; /* samples up to reach_at away */
+    uint32_t reach; /* the noise of an access */
     uint32_t cold[SAMPLES_MAX]; /* [words]: cycles of a chase over all words that finds nothing in the caches */
     uint32_t cycles[SWEPT_MAX];
     uint32_t swept[SWEEP_PASSES * SWEPT_MAX]; /* cycles of the sweep; the SWEEP_PASSES of each access are adjacent */
