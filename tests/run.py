@@ -11,7 +11,7 @@ VARIABLEs are for make. The suites:
 - kernels, fleet, gpu: these parts alone.
 
 A part is one or more commands. When it ends, a line says how many tests it had and its seconds. Its output is in build/test-logs/, and is shown where it failed. Tests are counted from the output of cmocka (TAP) and of
-unittest. Any other command is one test, which passed if it exits with 0. At the end stand the parts that took the most
+unittest; of attacks, a class of them is a test. Any other command is one test, which passed if it exits with 0. At the end stand the parts that took the most
 processor time. The last line is "N passed, N failed", with ", N skipped" where there are any. The exit status is 0 when
 at least one test ran and none failed.
 
@@ -49,7 +49,7 @@ SECONDS = {"build": 65, "sanitizer build": 65, "sanitizer build, gcc": 110, "bui
            "lint": 51, "fuzz": 18, "unit tests, sanitizers": 40, "unit tests, sanitizers, gcc": 60, "kernels/cuda_11_8": 180, "kernels/toolkit": 85,
            "kernels/kernel_faults": 40, "kernels/kernel_checks": 27, "end_to_end/report": 50, "end_to_end/readme": 30, "end_to_end/model": 30,
            "end_to_end/figures": 40, "end_to_end/scratch": 40, "end_to_end/packages": 47, "end_to_end/simulated": 32,
-           "end_to_end/faults, sanitizers": 35, "end_to_end/walk, sanitizers": 30, "end_to_end/store": 23, "end_to_end/terminal": 21,
+           "end_to_end/faults, sanitizers": 35, "end_to_end/walk, sanitizers": 30, "end_to_end/store": 23,
            "end_to_end/fleet": 20, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26}
 SECONDS_OF_OTHERS = 8
 # Parts that wait most of their time, for a moment to kill or for what hangs: so many of them run in one slot.
@@ -64,9 +64,10 @@ FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run them.
 ALL = ("scratch.py", "packages.py", "model.py", "report.py", "figures.py", "readme.py", "allocation.py", "faults.py",
-       "walk.py", "contribute.py", "terminal.py")
+       "walk.py", "contribute.py")
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
+ATTACKED = re.compile(r"^.+: \d+ tried, (\d+) failed$")
 UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
 UNITTEST_END = re.compile(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$")
 UNITTEST_SKIPPED = re.compile(r"\.\.\. skipped ['\"](.*)['\"]$")
@@ -83,6 +84,9 @@ def count(lines, status):
             failed += 1
         elif tap:
             passed += 1
+        attacked = ATTACKED.match(line)
+        if attacked:
+            failed, passed = failed + (attacked[1] != "0"), passed + (attacked[1] == "0")
         ran = UNITTEST_RAN.match(line)
         if ran:
             passed += int(ran.group(1))
@@ -125,7 +129,7 @@ class Part:
         self.environment = environment
         self.passed = self.failed = self.skipped = 0
         self.took = self.used = 0.0  # seconds, and seconds of processors
-        self.reasons, self.shown = [], []
+        self.reasons, self.shown, self.attacked = [], [], []
 
     @property
     def seconds(self):
@@ -148,6 +152,7 @@ class Part:
                 passed, failed, skipped = count(lines, status)
                 self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
                 self.reasons += [match[1] for line in lines if (match := UNITTEST_SKIPPED.search(line))]
+                self.attacked += filter(ATTACKED.match, lines)
                 if failed:
                     self.shown += [f"$ {shlex.join(command)}: exit {status}", *said_of_failures(lines)]
             log.write(f"# {time.monotonic() - start:.1f} s, {self.used:.1f} s of processors\n")
@@ -222,6 +227,23 @@ def tests_of(folder, of=None, without=()):
 def python(file, program, after, suffix="", only=(), **environment):
     return Part(file[len("tests/"):-len(".py")] + suffix, [sys.executable, file, "-v", *only], after=after,
                 CBANK=os.path.abspath(program), **environment)
+
+
+SANITIZED_ATTACKS = ("documents", "cubins")  # those of the program itself
+
+
+def attacks(rounds, of=None, sanitizers=False):
+    """The campaigns of tests/attacks: named ones or all, each so many times with other seeds."""
+    build, after, suffix = ("build/asan", "sanitizer build", ", sanitizers") if sanitizers else ("build", "build", "")
+    names = of or sorted(os.path.basename(file)[:-len(".py")] for file in glob.glob("tests/attacks/*.py") if not file.endswith("/run.py"))
+    return [Part(f"attacks/{name}{suffix}", [sys.executable, "tests/attacks/run.py", "--rounds", str(rounds), name], after=[after],
+                 CBANK=os.path.abspath(f"{build}/cbank")) for name in names]
+
+
+def committed_files():
+    """Every command over the committed files of its kind, with sanitizers."""
+    return Part("committed files, sanitizers", [sys.executable, "tests/attacks/documents.py", "--committed"], after=["sanitizer build"],
+                CBANK=os.path.abspath("build/asan/cbank"))
 
 
 def fuzzer_links():
@@ -311,11 +333,12 @@ def parts_of(suite, found):
     os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
     if suite in ("all", "long"):
         full = suite == "long"
-        return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(),
+        return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(), *attacks(50 if full else 5),
+                *attacks(20 if full else 2, SANITIZED_ATTACKS, sanitizers=True), committed_files(),
                 *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), fuzz(found),
                 *(sanitized(", gcc", "build/asan-gcc") if full else ()),
                 *simulated(toolkit, SIMULATED if full else FAULTS, sanitizers=True)]
-    return [build, *{"test": test, "kernels": lambda _: [scratch_tree(), *kernels()], "fleet": fleet, "gpu": gpu}[suite](toolkit)]
+    return [build, *(attacks(1) if suite == "test" else ()), *{"test": test, "kernels": lambda _: [scratch_tree(), *kernels()], "fleet": fleet, "gpu": gpu}[suite](toolkit)]
 
 
 # ---- Running it
@@ -381,7 +404,7 @@ class Runner:
         text = part.skip or f"{tests:4} test{'s' if tests != 1 else ' '} {part.took:6.1f} s"
         text += f", {part.failed} failed" if part.failed else ""
         text += f", {part.skipped} skipped" if part.skipped and tests else ""
-        print(f"{word:6} {part.name:{self.names}} {text}", flush=True)
+        print("\n".join([f"{word:6} {part.name:{self.names}} {text}", *(f"       {line}" for line in part.attacked)]), flush=True)
 
 
 SLOWEST = 10

@@ -302,13 +302,6 @@ class Reports(Case):
                     self.assertIn(f"{options[-1]} is named for something else, too", done.stderr)
         self.assertEqual({read(self.path(f"{name}.json")) for name in "abc"}, {read(SECOND)})
 
-    def test_no_control_character_of_a_file_reaches_the_terminal(self):
-        new = self.plant(lambda result: result["device"].update(name="H200\u001b[2J", driver="580\u0007\n"))
-        for arguments, word in ((("show", new), "H200?[2J"), (("compare", new, new), "H200?[2J")):
-            text = self.cbank(*arguments).stdout
-            self.assertIn(word, text)
-            self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f]")
-
 
 class Batch(Case):
     """Lines of files and of numbers, judged as compare judges files."""
