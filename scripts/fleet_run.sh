@@ -55,7 +55,8 @@ measure() {
     devices=all
     ls "$folder"/cbank-*.json >/dev/null 2>&1 && devices=$(unmeasured "$folder")
     for file in "$folder"/cbank-*.json; do
-        [ -e "$file" ] && [ "$earlier" != 0 ] || continue
+        [ -e "$file" ] || continue
+        [ "$earlier" != 0 ] || continue
         "$cbank" run --resume "$file" &
         resumed="$resumed $!"
     done

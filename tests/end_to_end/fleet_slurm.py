@@ -230,7 +230,7 @@ class Nodes(Case):
         self.write("node-n1", "devices=2,host=1,seed=8")
         self.node("n1")
         self.assertEqual(len({result["device"]["uuid"] for result in self.results("n1")}), 4)
-        self.write("node-n1", "devices=0")
+        self.write("node-n1", "fail=cudaGetDeviceCount:1:unknown:sticky")
         self.script("node", self.night, *PLAN, SLURMD_NODENAME="n1", status=3)
         done = self.script("node", self.night, "--help", SLURMD_NODENAME="n2", status=3)
         self.assertIn("node n2 measured nothing", done.stderr)
