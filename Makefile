@@ -132,7 +132,7 @@ CPPFLAGS_ALL := -D_GNU_SOURCE $(CPPFLAGS)
 # -Werror in tests: a compiler newer than these sources may warn of more, which must not stop who wants to measure.
 WERROR ?=
 SANITIZERS := -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all
-OPTIMIZE := $(if $(SANITIZE),-O1 $(SANITIZERS) -fno-omit-frame-pointer -DCBANK_SANITIZED,-O2)
+OPTIMIZE := $(if $(SANITIZE),-O1 $(SANITIZERS) -fno-omit-frame-pointer -DCBANK_SANITIZED,-O2 -Wframe-larger-than=65536)
 CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAGS)
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
 # STATIC=1 puts cJSON into the program: from libcjson.a or, where the distribution has none, from its source package.

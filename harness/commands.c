@@ -2,9 +2,11 @@
  * The list of commands. Each is the row of a file NAME.c or NAME_command.c, with its options and its function. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "cbank.h"
 #include "log.h"
@@ -12,7 +14,7 @@
 #include "table.h"
 #include "version.h"
 
-enum { SUMMARY_COLUMN = 16 };
+enum { SUMMARY_COLUMN = 16, STACK_KIB_MIN = 512 };
 
 /* In the order of help. */
 /* clang-format off */
@@ -57,12 +59,17 @@ int cbank_main(int argc, char **argv)
     const char *word = argc < 2 ? "" : argv[1 + helps];
     const struct command_row *row = table_find(&commands, word);
     enum status status = STATUS_OK;
+    struct rlimit stack;
     bool flushed;
 
     /* The next opened file would take a closed descriptor. Opening /dev/null the wrong way around makes their use fail instead. */
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
             return STATUS_USAGE;
+    signal(SIGXFSZ, SIG_IGN); /* a file as large as ulimit -f allows is a full disk: the write fails */
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_KIB_MIN << 10)
+        return log_error(STATUS_ENVIRONMENT, "the stack may have %zu KiB, and cbank needs %d; raise it: ulimit -s 8192",
+                         (size_t)stack.rlim_cur >> 10, STACK_KIB_MIN);
     if (argc < 2 || strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         command_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
         command_paragraph(

@@ -84,23 +84,25 @@ void experiment_geometry(struct experiment_run *run)
  * nearest latency. */
 struct region_chase {
     struct probe_request request;
-    uint32_t address[BANK_BYTES / 4], answered[STATE_REPEATS][GEOMETRY_LEVELS_MAX];
+    uint32_t answered[STATE_REPEATS][GEOMETRY_LEVELS_MAX];
     size_t judged; /* the first accesses alone count */
 };
 
-/* Lists every `step` bytes of the first `bytes`, once. */
+/* Lists every `step` bytes of the first `bytes`, once, for one chase at a time. */
 static void list_region(struct region_chase *chase, uint32_t bytes, uint32_t step)
 {
-    chase->request.address = chase->address;
+    static uint32_t listed[BANK_BYTES / 4]; /* the stack may be small */
+
+    chase->request.address = listed;
     chase->request.count = 0;
     for (uint32_t at = 0; at < bytes; at += step)
-        chase->address[chase->request.count++] = at;
+        listed[chase->request.count++] = at;
     chase->judged = chase->request.count;
 }
 
 static void ask_region(struct experiment_run *run, struct region_chase *chase, size_t repeats)
 {
-    uint32_t cycles[BANK_BYTES / 4];
+    static uint32_t cycles[BANK_BYTES / 4];
 
     memset(chase->answered, 0, sizeof(chase->answered));
     for (size_t r = 0; r < repeats && experiment_ask(run, &chase->request, cycles); r++)
@@ -121,7 +123,7 @@ static struct number share_of(const struct region_chase *chase, struct number nu
             shares[r] += (double)chase->answered[r][k] / (double)chase->judged;
     experiment_median(&number, shares, STATE_REPEATS);
     number.unit = "of the accesses";
-    number.stride = chase->address[1];
+    number.stride = chase->request.address[1];
     return number;
 }
 

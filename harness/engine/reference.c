@@ -81,5 +81,5 @@ bool reference_check(struct reference *reference, const struct cell *cell, const
 void reference_close(struct reference *reference)
 {
     free(reference->output);
-    *reference = (struct reference){0};
+    memset(reference, 0, sizeof(*reference)); /* a temporary of its size would be on the stack */
 }
