@@ -81,7 +81,7 @@ enum status file_lock_take(const char *path, struct file_lock *out)
                          "file",
                          path);
     if (error)
-        return log_error(file_failed(error), "cannot write %s: %s; give a path in a directory you can write to", path,
+        return log_error(file_failed(error), "cannot write %s: %s; name a path you can write to, with space left", path,
                          strerror(error));
     return STATUS_OK;
 }

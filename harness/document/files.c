@@ -92,7 +92,7 @@ enum status file_read(const char *path, size_t bytes_max, char **text, size_t *b
 
 static enum status cannot_write(const char *path)
 {
-    return log_error(file_failed(errno), "cannot write %s: %s; give a path in a directory you can write to", path,
+    return log_error(file_failed(errno), "cannot write %s: %s; name a path you can write to, with space left", path,
                      strerror(errno));
 }
 
