@@ -11,6 +11,7 @@
 enum { POLL_NS = 20000000 };
 
 static const double grace_seconds = 0.5; /* for a call, after a signal */
+static const double stopped_seconds = 0.25; /* between two polls: the process itself did not run */
 
 void watch_begin(struct watchdog *watchdog, const char *call, double seconds)
 {
@@ -41,7 +42,8 @@ void watch_end(struct watchdog *watchdog)
 static void *watch(void *argument)
 {
     struct watchdog *watchdog = argument;
-    double asked_since = INFINITY;
+    double asked_since = INFINITY, polled = clock_seconds(), stopped = 0;
+    uint_fast64_t watched = 0;
 
     pthread_mutex_lock(&watchdog->lock);
     while (!watchdog->closing) {
@@ -50,23 +52,31 @@ static void *watch(void *argument)
         const char *call;
         double began, deadline, now;
 
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += POLL_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&watchdog->wake, &watchdog->lock, &until);
-        if (isinf(asked_since) && watchdog->then.asked && watchdog->then.asked())
-            asked_since = clock_seconds();
+        pthread_cond_clockwait(&watchdog->wake, &watchdog->lock, CLOCK_MONOTONIC, &until);
         turn = atomic_load(&watchdog->turn);
         call = atomic_load_explicit(&watchdog->call, memory_order_relaxed);
         began = atomic_load_explicit(&watchdog->began, memory_order_relaxed);
         deadline = atomic_load_explicit(&watchdog->deadline, memory_order_relaxed);
         now = clock_seconds();
-        if (turn % 2 == 0 || (now < deadline && now < asked_since + grace_seconds))
+        /* A job that is suspended (SIGSTOP, Ctrl-Z, a scheduler) stops the call, too: that time is not the call's. */
+        stopped = turn == watched ? stopped : 0;
+        if (now - polled > stopped_seconds) {
+            stopped += now - fmax(polled, began);
+            asked_since += now - polled;
+        }
+        polled = now;
+        watched = turn;
+        if (isinf(asked_since) && watchdog->then.asked && watchdog->then.asked())
+            asked_since = now;
+        if (turn % 2 == 0 || (now - stopped < deadline && now < asked_since + grace_seconds))
             continue;
         /* If the turn is unchanged, this deadline is that of the current call, which has not come back. */
         if (atomic_compare_exchange_strong(&watchdog->turn, &turn, turn + 1))
-            watchdog->then.end(watchdog->then.context, call, now - began);
+            watchdog->then.end(watchdog->then.context, call, now - stopped - began);
     }
     pthread_mutex_unlock(&watchdog->lock);
     return NULL;
