@@ -84,11 +84,10 @@ bool child_run(const char *program, char *const words[], int *code)
         dup2(STDERR_FILENO, STDOUT_FILENO);
         sigprocmask(SIG_SETMASK, &before, NULL);
         /* Otherwise a parent that ended before this request would go unnoticed. */
-        if (getppid() == parent) {
-            execvp(program ? program : "/proc/self/exe", words);
-            /* Without /proc: by the name that it was started by. */
-            execv(program ? program : (const char *)getauxval(AT_EXECFN), words);
-        }
+        if (getppid() == parent && program)
+            execvp(program, words);
+        else if (getppid() == parent && execv("/proc/self/exe", words) < 0)
+            execv((const char *)getauxval(AT_EXECFN), words); /* without /proc: the path it was started by */
         _exit(CHILD_NOT_STARTED);
     }
     running = child > 0 ? child : 0;
