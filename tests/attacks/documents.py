@@ -4,9 +4,9 @@
 
 usage: tests/attacks/documents.py [--count N] [--seed N] [--committed]
 
---committed gives every committed file as it is, of results/ and tests/, to every command that reads its kind, and
-a file of no kind that it reads to one command of each kind. CBANK_TEST: quick and small take the smallest files of each kind,
-full takes all.
+--committed gives every committed file of results/, indices and cubins, as they are, to every command that reads their kind.
+A file of no kind that cbank reads is given to one command of each kind. Small files of each kind alone are taken, unless
+CBANK_TEST is full.
 """
 
 import glob
@@ -49,7 +49,7 @@ BATCH = [json.dumps(line) for line in (
     {"id": 2, "threshold": 0.02, "cells": [{"name": "a", "base": {"time_ns": [1000, 1001, 1002], "clock_mhz": 1980},
                                            "new": {"time_ns": [1010, 1012, 1011], "clock_mhz": 1970}}]})]
 EXPERIMENT_BYTES_MAX = 3000  # of a characterization whose mutants are replayed quickly
-SMALLEST = 6
+SMALL_BYTES = 200_000  # of a committed file, for the quicker suites
 
 
 def found(patterns):
@@ -101,14 +101,14 @@ def kind_of(path):
 
 def committed(campaign):
     files = {}
-    for path in found("results/**/*.* tests/corpus/*/* tests/golden/*"):
+    for path in found("results/**/*.* tests/corpus/npy/* tests/corpus/cubin/*"):
         if os.path.isfile(path) and "/results/local/" not in path:
             files.setdefault(kind_of(path), []).append(path)
     readers = {**{kind: commands for kind, (_, commands) in KINDS.items()}, "cubin": [(*ADVISE, "--kernel", "FILE")],
                None: [*(commands[0] for _, commands in KINDS.values()), ("check", "FILE"), (*ADVISE, "--kernel", "FILE")]}
     for kind, paths in files.items():
         paths.sort(key=os.path.getsize)
-        for path in paths if os.environ.get("CBANK_TEST") == "full" else paths[:SMALLEST]:
+        for path in [path for path in paths if os.environ.get("CBANK_TEST") == "full" or path == paths[0] or os.path.getsize(path) < SMALL_BYTES]:
             for command in readers[kind]:
                 if "--resume" not in command:  # it changes the file
                     campaign.attempt(f"committed, {kind or 'of no kind'}", [word.replace("FILE", path) for word in command], seconds=300)
