@@ -33,7 +33,7 @@ static enum status read_kernel(const struct cubin_function *function, struct use
                                 .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT, sizeof(*out->loads))};
     if (!out->name || !out->loads)
         return log_memory("the loads of %s", function->symbol);
-    text_clean(out->name);
+    text_clean(out->name, 0);
     for (const struct load_row *row = load_rows; status == STATUS_OK && row < load_rows + LOAD_ROWS; row++)
         for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++) {
             struct user_load *load = &out->loads[out->load_count];

@@ -17,7 +17,7 @@ enum status log_message(const char *kind, enum status status, const char *format
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    text_clean(text); /* a message is one line, whatever names and texts it contains */
+    text_clean(text, sizeof(text)); /* a message is one line, whatever names and texts it contains */
     fprintf(stderr, "cbank: %s%s\n", kind, text);
     return status;
 }

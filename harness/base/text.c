@@ -34,33 +34,39 @@ size_t text_utf8(const char *text, size_t left)
 
 size_t text_printable(const char *text, size_t left)
 {
-    /* Ranges of bytes: C0; DEL and C1; ends of lines and characters that change the direction of text; U+FFFE and
-     * U+FFFF. */
+    /* Ranges of bytes: C1; blanks without width, ends of lines and characters that change the direction of text; the
+     * mark of byte orders; U+FFFE and U+FFFF. */
     static const char none[][2][4] = {
-        {"\x00", "\x1f"},
-        {"\x7f", "\x7f"},
-        {"\xc2\x80", "\xc2\x9f"},
-        {"\xe2\x80\xa8", "\xe2\x80\xae"},
-        {"\xe2\x81\xa6", "\xe2\x81\xa9"},
+        {"\xc2\x80", "\xc2\x9f"},         {"\xd8\x9c", "\xd8\x9c"},         {"\xe2\x80\x8b", "\xe2\x80\x8f"},
+        {"\xe2\x80\xa8", "\xe2\x80\xae"}, {"\xe2\x81\xa6", "\xe2\x81\xa9"}, {"\xef\xbb\xbf", "\xef\xbb\xbf"},
         {"\xef\xbf\xbe", "\xef\xbf\xbf"},
     };
     const size_t length = text_utf8(text, left);
 
+    if (length == 1)
+        return *text >= ' ' && *text != 0x7f;
     for (size_t i = 0; length > 0 && i < sizeof(none) / sizeof(none[0]); i++)
         if (memcmp(text, none[i][0], length) >= 0 && memcmp(text, none[i][1], length) <= 0)
             return 0;
     return length;
 }
 
-void text_clean(char *text)
+void text_clean(char *text, size_t bytes)
 {
     enum { LONGEST = 4 }; /* character, in bytes */
+    const char *end = text + bytes;
 
     while (*text) {
         const size_t length = text_printable(text, strnlen(text, LONGEST));
+        char escape[TEXT_ESCAPE_BYTES];
 
-        if (length == 0)
+        if (length == 0 && text + strlen(text) + sizeof(escape) <= end) {
+            snprintf(escape, sizeof(escape), TEXT_ESCAPE, (unsigned char)*text);
+            memmove(text + sizeof(escape) - 1, text + 1, strlen(text));
+            memcpy(text, escape, sizeof(escape) - 1);
+        } else if (length == 0) {
             *text = '?';
+        }
         text += length ? length : 1;
     }
 }
@@ -78,7 +84,6 @@ const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES])
         text += bytes;
     }
     memcpy(out + used, *text ? cut : "", *text ? sizeof(cut) : 1);
-    text_clean(out);
     return out;
 }
 

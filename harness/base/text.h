@@ -14,13 +14,17 @@ size_t text_utf8(const char *text, size_t left);
 /* Like text_utf8, but also 0 for characters that are not printable. */
 size_t text_printable(const char *text, size_t left);
 
-/* Replaces each byte outside of printable characters by '?'. Terminals and XML accept printable characters: no control
- * characters (C0, DEL, C1), ends of lines, changes of the direction of text, U+FFFE, U+FFFF. */
-void text_clean(char *text);
+#define TEXT_ESCAPE "\\x%02x" /* of a byte, an unsigned char */
+enum { TEXT_ESCAPE_BYTES = 5 };
+
+/* Replaces each byte outside of printable characters by its escape as far as the text has room for `bytes`, else by '?'.
+ * Terminals and XML accept printable characters: no control characters (C0, DEL, C1), ends of lines, changes of the
+ * direction of text, blanks without width, U+FFFE, U+FFFF. */
+void text_clean(char *text, size_t bytes);
 
 enum { TEXT_SHOWN_BYTES = 80 };
 
-/* Makes text from outside fit for a message: cleaned, and cut if it is long. Returns out. */
+/* Makes text from outside fit for a message, which escapes it: cut if it is long. Returns out. */
 const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES]);
 
 /* Appends to a text, after a separator if it is not empty, as far as there is room. */

@@ -15,14 +15,19 @@ const struct escape escapes_xml[] = {
     {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}, {'\0', NULL},
 };
 
+static const struct escape escapes_word[] = {{'\'', "'\\''"}, {'\0', NULL}};
+
 static const struct escape escapes_csv[] = {{'"', "\"\""}, {'\0', NULL}};
 
 size_t text_columns(const char *text)
 {
     size_t columns = 0;
 
-    for (; *text; text++)
-        columns += (*text & 0xc0) != 0x80;
+    for (size_t left = strlen(text), bytes; left > 0; left -= bytes, text += bytes) {
+        bytes = text_printable(text, left);
+        columns += bytes ? 1 : TEXT_ESCAPE_BYTES - 1;
+        bytes += bytes == 0;
+    }
     return columns;
 }
 
@@ -38,7 +43,7 @@ static void put_bytes(FILE *stream, const struct escape *escapes, const char *te
         if (escape->to)
             fputs(escape->to, stream);
         else if (bytes == 0)
-            putc('?', stream);
+            fprintf(stream, TEXT_ESCAPE, (unsigned char)*text);
         else
             fwrite(text, 1, bytes, stream);
         text += bytes ? bytes : 1;
@@ -49,6 +54,18 @@ static void put_bytes(FILE *stream, const struct escape *escapes, const char *te
 void text_put(FILE *stream, const struct escape *escapes, const char *text)
 {
     put_bytes(stream, escapes, text, strlen(text));
+}
+
+void text_line(FILE *stream, const char *format, ...)
+{
+    char text[TEXT_LINE_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    text_put(stream, escapes_none, text);
+    putc('\n', stream);
 }
 
 void text_put_tag(FILE *stream, const char *start, const char *const *attributes)
@@ -66,8 +83,7 @@ void text_put_tag(FILE *stream, const char *start, const char *const *attributes
 void text_put_word(FILE *stream, const char *word)
 {
     putc('\'', stream);
-    for (; *word; word++)
-        fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, stream);
+    text_put(stream, escapes_word, word);
     putc('\'', stream);
 }
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Columns of the text on a terminal: one for each character. */
+/* Columns of the text on a terminal, as text_put writes it without escapes. */
 size_t text_columns(const char *text);
 
 /* A character that a format writes differently. */
@@ -19,8 +19,13 @@ struct escape {
 extern const struct escape escapes_none[];
 extern const struct escape escapes_xml[]; /* text and attributes */
 
-/* Writes text with its escapes. Control characters, and bytes that are not a character of UTF-8 or XML, become '?'. */
+/* Writes text with its escapes. Control characters, and bytes that are not a character of UTF-8 or XML, are
+ * written like \x1b. */
 void text_put(FILE *stream, const struct escape *escapes, const char *text);
+
+/* Writes a line with names from outside (at most TEXT_LINE_BYTES), like text_put without escapes. */
+enum { TEXT_LINE_BYTES = 8192 };
+__attribute__((format(printf, 2, 3))) void text_line(FILE *stream, const char *format, ...);
 
 /* Writes the start and the attributes of an XML tag without its end. Attributes are pairs of name and text, with NULL
  * after the last. */

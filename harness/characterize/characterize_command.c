@@ -11,6 +11,7 @@
 #include "file_lock.h"
 #include "files.h"
 #include "log.h"
+#include "text_print.h"
 
 struct characterize_options {
     uint64_t ordinal; /* of the GPU */
@@ -108,11 +109,12 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
         status = file_write(options->new_card_path, json_put, new_card);
     if (status == STATUS_OK && !options->quiet && json) {
         characterization_print(&made);
-        printf("%.2f s; %s\n", made.seconds, json);
+        text_line(stdout, "%.2f s; %s", made.seconds, json);
         if (new_card)
-            printf("card %s: %zu numbers characterized, %zu of the device, %zu of another card of the chip, %zu not "
-                   "known\n",
-                   options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
+            text_line(stdout,
+                      "card %s: %zu numbers characterized, %zu of the device, %zu of another card of the chip, %zu "
+                      "not known",
+                      options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
     }
     json_free(new_card);
     characterization_close(&made);

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "file_lock.h"
 #include "processes.h"
+#include "text_print.h"
 
 struct calibrate_options {
     struct plan_options plan;
@@ -54,8 +55,8 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     if (status <= STATUS_FINDING)
         status = status_worse(status, document_write(&calibration_document, &calibration, options->json_path));
     if (status <= STATUS_FINDING && strcmp(options->json_path, "-") != 0)
-        printf("calibration: %s, %u %sprocesses of %s, %zu cells\n", options->json_path, calibration.processes,
-               calibration.modelled ? "modelled " : "", calibration.device.name, calibration.cell_count);
+        text_line(stdout, "calibration: %s, %u %sprocesses of %s, %zu cells", options->json_path, calibration.processes,
+                  calibration.modelled ? "modelled " : "", calibration.device.name, calibration.cell_count);
     calibration_close(&calibration);
     sides_close(&sides);
     file_lock_release(&lock);

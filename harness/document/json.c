@@ -203,9 +203,9 @@ static enum status check(cJSON *value, const char *name, const struct json_path 
     cJSON *item;
 
     if (odd && value->string)
-        text_clean(value->string);
+        text_clean(value->string, 0);
     if (odd && value->valuestring)
-        text_clean(value->valuestring);
+        text_clean(value->valuestring, 0);
     if (cJSON_IsNumber(value) && !isfinite(value->valuedouble)) {
         json_path_text(path, where, sizeof(where));
         return log_error(STATUS_USAGE, "%s: %s%sthe number is too large for a double", name, where, *where ? ": " : "");
@@ -433,7 +433,7 @@ void json_add_text(cJSON *object, const char *key, const char *value)
     /* Names from drivers and command lines are arbitrary bytes, but JSON is UTF-8. Each bad byte is replaced by one
      * byte: no length grows. */
     if (item && item->valuestring)
-        text_clean(item->valuestring);
+        text_clean(item->valuestring, 0);
     json_add(object, key, item);
 }
 

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "result_indices.h"
 #include "show_result.h"
+#include "text_print.h"
 
 /* Least time between two saves: seconds, and a multiple of the time that saving takes. */
 static const double save_seconds = 0.5, save_pause = 4;
@@ -78,7 +79,7 @@ static enum status report(const struct run *run, enum status written, enum statu
     if (table)
         status = show_result(stdout, result, output_color(&run->options->look, STDOUT_FILENO));
     if (table && status == STATUS_OK && written == STATUS_OK)
-        printf("result: %s\n", run->path);
+        text_line(stdout, "result: %s", run->path);
     fflush(stdout);
     if (written != STATUS_OK && to_file)
         log_warning(

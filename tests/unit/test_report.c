@@ -203,7 +203,7 @@ TEST(test_color)
     compared_close(&comparison, sides);
 }
 
-/* Bytes that belong to no character, or to none that XML takes, become '?', and text in CSV is no formula. */
+/* Bytes that belong to no character, or to none that XML takes, are escaped, and text in CSV is no formula. */
 TEST(text_is_safe_where_it_is_printed)
 {
     static const struct {
@@ -212,15 +212,15 @@ TEST(text_is_safe_where_it_is_printed)
     } rows[] = {
         {false, "a<b>&\"'", "a&lt;b&gt;&amp;&quot;&apos;"},
         {false, "\xc2\xb1 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc2\xb1 \xe2\x82\xac \xf0\x9f\x98\x80"},
-        {false, "\x01\t\n\x7f", "????"},
-        {false, "\xc0\x80", "??"},           /* overlong */
-        {false, "\xed\xa0\x80", "???"},      /* surrogate */
-        {false, "\xf4\x90\x80\x80", "????"}, /* beyond Unicode */
-        {false, "\xef\xbf\xbf\xff", "????"}, /* U+FFFF, and no first byte */
-        {false, "\xc2\x9b", "??"},           /* a control of C1: CSI */
-        {false, "\xe2\x82", "??"},           /* cut */
+        {false, "\x01\t\n\x7f", "\\x01\\x09\\x0a\\x7f"},
+        {false, "\xc0\x80", "\\xc0\\x80"}, /* overlong */
+        {false, "\xed\xa0\x80", "\\xed\\xa0\\x80"}, /* surrogate */
+        {false, "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* beyond Unicode */
+        {false, "\xef\xbf\xbf\xff", "\\xef\\xbf\\xbf\\xff"}, /* U+FFFF, and no first byte */
+        {false, "\xc2\x9b", "\\xc2\\x9b"}, /* a control of C1: CSI */
+        {false, "\xe2\x82", "\\xe2\\x82"}, /* cut */
         {false, "\xe2\x80\xa7\xe2\x80\xae\xe2\x81\xa9",
-         "\xe2\x80\xa7??????"}, /* a point; what turns the order of text */
+         "\xe2\x80\xa7\\xe2\\x80\\xae\\xe2\\x81\\xa9"}, /* a point; what turns the order of text */
         {true, "=1+1", "'=1+1"},
         {true, "@a", "'@a"},
         {true, "+cmd", "'+cmd"},
@@ -229,7 +229,7 @@ TEST(text_is_safe_where_it_is_printed)
         {true, "-1.5e3", "-1.5e3"},
         {true, "+1", "+1"},
         {true, "1=1", "1=1"},
-        {true, "\t=1", "'?=1"},
+        {true, "\t=1", "'\\x09=1"},
     };
     char buffer[128];
 
@@ -272,7 +272,7 @@ TEST(changes_have_three_digits_and_their_sign)
         double relative;
         const char *text;
     } rows[] = {{0.1004, "+10.0%"}, {-0.00211, "-0.21%"}, {0, "+0.00%"}, {0.0999499, "+9.99%"},
-                {0.9996, "+100%"},  {9.9996, "+1000%"},  {NAN, "-"},    {INFINITY, "-"}};
+                {0.9996, "+100%"},  {9.9996, "+1000%"},   {NAN, "-"},    {INFINITY, "-"}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_string_equal(text_of(text_change, rows[i].relative).text, rows[i].text);
