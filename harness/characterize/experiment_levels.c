@@ -239,8 +239,8 @@ void experiment_cold(struct experiment_run *run)
         experiment_ask(run, &chase.request, counted);
         experiment_verdict(
             run, "table_is", 0, *lines >= chase.judged && *misses >= chase.judged ? "cold" : "not cold",
-            "%u lines came into the L1 constant cache and %u into L1.5, by counters, in a pointer chase over the %zu lines "
-            "of the whole table, which the launch before had visited",
+            "%u lines came into the L1 constant cache and %u into L1.5, by counters. The pointer chase visited the %zu "
+            "lines of the whole table, as the launch before had",
             *lines, *misses, chase.judged)
             ->before = probe_before_names[before];
     }

@@ -106,7 +106,7 @@ static struct sim random_sim(uint64_t seed)
 
 enum { FETCH, LINE, WAYS, SETS, CAPACITY, REPLACEMENT, QUANTITIES };
 
-/* Levels of all hierarchies of which a quantity was said, or not. */
+/* How many levels of all hierarchies have the quantity said, or not. */
 static struct score {
     uint32_t said, unsaid;
 } scores[QUANTITIES];
