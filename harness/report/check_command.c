@@ -133,6 +133,26 @@ static enum status check_document(struct checked *out)
     return status == STATUS_USAGE ? STATUS_OK : status;
 }
 
+/** Whether the analysis looks at it: a folder, or a database of SQLite. */
+static bool is_of_analysis(const char *path)
+{
+    static const char magic[] = "SQLite format 3";
+    char head[sizeof(magic)] = "";
+    struct stat found;
+    FILE *file;
+
+    if (stat(path, &found) != 0)
+        return false;
+    if (!S_ISREG(found.st_mode))
+        return S_ISDIR(found.st_mode);
+    file = fopen(path, "rb");
+    if (!file)
+        return false;
+    (void)!fread(head, 1, sizeof(head), file);
+    fclose(file);
+    return memcmp(head, magic, sizeof(magic)) == 0;
+}
+
 static enum status check(const void *parsed, const struct invocation *invocation)
 {
     const struct check_options *options = parsed;
@@ -142,9 +162,7 @@ static enum status check(const void *parsed, const struct invocation *invocation
     static char name[] = "check";
 
     for (size_t i = 0; i < checks.count; i++) {
-        struct stat file;
-
-        if (stat(invocation->arguments[i], &file) != 0 || !S_ISDIR(file.st_mode))
+        if (!is_of_analysis(invocation->arguments[i]))
             continue;
         invocation->argv[1] = name; /* which may be abbreviated */
         return analysis_start((size_t)invocation->argc - 1, invocation->argv + 1);
@@ -174,8 +192,8 @@ static enum status check(const void *parsed, const struct invocation *invocation
 
 const struct command check_command = {
     .name = "check",
-    .summary = "Check documents, or the folder of a chip",
-    .arguments = "FILE...|DIR...",
+    .summary = "Check documents, stores, or the folder of a chip",
+    .arguments = "FILE...|DIR...|STORE...",
     .arguments_min = 1,
     .arguments_max = 1000,
     .groups = groups,
@@ -188,6 +206,8 @@ const struct command check_command = {
         "A DIR is the folder of a chip, as cbank contribute makes it. Then the analysis also compares the files with the\n"
         "manifest and with each other: hashes, GPU, driver, program and commands, the two processes of the default plan, and\n"
         "the card. No two folders may be of one chip.\n"
+        "\n"
+        "A STORE is a file that cbank ingest made. Then the analysis says which runs and cells do not fit their checksums.\n"
         "\n"
         "Exit code 1: something is missing, malformed or contradicts itself; each with the file and what to do. 2: no such\n"
         "file or folder.",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`cbank check DIR...`: what is missing in the folder of a chip, malformed, or in contradiction to the rest.
+"""`cbank check DIR|STORE...`: what is missing in the folder of a chip, malformed, or in contradiction to the rest.
 
 The instrument checks each document, and compares the two processes of the default plan; here is what one file says of
-another."""
+another. In a store, it is which pages, tables, runs and cells are not as cbank ingest wrote them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import json
 import os
 import textwrap
 
-from . import chips, documents, instrument
+from . import chips, documents, instrument, store
 from .errors import FINDING, Failure, printable
 
 BYTES_MAX = 10 << 20  # of a folder
@@ -174,11 +174,12 @@ def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="cbank check", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", metavar="DIR", nargs="+", help="the folder of a chip")
+    parser.add_argument("folders", metavar="DIR|STORE", nargs="+", help="the folder of a chip, or a file that cbank ingest made")
     parser.add_argument("--json", action="store_true", help="print JSON, as results/check.schema.json describes it")
     parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)  # of contribute --brief
     options = parser.parse_args(words)
-    checks = [Check(folder.rstrip("/") or "/", options.brief).run() for folder in options.folders]
+    stores = {path: store.findings(path) for path in options.folders if os.path.isfile(path) and store.is_store(path)}
+    checks = [Check(folder.rstrip("/") or "/", options.brief).run() for folder in options.folders if folder not in stores]
     for i, check in enumerate(checks):
         same = next((other for other in checks[:i]
                      if "the GPU" in check.said and other.said.get("the GPU") == check.said["the GPU"]), None)
@@ -187,8 +188,11 @@ def main(words: list[str]) -> int:
                       "keep one of the two folders")
     if options.json:
         print(json.dumps({"schema": {"name": "cbank-check", "version": "1.0"},
-                          "folders": [check.json() for check in checks]}, indent=1))
+                          "folders": [check.json() for check in checks],
+                          "stores": [{"store": path, "findings": found} for path, found in stores.items()]}, indent=1))
     else:
+        for path, found in stores.items():
+            print("\n".join(map(printable, found or [f"{path}: every row fits its checksum"])))
         for check in checks:
             check.print()
-    return FINDING if any(check.findings for check in checks) else 0
+    return FINDING if any(check.findings for check in checks) or any(stores.values()) else 0

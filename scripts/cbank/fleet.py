@@ -25,7 +25,7 @@ from .change_points import medians
 from .errors import FINDING, Failure, printable, say
 from .fleet_statistics import AGAINST, LEVELS, PAST, PEERS, Change, Finding, Limits, find, judge, members_of
 from .noise import Known, error_within
-from .store import command_line, open_to_read, read_time, whole, write_time
+from .store import command_line, hashes, modulo, read_time, reading, time_hash, write_time
 
 HOUR_MS, DAY_MS = 3600_000, 86400_000
 CLOCK_SLACK_MS = 600_000
@@ -115,13 +115,14 @@ class Fleet:
         self.find_nights(gap_hours, None if baseline else nights)
         self.find_models()
         self.find_baseline()
+        self.read_last()
         self.read_times()
 
     def read_runs(self) -> None:
-        rows = self.store.execute("SELECT run_id, started_ms, setup_id FROM runs ORDER BY started_ms, run_id").fetchall()
+        rows = self.store.execute("SELECT run_id, started_ms, setup_id, time_sum, rest_sum FROM runs ORDER BY started_ms, run_id").fetchall()
         if not rows:
             raise Failure(f"{self.path} has no runs; put results into it: cbank ingest {self.path} PATH...")
-        self.run_id, self.started, self.setup = np.array(rows).T
+        self.run_id, self.started, self.setup, self.time_sum, self.rest_sum = np.array(rows, dtype=np.int64).T
         names = "uuid name modelled host slot driver vbios geometry".split()
         self.setups = {setup_id: dict(zip(names, (printable(value) if isinstance(value, str) else value or "" for value in values)))
                        for setup_id, *values in self.store.execute(f"SELECT setup_id, {', '.join(names)} FROM setups")}
@@ -137,8 +138,8 @@ class Fleet:
         self.night = np.cumsum(np.diff(self.started, prepend=self.started[0]) > gap_hours * HOUR_MS)
         dropped = max(self.night[-1] + 1 - nights, 0) if nights else 0
         kept = self.night >= dropped
-        self.run_id, self.started, self.setup, self.gpu, self.night = (
-            of[kept] for of in (self.run_id, self.started, self.setup, self.gpu, self.night - dropped))
+        self.run_id, self.started, self.setup, self.time_sum, self.rest_sum, self.gpu, self.night = (
+            of[kept] for of in (self.run_id, self.started, self.setup, self.time_sum, self.rest_sum, self.gpu, self.night - dropped))
         there = np.unique(self.gpu)
         self.gpu = np.searchsorted(there, self.gpu)  # GPUs without a run left are gone
         order = np.lexsort((np.arange(len(self.gpu)), self.gpu, self.night))
@@ -185,6 +186,26 @@ class Fleet:
             model.base = np.zeros((len(model.gpus), self.rounds), dtype=bool)
             model.base[self.member[runs], self.round[runs]] = True
 
+    def fits(self, runs: np.ndarray, sums: np.ndarray | list[int], expected: np.ndarray) -> None:
+        """Raises Failure where a run does not fit its checksum."""
+        wrong = [run for run in runs.tolist() if modulo(sums[run]) != expected[run]]
+        if wrong:
+            file, = self.store.execute("SELECT file FROM runs WHERE run_id = ?", (int(self.run_id[wrong[0]]),)).fetchone()
+            raise sqlite3.DatabaseError(f"the run {file} does not fit its checksum")
+
+    def read_last(self) -> None:
+        """Rows of the last night, by cell and run."""
+        last = np.flatnonzero(self.night == self.nights - 1)
+        place_of = dict(zip(self.run_id[last].tolist(), last.tolist()))
+        self.last, sums = {}, [0] * len(self.run_id)
+        for identity_id, in self.store.execute("SELECT identity_id FROM identities ORDER BY identity").fetchall():
+            for row in self.store.execute("SELECT * FROM times WHERE identity_id = ? AND run_id BETWEEN ? AND ?", (identity_id, min(place_of), max(place_of))):
+                if row[1] in place_of:
+                    self.last[row[:2]] = row
+                    _, point, rest = hashes(row)
+                    sums[place_of[row[1]]] += point + rest
+        self.fits(last, sums, self.rest_sum)
+
     def read_times(self) -> None:
         """Times of all cells that some GPU has in the last night."""
         known = Known()
@@ -194,16 +215,19 @@ class Fleet:
         place_of[self.run_id] = np.arange(len(self.run_id))
         kind = np.dtype([("run", "i8"), ("ns", "f8")])
         first = int(self.run_id[self.model >= 0].min())
+        sums = np.zeros(len(self.run_id), dtype=np.uint64)
         for identity_id, identity in self.store.execute("SELECT identity_id, identity FROM identities ORDER BY identity").fetchall():
-            parts = identity.split("/")
-            if len(parts) < 6 or parts[5] not in CACHE_STATES:
-                continue
             rows = np.fromiter(self.store.execute("SELECT run_id, time_ns FROM times WHERE identity_id = ? AND run_id >= ? AND time_ns"
                                                   " ORDER BY run_id", (identity_id, first)), kind)
             rows = rows[rows["run"] < len(place_of)]
             runs = place_of[rows["run"]]
             good = (runs >= 0) & (self.model[runs] >= 0)
-            runs, logs = runs[good], np.log(rows["ns"][good])
+            runs, ns = runs[good], rows["ns"][good]
+            sums[runs] += time_hash(identity_id, self.run_id[runs].view(np.uint64), ns.view(np.uint64))
+            parts = identity.split("/")
+            if len(parts) < 6 or parts[5] not in CACHE_STATES:
+                continue
+            logs = np.log(ns)
             latest = self.night[runs] == self.nights - 1
             if not latest.any():
                 continue
@@ -214,12 +238,13 @@ class Fleet:
                 log_ns[self.member[runs[of]], self.round[runs[of]]] = logs[of]
                 last = np.flatnonzero(of & latest)
                 model.cells.append((log_ns, self.known_before(known, model, identity_id, identity, runs[last[-1]]) if len(last) else (0, 0)))
+        self.fits(np.flatnonzero(self.model >= 0), sums, self.time_sum)
 
     def known_before(self, known: Known, model: Model, identity_id: int, identity: str, run: int) -> tuple[float, float]:
         """How far processes differ, at least as far as the time is unsure within its own: (deviation, degrees). Where a model has
         several GPUs, none is the one that was calibrated."""
-        ns, low, high, sha = self.store.execute("SELECT time_ns, ci_low_ns, ci_high_ns, sass_sha256 FROM times LEFT JOIN kernels USING (kernel_id)"
-                                                " WHERE identity_id = ? AND run_id = ?", (identity_id, int(self.run_id[run]))).fetchone()
+        _, _, ns, low, high, *_, kernel_id, _ = self.last[identity_id, int(self.run_id[run])]
+        sha = self.store.execute("SELECT max(sass_sha256) FROM kernels WHERE kernel_id = ?", (kernel_id,)).fetchone()[0]
         gpu = self.gpus[model.gpus[0]]
         noise = known.find(identity, ns, gpu.uuid if len(model.gpus) == 1 else "several", gpu.name, gpu.driver, sha)
         return max(noise.deviation, error_within(low, high)), noise.degrees
@@ -369,12 +394,9 @@ class Verdict:
         fleet = self.fleet
         last = np.flatnonzero(fleet.night == fleet.nights - 1)
         gpu_of = dict(zip(fleet.run_id[last].tolist(), fleet.gpu[last].tolist()))
-        by_cell = {}
-        for identity, run_id, *row in fleet.store.execute(
-                "SELECT identity, run_id, status, reason, kernel_id, counter_set_id FROM identities CROSS JOIN times USING (identity_id)"
-                " WHERE run_id BETWEEN ? AND ?", (min(gpu_of), max(gpu_of))):
-            if run_id in gpu_of:
-                by_cell.setdefault(identity, []).append((gpu_of[run_id], *row))
+        identities, by_cell = dict(fleet.store.execute("SELECT identity_id, identity FROM identities")), {}
+        for identity_id, run_id, *_, status, reason, _, kernel_id, counter_set_id in fleet.last.values():
+            by_cell.setdefault(identities[identity_id], []).append((gpu_of[run_id], status, reason, kernel_id, counter_set_id))
         sets = {}
         for identity, rows in by_cell.items():
             for gpu, status, reason, _, _ in rows:
@@ -637,16 +659,16 @@ def main(words: list[str]) -> int:
     text.check_outputs(options, ("json", "markdown"), options.store)
     if options.baseline == "":
         raise Failure("--baseline: a driver or a date is missing")
-    with whole(options.store):
-        store = open_to_read(options.store)
+    with reading(options.store) as store:
         fleet = Fleet(options.store, store, options.nights, options.gap, options.baseline)
         for name, in store.execute("SELECT file FROM runs WHERE started_ms > ?", (round(time.time() * 1000) + CLOCK_SLACK_MS,)):
             say("warning", f"{name}: it began in the future; set the clock of its host, and take it out: cbank forget")
         verdict = Verdict(fleet, Limits(options.threshold / 100, options.peer_threshold / 100), options.inventory)
-        if not options.quiet and "-" not in (options.json, options.markdown):
-            text.write("-", table(verdict))
-        if options.json:
-            text.write(options.json, json.dumps(document(verdict), indent=1, allow_nan=False) + "\n")
-        if options.markdown:
-            text.write(options.markdown, markdown(verdict))
+        as_json = json.dumps(document(verdict), indent=1, allow_nan=False) + "\n" if options.json else None
+    if not options.quiet and "-" not in (options.json, options.markdown):
+        text.write("-", table(verdict))
+    if options.json:
+        text.write(options.json, as_json)
+    if options.markdown:
+        text.write(options.markdown, markdown(verdict))
     return FINDING if verdict.failing() else 0

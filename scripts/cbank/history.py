@@ -24,7 +24,7 @@ from .change_points import compress, levels, partition
 from .errors import Failure, printable, say
 from .ingest import add_all, files_of
 from .noise import Known, Noise
-from .store import command_line, is_store, open_in_memory, open_to_read, whole, write_time
+from .store import command_line, is_store, modulo, open_in_memory, point_hash, reading, sum_of, text_hash, time_hash, write_time
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}  # flags of a time that nothing is concluded from
 RUNS_OF_A_LEVEL = 2
@@ -53,10 +53,8 @@ class History:
         files = [file for path in paths if path not in stores for file in files_of(path, deep=False)]
         runs, points = [], []
         for path in stores:
-            with whole(path):
-                store = open_to_read(path)
+            with reading(path, None if glob else "quick_check(1)") as store:  # of a few cells, what is read is verified
                 self.read(store, glob, runs, points)
-                store.close()
             if not len(runs[-1]["started"]):
                 raise Failure(f"{path} has no run; cbank ingest puts results in")
         if files:
@@ -107,6 +105,12 @@ class History:
         run_id, time_ns, low, high, flags, kernel = zip(*rows) if rows else [()] * 6
         doubtful = {of: of is not None and not DOUBTFUL.isdisjoint(of.split()) for of in set(flags)}
         ns, low, high = (np.array(of, dtype=float) for of in (time_ns, low, high))
+        hash_of_flags = {of: text_hash(of) for of in set(flags)}
+        of_run, flag, code = (np.array(of, dtype=np.uint64) for of in (run_id, [hash_of_flags[of] for of in flags], [of or 0 for of in kernel]))
+        hashes = (np.where(np.isnan(ns), 0, time_hash(identity_id, of_run, ns.view(np.uint64)))
+                  + point_hash(identity_id, of_run, low.view(np.uint64), high.view(np.uint64), flag, code))
+        if modulo(hashes.sum()) != sum_of(store, "times", identity_id):
+            raise sqlite3.DatabaseError(f"the times of cell {identity_id} do not fit their checksum")
         with np.errstate(invalid="ignore"):
             half = (high - low) / 2 / np.where(ns > 0, ns, np.nan)
         return {"run": place_of[np.array(run_id, dtype=int)], "cell": np.full(len(rows), cell), "ns": ns, "half": half,

@@ -72,6 +72,7 @@ def add_all(store: sqlite3.Connection, paths: list[str], told: Callable[[str, st
         store.execute("BEGIN IMMEDIATE")
         try:
             outcomes = [(path, add(writer, path, *rest) if outcome == "new" else outcome) for path, outcome, *rest in files]
+            writer.seal()
             store.execute("COMMIT")
         except BaseException:
             if store.in_transaction:

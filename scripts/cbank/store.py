@@ -2,11 +2,15 @@
 """A store: one SQLite file that keeps the times of many results, for questions over time and over many GPUs.
 
 store.sql is the schema. A run's key is the hash of its file's content, a cell's key is its identity.
+
+A damaged store is refused: every table has a sum of the hashes of its rows, every run and every cell one of its times. What
+is read for a verdict is held against them.
 """
 
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import contextlib
 import datetime
 import hashlib
@@ -14,21 +18,27 @@ import json
 import math
 import os
 import re
+import shutil
 import sqlite3
+import struct
+import tempfile
 import time
 import urllib.parse
-from collections.abc import Iterator
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
-from .errors import Failure, printable
+from .errors import Failure, printable, say
 
 APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
-VERSION = 1  # of store.sql
+VERSION = 2  # of store.sql
 FILE_BYTES_MAX = 1 << 28
 WAIT_SECONDS = 120  # for another command that writes
 RESULT, CALIBRATION = "cbank-result", "cbank-calibration"
 MAJOR = {RESULT: "1", CALIBRATION: "1"}  # versions that are read
 GEOMETRY = ("chip", "compute_capability", "sm_count", "warps_per_sm", "blocks_per_sm", "shared_bytes_per_sm",
             "shared_bytes_reserved", "l2_bytes", "memory_bytes")
+SUMMED = ("setups", "runs", "identities", "kernels", "counter_sets", "forgotten", "calibrations", "calibrated")  # tables with one sum
 STATUSES = ("ok", "skipped", "failed", "pending")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z")
 
@@ -73,7 +83,7 @@ def not_a_store(path: str) -> Failure:
     return Failure(f"{path} is no store; name one that cbank ingest made")
 
 
-REMEDIES = {"full": "free some space", "locked": "wait for the other command, and try again", "readonly": "may it be written to?"}
+REMEDIES = {"full": "free some space", "disk I/O": "is there space, and may files be that large (ulimit -f)?", "locked": "wait for the other command, and try again", "readonly": "may it be written to?"}
 
 
 @contextlib.contextmanager
@@ -82,12 +92,12 @@ def whole(path: str) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        remedy = next((remedy for word, remedy in REMEDIES.items() if word in str(error)), "the store may be damaged: ingest the results into a new one")
+        remedy = next((remedy for word, remedy in REMEDIES.items() if word in str(error)), "the store is damaged: ingest the results into a new one")
         raise Failure(f"{path}: {error if isinstance(error, sqlite3.Error) else 'it has values that no store has'}; {remedy}") from error
 
 
 def connect(path: str, mode: str) -> sqlite3.Connection:
-    """The database in a file. mode: as in a URI of SQLite: ro, rwc."""
+    """The database in a file. mode: as in a URI of SQLite: rw, rwc."""
     uri = "file:" + urllib.parse.quote(os.fsencode(os.path.abspath(path))) + "?mode=" + mode
     store = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
     store.text_factory = lambda text: text.decode("utf-8", "replace")
@@ -103,13 +113,57 @@ def check_version(store: sqlite3.Connection, path: str) -> None:
         raise Failure(f"{path} has version {found[1]} of the schema, this cbank reads {VERSION}; ingest the results again")
 
 
-def open_to_read(path: str) -> sqlite3.Connection:
-    """A store that nothing is written to. Works on read-only file systems."""
+@contextlib.contextmanager
+def readable(path: str) -> Iterator[str]:
+    """The path of a store that can be read: its own, or that of a copy. What another command has to finish or to undo, because it was
+    killed or because the database keeps a log of writes, cannot be done where nothing can be written."""
     if not is_store(path):
         raise not_a_store(path)
-    store = connect(path, "ro")
-    check_version(store, path)
-    return store
+    try:
+        with contextlib.closing(connect(path, "rw")) as store:
+            store.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError as error:
+        if not any(word in str(error) for word in ("readonly", "unable to open")):
+            raise
+        say("", f"{path}: its last write is not finished, and cannot be finished there; a copy of it is read")
+        with tempfile.TemporaryDirectory(prefix="cbank-") as folder:
+            for end in ("", "-journal", "-wal"):
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copyfile(os.path.realpath(path) + end, os.path.join(folder, "store.db" + end))
+            yield os.path.join(folder, "store.db")
+    else:
+        yield path
+
+
+def check_structure(path: str, check: str) -> None:
+    """Raises sqlite3.Error where pages are damaged, or a row names another that is not there."""
+    with contextlib.closing(connect(path, "rw")) as store:
+        for pragma in (check, "foreign_key_check"):
+            for row in store.execute(f"PRAGMA {pragma}"):
+                if row != ("ok",):
+                    raise sqlite3.DatabaseError(" ".join(map(str, row)).replace("\n", " "))
+
+
+@contextlib.contextmanager
+def reading(path: str, check: str | None = "quick_check(1)") -> Iterator[sqlite3.Connection]:
+    """A store that nothing is written to, in one transaction. All tables but times are verified copies in memory, under their names.
+    check: how SQLite checks the structure of the file at the same time; None: not at all."""
+    with whole(path), readable(path) as there, contextlib.closing(connect(there, "rw")) as store, \
+            concurrent.futures.ThreadPoolExecutor(1) as second:
+        checked = second.submit(check_structure, there, check) if check else None
+        store.execute("PRAGMA temp_store = MEMORY")
+        store.execute("BEGIN")
+        check_version(store, path)
+        schema = "SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL"
+        if not set(store.execute(schema)) >= set(open_in_memory().execute(schema)):
+            raise sqlite3.DatabaseError("the schema is not cbank's")
+        for table in SUMMED:
+            store.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM main.{table} NOT INDEXED")
+            if table_sum(store, table) != sum_of(store, table):
+                raise sqlite3.DatabaseError(f"the table {table} does not fit its checksum")
+        yield store
+        if checked:
+            checked.result()
 
 
 def make(store: sqlite3.Connection) -> None:
@@ -124,8 +178,11 @@ def make(store: sqlite3.Connection) -> None:
 
 def open_to_write(path: str) -> sqlite3.Connection:
     """A store, which is made where there is none."""
-    if os.path.exists(path) and os.path.getsize(path) and not is_store(path):
-        raise Failure(f"{path} is no store; name one that cbank ingest made, or a new file")
+    if os.path.exists(path) and os.path.getsize(path):
+        if not is_store(path):
+            raise Failure(f"{path} is no store; name one that cbank ingest made, or a new file")
+        with reading(path):  # which refuses a damaged one
+            pass
     store = connect(path, "rwc")
     store.execute("PRAGMA foreign_keys = ON")
     store.execute("BEGIN IMMEDIATE")
@@ -143,6 +200,84 @@ def open_in_memory() -> sqlite3.Connection:
     store = sqlite3.connect(":memory:", isolation_level=None)
     make(store)
     return store
+
+
+# ---- Checksums -------------------------------------------------------------------------------------------------------
+# A checksum is the sum of the hashes of rows, modulo 2**62: what goes in is added, and what goes out is subtracted. Damage
+# that is there already stays in the difference.
+
+
+def stir(seed: int, value: int) -> int:
+    """A hash of both, of 64 bits. They may be arrays of numpy's uint64."""
+    mixed = (seed ^ value) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+    return mixed ^ mixed >> 32
+
+
+def time_hash(identity_id: int, run_id: int, ns: int) -> int:
+    """Of a time. ns: the bits of the double. Arguments may be arrays of numpy's uint64, as below."""
+    return stir(stir(stir(1, identity_id), run_id), ns)
+
+
+def point_hash(identity_id: int, run_id: int, low: int, high: int, flags: int, kernel_id: int) -> int:
+    """Of what a history shows besides. low, high: the bits of doubles; flags: text_hash."""
+    return stir(stir(stir(stir(stir(stir(2, identity_id), run_id), low), high), flags), kernel_id)
+
+
+def text_hash(of: str | tuple | None) -> int:
+    """Of a text that may be missing, or of a row."""
+    return zlib.crc32(ascii(of).encode())
+
+
+def bits(number: float | None) -> int:
+    """Of a double; of NaN, where it is not known."""
+    return struct.unpack("<Q", struct.pack("<d", math.nan if number is None else number))[0]
+
+
+def hashes(row: tuple) -> tuple[int, int, int]:
+    """Of a row of times: its time (0 where there is none), what a history shows besides, and the rest."""
+    identity_id, run_id, ns, low, high, flags, clock, status, reason, verified, kernel_id, counter_set_id = row
+    return (0 if ns is None else time_hash(identity_id, run_id, bits(ns)),
+            point_hash(identity_id, run_id, bits(low), bits(high), text_hash(flags), kernel_id or 0),
+            text_hash((identity_id, run_id, clock, status, reason, verified, counter_set_id)))
+
+
+def modulo(total: int) -> int:
+    """A sum as a store keeps it."""
+    return int(total) & 0x3FFFFFFFFFFFFFFF
+
+
+def table_sum(store: sqlite3.Connection, table: str) -> int:
+    """Of all rows of a table."""
+    return modulo(sum(map(text_hash, store.execute(f"SELECT * FROM {table}"))))
+
+
+def sum_of(store: sqlite3.Connection, table: str, identity_id: int = 0) -> int:
+    """What a store says of a table, or of the times of a cell: 0 where it never had a row."""
+    found = store.execute("SELECT sum FROM sums WHERE of = ? AND identity_id = ?", (table, identity_id)).fetchone()
+    return found[0] if found else 0
+
+
+def findings(path: str) -> list[str]:
+    """All that does not fit in a store: what `cbank check` lists."""
+    found = []
+    try:
+        with reading(path, "integrity_check(1)") as store:
+            of_cell, of_run, counts = Counter(), {}, Counter()
+            for row in store.execute("SELECT * FROM times"):
+                ns, point, rest = hashes(row)
+                of_cell[row[0]] += ns + point
+                counts[row[1]] += 1
+                before = of_run.get(row[1], (0, 0))
+                of_run[row[1]] = before[0] + ns, before[1] + point + rest
+            for run_id, file, cells, *sums in store.execute("SELECT run_id, file, cells, time_sum, rest_sum FROM runs"):
+                if cells != counts[run_id] or sums != list(map(modulo, of_run.get(run_id, (0, 0)))):
+                    found.append(f"{path}: the run {file} does not fit its checksum")
+            for identity_id, identity in store.execute("SELECT identity_id, identity FROM identities"):
+                if modulo(of_cell[identity_id]) != sum_of(store, "times", identity_id):
+                    found.append(f"{path}: the times of {identity} do not fit their checksum")
+    except Failure as failure:
+        found.append(str(failure))
+    return found
 
 
 # ---- Documents -------------------------------------------------------------------------------------------------------
@@ -167,7 +302,7 @@ def number(of: dict, key: str, what: str = "") -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"{what}{key} is no finite number")
-    return float(value)
+    return float(value) + 0.0  # SQLite knows no -0.0
 
 
 def exact_counters(cell: dict, what: str) -> str:
@@ -197,7 +332,7 @@ def time_of(cell: dict, index: int) -> tuple:
     if status == "ok" and not (value and value > 0):
         raise ValueError(f"{what}time_ns.value is no time")
     return (identity, value, number(time_ns, "ci_low", what), number(time_ns, "ci_high", what), " ".join(flags) or None,
-            number(cell, "sm_clock_mhz", what), status, member(cell, "reason", TEXT, what), member(cell, "verified", bool, what),
+            number(cell, "sm_clock_mhz", what), status, member(cell, "reason", TEXT, what), int(member(cell, "verified", bool, what)),
             member(kernel, "sass_sha256", TEXT, what) if kernel else None, exact_counters(cell, what))
 
 
@@ -281,10 +416,10 @@ def read_file(path: str) -> tuple[bytes, str]:
 
 
 class Writer:
-    """Adds documents to a store, within transactions of the caller's."""
+    """Adds documents to a store, within transactions of the caller's. seal() comes before the end of each."""
 
     def __init__(self, store: sqlite3.Connection):
-        self.store = store
+        self.store, self.sums = store, Counter()  # by (table, cell): what is to be added to the checksums
         self.keys = {}  # of rows that runs share, by table and text
 
     def answer(self, key: str) -> str:
@@ -293,14 +428,35 @@ class Writer:
                                    " UNION ALL SELECT 'known' FROM calibrations WHERE hash = ?1", (key,)).fetchone()
         return found[0] if found else "new"
 
+    def count(self, table: str, column: str, key: object, sign: int = 1) -> None:
+        """Adds rows that are in a table to its checksum, or takes them off."""
+        self.sums[table, 0] += sign * sum(map(text_hash, self.store.execute(f"SELECT * FROM {table} WHERE {column} = ?", (key,))))
+
+    def sums_of(self, rows: Iterable[tuple], sign: int = 1) -> tuple[int, int]:
+        """Adds rows of times to the checksums of their cells; the two checksums of a run with these rows."""
+        of_time = of_rest = 0
+        for row in rows:
+            ns, point, rest = hashes(row)
+            self.sums["times", row[0]] += sign * (ns + point)
+            of_time, of_rest = of_time + ns, of_rest + point + rest
+        return modulo(of_time), modulo(of_rest)
+
+    def seal(self) -> None:
+        """Writes the checksums."""
+        self.store.executemany("INSERT INTO sums VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET sum = (sum + ?3) & 0x3FFFFFFFFFFFFFFF",
+                               [(*of, modulo(total)) for of, total in self.sums.items()])
+        self.sums.clear()
+
     def key(self, table: str, column: str, text: str, others: tuple[str, ...] = (), values: tuple = ()) -> int:
         """The key of the row with that text, which is added where it is not there."""
         key = self.keys.get((table, text))
         if key is None:
             id_of = {"identities": "identity_id", "kernels": "kernel_id", "setups": "setup_id", "counter_sets": "counter_set_id"}[table]
             names = ", ".join((column, *others))
-            self.store.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * (1 + len(values)))})", (text, *values))
+            added = self.store.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * (1 + len(values)))})", (text, *values)).rowcount
             key = self.store.execute(f"SELECT {id_of} FROM {table} WHERE {column} = ?", (text,)).fetchone()[0]
+            if added:
+                self.count(table, id_of, key)
             self.keys[table, text] = key
         return key
 
@@ -321,6 +477,8 @@ class Writer:
                                    (key, file, taken["uuid"], taken["name"], taken["driver"])).lastrowid
         self.store.executemany("INSERT INTO calibrated VALUES (?, ?, ?, ?, ?, ?)", [
             (self.key("identities", "identity", identity), found, *values) for identity, *values in taken["cells"]])
+        self.count("calibrations", "calibration_id", found)
+        self.count("calibrated", "calibration_id", found)
         return "new"
 
     def make_way(self, file: str, setup_id: int, started: int, taken: dict) -> str:
@@ -345,15 +503,18 @@ class Writer:
         setup_id = self.setup(taken["setup"])
         if taken["setup"][0] and self.make_way(file, setup_id, taken["started"], taken) == "known":
             return "known"
-        run_id = self.store.execute(
-            "INSERT INTO runs (hash, file, started_ms, finished_ms, setup_id, job, tool_version, git_commit, complete, cells, failed)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (key, file, taken["started"], taken["finished"], setup_id, taken["job"], taken["version"], taken["commit"],
-             taken["complete"], len(taken["times"]), sum(row[6] == "failed" for row in taken["times"]))).lastrowid
-        self.store.executemany("INSERT INTO times VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [
-            (self.key("identities", "identity", identity), run_id, *values, sha and self.key("kernels", "sass_sha256", sha),
-             self.shared("counter_sets", "counters", counters)) for identity, *values, sha, counters in taken["times"]])
+        run_id = self.store.execute("SELECT coalesce(max(run_id), 0) + 1 FROM runs").fetchone()[0]
+        rows = [(self.key("identities", "identity", identity), run_id, *values, self.key("kernels", "sass_sha256", sha) if sha else None,
+                 self.shared("counter_sets", "counters", counters)) for identity, *values, sha, counters in taken["times"]]
+        self.add_run((run_id, key, file, taken["started"], taken["finished"], setup_id, taken["job"], taken["version"], taken["commit"],
+                      taken["complete"], len(rows), sum(row[7] == "failed" for row in rows)), rows)
+        self.store.executemany("INSERT INTO times VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         return "new"
+
+    def add_run(self, values: tuple, rows: list[tuple]) -> None:
+        """Adds a row of runs, its checksums left out, of a run with these rows of times."""
+        self.store.execute(f"INSERT INTO runs VALUES ({', '.join('?' * 14)})", (*values, *self.sums_of(rows)))
+        self.count("runs", "run_id", values[0])
 
     def add(self, path: str, key: str, name: str, taken: dict) -> str:
         """Adds what take() gave. Returns new, known or forgotten; raises Refused. Nothing stays of what is not new, but for
@@ -366,11 +527,21 @@ class Writer:
 
     def remove(self, run_id: int) -> None:
         """Deletes a run with its times."""
-        self.store.execute("DELETE FROM times WHERE run_id = ? AND identity_id IN (SELECT identity_id FROM identities)", (run_id,))
+        of_run = "FROM times WHERE run_id = ? AND identity_id IN (SELECT identity_id FROM identities)"
+        self.sums_of(self.store.execute("SELECT * " + of_run, (run_id,)), -1)
+        self.count("runs", "run_id", run_id, -1)
+        self.store.execute("DELETE " + of_run, (run_id,))
         self.store.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
 
-    def forget(self, run_id: int, why: str | None) -> None:
-        """Takes a run out. The table forgotten keeps which it was."""
+    def remember(self, key: str, _: str | None) -> None:
+        """Undoes forget, but for the times."""
+        self.count("forgotten", "hash", key, -1)
+        self.store.execute("DELETE FROM forgotten WHERE hash = ?", (key,))
+
+    def forget(self, key: str, why: str | None) -> None:
+        """Takes the run with that hash out. The table forgotten keeps which it was."""
+        run_id, = self.store.execute("SELECT run_id FROM runs WHERE hash = ?", (key,)).fetchone()
         self.store.execute("INSERT INTO forgotten SELECT hash, file, uuid, started_ms, ?, ? FROM runs JOIN setups USING (setup_id)"
                            " WHERE run_id = ?", (round(time.time() * 1000), why, run_id))
+        self.count("forgotten", "hash", key)
         self.remove(run_id)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The schema of a store. docs/fleet.md shows questions to ask. NULL means not known.
--- Times of day are milliseconds since 1970, in UTC.
+-- Times of day are milliseconds since 1970, in UTC. Sums are checksums: cbank refuses a store with a row that does not fit.
 
 -- A GPU as runs met it. Runs that met it alike share a row.
 CREATE TABLE setups (
@@ -30,7 +30,9 @@ CREATE TABLE runs (
     git_commit TEXT,
     complete INTEGER NOT NULL, -- 0: the run was interrupted
     cells INTEGER NOT NULL,
-    failed INTEGER NOT NULL -- cells that failed
+    failed INTEGER NOT NULL, -- cells that failed
+    time_sum INTEGER NOT NULL, -- of its rows in times: of time_ns
+    rest_sum INTEGER NOT NULL -- of the other columns
 ) STRICT;
 CREATE INDEX runs_by_start ON runs (started_ms);
 
@@ -95,6 +97,14 @@ CREATE TABLE calibrated (
     deviation REAL NOT NULL, -- standard deviation of the logarithm of one process's time: 0.01 is 1 %
     degrees REAL NOT NULL, -- its degrees of freedom
     PRIMARY KEY (identity_id, calibration_id)
+) STRICT, WITHOUT ROWID;
+
+-- Checksums of tables, and of the times of cells.
+CREATE TABLE sums (
+    of TEXT NOT NULL, -- the table
+    identity_id INTEGER NOT NULL, -- the cell, where the table is times, else 0
+    sum INTEGER NOT NULL,
+    PRIMARY KEY (of, identity_id)
 ) STRICT, WITHOUT ROWID;
 
 -- The two views that answer most questions: every time, and every exact counter.

@@ -80,9 +80,9 @@ def change_of(plants, gpu, path, night, nights):
     return total
 
 
-def runs_of(store, args, plants):
-    """Adds the runs; gives (run, board, GPU, night) of each."""
-    writer, run = stores.Writer(store), 0
+def runs_of(writer, args, plants):
+    """(row of runs, board, GPU, night) of each."""
+    run = 0
     for night in range(args.nights):
         driver = DRIVERS[any(p["kind"] == "driver" and night >= p["night"] for p in plants)]
         for gpu in range(args.gpus):
@@ -94,9 +94,8 @@ def runs_of(store, args, plants):
             started = FIRST_NIGHT_MS + night * DAY_MS + 1000 * (20 * (gpu % NODE) + gpu // NODE % 7)
             setup = writer.setup((uuid(args.seed, board), "NVIDIA H200", "cuda", False, f"n{gpu // NODE:03}", f"00000000:{gpu % NODE + 1:02X}:00.0",
                                   driver, "96.00.A5.00.1A", json.dumps(dict(zip(stores.GEOMETRY, GEOMETRY)))))
-            store.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, NULL, '0.1.0', NULL, 1, 24, 0)", (
-                run, hashlib.sha256(f"{args.seed} {run}".encode()).hexdigest(), f"{night:03}/{gpu:04}.json", started, started + 2000, setup))
-            yield run, board, gpu, night
+            yield (run, hashlib.sha256(f"{args.seed} {run}".encode()).hexdigest(), f"{night:03}/{gpu:04}.json", started, started + 2000, setup,
+                   None, "0.1.0", None, True, 24, 0), board, gpu, night
 
 
 def fill(store, args, plants, cells):
@@ -105,7 +104,7 @@ def fill(store, args, plants, cells):
     keys = [(writer.key("identities", "identity", cell["identity"]), writer.key("kernels", "sass_sha256", cell["kernel"]["sass_sha256"]))
             for cell, _, _ in cells]
     counters = writer.shared("counter_sets", "counters", "{}")
-    for run, board, gpu, night in runs_of(store, args, plants):
+    for run, board, gpu, night in runs_of(writer, args, plants):
         shared = trials.draw(rng, args.tails)
         if board not in levels:
             together = rng.gauss(0, 1)
@@ -115,7 +114,9 @@ def fill(store, args, plants, cells):
             moved = levels[board][index] + deviation * (shared + trials.draw(rng, args.tails)) / math.sqrt(2)
             ns = time * math.exp(moved + change_of(of, gpu, cell["path"], night, args.nights))
             identity, kernel = keys[index]
-            rows[index].append((identity, run, ns, ns * 0.9993, ns * 1.0007, None, None, "ok", None, True, kernel, counters))
+            rows[index].append((identity, run[0], ns, ns * 0.9993, ns * 1.0007, None, None, "ok", None, 1, kernel, counters))
+        writer.add_run(run, [of_cell[-1] for of_cell in rows])
+    writer.seal()
     for of_cell in rows:
         store.executemany("INSERT INTO times VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", of_cell)
 

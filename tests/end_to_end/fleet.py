@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import random
-import sqlite3
 import subprocess
 import sys
 import unittest
@@ -285,13 +284,14 @@ class Ingested(FleetCase):
             self.assertIn(message, self.cbank("fleet", "store.db", *arguments, status=2).stderr)
 
     def test_a_store_is_made_printable(self):
-        self.ingest()
-        store = sqlite3.connect(self.path("store.db"))
-        with store:
-            store.execute("UPDATE setups SET host = 'n\x1b[31m' WHERE host = 'n01'")
-            store.execute("UPDATE times SET status = 'failed', time_ns = NULL, reason = 'so\x1b]0;x\x07' WHERE run_id IN"
-                          " (SELECT run_id FROM runs JOIN setups USING (setup_id) WHERE host LIKE 'n_[%')")
-        store.close()
+        def change(result, gpu, night):
+            if gpu >= self.NODE:
+                result["host"]["name"] = "n\x1b[31m"
+                for cell in result["cells"]:
+                    cell.update(status="failed", reason="so\x1b]0;x\x07", time_ns=None)
+            return result
+
+        self.ingest(change)
         for form in ("--json", "--markdown"):
             self.assertNotIn("\x1b", self.cbank("fleet", "store.db", form, "-", status=1).stdout)
         shown = self.cbank("fleet", "store.db", status=1).stdout

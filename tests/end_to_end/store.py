@@ -9,8 +9,10 @@ import math
 import os
 import random
 import re
+import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -210,18 +212,52 @@ class BadInput(Case):
             done = subprocess.run(f"{CBANK} {command} | true", shell=True, cwd=self.folder, capture_output=True, text=True, check=False)
             self.assertEqual(done.stderr, "")
 
-    def test_a_store_on_a_read_only_disk_is_read(self):
-        os.mkdir(self.path("locked"))
-        shutil.copy(self.path("store.db"), self.path("locked/store.db"))
-        os.chmod(self.path("locked/store.db"), 0o444)
-        os.chmod(self.path("locked"), 0o555)
-        self.addCleanup(os.chmod, self.path("locked"), 0o755)
+    def test_a_store_in_a_folder_that_nothing_can_be_written_to_is_read(self):
+        """Also with a write that was not finished (a journal), or one that is not merged yet (a log): of these a copy is read."""
         drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 and shutil.which("setpriv") else []
         os.chmod(self.folder, 0o755)
-        for command in ("fleet", "history"):
-            done = subprocess.run([*drop, CBANK, command, "locked/store.db"], cwd=self.folder, capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(os.listdir(self.path("locked")), ["store.db"])
+        os.mkdir(self.path("temporary"))
+        os.chmod(self.path("temporary"), 0o777)
+        said = {name: self.cbank("history", "store.db", "--json").stdout for name in ("whole", "journal", "log")}
+        for name, pragma in (("whole", "cache_size = 10"), ("journal", "cache_size = 1"), ("log", "journal_mode = WAL")):
+            locked = self.path(name)
+            os.mkdir(locked)
+            store = sqlite3.connect(self.path("store.db"), isolation_level=None)
+            store.execute(f"PRAGMA {pragma}")
+            if name != "whole":
+                store.execute("BEGIN")
+                store.execute("CREATE TABLE large (of TEXT)")
+                store.executemany("INSERT INTO large VALUES (?)", [("x" * 5000,)] * 20)
+                if name == "log":
+                    store.execute("COMMIT")
+            for end in ("", "-journal", "-wal"):
+                if os.path.exists(self.path("store.db" + end)):
+                    shutil.copy(self.path("store.db" + end), os.path.join(locked, "store.db" + end))
+            store.close()
+            there = sorted(os.listdir(locked))
+            self.assertEqual(len(there), 1 if name == "whole" else 2)
+            os.chmod(locked, 0o555)
+            self.addCleanup(os.chmod, locked, 0o755)
+            for words in (("history", "--json"), ("fleet",), ("check",)):
+                with self.subTest(name, words=words):
+                    done = subprocess.run([*drop, CBANK, *words, f"{name}/store.db"], cwd=self.folder, capture_output=True, text=True, check=False,
+                                          env={**os.environ, "TMPDIR": self.path("temporary")})
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertEqual("a copy of it is read" in done.stderr, name != "whole")
+                    self.assertIn(said[name] if words[0] == "history" else "", done.stdout)
+            self.assertEqual((sorted(os.listdir(locked)), os.listdir(self.path("temporary"))), (there, []))
+
+    def test_a_full_disk_takes_nothing_that_was_in(self):
+        self.nights("all", 8, 12, cells=24)
+        self.cbank("ingest", "--quiet", "whole.db", "all")
+        limit = os.path.getsize(self.path("whole.db")) * 4 // 5  # after the first transaction
+        done = subprocess.run([CBANK, "ingest", "--list", "new.db", "all"], cwd=self.folder, capture_output=True, text=True, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual((done.returncode, len(done.stdout.splitlines())), (2, 64))
+        self.assertRegex(done.stderr, r"^cbank: error: new.db: .*; (free some space|is there space.*)\n$")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["all", "good.json", "new.db", "store.db", "whole.db"])
+        self.assertEqual(self.cbank("check", "new.db").stdout, "new.db: every row fits its checksum\n")
+        self.assertEqual(self.cbank("ingest", "new.db", "all").stdout, "32 new, 64 known, 0 refused\n")
 
     def test_names_that_are_no_text(self):
         name = b"\xff\x1b[31m.json"
@@ -229,6 +265,73 @@ class BadInput(Case):
             file.write(json.dumps(result_of(1, 3)).encode())
         for command in (["ingest", "--list", "store.db", "."], ["history", "store.db"], ["history", "--json", "store.db"]):
             self.assertNotRegex(self.cbank(*command).stdout, "[\x00-\x09\x0b-\x1f]")
+
+
+class Damage(Case):
+    """A row that is not as it was put in is refused, and cbank check says where. tests/attacks/store.py tries more."""
+
+    WHOLE = "store.db: every row fits its checksum\n"
+
+    def setUp(self):
+        super().setUp()
+        self.nights("all", 2, 3)
+        self.write("all/calibration.json", calibration_of(1, 0.001))
+        self.cbank("ingest", "store.db", "all")
+        self.cbank("forget", "store.db", "01/gpu01.json")
+        self.data = read_bytes(self.path("store.db"))
+
+    def change(self, statement):
+        self.write_bytes("store.db", self.data)
+        store = sqlite3.connect(self.path("store.db"), isolation_level=None)
+        store.execute(statement)
+        store.close()
+
+    def test_a_row_that_does_not_fit_is_refused(self):
+        cell = "add/constant/per_block/12800000/1024/hot"
+        run, of_cell, every = "the run all/02/gpu01.json does not fit", f"the times of {cell} do not fit", {"fleet", "history", "ingest", "forget"}
+        one = f"run_id = 6 AND identity_id = (SELECT identity_id FROM identities WHERE identity = '{cell}')"
+        for statement, commands, messages in (
+                ("UPDATE setups SET uuid = uuid || 'x'", every, ["the table setups does not fit"]),
+                ("UPDATE runs SET started_ms = started_ms + 1 WHERE run_id = 2", every, ["the table runs does not fit"]),
+                ("UPDATE forgotten SET why = 'x'", every, ["the table forgotten does not fit"]), ("DELETE FROM forgotten", every, ["the table forgotten"]),
+                ("UPDATE calibrated SET deviation = 1", every, ["the table calibrated does not fit"]),
+                ("UPDATE sums SET sum = sum + 1 WHERE of = 'kernels'", every, ["the table kernels does not fit"]),
+                ("DELETE FROM runs WHERE run_id = 1", every, ["the table runs does not fit"]),
+                ("DROP VIEW history", every, ["the schema is not cbank's"]),
+                (f"UPDATE times SET time_ns = time_ns * 1.0000000001 WHERE {one}", {"fleet", "history"}, [run, of_cell]),
+                (f"UPDATE times SET flags = 'unstable' WHERE {one}", {"fleet", "history"}, [run, of_cell]),
+                (f"UPDATE times SET status = 'failed' WHERE {one}", {"fleet"}, [run]), (f"DELETE FROM times WHERE {one}", {"fleet", "history"}, [run, of_cell]),
+                ("CREATE INDEX own ON times (run_id)", set(), [])):  # users may add what they like
+            self.change(statement)
+            with self.subTest(statement):
+                done = self.cbank("check", "store.db", status=1 if messages else 0)
+                for line, message in zip(done.stdout.splitlines(), messages or [self.WHOLE.strip()], strict=True):
+                    self.assertRegex(line, f"^store.db: .*({message})|^{message}")
+                for words in (("fleet", "store.db", "--json", "verdict.json"), ("history", "store.db"), ("ingest", "store.db", "all"),
+                              ("forget", "store.db", "00/gpu00.json")):
+                    done = self.cbank(*words, status=2 if words[0] in commands else 0)
+                    self.assertEqual(done.returncode and done.stdout, "" if done.returncode else 0)
+                    self.assertFalse(done.returncode and os.path.exists(self.path("verdict.json")))
+                if os.path.exists(self.path("verdict.json")):
+                    os.remove(self.path("verdict.json"))
+        self.json_of("check", "--json", "store.db", schema="check.schema.json")
+
+    def test_what_goes_in_and_out_keeps_the_sums(self):
+        for words in (("forget", "store.db", "02/gpu00.json"), ("ingest", "store.db", "all"), ("forget", "--undo", "store.db", "02/gpu00.json"),
+                      ("ingest", "store.db", "all")):
+            self.cbank(*words)
+            self.assertEqual(self.cbank("check", "store.db").stdout, self.WHOLE)
+        self.assertEqual(self.ask("SELECT file FROM forgotten"), [("all/01/gpu01.json",)])
+        self.assertEqual(self.ask("SELECT count(*) FROM runs"), [(5,)])
+
+    def test_the_key_is_the_hash_of_the_content(self):
+        """So that the same file is one run under any name, and another file is another: of the same GPU and millisecond, other cells."""
+        content = json.loads(read_bytes(self.path("all/00/gpu00.json")))
+        self.write("renamed.json", read_bytes(self.path("all/00/gpu00.json")).decode())
+        self.assertEqual(self.cbank("ingest", "store.db", "renamed.json").stdout, "0 new, 1 known, 0 refused\n")
+        self.write("other.json", {**content, "cells": SOURCE["cells"][3:5]})
+        self.assertEqual(self.cbank("ingest", "store.db", "other.json").stdout, "1 new, 0 known, 0 refused\n")
+        self.assertEqual(self.ask("SELECT hash FROM runs WHERE file LIKE '%other%'"), [(hashlib.sha256(read_bytes(self.path("other.json"))).hexdigest(),)])
 
 
 class Documentation(Case):
