@@ -64,7 +64,7 @@ def expected_files(source):
     files = dict(INSTALLED)
     for place, pattern in INSTALLED_FROM.items():
         files.update({f"{place}/{os.path.basename(path)}": os.path.relpath(path, source)
-                      for path in glob.glob(os.path.join(source, pattern))})
+                      for path in glob.glob(os.path.join(glob.escape(source), pattern))})
     return files
 
 
@@ -149,6 +149,21 @@ class Packaging(unittest.TestCase):
         self.make("uninstall", *where)
         self.assertEqual(files_below(prefix), set(own[:2]))
         self.assertTrue(os.path.exists(os.path.join(prefix, own[2])))
+
+    def test_other_targets(self):
+        """Targets that no other test makes, in a folder with an odd name. CREDIT and DIR are words of a shell nowhere."""
+        done = subprocess.run(["make", "NO_CUDA=1", "CFLAGS=-O0", "contribute", f"CREDIT={ODD}", f"DIR=results/{ODD}"], cwd=self.source, env=CLEAN,
+                              capture_output=True, text=True, check=False)
+        self.assertIn("then the same command goes on", done.stderr)  # it has no GPU
+        for words in (["run"], ["cards"], ["check-headers", "HEADER_COMPILERS=gcc"], ["help"], ["plots", "FILES=results/h200/refill.json"]):
+            self.make(*words)
+        self.assertTrue(glob.glob(os.path.join(glob.escape(self.source), "results/local/figures/refill*.csv")))
+        build = os.path.join(self.source, "build")
+        os.rename(build, f"{build}-kept")
+        os.makedirs(os.path.join(build, "other"))
+        self.make("clean", "BUILD=build/other")
+        self.assertFalse(os.path.exists(build))
+        os.rename(f"{build}-kept", build)
 
     def test_refused(self):
         """A wrong folder is refused in one sentence, before anything is written or removed."""
