@@ -45,8 +45,12 @@ static bool run_step(void *context, const char *phase, size_t done, size_t total
     struct progress_line *line = &run->line;
     const double now = clock_seconds();
 
+    if (line->phase != phase)
+        *line = (struct progress_line){.live = line->live, .phase = phase, .phase_start = now};
     if (line->live && now - line->last > 0.1) {
         fprintf(stderr, "\r\033[K%s: %zu of %zu cells", phase, done, total);
+        if (done > 0 && done < total)
+            fprintf(stderr, ", %.1f s left", (now - line->phase_start) / (double)done * (double)(total - done));
         line->last = now;
     }
     if (now >= run->save_at)

@@ -32,6 +32,8 @@ struct run_watch {
 struct progress_line {
     bool live;          /* stderr is a terminal, and the line is wanted */
     double last;        /* seconds: when it was last printed */
+    const char *phase;
+    double phase_start; /* seconds */
 };
 
 /* One device's run. */

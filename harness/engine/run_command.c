@@ -96,6 +96,8 @@ static enum status open_result(struct run *run, const struct plan *plan, const s
     /* Batch systems put the job's number into the environment; Slurm also puts the node's name there. */
     static const char *const job_variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
     const struct measure_options *measure = &run->options->measure;
+    const struct integers *elements = &run->options->plan.elements;
+    uint64_t limit; /* elements of 4 bytes, read and written */
     const char *job = NULL, *node = getenv("SLURMD_NODENAME");
     struct result *result = &run->result;
     struct host *host = &result->host;
@@ -115,6 +117,12 @@ static enum status open_result(struct run *run, const struct plan *plan, const s
     command_line(invocation, result->argv, sizeof(result->argv));
     snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", measure->counters.text);
     status = describe(run, run->device, &result->device);
+    limit = result->device.memory_bytes / (2 * sizeof(uint32_t));
+    for (size_t i = 0; status == STATUS_OK && limit && i < elements->count; i++)
+        if (elements->values[i] > limit)
+            status = log_error(STATUS_USAGE,
+                               "--elements: %" PRIu64 " need more memory than %s has; at most %" PRIu64 " elements",
+                               elements->values[i], result->device.name, limit);
     if (measure->anonymous)
         return status;
     if (node)

@@ -4,6 +4,7 @@
 linked to it (default build/tests/simulated/cbank, of `make simulated`). The tests for a real GPU run on it, too; in
 `make test` those that are quick."""
 
+import contextlib
 import json
 import os
 import re
@@ -370,6 +371,22 @@ class Time(Case):
         self.assertNotEqual(one, other)
 
 
+class Progress(Case):
+    def test_a_terminal_is_told_the_time_left(self):
+        """Of all cells, not of those that are timed together."""
+        master, slave = os.openpty()
+        elements = ",".join(str(1280 * number) for number in range(1, 9))
+        with subprocess.Popen([CBANK, "run", "--engine", "cuda", "--elements", elements, "--counters", "none", "--json", self.file],
+                              stdout=subprocess.DEVNULL, stderr=slave, env={**os.environ, "CBANK_SIMULATED": ""}) as run:
+            os.close(slave)
+            said = b""
+            with contextlib.suppress(OSError):  # the terminal's other end is closed
+                while block := os.read(master, 65536):
+                    said += block
+        os.close(master)
+        self.assertRegex(said.decode(), r"timing: [1-9]\d* of 96 cells, \d+\.\d s left")
+
+
 class Faults(Case):
     def test_out_of_memory(self):
         lookups = ("--workload", "lookup", "--path", "global", "--source", "random", "--elements", "1000")
@@ -380,6 +397,9 @@ class Faults(Case):
         self.assertEqual({(cell["elements"], cell["status"]) for cell in result["cells"]},
                          {(128000, "failed"), (12800, "ok")})
         self.assertIn("out of memory", self.cbank("run", *SMALL, "--engine", "cuda", status=3, free=60000).stderr)
+        said = self.cbank("run", "--elements", "128000", "--engine", "cuda", "--json", self.path("none"), status=2, memory=1000000)
+        self.assertIn("at most 125000 elements", said.stderr)
+        self.assertFalse(os.path.exists(self.path("none")))
 
     def test_calls_are_logged_and_nothing_is_left(self):
         log, leaks = (os.path.join(self.folder, name) for name in ("log", "leaks"))

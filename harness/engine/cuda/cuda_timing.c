@@ -81,6 +81,7 @@ struct cuda_timing {
     struct cuda_sampling *samplings; /* owned */
     size_t *order; /* order of a round: the item of each turn; owned */
     size_t count, unsettled, dropped;
+    size_t before, planned; /* cells of earlier groups, and of all */
     size_t rounds; /* rounds that count */
     double seconds; /* of the samples launched */
     bool warm; /* samples count now */
@@ -312,8 +313,8 @@ static bool awaits_fault(const struct cuda_timing *timing)
 /* Shows progress, and asks whether to stop. */
 static void show_progress(struct cuda_timing *timing)
 {
-    timing->stopped =
-        timing->progress->step(timing->progress->context, "timing", timing->count - timing->unsettled, timing->count);
+    timing->stopped = timing->progress->step(timing->progress->context, "timing",
+                                             timing->before + timing->count - timing->unsettled, timing->planned);
 }
 
 /* The item of a turn. It writes the reading of that turn. */
@@ -511,6 +512,8 @@ static enum status open_group(struct engine_session *session, struct result *res
         .progress = progress,
         .samplings = calloc(count + 1, sizeof(*timing->samplings)),
         .order = calloc(count + 1, sizeof(*timing->order)),
+        .before = planned - timing_group_left(result, session->grouped) - count,
+        .planned = planned,
         .random = session->options->seed,
     };
     if (!timing->samplings || !timing->order)
