@@ -12,7 +12,7 @@ struct finding {
     char finding[8];     /* its grade as a word */
     char subject[32];    /* the thing that was checked */
     char detail[512];    /* the observation */
-    char remedy[256];    /* how to fix it; "" if all is well */
+    char remedy[512];    /* how to fix it; "" if all is well */
 };
 
 struct diagnosis {

@@ -51,7 +51,7 @@ struct progress {
     void *context;
 };
 
-enum { ENGINE_REASON_BYTES = 256 };
+enum { ENGINE_REASON_BYTES = 512 };
 
 struct engine_session;
 struct diagnosis; /* see doctor.h */

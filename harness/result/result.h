@@ -166,7 +166,7 @@ struct result {
     double seconds_max;
     char argv[RESULT_ARGV_BYTES];
     char counters_asked[RESULT_ARGV_BYTES]; /* the text of --counters */
-    char counters_reason[256]; /* why no counter could be read; else "" */
+    char counters_reason[512]; /* why no counter could be read; else "" */
     struct device_info device;
     struct health health; /* of the device; not known for predictions */
     struct temperature temperature; /* of the device; not known for predictions */

@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 import jsonschema
 
@@ -113,6 +114,50 @@ class Devices(Case):
         self.assertEqual(said["hardware counters"], "can be read")
         self.assertIn("1 compute", said["other processes"])
         self.assertIn("GH100", self.cbank("list", "chips").stdout)
+
+
+class Remedies(Case):
+    """The doctor and a run say the same sentence about an error of the machine's set-up: what it means, and what to do. The run
+    says it once."""
+
+    def remedy(self, words, *, container="", **settings):
+        with unittest.mock.patch.dict(os.environ, {"container": "podman"} if container else {}):
+            counted = "hardware counters" if "cupti" in str(settings) or "unsupported" in settings or "deny_counters" in settings else "GPU"
+            status = 0 if counted != "GPU" else 3
+            found = json.loads(self.cbank("doctor", "--json", status=status, **settings).stdout)["findings"]
+            row = next(row for row in found if row["subject"] == counted and row["finding"] != "ok")
+            said = self.cbank("run", "--engine", "cuda", *SMALL, "--json", self.file, status=status, **settings).stderr
+        self.assertEqual(said.count(f"{row['detail']}; {row['remedy']}"), 1, said)
+        for word in words:
+            self.assertIn(word, f"{row['detail']}; {row['remedy']}")
+
+    def test_every_code_of_cuda(self):
+        for call in ("cudaGetDeviceCount", "cudaSetDevice"):
+            for code, *words in ((35, "driver"), (46, "compute mode", "MIG"), (100, "CUDA_VISIBLE_DEVICES"),
+                                 (802, "systemctl start nvidia-fabricmanager"), (803, "reloaded"), (804, "compat"),
+                                 (805, "MPS"), (999, "nvidia_uvm")):
+                self.remedy([f"error {code}", *words], container="yes", fail=f"{call}:1:{code}")
+
+    def test_every_code_of_cupti(self):
+        for code, *words in ((15, "libnvperf_host.so"), (26, "dcgmi"), (27, "7.5"), (33, "passthrough"), (35, "administrators"),
+                             (36, "LD_PRELOAD"), (38, "LD_PRELOAD"), (39, "ncu"), (40, "enable_profiling=1"), (41, "confidential"),
+                             (42, "CMP"), (43, "without MIG"), (44, "--sli=Off"), (45, "NVIDIA Control Panel", "wsl --shutdown"),
+                             (46, "CBANK_CUPTI_DIR", "12.8"), (999, "nvidia-smi")):
+            self.remedy([f"error {code}", *words], fail=f"cuptiProfilerGetCounterAvailability:1:{code}")
+
+    def test_what_cupti_says_of_the_device(self):
+        for word, meaning in (("wsl", "WSL"), ("vgpu", "passthrough"), ("vgpu_disabled", "enable_profiling=1"), ("cmp", "CMP"),
+                              ("confidential", "confidential computing"), ("sli", "SLI"), ("architecture", "compute capability")):
+            self.remedy(["cuptiProfilerDeviceSupported" if word != "architecture" else "error 27", meaning], unsupported=word)
+
+    def test_counters_in_a_container(self):
+        self.remedy(["--cap-add=SYS_ADMIN and root inside", "NVreg_RestrictProfilingToAdminUsers=0", "host's driver",
+                     "times are measured all the same"], container="yes", deny_counters=1)
+
+    def test_mig(self):
+        found = json.loads(self.cbank("doctor", "--json", mig=1).stdout)["findings"]
+        said = next(row["detail"] for row in found if row["subject"] == "MIG")
+        self.assertRegex(said, r"instance; \d+ SMs.*L2, DRAM")
 
 
 class Tables(Case):
@@ -373,7 +418,7 @@ class Time(Case):
 
 class Progress(Case):
     def test_a_terminal_is_told_the_time_left(self):
-        """Of all cells, not of those that are timed together."""
+        """For all cells, not for those that are timed together."""
         master, slave = os.openpty()
         elements = ",".join(str(1280 * number) for number in range(1, 9))
         with subprocess.Popen([CBANK, "run", "--engine", "cuda", "--elements", elements, "--counters", "none", "--json", self.file],

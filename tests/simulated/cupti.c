@@ -171,13 +171,38 @@ CUPTI(cuptiDeviceGetChipName, CUpti_Device_GetChipName,
       parameters->deviceIndex >= (size_t)settings.devices ? CUPTI_ERROR_INVALID_DEVICE : 0,
       parameters->pChipName = chips[0].name)
 
+CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params *parameters)
+{
+    const struct {
+        const char *word;
+        CUpti_Profiler_Support_Level *level, value;
+    } rows[] = {
+        {"architecture", &parameters->architecture, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
+        {"sli", &parameters->sli, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
+        {"vgpu", &parameters->vGpu, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
+        {"vgpu_disabled", &parameters->vGpu, CUPTI_PROFILER_CONFIGURATION_DISABLED},
+        {"confidential", &parameters->confidentialCompute, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
+        {"cmp", &parameters->cmp, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
+        {"wsl", &parameters->wsl, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
+    };
+
+    ENTER(cuptiProfilerDeviceSupported);
+    CHECK(CUpti_Profiler_DeviceSupported_Params, parameters);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        *rows[i].level = CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(settings.unsupported, rows[i].word) == 0)
+            *rows[i].level = rows[i].value;
+    return CUPTI_SUCCESS;
+}
+
 /* Where a lack of permission shows. */
 CUptiResult cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params *parameters)
 {
     ENTER(cuptiProfilerGetCounterAvailability);
     CHECK(CUpti_Profiler_GetCounterAvailability_Params, parameters);
-    if (settings.deny_counters)
-        return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+    if (settings.deny_counters || settings.unsupported[0])
+        return settings.deny_counters ? CUPTI_ERROR_INSUFFICIENT_PRIVILEGES : CUPTI_ERROR_NOT_SUPPORTED;
     parameters->counterAvailabilityImageSize = AVAILABILITY_BYTES;
     if (parameters->pCounterAvailabilityImage)
         memset(parameters->pCounterAvailabilityImage, 1, AVAILABILITY_BYTES);

@@ -33,6 +33,8 @@
  *   pace=1                simulated time passes in wall time, too: the host waits for the device
  *
  *   deny_counters=1       the user may not read counters
+ *   unsupported=WORD      CUPTI cannot count, and cuptiProfilerDeviceSupported says that it is for wsl, vgpu, vgpu_disabled,
+ *                         confidential, cmp, sli or architecture
  *   in_turn=1             blocks on an SM run one after the other
  *   keep_second=1         launches leave the second constant level as it is
  *   refuse=METRIC         a metric that the chip names and does not take
@@ -101,7 +103,7 @@ struct grown {
     EACH(ecc_corrected) \
     EACH(ecc_uncorrected) EACH(retired) EACH(retired_pending) EACH(remapped) EACH(remap_pending) EACH(remap_failure)
 #define PLANTED(EACH) EACH(fail) EACH(hang) EACH(kernel_fault) EACH(hang_kernel)
-#define TEXTS(EACH)   EACH(slow) EACH(refuse) EACH(ptx) EACH(log) EACH(leaks)
+#define TEXTS(EACH)   EACH(slow) EACH(refuse) EACH(unsupported) EACH(ptx) EACH(log) EACH(leaks)
 
 struct settings {
 #define NUMBER(name)  double name;

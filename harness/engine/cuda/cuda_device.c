@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "environment_error.h"
 #include "library.h"
 #include "log.h"
 
@@ -51,19 +52,20 @@ bool cuda_call_begin(struct cuda_device *device, const char *call)
     return !device->calls.lost;
 }
 
-static bool call_end(struct cuda_device *device, const char *call, const char *error)
+static bool call_end(struct cuda_device *device, const char *call, int code, const char *error)
 {
     watch_end(device->calls.watchdog);
     if (error && !device->calls.failed) {
         device->calls.failed = call;
         device->calls.error = error;
+        device->calls.code = code;
     }
     return !error;
 }
 
 bool cuda_call_end(struct cuda_device *device, const char *call, cudaError_t code)
 {
-    return call_end(device, call, code == cudaSuccess ? NULL : cudaGetErrorString(code));
+    return call_end(device, call, (int)code, code == cudaSuccess ? NULL : cudaGetErrorString(code));
 }
 
 bool cuda_driver_call_end(struct cuda_device *device, const char *call, CUresult code)
@@ -74,7 +76,7 @@ bool cuda_driver_call_end(struct cuda_device *device, const char *call, CUresult
         device->driver.cuGetErrorString(code, &text);
         text = text ? text : "unknown error";
     }
-    return call_end(device, call, text);
+    return call_end(device, call, (int)code, text);
 }
 
 const char *cuda_device_error(struct cuda_device *device)
@@ -426,6 +428,7 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
     };
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     const char *missing = "libcuda.so.1";
+    char reason[ENGINE_REASON_BYTES];
     enum status status = STATUS_OK;
 
     *device = (struct cuda_device){
@@ -446,9 +449,10 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
              !CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) ||
              !DRIVER(device, cuCtxGetCurrent, &device->context) ||
              !CUDA(device, cudaHostAlloc, (void **)&tools->readings,
-                   (tools->cells + OTHER_READINGS) * sizeof(*tools->readings), cudaHostAllocMapped))
-        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal,
-                           cuda_device_error(device));
+                   (tools->cells + OTHER_READINGS) * sizeof(*tools->readings), cudaHostAllocMapped)) {
+        environment_error(ENVIRONMENT_CUDA, device->calls.code, device->calls.failed, device->calls.error, reason);
+        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal, reason);
+    }
     if (status == STATUS_OK)
         status = cuda_module_load(device, "tools", &tools->module);
     for (size_t i = 0; status == STATUS_OK && i < sizeof(kernels) / sizeof(kernels[0]); i++)

@@ -54,6 +54,7 @@ struct cuda_calls {
                                  * cuda_expect */
     double expected;            /* seconds that the next calls may take */
     const char *failed, *error; /* the first failed call since cuda_device_error, and its error; NULL: none */
+    int code;                   /* of that error */
     char text[256];             /* text of both */
     bool lost;                  /* the device no longer works: no call reaches it */
     struct result *result;      /* whose cells are measured; NULL: none */

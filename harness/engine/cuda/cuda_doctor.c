@@ -2,10 +2,12 @@
  * The CUDA engine's view of this machine: the chips that its CUPTI knows, the findings of the doctor, and the devices
  * as cudart and NVML describe them. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cuda_probe_count.h"
 #include "doctor.h"
 #include "engine_cuda.h"
+#include "environment_error.h"
 #include "log.h"
 
 bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES])
@@ -29,6 +31,7 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool 
     struct health health = {0};
     struct cuda_count count;
     char remedy[64], text[512], reason[CUPTI_REASON_BYTES];
+    cudaError_t code;
     unsigned mhz = 0, processes = 0;
     uint64_t reasons = 0;
 
@@ -56,6 +59,13 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool 
                       throttled ? "let the GPU cool, or raise its power limit; cells are marked while it lasts" : NULL,
                       "SM at %u MHz now; %s", mhz, throttled ? "the driver holds it down" : "no throttling");
     }
+    if (strcmp(info.mig, "on") == 0)
+        diagnosis_add(
+            diagnosis, FINDING_WARNING, "MIG",
+            "for numbers of the whole chip, take a GPU without MIG; compare instances of one profile alone",
+            "on: the GPU is an instance; %u SMs, and times and peaks that depend on them, are the instance's; "
+            "counters of what instances share (L2, DRAM) cannot be read",
+            (unsigned)info.sm_count);
     if (nvml_process_count(nvml, &processes))
         diagnosis_add(diagnosis, processes ? FINDING_WARNING : FINDING_OK, "other processes",
                       processes ? "end them: they disturb times, and L2 and DRAM counters" : NULL,
@@ -70,8 +80,15 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool 
                           health_rows[i].words);
     nvml_close(nvml);
 
-    /* Whether this user may read counters is tried. cudaFree makes a context current. */
-    if (!cupti || cudaSetDevice((int)ordinal) != cudaSuccess || cudaFree(NULL) != cudaSuccess)
+    /* Whether a context can be opened is tried, and whether this user may read counters. */
+    code = cudaSetDevice((int)ordinal);
+    if (code == cudaSuccess)
+        code = cudaFree(NULL);
+    if (code != cudaSuccess) {
+        environment_error(ENVIRONMENT_CUDA, (int)code, "cudaSetDevice", cudaGetErrorString(code), reason);
+        diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
+    }
+    if (!cupti || code != cudaSuccess)
         return;
     if (cuda_count_open(ordinal, NULL, &count, reason))
         diagnosis_add(diagnosis, FINDING_OK, "hardware counters", NULL, "can be read");
@@ -114,17 +131,16 @@ void cuda_diagnose(struct diagnosis *diagnosis)
 
 uint32_t cuda_device_count(const char **reason)
 {
+    static char text[ENGINE_REASON_BYTES];
     int count = 0;
     const cudaError_t code = cudaGetDeviceCount(&count);
 
     if (code == cudaSuccess && count > 0)
         return (uint32_t)count;
     cudaGetLastError();
-    *reason = code == cudaErrorInsufficientDriver
-                  ? "no NVIDIA driver, or one older than the CUDA runtime in this program; install or update the driver"
-              : code == cudaSuccess || code == cudaErrorNoDevice
-                  ? "no NVIDIA GPU is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"
-                  : cudaGetErrorString(code);
+    environment_error(ENVIRONMENT_CUDA, code == cudaSuccess ? cudaErrorNoDevice : (int)code, "cudaGetDeviceCount",
+                      cudaGetErrorString(code), text);
+    *reason = text;
     return 0;
 }
 

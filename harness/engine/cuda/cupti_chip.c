@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "environment_error.h"
 #include "library.h"
 
 /* -- the libraries ------------------------------------------------------------------------------------- */
@@ -110,37 +111,13 @@ void cupti_describe(const struct cupti *cupti, char *text, size_t bytes)
 
 /* -- errors ------------------------------------------------------------------------------------------- */
 
-/* The status that an error gives every counter, and the remedy. */
-static const struct {
-    CUptiResult code;
-    enum counter_status status;
-    const char *remedy;
-} errors[] = {
-    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, COUNTER_NO_PERMISSION,
-     "run as root or with CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0"},
-    {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, COUNTER_NO_PERMISSION,
-     "the host must enable profiling for this vGPU"},
-    {CUPTI_ERROR_NOT_INITIALIZED, COUNTER_UNAVAILABLE, "libnvperf_host.so was not found beside libcupti"},
-    {CUPTI_ERROR_HARDWARE_BUSY, COUNTER_UNAVAILABLE, "another profiler (ncu, nsys, DCGM) holds the counters"},
-    {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, COUNTER_UNAVAILABLE,
-     "another profiler or sanitizer holds the counters"},
-    {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, COUNTER_UNAVAILABLE, "turn confidential computing off"},
-    {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, COUNTER_UNAVAILABLE, "use a device without MIG"},
-};
-
 enum counter_status cupti_failed(const struct cupti *cupti, CUptiResult code, const char *function,
                                  char reason[CUPTI_REASON_BYTES])
 {
     const char *message = NULL;
 
     cupti->f.cuptiGetErrorMessage(code, &message);
-    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
-        if (errors[i].code == code) {
-            snprintf(reason, CUPTI_REASON_BYTES, "%s: error %d; %s", function, (int)code, errors[i].remedy);
-            return errors[i].status;
-        }
-    snprintf(reason, CUPTI_REASON_BYTES, "%s: error %d, %s", function, (int)code, message ? message : "no message");
-    return COUNTER_UNAVAILABLE;
+    return environment_error(ENVIRONMENT_CUPTI, (int)code, function, message, reason);
 }
 
 /* -- chips and their metrics --------------------------------------------------------------------------- */

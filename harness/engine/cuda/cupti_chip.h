@@ -19,6 +19,7 @@
     F(cuptiGetErrorMessage)                         \
     F(cuptiProfilerInitialize)                      \
     F(cuptiProfilerDeInitialize)                    \
+    F(cuptiProfilerDeviceSupported)                 \
     F(cuptiProfilerGetCounterAvailability)          \
     F(cuptiDeviceGetChipName)                       \
     F(cuptiProfilerHostInitialize)                  \

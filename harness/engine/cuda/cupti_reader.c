@@ -171,13 +171,40 @@ static CUptiResult set_up(struct cupti_session *session, const char **function)
     return code == CUPTI_SUCCESS ? make_room(&session->counts, counts.counterDataSize) : code;
 }
 
+/* The error that says why this device and system cannot count, as far as CUPTI tells; else `code`. Asked after a
+ * failure alone: an answer cannot take away counters that can be read. */
+static CUptiResult why_unsupported(const struct cupti *cupti, uint32_t device, CUptiResult code)
+{
+    CUpti_Profiler_DeviceSupported_Params asked =
+        CUPTI_PARAMETERS(CUpti_Profiler_DeviceSupported, .cuDevice = (CUdevice)device,
+                         .api = CUPTI_PROFILER_RANGE_PROFILING);
+    const struct {
+        const CUpti_Profiler_Support_Level *level, bad;
+        CUptiResult code;
+    } reasons[] = {
+        {&asked.wsl, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED, 45},
+        {&asked.vGpu, CUPTI_PROFILER_CONFIGURATION_DISABLED, 40},
+        {&asked.vGpu, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED, 33},
+        {&asked.confidentialCompute, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED, 41},
+        {&asked.cmp, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED, 42},
+        {&asked.sli, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED, 44},
+        {&asked.architecture, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED, 27},
+    };
+
+    if (cupti->f.cuptiProfilerDeviceSupported(&asked) == CUPTI_SUCCESS)
+        for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+            if (*reasons[i].level == reasons[i].bad)
+                return reasons[i].code;
+    return code;
+}
+
 enum counter_status cupti_session_open(const struct cupti *cupti, const struct cupti_request *request,
                                        struct cupti_session **out, char reason[CUPTI_REASON_BYTES])
 {
     const size_t count = request->counters->count + 1;
     struct cupti_session *session = calloc(1, sizeof(*session));
     const char *function = "";
-    CUptiResult code = CUPTI_ERROR_OUT_OF_MEMORY;
+    CUptiResult code = CUPTI_ERROR_OUT_OF_MEMORY, why;
     enum counter_status status;
 
     if (session) {
@@ -189,6 +216,10 @@ enum counter_status cupti_session_open(const struct cupti *cupti, const struct c
         watch_begin(request->watchdog, "setting up CUPTI", request->watchdog_slack);
         if (session->counters && session->metrics && session->metric_values)
             code = set_up(session, &function);
+        if (code != CUPTI_SUCCESS && (why = why_unsupported(cupti, request->device, code)) != code) {
+            code = why;
+            function = "cuptiProfilerDeviceSupported";
+        }
         watch_end(request->watchdog);
     }
     if (code == CUPTI_SUCCESS) {

@@ -382,6 +382,7 @@ static const struct probe_kernel *kernel_of(void *context, enum probe_kind kind,
     struct cuda_probe *probe = context;
     struct probe_kernel *kernel = &probe->kernels[kind][probe_is_single(kind) ? 0 : path - paths].found;
     const bool tried = probe->tried[kind];
+    char reason[CUPTI_REASON_BYTES];
 
     probe->tried[kind] = true;
     if (kind == PROBE_RELAY && !tried && kernel->usable) {
@@ -389,8 +390,10 @@ static const struct probe_kernel *kernel_of(void *context, enum probe_kind kind,
         for (size_t i = 0; i < PROBE_MEMBERS; i++)
             probe->bank_address[i] = probe->relay.modules[i].bank;
     }
-    if (kind == PROBE_COUNT && !tried)
-        kernel->usable = cuda_count_open(probe->device.ordinal, probe->device.context, &probe->count, kernel->reason);
+    if (kind == PROBE_COUNT && !tried) {
+        kernel->usable = cuda_count_open(probe->device.ordinal, probe->device.context, &probe->count, reason);
+        snprintf(kernel->reason, sizeof(kernel->reason), "%.*s", PROBE_TEXT_BYTES - 1, kernel->usable ? "" : reason);
+    }
     return kernel;
 }
 
