@@ -23,15 +23,19 @@ static bool text_differs(const char *base, const char *new_text)
 #define OF_SIDE(member) offsetof(struct side_identity, member)
 
 const struct context_field context_fields[] = {
-    {"engine", "measured or modelled", false, OF_SIDE(engine)},
-    {"device", "name of the GPU or card", false, OF_SIDE(device.name)},
-    [CONTEXT_UUID] = {"uuid", "the very GPU", false, OF_SIDE(device.uuid)},
-    {"driver", "version of the driver", true, OF_SIDE(device.driver)},
-    {"vbios", "version of the GPU's firmware", true, OF_SIDE(device.vbios)},
-    [CONTEXT_CLOCKS] = {"clocks", "SM clock of a cell, by more than 1 %", false, SIZE_MAX},
-    {"ecc", "error correction of the memory", false, OF_SIDE(device.ecc)},
-    {"mig", "multi-instance mode", false, OF_SIDE(device.mig)},
-    [CONTEXT_SASS] = {"sass", "machine code of a cell's kernel", false, SIZE_MAX},
+    {"engine", "measured or modelled", false, OF_SIDE(engine), "predictions are compared with measurements"},
+    {"device", "name of the GPU or card", false, OF_SIDE(device.name), "two models of GPU are compared"},
+    [CONTEXT_UUID] = {"uuid", "the very GPU", false, OF_SIDE(device.uuid),
+                      "two boards are compared, and intervals hold what boards differ by"},
+    {"driver", "version of the driver", true, OF_SIDE(device.driver), NULL},
+    {"vbios", "version of the GPU's firmware", true, OF_SIDE(device.vbios), NULL},
+    [CONTEXT_CLOCKS] = {"clocks", "SM clock of a cell, by more than 1 %", false, SIZE_MAX,
+                        "times are taken as they are: a lower clock counts as slower"},
+    {"ecc", "error correction of the memory", false, OF_SIDE(device.ecc),
+     "what error correction costs counts as a change"},
+    {"mig", "multi-instance mode", false, OF_SIDE(device.mig), "a share of a GPU may be compared with the whole"},
+    [CONTEXT_SASS] = {"sass", "machine code of a cell's kernel", false, SIZE_MAX,
+                      "what other code costs counts as a change"},
 };
 const size_t context_field_count = sizeof(context_fields) / sizeof(context_fields[0]);
 
@@ -259,6 +263,7 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
                 if (cell->sides[bit / CELL_FLAG_COUNT]->flags >> bit % CELL_FLAG_COUNT & 1)
                     note(cell, "%s is %s", side_names[bit / CELL_FLAG_COUNT], cell_flag_names[bit % CELL_FLAG_COUNT]);
         }
+        out->decided += cell->timed && cell->verdict != VERDICT_INCONCLUSIVE && cell->verdict != VERDICT_INVALID;
         out->counts[cell->verdict]++;
         cell->gpu->counts[cell->verdict]++;
     }
@@ -284,7 +289,8 @@ enum status comparison_status(const struct comparison *comparison, bool strict)
     for (size_t i = 0; i < VERDICTS; i++)
         if (counts[i] > 0)
             status = status_worse(status, verdict_rows[i].status);
-    strict |= counts[VERDICT_SAME] + counts[VERDICT_IMPROVED] + counts[VERDICT_REGRESSED] == 0;
+    if (comparison->decided == 0)
+        return status_worse(status, STATUS_INCONCLUSIVE);
     return status == STATUS_INCONCLUSIVE && !strict ? STATUS_OK : status;
 }
 

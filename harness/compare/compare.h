@@ -14,6 +14,7 @@ struct context_field {
     const char *summary;
     bool allowed;  /* may differ by default */
     size_t offset; /* offset of the text in struct side_identity; SIZE_MAX: a property of each cell */
+    const char *then; /* what --allow-diff means; NULL: always allowed */
 };
 
 extern const struct context_field context_fields[];
@@ -74,6 +75,7 @@ struct comparison {
     size_t cell_count;
     size_t counts[VERDICTS];
     size_t common;      /* cells that both sides have */
+    size_t decided;     /* those of them whose times are the same, improved or regressed */
     uint32_t differing; /* context fields that differ in a GPU */
     uint32_t refused;   /* those of them that are not allowed */
     bool comparable;    /* a GPU is comparable, and both sides have a cell in common */
@@ -87,7 +89,7 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
                           struct comparison *out);
 
 /* The exit code. STATUS_ENVIRONMENT: not comparable. Else STATUS_FINDING: a cell is regressed, missing or invalid. Else
- * STATUS_INCONCLUSIVE: a cell is inconclusive and `strict` is set, or no cell is decided at all. */
+ * STATUS_INCONCLUSIVE: a cell is inconclusive and `strict` is set, or no cell is decided at all, as where all are skipped. */
 enum status comparison_status(const struct comparison *comparison, bool strict);
 
 /* Releases; accepts a zeroed struct. */

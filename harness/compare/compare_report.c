@@ -61,6 +61,8 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
              : status == STATUS_INCONCLUSIVE             ? "NEW may be worse"
              : comparison->counts[VERDICT_IMPROVED] > 0  ? "NEW is better"
                                                          : "NEW is the same");
+    if (comparison_status(comparison, false) == STATUS_INCONCLUSIVE)
+        add(line, ", as no cell could be decided (exit 4)");
     for (size_t i = 0; i < context_field_count; i++)
         if (comparison->refused >> i & 1)
             add(line, ", %s differs", context_fields[i].name);
@@ -80,12 +82,23 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
 void context_texts(const struct comparison *comparison, size_t field, char texts[SIDES][DEVICE_TEXT_BYTES])
 {
     const size_t offset = context_fields[field].offset;
+    double low[SIDES] = {INFINITY, INFINITY}, high[SIDES] = {0}; /* SM clocks, MHz, of the cells that differ */
     size_t count = 0;
 
     for (size_t i = 0; i < comparison->cell_count; i++)
-        count += comparison->cells[i].differing >> field & 1;
+        if (comparison->cells[i].differing >> field & 1) {
+            count++;
+            for (size_t side = 0; side < SIDES; side++) {
+                low[side] = fmin(low[side], comparison->cells[i].judged.sides[side].clock_mhz);
+                high[side] = fmax(high[side], comparison->cells[i].judged.sides[side].clock_mhz);
+            }
+        }
     for (size_t side = 0; side < SIDES; side++)
-        if (offset == SIZE_MAX)
+        if (field == CONTEXT_CLOCKS && high[side] - low[side] < 1)
+            snprintf(texts[side], DEVICE_TEXT_BYTES, "%.0f MHz", high[side]);
+        else if (field == CONTEXT_CLOCKS)
+            snprintf(texts[side], DEVICE_TEXT_BYTES, "%.0f to %.0f MHz", low[side], high[side]);
+        else if (offset == SIZE_MAX)
             snprintf(texts[side], DEVICE_TEXT_BYTES, "%zu cell%s", count, plural(count));
         else
             snprintf(texts[side], DEVICE_TEXT_BYTES, "%s", (const char *)&comparison->sides[side]->identity + offset);
@@ -164,9 +177,10 @@ static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
             snprintf(out, bytes, "%" PRIu64 " processes would settle it", judged->settle);
         else
             snprintf(out, bytes, "%s",
-                     !judged->has_deviation ? "too few samples to tell: take six or more in a process"
-                     : judged->doubtful     ? "its time is flagged: see why, and measure again"
-                                            : "too noisy to settle: raise --threshold");
+                     !judged->has_deviation     ? "too few samples to tell: take six or more in a process"
+                     : judged->doubtful         ? "its time is flagged: see why, and measure again"
+                     : judged->clock_ratio != 1 ? "its clock moved: lock the clocks, or raise --threshold"
+                                                : "too noisy to settle: raise --threshold");
         return true;
     }
     snprintf(out, bytes, "%s", cell->note);
@@ -195,8 +209,8 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
 {
     const struct judge_options *judge = &comparison->options.judge;
     const size_t first = comparison->gpu_count != 1 ? 0 : 1, same = comparison->counts[VERDICT_SAME];
+    const struct judged_cell *furthest = NULL; /* whose clock moved most */
     size_t assumed = 0, moved = 0;
-    double clock = 1; /* the clock ratio that is furthest from 1 */
     struct grid grid = {
         .columns = columns + first,
         .column_count = sizeof(columns) / sizeof(columns[0]) - first,
@@ -224,15 +238,17 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
             device->driver[0] ? device->driver : "unknown");
     }
     for (size_t i = 0; i < context_field_count; i++) {
-        const bool refused = comparison->refused >> i & 1, of_sides = context_fields[i].offset != SIZE_MAX;
+        const bool refused = comparison->refused >> i & 1,
+                   of_sides = i == CONTEXT_CLOCKS || context_fields[i].offset != SIZE_MAX;
         char texts[SIDES][DEVICE_TEXT_BYTES];
 
         if (!(comparison->differing >> i & 1))
             continue;
         context_texts(comparison, i, texts);
-        say("%s differs: %s%s%s%s%s", context_fields[i].name, texts[BASE], of_sides ? " -> " : "",
+        say("%s differs: %s%s%s%s%s%s%s", context_fields[i].name, texts[BASE], of_sides ? " -> " : "",
             of_sides ? texts[NEW] : "", refused ? "; not comparable, unless --allow-diff " : "",
-            refused ? context_fields[i].name : "");
+            refused ? context_fields[i].name : "", refused ? ", with which " : "",
+            refused ? context_fields[i].then : "");
     }
     for (size_t i = 0; comparison->gpu_count != 1 && i < comparison->gpu_count; i++) {
         const struct compared_gpu *gpu = &comparison->gpus[i];
@@ -247,8 +263,9 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
 
         grid.row_count += !cell->gpu->alone && cell->verdict != VERDICT_SAME;
         moved += judged->clock_ratio != 1;
-        if (fabs(log(judged->clock_ratio)) > fabs(log(clock)))
-            clock = judged->clock_ratio;
+        if (judged->clock_ratio != 1 &&
+            (!furthest || fabs(log(judged->clock_ratio)) > fabs(log(furthest->clock_ratio))))
+            furthest = judged;
         assumed += judged->has_deviation && judged->deviation.origin == DEVIATION_DEFAULT;
     }
     if (comparison->plans_differ)
@@ -256,9 +273,11 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
     if (judge->boards_differ)
         say("the sides are of two GPUs: intervals hold what GPUs of a model differ by");
     if (moved > 0)
-        say("the SM clock of NEW is up to %.2f%% %s in %zu cell%s: a change must show in times and in cycles; "
-            "--allow-diff clocks takes times as they are",
-            100 * fabs(1 / clock - 1), clock > 1 ? "lower" : "higher", moved, plural(moved));
+        say("the SM clock of NEW is up to %.2f%% %s (%.0f -> %.0f MHz) in %zu cell%s: a change must show in times and in "
+            "cycles; with --allow-diff clocks %s",
+            100 * fabs(1 / furthest->clock_ratio - 1), furthest->clock_ratio > 1 ? "lower" : "higher",
+            furthest->sides[BASE].clock_mhz, furthest->sides[NEW].clock_mhz, moved, plural(moved),
+            context_fields[CONTEXT_CLOCKS].then);
     if (assumed > 0)
         say("intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
             assumed, plural(assumed));
@@ -284,7 +303,9 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
 enum status compare_junit(FILE *stream, const void *compared)
 {
     const struct comparison *comparison = compared;
-    const size_t errors = comparison->comparable ? 0 : 1; /* a comparison without cells must not pass */
+    /* A comparison must not pass without a cell that is decided. */
+    const size_t errors = !comparison->comparable || comparison_status(comparison, false) == STATUS_INCONCLUSIVE;
+    const char *const error = comparison->comparable ? "not decided" : "not comparable";
     size_t failures = 0, skipped = 0;
     char line[LINE_BYTES];
 
@@ -298,8 +319,8 @@ enum status compare_junit(FILE *stream, const void *compared)
     fprintf(stream, "%s  <testsuite%s", line, line);
     summary_line(comparison, line);
     if (errors > 0) {
-        fputs("    <testcase classname=\"cbank\" name=\"comparable\">\n", stream);
-        text_put_tag(stream, "      <error", (const char *[]){"type", "not comparable", "message", line, NULL});
+        fprintf(stream, "    <testcase classname=\"cbank\" name=\"%s\">\n", error + strlen("not "));
+        text_put_tag(stream, "      <error", (const char *[]){"type", error, "message", line, NULL});
         fputs("/>\n    </testcase>\n", stream);
     }
     for (const struct comparison_cell *cell = comparison->cells; cell < comparison->cells + comparison->cell_count;

@@ -228,7 +228,19 @@ class Time(Case):
                 self.assertAlmostEqual(cell["clock_ratio"], 1 if allowed else 1980 / 1966, delta=1e-4)
                 self.assertIsNone(cell["processes_to_decide"])
             said = " ".join(self.cbank("compare", base, new, "--threshold", threshold, *allowed, status=status).stdout.split())
-            self.assertEqual("% lower in 2 cells: a change must show in times and in cycles" in said, not allowed, said)
+            self.assertEqual("% lower (1980 -> 1966 MHz) in 2 cells: a change must show in times and in cycles; with --allow-diff "
+                             "clocks times are taken as they are: a lower clock counts as slower" in said, not allowed, said)
+            self.assertEqual("no cell could be decided (exit 4)" in said, status == 4, said)
+
+    def test_a_clock_that_a_driver_lowered(self):
+        """Both clocks are said, once, and what allowing it would mean."""
+        base, new = self.path("base.json"), self.path("new.json")
+        for file, clock in ((base, 1980), (new, 1395)):
+            self.cbank("run", "--engine", "cuda", *LARGE, "--json", file, clock=clock)
+        said = " ".join(self.cbank("compare", base, new, status=3).stdout.split())
+        self.assertEqual(said.count("clocks differs: 1980 MHz -> 1395 MHz; not comparable, unless --allow-diff clocks, with which "
+                                    "times are taken as they are: a lower clock counts as slower"), 1, said)
+        self.cbank("compare", base, new, "--allow-diff", "clocks", status=1)
 
     def test_clock_and_slow_paths(self):
         usual, half = self.times(), self.times(clock=990)

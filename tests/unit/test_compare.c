@@ -105,11 +105,15 @@ TEST(test_cells_without_a_valid_time_are_invalid)
 
 TEST(test_cells_that_both_sides_skip_are_the_same)
 {
-    open_pair(2);
-    pair.results[BASE].cells[0].status = pair.results[NEW].cells[0].status = CELL_SKIPPED;
-    compare_pair(&defaults);
-    expect(0, VERDICT_SAME, "skipped on both sides");
-    compared_close(&comparison, pair.sides);
+    for (size_t cells = 1; cells <= 2; cells++) {
+        open_pair(cells);
+        pair.results[BASE].cells[0].status = pair.results[NEW].cells[0].status = CELL_SKIPPED;
+        compare_pair(&defaults);
+        expect(0, VERDICT_SAME, "skipped on both sides");
+        /* Without another cell, nothing is decided. */
+        assert_int_equal(comparison_status(&comparison, false), cells == 2 ? STATUS_OK : STATUS_INCONCLUSIVE);
+        compared_close(&comparison, pair.sides);
+    }
 }
 
 TEST(test_sides_without_a_common_cell_cannot_be_compared)
@@ -334,13 +338,13 @@ TEST(test_every_exit_code)
     static const enum status expected[VERDICTS] = {
         [VERDICT_SAME] = STATUS_OK,           [VERDICT_IMPROVED] = STATUS_OK,
         [VERDICT_REGRESSED] = STATUS_FINDING, [VERDICT_INCONCLUSIVE] = STATUS_INCONCLUSIVE,
-        [VERDICT_MISSING] = STATUS_FINDING,   [VERDICT_NEW] = STATUS_OK,
+        [VERDICT_MISSING] = STATUS_FINDING,   [VERDICT_NEW] = STATUS_INCONCLUSIVE,
         [VERDICT_INVALID] = STATUS_FINDING,
     };
 
     for (size_t i = 0; i < VERDICTS; i++) {
         const bool decided = i == VERDICT_SAME || i == VERDICT_IMPROVED;
-        struct comparison comparison = {.comparable = true};
+        struct comparison comparison = {.comparable = true, .decided = decided};
 
         comparison.counts[i] = 1000;
         assert_int_equal(comparison_status(&comparison, true), expected[i]);

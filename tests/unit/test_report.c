@@ -114,7 +114,9 @@ TEST(test_what_is_said_of_other_comparisons)
                  {compare_junit, "classname=\"GPU-0-x.add.constant\""},
                  {compare_json, "\"uuid\":\t\"GPU-1-x\""}},
         [GATE] = {{NULL, "one of at most 5 interim analyses: intervals are of 99 %"},
-                  {NULL, "would settle what can be; cbank gate --processes "}},
+                  {NULL, "would settle what can be; cbank gate --processes "},
+                  {NULL, "NEW may be worse, as no cell could be decided (exit 4): 2 inconclusive of 2 cells"},
+                  {compare_junit, "<error type=\"not decided\""}},
         [PLAN] =
             {{NULL,
               "NEW cannot be compared with BASE, no cell in common: 2 missing, 2 new of 4 cells (threshold 1 %)\n"},
@@ -159,7 +161,8 @@ TEST(test_first_line)
         [VERDICT_SAME] = "NEW is the same: 1 same of 1 cell (threshold 1 %)",
         [VERDICT_IMPROVED] = "NEW is better: 1 improved of 1 cell (threshold 1 %)",
         [VERDICT_REGRESSED] = "NEW is worse: 1 regressed of 1 cell (threshold 1 %)",
-        [VERDICT_INCONCLUSIVE] = "NEW may be worse: 1 inconclusive of 1 cell (threshold 1 %)",
+        [VERDICT_INCONCLUSIVE] = "NEW may be worse, as no cell could be decided (exit 4): 1 inconclusive of 1 cell "
+                                 "(threshold 1 %)",
         [VERDICT_MISSING] = "NEW does not pass: 1 missing of 1 cell (threshold 1 %)",
         [VERDICT_NEW] = "NEW is the same: 1 new of 1 cell (threshold 1 %)",
         [VERDICT_INVALID] = "NEW does not pass: 1 invalid of 1 cell (threshold 1 %)",
@@ -172,6 +175,7 @@ TEST(test_first_line)
                                         .gpus = &gpu,
                                         .gpu_count = 1,
                                         .common = 1,
+                                        .decided = i != VERDICT_INCONCLUSIVE,
                                         .options.judge = {.threshold = 0.01}};
         char line[LINE_BYTES];
 
