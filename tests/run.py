@@ -437,7 +437,7 @@ def main():
     # Each make is one of its own, with these variables, and what warns fails.
     overrides = re.findall(r"(?:\\.|[^ \t])+", os.environ.get("MAKEFLAGS", "").partition("-- ")[2], re.DOTALL)
     sys.argv += [re.sub(r"\\(.)", r"\1", word, flags=re.DOTALL).replace("$$", "$") for word in overrides]
-    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CI"):  # where CI is set, nothing is modelled unasked
         os.environ.pop(name, None)
     os.environ.update(WERROR="-Werror", PYTHONDONTWRITEBYTECODE="1")
     os.makedirs(LOGS, exist_ok=True)

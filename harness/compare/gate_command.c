@@ -73,7 +73,7 @@ static enum status measure(const struct gate_options *options, const struct invo
 
             if (side == NEW || !comparing->as.judge.base_fixed)
                 status =
-                    status_worse(status, process_run(invocation, &options->measure.devices, options->programs[side],
+                    status_worse(status, process_run(invocation, &options->measure, options->programs[side],
                                                      side_names[side], processes - 1, &comparing->sides[side]));
         }
         if (status > STATUS_FINDING)

@@ -14,7 +14,7 @@
 #include "log.h"
 #include "memory.h"
 
-enum status process_run(const struct invocation *invocation, const struct integers *devices, const char *program,
+enum status process_run(const struct invocation *invocation, const struct measure_options *measure, const char *program,
                         const char *name, uint64_t index, struct sides *sides)
 {
     const char *shown = program ? program : invocation->argv[0];
@@ -29,12 +29,12 @@ enum status process_run(const struct invocation *invocation, const struct intege
     snprintf(what, sizeof(what), "%s process %" PRIu64, name, index + 1);
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "%s\n", what);
-    if (devices->all || devices->count > 1)
+    if (measure->devices.all || measure->devices.count > 1)
         return log_error(STATUS_USAGE, "--device: all processes are of one GPU; name one, and take each by itself");
     if (!mkdtemp(folder))
         return log_error(STATUS_USAGE, "%s: cannot make a folder in /tmp: %s", what, strerror(errno));
     snprintf(path, sizeof(path), "%s/result.json", folder);
-    words = calloc(invocation->given_count + 5, sizeof(*words));
+    words = calloc(invocation->given_count + 6, sizeof(*words));
     stream = memory_open(&line);
     if (stream)
         fprintf(stream, "%s%crun%c--quiet%c", shown, '\0', '\0', '\0');
@@ -45,6 +45,8 @@ enum status process_run(const struct invocation *invocation, const struct intege
             fprintf(stream, "--%s%s%s%c", given->option->name, given->value ? "=" : "",
                     given->value ? given->value : "", '\0');
     }
+    if (stream && !measure->engine) /* or a gate without a GPU would compare models, and pass */
+        fprintf(stream, "--engine=%s%c", engine_rows[0].name, '\0');
     if (stream)
         fprintf(stream, "--json=%s%c", path, '\0');
     if (memory_close(&line, stream) && words) {

@@ -66,11 +66,13 @@ static enum status describe(const struct run *run, uint32_t device, struct devic
 }
 
 /* The named engine, or the first that has a device. If the user named none and there is no device, a message says that
- * nothing is measured, even with --quiet. */
+ * nothing is measured, even with --quiet. In continuous integration that is an error: a gate must not pass by
+ * accident. */
 static enum status choose_engine(const struct engine_row *named, struct run_watch *watch, const struct engine **out,
                                  uint32_t *devices)
 {
-    const char *reason = NULL;
+    const char *reason = NULL, *ci = getenv("CI");
+    const bool strict = ci && *ci && strcmp(ci, "0") != 0 && strcmp(ci, "false") != 0;
 
     for (size_t i = 0; i < engine_count; i++) {
         *out = engine_rows[i].engine;
@@ -81,6 +83,11 @@ static enum status choose_engine(const struct engine_row *named, struct run_watc
             return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", named->name, reason);
         if (*devices == 0)
             continue;
+        if (reason && strict)
+            return log_error(
+                STATUS_ENVIRONMENT,
+                "no GPU measured: %s; as CI=%.20s is set, no other engine runs unless --engine %s asks for it", reason,
+                ci, engine_rows[i].name);
         if (reason)
             log_warning("no GPU measured: %s; the %s engine runs instead, and all its numbers are modelled", reason,
                         (*out)->name);

@@ -503,6 +503,18 @@ class BadInput(Case):
             self.assertEqual((result["engine"], result["cells"][0]["time_ns"]["stop_reason"]), ("model", "modelled"))
             self.assertEqual(done.stderr.count("\n"), 1)
 
+    def test_a_gate_without_a_gpu_does_not_pass(self):
+        """Where CI is set, nothing is modelled unless it is asked for; a gate and a calibration measure, wherever they run."""
+        for value in ("true", "1"):
+            self.check(cbank("run", *ONE_CELL[2:], "--json", self.file, CI=value), 3, f"CI={value}", "--engine model")
+        self.assertFalse(os.path.exists(self.file))
+        for value in ("", "false", "0"):
+            self.check(cbank("run", *ONE_CELL[2:], "--quiet", "--json", self.file, CI=value), 0, "modelled")
+        self.check(cbank("run", *ONE_CELL, "--json", self.file, CI="true"), 0)
+        for command in (["gate", self.file], ["gate", "--base-program", CBANK], ["calibrate", "--json", self.file + ".noise"]):
+            self.check(cbank(*command, *ONE_CELL[2:]), 3, "engine cuda cannot run here")
+        self.check(cbank("gate", self.file, *ONE_CELL, "--processes", "1", CI="true"), 0)
+
 
 class Lists(Case):
     def test_every_list(self):
