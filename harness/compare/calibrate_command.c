@@ -48,8 +48,7 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     if (invocation->argument_count > 0)
         status = sides_add_list(&sides, invocation->arguments[0]);
     for (uint64_t i = 0; invocation->argument_count == 0 && i < options->processes && status <= STATUS_FINDING; i++)
-        status =
-            status_worse(status, process_run(invocation, &options->measure, NULL, "calibration", i, &sides));
+        status = status_worse(status, process_run(invocation, &options->measure, NULL, "calibration", i, &sides));
     if (status <= STATUS_FINDING)
         status = status_worse(status, calibration_of(&sides, &calibration));
     if (status <= STATUS_FINDING)

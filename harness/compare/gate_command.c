@@ -72,9 +72,8 @@ static enum status measure(const struct gate_options *options, const struct invo
             const size_t side = (i + processes - 1) % SIDES;
 
             if (side == NEW || !comparing->as.judge.base_fixed)
-                status =
-                    status_worse(status, process_run(invocation, &options->measure, options->programs[side],
-                                                     side_names[side], processes - 1, &comparing->sides[side]));
+                status = status_worse(status, process_run(invocation, &options->measure, options->programs[side],
+                                                          side_names[side], processes - 1, &comparing->sides[side]));
         }
         if (status > STATUS_FINDING)
             return status;
