@@ -54,7 +54,7 @@ def make_results(folder):
 
 def plant(folder, mark):
     """Files that say in `mark` that they were executed."""
-    packages = (re.split(r"[.-]", name)[0] for name in os.listdir("/usr/lib/python3/dist-packages") if not name.startswith("_"))
+    packages = (re.split(r"[.-]", os.path.basename(path))[0] for path in glob.glob("/usr/lib*/python3*/*-packages/[!_]*"))
     own = (os.path.basename(path)[:-3] for path in glob.glob(os.path.join(ROOT, "scripts/**/*.py"), recursive=True))
     names = {*sys.stdlib_module_names, *packages, *own, "sitecustomize", "usercustomize", "cbank", "numpy", "scipy", "pandas", "matplotlib"}
     for name in names:
