@@ -52,6 +52,11 @@ enum status index_list_want(struct index_list *list, const struct cell *cell)
 
     if (cell->workload->index != INDEX_LOADED || cell_reads_file(cell) || list_find(list, cell))
         return STATUS_OK;
+    /* A plan has no such cell, but a file that was changed may. */
+    if (cell->elements * cell->parameters[PARAMETER_loads] > CELL_INDICES_MAX)
+        return log_error(STATUS_USAGE,
+                         "a cell of %" PRIu64 " elements has more than the %" PRIu64 " indices of the largest one",
+                         cell->elements, CELL_INDICES_MAX);
     array.length = table_entries(cell->path, cell->parameters);
     return index_list_add(list, &array) ? STATUS_OK : STATUS_ENVIRONMENT;
 }

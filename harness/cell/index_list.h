@@ -37,7 +37,7 @@ enum status index_list_map(struct index_list *list, const char *path, const stru
 struct index_array *index_list_add(struct index_list *list, const struct index_array *array);
 
 /* Adds the array of a cell that reads the indices of a source, unless the list has it; index_list_make makes it.
- * Ignores other cells. STATUS_ENVIRONMENT, logged, when out of memory. */
+ * Ignores other cells. Fails, logged, when out of memory, and for a cell with more than CELL_INDICES_MAX. */
 enum status index_list_want(struct index_list *list, const struct cell *cell);
 
 /* Makes all arrays that are wanted, several at a time. STATUS_ENVIRONMENT, logged, when out of memory: the arrays

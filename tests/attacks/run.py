@@ -13,6 +13,7 @@ What attacks share is here, too: mutations, what no command may do, and the summ
 """
 
 import argparse
+import copy
 import glob
 import json
 import os
@@ -53,19 +54,22 @@ def near(chance, value):
         return value + PLANTED if chance.randrange(4) else ""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return chance.choice((0, 1, -value, value + 1, value - 1, value * 2, value / 3, value * 1000000, 2**31 - 1, 2**32, 2**53))
-    return chance.choice(VALUES)
+    return copy.deepcopy(chance.choice(VALUES))
 
 
 def mutate_document(chance, document):
-    """A document with one to three of its values and keys changed: of half of the documents, to values of the same type."""
-    document, mild = json.loads(json.dumps(document)), chance.randrange(2)
+    """Changes one to three values and keys of a document, and returns it: of half of the documents, to values of the same type."""
+    mild = chance.randrange(2)
     for _ in range(chance.choice((1, 1, 2, 3))):
         found = list(places(document))
         if not found:
             return document
         if mild:
             found = [place for place in found if not isinstance(place[0][place[1]], (dict, list))] or found
-        (inside, key), (other, other_key) = chance.choice(found), chance.choice(found)
+        # Every name of a key is as likely as any other, however many samples and counters there are.
+        name = chance.choice(sorted({str(key) for _, key in found}))
+        inside, key = chance.choice([place for place in found if str(place[1]) == name])
+        other, other_key = chance.choice(found)
         kind = chance.randrange(6)
         if mild:
             inside[key] = near(chance, inside[key])
@@ -74,11 +78,11 @@ def mutate_document(chance, document):
         elif kind == 1 and isinstance(inside, dict):
             inside[key + PLANTED] = inside.pop(key)
         elif kind == 1:
-            inside.append(inside[key])
+            inside.append(copy.deepcopy(inside[key]))
         elif kind == 2:
-            inside[key] = json.loads(json.dumps(other[other_key]))
+            inside[key] = copy.deepcopy(other[other_key])
         else:
-            inside[key] = chance.choice(VALUES)
+            inside[key] = copy.deepcopy(chance.choice(VALUES))
     return document
 
 

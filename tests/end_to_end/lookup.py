@@ -179,6 +179,15 @@ class Model(Case):
                      "--workload lookup --source random,zipf --skew-percent 80"):
             self.cbank("run", "--engine", "model", *plan.split(), "--elements", "4096", "--json", self.file)
 
+    def test_a_file_whose_cell_has_more_indices_than_any(self):
+        result = self.run_lookup("--source", "random", "--path", "global")
+        result["cells"][0]["elements"] = 10 ** 9
+        del result["cells"][0]["identity"]
+        with open(self.file, "w", encoding="utf-8") as file:
+            json.dump(result, file)
+        for words in (("explain", self.file), ("run", "--quiet", "--resume", self.file)):
+            self.assertIn("a cell of 1000000000 elements has more", self.cbank(*words, status=2).stderr)
+
     def test_resume_and_explain_want_the_same_file(self):
         npy(self.trace, "H", (4, 1000), [random.Random(2).randrange(200) for _ in range(4000)])
         result = self.run_lookup("--indices", self.trace, "--path", "constant,global")
