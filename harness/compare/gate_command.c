@@ -136,6 +136,7 @@ const struct command gate_command = {
     .details =
         "BASE is results, as compare takes them, or a program. NEW is a program: this one where nothing else is said. They take\n"
         "turns. After 3, 5, 10 and 20 processes a side, and at the end of the budget, they are compared at a level that allows\n"
-        "for so many interim analyses. The gate ends when more processes would decide nothing. Exit codes are those of compare.",
+        "for so many interim analyses. The gate ends when more processes would decide nothing. Exit codes are those of compare.\n"
+        "Without a GPU it is 3, unless --engine model is given.",
     .run = gate,
 };

@@ -149,7 +149,7 @@ const struct option_row plan_option_rows[] = {
     .offset = offsetof(struct measure_options, member), .given = offsetof(struct measure_options, given)
 
 const struct option_row measure_option_rows[] = {
-    {.name = "engine", .argument = "NAME", .help = "cuda, model, or auto: cuda if there is a GPU (default)",
+    {.name = "engine", .argument = "NAME", .help = "cuda, model, or auto: cuda if there is a GPU, else model where CI is not set (default)",
      .kind = &option_choice, MEASURE(engine), .table = TABLE("engine", engine_rows, engine_count), .otherwise = "auto",
      .fallback = "auto"},
     {.name = "device", .argument = "LIST", .help = "GPU ordinals, or all; one result file each (default 0)",

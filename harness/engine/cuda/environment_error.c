@@ -9,7 +9,7 @@
 static const struct environment_row {
     enum environment_api api;
     int code;
-    bool seen; /* the error and its remedy were seen on hardware; else they are NVIDIA's documentation alone */
+    bool seen; /* on a machine, with its remedy; else both are from NVIDIA's documentation alone */
     enum counter_status status;
     const char *meaning; /* without "; " */
     const char *remedy;
@@ -22,7 +22,7 @@ static const struct environment_row {
      "another process may have it alone: nvidia-smi shows processes and the compute mode, which must be Default; with MIG on, "
      "it needs an instance; else reset it (nvidia-smi --gpu-reset)",
      NULL},
-    {ENVIRONMENT_CUDA, 100, true, COUNTER_UNAVAILABLE, "no NVIDIA GPU is visible",
+    {ENVIRONMENT_CUDA, 100, false, COUNTER_UNAVAILABLE, "no NVIDIA GPU is visible",
      "check nvidia-smi and CUDA_VISIBLE_DEVICES",
      "check nvidia-smi, CUDA_VISIBLE_DEVICES, and --gpus of the container"},
     {ENVIRONMENT_CUDA, 802, false, COUNTER_UNAVAILABLE,
@@ -58,7 +58,7 @@ static const struct environment_row {
     {ENVIRONMENT_CUPTI, 33, false, COUNTER_UNAVAILABLE, "this virtual GPU cannot be profiled",
      "ask the provider for a whole GPU (passthrough), or for a vGPU type with profiling; without, times are measured all the same",
      NULL},
-    {ENVIRONMENT_CUPTI, 35, true, COUNTER_NO_PERMISSION, "the driver keeps the counters for administrators",
+    {ENVIRONMENT_CUPTI, 35, false, COUNTER_NO_PERMISSION, "the driver keeps the counters for administrators",
      "run as root or with CAP_SYS_ADMIN (from driver 565: CAP_PERFMON), or load the driver with "
      "NVreg_RestrictProfilingToAdminUsers=0; without, times are measured all the same",
      "the container needs --cap-add=SYS_ADMIN and root inside, or the host's driver NVreg_RestrictProfilingToAdminUsers=0 "
