@@ -23,7 +23,7 @@ static const struct environment_row {
      "it needs an instance; else reset it (nvidia-smi --gpu-reset)",
      NULL},
     {ENVIRONMENT_CUDA, 100, false, COUNTER_UNAVAILABLE, "no NVIDIA GPU is visible",
-     "check nvidia-smi and CUDA_VISIBLE_DEVICES",
+     "check nvidia-smi and CUDA_VISIBLE_DEVICES; with MIG on, an instance is needed",
      "check nvidia-smi, CUDA_VISIBLE_DEVICES, and --gpus of the container"},
     {ENVIRONMENT_CUDA, 802, false, COUNTER_UNAVAILABLE,
      "the system is not ready, as GPUs with NVSwitch wait for the fabric manager",
