@@ -35,11 +35,11 @@ size_t text_utf8(const char *text, size_t left)
 size_t text_printable(const char *text, size_t left)
 {
     /* Ranges of bytes: C1; blanks without width, ends of lines and characters that change the direction of text; the
-     * mark of byte orders; U+FFFE and U+FFFF. */
+     * mark of byte orders; notes between lines; U+FFFE and U+FFFF. */
     static const char none[][2][4] = {
         {"\xc2\x80", "\xc2\x9f"},         {"\xd8\x9c", "\xd8\x9c"},         {"\xe2\x80\x8b", "\xe2\x80\x8f"},
         {"\xe2\x80\xa8", "\xe2\x80\xae"}, {"\xe2\x81\xa6", "\xe2\x81\xa9"}, {"\xef\xbb\xbf", "\xef\xbb\xbf"},
-        {"\xef\xbf\xbe", "\xef\xbf\xbf"},
+        {"\xef\xbf\xb9", "\xef\xbf\xbb"}, {"\xef\xbf\xbe", "\xef\xbf\xbf"},
     };
     const size_t length = text_utf8(text, left);
 

@@ -66,10 +66,12 @@ def run(words: list[str]) -> int:
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`; the exit code, whatever happens: no failure of the environment ends in a traceback."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed: the next opened file would take its number. Opened the wrong way around, its use fails.
+            setattr(sys, name, open(os.open(os.devnull, os.O_WRONLY if mode == "r" else os.O_RDONLY), mode, encoding="utf-8"))
     try:
         status = run(words)
         sys.stdout.flush()
-        return status
     except Failure as failure:
         status = failure.status
         say("error", failure)
@@ -78,7 +80,10 @@ def main(words: list[str]) -> int:
     except OSError as error:
         status = USAGE
         say("error", f"{error.filename or 'standard output'}: {error.strerror or error}")
-    except MemoryError:
+    except ImportError as error:  # a library does not fit into the address space, or is broken
+        status = ENVIRONMENT
+        say("error", f"Python cannot load {error.name or 'a module'}: {str(error).strip().splitlines()[-1]}; free some memory, or install it again")
+    except (MemoryError, SystemError):  # which libraries make of the first
         status = ENVIRONMENT
         say("error", "out of memory; give fewer files at a time")
     except RecursionError:
@@ -88,14 +93,15 @@ def main(words: list[str]) -> int:
         status = 130
     except SystemExit as end:  # of argparse
         status = end.code if isinstance(end.code, int) else 0
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        # Python would try again at its end to write what is left.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        if status == 0:
-            status = USAGE
-            say("error", f"standard output: {error.strerror}")
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            # Python would try again at its end to write what is left.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if status == 0 and stream is sys.stdout:
+                status = USAGE
+                say("error", f"standard output: {error.strerror}")
     return status
 
 

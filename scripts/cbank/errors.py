@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 
@@ -28,4 +29,5 @@ def printable(text: object) -> str:
 def say(kind: str, text: object) -> None:
     """Prints one line on standard error, as the instrument does. kind: "error", "warning", or "" for a note."""
     line = f"cbank: {kind}{': ' if kind else ''}{printable(text)}"
-    print(line.encode(errors="replace").decode(), file=sys.stderr)
+    with contextlib.suppress(OSError):  # the exit code says it all the same
+        print(line.encode(errors="replace").decode(), file=sys.stderr)

@@ -66,11 +66,24 @@ class Start(Scratch):
 
     def test_output_that_cannot_be_written_is_exit_2(self):
         for where in (">&-", "> /dev/full"):
-            for words in (("atlas", CARD), ("convert", "--to", "bmf", RESULT)):
+            for words in ((CBANK, "atlas", CARD), (CBANK, "convert", "--to", "bmf", RESULT), (sys.executable, "-m", "cbank", "atlas", CARD)):
                 with self.subTest(words, where=where):
-                    done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", CBANK, *words], capture_output=True, text=True, check=False)
+                    done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", *words], cwd=os.path.join(ROOT, "scripts"), capture_output=True,
+                                          text=True, check=False)
                     self.assertEqual(done.returncode, 2, done.stderr)
                     self.assertRegex(done.stderr, r"^cbank: error: standard output: ")
+
+    def test_messages_that_cannot_be_written_change_no_exit_code(self):
+        for where in ("2>&-", "2> /dev/full"):
+            done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", CBANK, "atlas", "missing", CARD], capture_output=True, check=False)
+            self.assertEqual(done.returncode, 2)
+
+    def test_libraries_that_find_no_room_are_out_of_memory(self):
+        for kib in (24000, 40000, 80000, 120000):
+            done = subprocess.run(["sh", "-c", f'ulimit -v {kib}; exec "$@"', "sh", CBANK, "plot", "-o", self.path("p"), RESULT], capture_output=True,
+                                  text=True, check=False)
+            self.assertIn(done.returncode, (0, 3, 127), done.stderr)  # 127: libc itself
+            self.assertNotIn("Traceback", done.stderr)
 
     def test_a_name_that_is_not_utf8_or_has_control_characters_is_shown_as_one_line(self):
         for name in (b"\xff.json", b"a\x1b[31m\n.json"):
