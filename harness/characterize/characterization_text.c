@@ -32,8 +32,8 @@ void characterization_print(const struct characterization *characterization)
                 print_line(width, 2 * INDENT, "%s", one->reason);
         }
         /* A number, or for several with one name their range: the file has each of them. */
-        for (const struct number *one = outcome->numbers; one < outcome->numbers + outcome->number_count; one++) {
-            const struct number *first = NULL;
+        for (size_t j = 0; j < outcome->number_count; j++) {
+            const struct number *one = &outcome->numbers[j], *first = NULL;
             double low = one->value, high = one->value;
             size_t count = 0;
 

@@ -43,8 +43,9 @@ static size_t count_process(const struct side_cell *cell, const struct process_t
 {
     size_t count = 0;
 
-    for (const struct process_time *its = cell->processes; its < cell->processes + cell->process_count; its++)
-        count += strcmp(its->process, process->process) == 0 && its->samples == process->samples;
+    for (size_t i = 0; i < cell->process_count; i++)
+        count +=
+            strcmp(cell->processes[i].process, process->process) == 0 && cell->processes[i].samples == process->samples;
     return count;
 }
 
@@ -294,7 +295,9 @@ void sides_close(struct sides *sides)
     for (size_t i = 0; i < sides->count; i++) {
         struct side *side = &sides->gpus[i];
 
-        for (struct side_cell *cell = side->cells; cell < side->cells + side->cell_count; cell++) {
+        for (size_t j = 0; j < side->cell_count; j++) {
+            struct side_cell *cell = &side->cells[j];
+
             for (size_t k = 0; k < cell->counter_count; k++)
                 free(cell->counters[k].values);
             free(cell->processes);
