@@ -388,6 +388,8 @@ def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
     """(name of the schema, what a store keeps) of a file's content; (None, None) where nothing is kept. Raises Refused."""
     try:
         document = json.loads(content, parse_constant=refuse_constant)
+        if b"\\ud" in content.lower():
+            json.dumps(document, ensure_ascii=False).encode()  # raises UnicodeEncodeError where half a character cannot be stored
         schema = document.get("schema") if isinstance(document, dict) else None
         name = schema.get("name") if isinstance(schema, dict) else None
         if name not in MAJOR:

@@ -165,7 +165,7 @@ class BadInput(Case):
             ("twice", {**result, "cells": [cell, cell]}, "a cell is twice"), ("lacks", {**result, "cells": [{}]}, r"cells\[0\].status is missing"),
             ("kinds", {**result, "cells": 3}, "cells is not of the right kind"), ("device", {**result, "device": None}, "device is not of the right kind"),
             ("back", {**result, "finished_utc": "2026-02-01T00:00:00Z"}, "finished before it began"),
-            ("start", again, "the same GPU and start as another run, good.json"),
+            ("half", {**result, "host": {"name": "\ud800"}}, "surrogates not allowed"), ("start", again, "the same GPU and start as another run, good.json"),
             *((f"clock{i}", {**result, "started_utc": text}, "is no time like|day is out of range|started_utc is not of")
               for i, text in enumerate(("2026-02-30T00:00:00Z", "2026-03-01T00:00:00+01:00", "yesterday", None, 5)))]
         for name, content, pattern in rows:
