@@ -316,6 +316,14 @@ class Damage(Case):
                     os.remove(self.path("verdict.json"))
         self.json_of("check", "--json", "store.db", schema="check.schema.json")
 
+    def test_a_page_that_contradicts_itself_is_refused(self):
+        data = bytearray(self.data)
+        data[4096 + 7] += 1  # what the second page has of bytes that are too few for a row
+        self.write_bytes("store.db", data)
+        for command, status in (("fleet", 2), ("history", 2), ("check", 1)):
+            done = self.cbank(command, "store.db", status=status)
+            self.assertRegex(done.stderr + done.stdout, r"^(cbank: error: )?store.db: .*Fragmentation .* on page 2; the store is damaged")
+
     def test_what_goes_in_and_out_keeps_the_sums(self):
         for words in (("forget", "store.db", "02/gpu00.json"), ("ingest", "store.db", "all"), ("forget", "--undo", "store.db", "02/gpu00.json"),
                       ("ingest", "store.db", "all")):
