@@ -34,7 +34,7 @@ COMMANDS = ((0, "report -o page a.json"), (0, "plot -o figures a.json"), (0, "hi
 SCRIPTS = [path for pattern in ("scripts/*.py", "scripts/studies/*.py") for path in sorted(glob.glob(os.path.join(ROOT, pattern)))
            if os.access(path, os.X_OK) and "house" not in path]
 # No comma: it separates the files of a side.
-TOKENS = (" ", "'", '"', "$(touch made)", "`touch made`", "%s%n", "\n", "\t", "-", "--json", ";touch made;", "|", "&", "*", "?", "[a]", "{b,c}", "~",
+TOKENS = (" ", "'", '"', "$(touch made)", "`touch made`", "%s%n", "\n", "\t", "-", "--json", ";touch made;", "|", "&", "*", "?", "[a]", "{b}", "~",
           "#", "\\", "\\n", "!", "<", ">", "é", "\u202e", "\x1b[31m", "\x7f", "日本", "=", ":", "..", "a", "x.json")
 # A terminal obeys these.
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
@@ -93,7 +93,7 @@ def planted(count, chance):
 
 
 def isolated(_count, _chance):
-    """Lines that start Python, but for those of tests, each of which stands in its own folder."""
+    """Lines that start Python. Those of tests are left out: a test is in a folder of its own."""
     for path in [os.path.join(ROOT, "Makefile"), *glob.glob(os.path.join(ROOT, "scripts/*.s*")), *SCRIPTS]:
         for number, line in enumerate(open(path, encoding="utf-8"), 1):
             if re.search(r'\$\(PYTHON\)|"\$+PYTHON"|"\$python"|^#!.*python|(^|[ @;])python3 ', line) and not line.startswith(("# ", "PYTHON ?=", "    test ")):

@@ -155,7 +155,7 @@ class Packaging(unittest.TestCase):
         done = subprocess.run(["make", "NO_CUDA=1", "CFLAGS=-O0", "contribute", f"CREDIT={ODD}", f"DIR=results/{ODD}"], cwd=self.source, env=CLEAN,
                               capture_output=True, text=True, check=False)
         self.assertIn("then the same command goes on", done.stderr)  # it has no GPU
-        for words in (["run"], ["cards"], ["check-headers", "HEADER_COMPILERS=gcc"], ["help"], ["plots", "FILES=results/h200/refill.json"]):
+        for words in (["run", "ARGS=--engine model"], ["cards"], ["check-headers", "HEADER_COMPILERS=gcc"], ["help"], ["plots", "FILES=results/h200/refill.json"]):
             self.make(*words)
         self.assertTrue(glob.glob(os.path.join(glob.escape(self.source), "results/local/figures/refill*.csv")))
         build = os.path.join(self.source, "build")
