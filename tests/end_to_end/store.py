@@ -215,6 +215,8 @@ class BadInput(Case):
     def test_a_store_in_a_folder_that_nothing_can_be_written_to_is_read(self):
         """Also with a write that was not finished (a journal), or one that is not merged yet (a log): of these a copy is read."""
         drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 and shutil.which("setpriv") else []
+        if drop and subprocess.run([*drop, "test", "-x", CBANK], check=False).returncode:
+            self.skipTest("another user cannot reach the program")
         os.chmod(self.folder, 0o755)
         os.mkdir(self.path("temporary"))
         os.chmod(self.path("temporary"), 0o777)
