@@ -66,6 +66,7 @@ int cbank_main(int argc, char **argv)
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
             return STATUS_USAGE;
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would take the exit codes of children away */
     signal(SIGXFSZ, SIG_IGN); /* a file as large as ulimit -f allows is a full disk: the write fails */
     if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_KIB_MIN << 10)
         return log_error(STATUS_ENVIRONMENT, "the stack may have %zu KiB, and cbank needs %d; raise it: ulimit -s 8192",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import signal
 import sys
 from collections import namedtuple
 
@@ -106,4 +107,5 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would make each exit code of a child 0
     sys.exit(main(sys.argv[1:]))

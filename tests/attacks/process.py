@@ -4,7 +4,7 @@
 
 usage: tests/attacks/process.py [--count N] [--seed N]
 
-- ignored signals: HUP, INT and TERM, ignored at the start, come while it and its children work. It does not notice.
+- ignored signals: HUP, INT and TERM, ignored at the start as CHLD is, come while it and its children work. It does not notice.
 - stopped: SIGSTOP and SIGCONT. It does not notice.
 - closed descriptors: some of 0, 1 and 2. No file takes their place. Who prints into a closed one exits with 2.
 - failing output: /dev/full, and a pipe that nobody reads.
@@ -81,7 +81,7 @@ def wrong(got, usual, codes):
 
 
 def ignored():
-    for number in ENDED:
+    for number in (*ENDED, signal.SIGCHLD):  # the last one would take the exit codes of children away
         signal.signal(number, signal.SIG_IGN)
 
 
