@@ -28,8 +28,6 @@ DATA = "--exclude-dir=golden,corpus,data"
 # The core is what these two files include.
 CORE = ("harness/engine/run_command.c", "harness/engine/run.c", "harness/engine/cuda/engine_cuda.c")
 
-ENFORCED = True  # False: every limit is only printed
-
 
 def tool(*command):
     if not shutil.which(command[0]):
@@ -139,8 +137,9 @@ def faults():
 # Name, measure, limit, and how the numbers are taken together.
 LIMITS = (
     ("lines of C", lambda: code(*SOURCES), 25000, sum),
-    ("lines of scripts", lambda: code("scripts"), 7000, sum),
-    ("lines of tests", lambda: code("tests"), 18000, sum),
+    ("lines of scripts", lambda: code("scripts"), 8000, sum),
+    ("lines of tests, but for attacks", lambda: code("--fullpath", "--not-match-d=tests/attacks", "tests"), 18000, sum),
+    ("lines of attacks", lambda: code("tests/attacks"), 1500, sum),
     ("lines of C of the core", core, 9000, sum),
     ("% of static functions with one use", static_functions, 45, lambda uses: round(100 * sum(uses) / len(uses), 1)),
     ("bytes of docs/*.md", lambda: size_of("docs/*.md"), 90000, sum),
@@ -148,8 +147,6 @@ LIMITS = (
     ("bytes of README.md", lambda: size_of("README.md"), 10000, sum),
     *((f"sentences: {kind}", functools.partial(lambda kind: faults()[kind], kind), 0, sum) for kind in english.KINDS),
 )
-# A limit that is not reached yet: its number today, which may not grow. A row goes when the limit is reached.
-RATCHETS = {"lines of C": 27278, "lines of scripts": 7265, "lines of tests": 20434, "% of static functions with one use": 57.1}
 # Guides fail nothing: how many things are larger.
 GUIDES = (("lines of a file", lines_of_files, 600), ("lines of a function", long_functions, 60),
           ("parameters of a function", parameters, 7))
@@ -165,10 +162,8 @@ def check():
 def main():
     verbose, broken = "-v" in sys.argv[1:], False
     for name, number, limit, things in check():
-        allowed = max(limit, RATCHETS.get(name, 0))
-        broken |= number > allowed
-        note = "" if number <= limit else "  beyond" if number > allowed else "  may not grow"
-        print(f"{name:40} {number:>8} of {limit:>6}{note}" + (f" {allowed}" if note.endswith("grow") else ""))
+        broken |= number > limit
+        print(f"{name:40} {number:>8} of {limit:>6}" + ("  beyond" if number > limit else ""))
         for thing, count in sorted(things.items(), key=lambda item: (-item[1], item[0])) if verbose else ():
             if count:
                 print(f"    {count:6} {thing}")
@@ -177,9 +172,7 @@ def main():
         print(f"guide: {name:33} {len(over):>8} beyond {guide}")
         for thing, count in sorted(over.items(), key=lambda item: -item[1]) if verbose else ():
             print(f"    {count:6} {thing}")
-    if broken and not ENFORCED:
-        print("house: limits are not enforced yet")
-    return int(broken and ENFORCED)
+    return int(broken)
 
 
 if __name__ == "__main__":
