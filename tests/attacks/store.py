@@ -2,23 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Damages a store, in its bytes or in its rows: fleet and history refuse it, or say what they said before.
 
-usage: store.py [--count N] [--seed S]
-
 A row of the second class has another value, that of another row, or is deleted or copied: its page is whole.
 """
 
-import argparse
-import contextlib
 import os
-import random
 import sqlite3
 import sys
-import tempfile
 from unittest import mock
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
 from common import analysis, read_bytes  # noqa: E402
 from nights import calibration_of, Case, result_of, slower  # noqa: E402
+from run import FAILED, Campaign  # noqa: E402
 
 COUNT = 100  # in about 3 seconds of one processor
 CELL = "add/constant/per_block/12800000/1024/hot"
@@ -112,46 +107,32 @@ def outcomes(path):
     return found
 
 
-def wrong(before, after):
-    """Why a command did not do right; None where it did."""
-    for command, old, (status, out, said) in zip(COMMANDS, before, after):
-        if (status, out) != old[:2] and (status != 2 or out or "cbank: error: " not in said):
-            return f"cbank {' '.join(command)} exits with {status}, {'raises ' + out if status is None else 'other output'}, and says: {said.strip()}"
-    return None
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=COUNT)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", type=int, metavar="N", help="this mutant of the campaign alone, which stays as /tmp/mutant.db")
-    args = parser.parse_args()
-    failed = {"store, bytes": [0, 0, 0], "store, rows": [0, 0, 0]}
-    mutant = "mutant.db"
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        make()
-        data, before = read_bytes("store.db"), outcomes("store.db")
-        assert all(status in (0, 1) for status, _, _ in before), before
-        before = [(status, out.replace("store.db", mutant), said) for status, out, said in before]
-        for number in range(args.count) if args.only is None else (args.only,):
-            chance, name = random.Random(f"{args.seed} {number}"), list(failed)[number % 2]
-            with open(mutant, "wb") as file:
-                file.write(data if number % 2 else damage_bytes(chance, data))
-            changed = damage_rows(chance, mutant) if number % 2 else read_bytes(mutant)
-            after = outcomes(mutant)
-            why = wrong(before, after)
-            failed[name][0] += 1
-            failed[name][1] += why is not None
-            failed[name][2] += any(status == 2 for status, _, _ in after)
-            if why:
-                print(f"{name}: {why}; tests/attacks/store.py --seed {args.seed} --only {number}")
-            if args.only is not None:
-                with open("/tmp/mutant.db", "wb") as file:
+    campaign = Campaign(COUNT)
+    os.chdir(campaign.folder)
+    make()
+    data, before = read_bytes("store.db"), outcomes("store.db")
+    assert all(status in (0, 1) for status, _, _ in before), before
+    refused = 0
+    for number in range(campaign.options.count):
+        chance, name = campaign.chance(number), ("store, bytes", "store, rows")[number % 2]
+        with open("store.db", "wb") as file:
+            file.write(data if number % 2 else damage_bytes(chance, data))
+        changed = damage_rows(chance, "store.db") if number % 2 else read_bytes("store.db")
+        campaign.tried[name] = campaign.tried.get(name, 0) + 1
+        after = outcomes("store.db")
+        refused += any(status == 2 for status, _, _ in after)
+        for command, old, (status, out, said) in zip(COMMANDS, before, after):
+            if (status, out) != old[:2] and (status != 2 or out or "cbank: error: " not in said):
+                campaign.failed[name] = campaign.failed.get(name, 0) + 1
+                os.makedirs(FAILED, exist_ok=True)
+                kept = os.path.join(FAILED, f"store-{campaign.options.seed}-{number}.db")
+                with open(kept, "wb") as file:
                     file.write(changed)
-    print(", ".join(f"{refused} of {tried} refused in {name}" for name, (tried, _, refused) in failed.items()) + "; the others change no output")
-    for name, (tried, bad, _) in failed.items():
-        print(f"{name}: {tried} tried, {bad} failed")
-    return any(bad for _, bad, _ in failed.values())
+                print(f"{name}: exit {status}, {'raised ' + out if status is None else 'other output'}; cbank {command[0]} {kept} {' '.join(command[1:])}")
+                break
+    print(f"{refused} of {campaign.options.count} stores were refused, the others give the same output")
+    return campaign.end()
 
 
 if __name__ == "__main__":
