@@ -161,8 +161,8 @@ TEST(test_first_line)
         [VERDICT_SAME] = "NEW is the same: 1 same of 1 cell (threshold 1 %)",
         [VERDICT_IMPROVED] = "NEW is better: 1 improved of 1 cell (threshold 1 %)",
         [VERDICT_REGRESSED] = "NEW is worse: 1 regressed of 1 cell (threshold 1 %)",
-        [VERDICT_INCONCLUSIVE] = "NEW may be worse, as no cell could be decided (exit 4): 1 inconclusive of 1 cell "
-                                 "(threshold 1 %)",
+        [VERDICT_INCONCLUSIVE] = ("NEW may be worse, as no cell could be decided (exit 4): 1 inconclusive of 1 cell "
+                                  "(threshold 1 %)"),
         [VERDICT_MISSING] = "NEW does not pass: 1 missing of 1 cell (threshold 1 %)",
         [VERDICT_NEW] = "NEW is the same: 1 new of 1 cell (threshold 1 %)",
         [VERDICT_INVALID] = "NEW does not pass: 1 invalid of 1 cell (threshold 1 %)",
