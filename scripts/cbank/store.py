@@ -83,7 +83,8 @@ def not_a_store(path: str) -> Failure:
     return Failure(f"{path} is no store; name one that cbank ingest made")
 
 
-REMEDIES = {"full": "free some space", "disk I/O": "is there space, and may files be that large (ulimit -f)?", "locked": "wait for the other command, and try again", "readonly": "may it be written to?"}
+REMEDIES = {"full": "free some space", "disk I/O": "is there space, and may files be that large (ulimit -f)?", "locked": "wait for the other command, and try again", "readonly": "may it be written to?",
+            "unable to open": "is there such a folder, and may it be written to?"}
 
 
 @contextlib.contextmanager
@@ -125,7 +126,7 @@ def readable(path: str) -> Iterator[str]:
     except sqlite3.OperationalError as error:
         if not any(word in str(error) for word in ("readonly", "unable to open")):
             raise
-        say("", f"{path}: its last write is not finished, and cannot be finished there; a copy of it is read")
+        say("", f"{path}: it cannot be opened where nothing can be written; a copy of it is read")
         with tempfile.TemporaryDirectory(prefix="cbank-") as folder:
             for end in ("", "-journal", "-wal"):
                 with contextlib.suppress(FileNotFoundError):

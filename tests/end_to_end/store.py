@@ -220,7 +220,8 @@ class BadInput(Case):
         os.chmod(self.folder, 0o755)
         os.mkdir(self.path("temporary"))
         os.chmod(self.path("temporary"), 0o777)
-        said = {name: self.cbank("history", "store.db", "--json").stdout for name in ("whole", "journal", "log")}
+        self.write("more.json", result_of(1, 1))
+        said = self.cbank("history", "store.db", "--json").stdout
         for name, pragma in (("whole", "cache_size = 10"), ("journal", "cache_size = 1"), ("log", "journal_mode = WAL")):
             locked = self.path(name)
             os.mkdir(locked)
@@ -246,7 +247,9 @@ class BadInput(Case):
                                           env={**os.environ, "TMPDIR": self.path("temporary")})
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertEqual("a copy of it is read" in done.stderr, name != "whole")
-                    self.assertIn(said[name] if words[0] == "history" else "", done.stdout)
+                    self.assertIn(said if words[0] == "history" else "", done.stdout)
+            done = subprocess.run([*drop, CBANK, "ingest", f"{name}/store.db", "more.json"], cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertRegex(str((done.returncode, done.stderr.splitlines()[-1])), rf"\(2, 'cbank: error: {name}/store.db: .*; .*may it be written to\?")
             self.assertEqual((sorted(os.listdir(locked)), os.listdir(self.path("temporary"))), (there, []))
 
     def test_a_full_disk_takes_nothing_that_was_in(self):
