@@ -50,6 +50,7 @@ SECONDS = {"build": 65, "sanitizer build": 65, "sanitizer build, gcc": 110, "bui
            "kernels/kernel_faults": 40, "kernels/kernel_checks": 27, "end_to_end/report": 50, "end_to_end/readme": 30, "end_to_end/model": 30,
            "end_to_end/figures": 40, "end_to_end/scratch": 40, "end_to_end/packages": 47, "end_to_end/simulated": 32,
            "end_to_end/faults, sanitizers": 35, "end_to_end/walk, sanitizers": 30, "end_to_end/store": 23,
+           "attacks/documents, sanitizers": 50, "attacks/cubins, sanitizers": 50, "committed files, sanitizers": 40,
            "end_to_end/fleet": 20, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26}
 SECONDS_OF_OTHERS = 8
 # Parts that wait most of their time, for a moment to kill or for what hangs: so many of them run in one slot.
@@ -334,7 +335,7 @@ def parts_of(suite, found):
     if suite in ("all", "long"):
         full = suite == "long"
         return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(), *attacks(100 if full else 5),
-                *attacks(20 if full else 2, SANITIZED_ATTACKS, sanitizers=True), committed_files(),
+                *attacks(8 if full else 1, SANITIZED_ATTACKS, sanitizers=True), committed_files(),
                 *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), fuzz(found),
                 *(sanitized(", gcc", "build/asan-gcc") if full else ()),
                 *simulated(toolkit, SIMULATED if full else FAULTS, sanitizers=True)]
