@@ -56,7 +56,7 @@ Section: science
 Priority: optional
 Installed-Size: $(find "$root/usr" -type f -printf '%s\n' | awk '{ sum += $1 } END { print int(sum / 1024) + 1 }')
 Depends: $(needed)
-Recommends: python3-jinja2, python3-jsonschema, python3-matplotlib, python3-pandas, python3-scipy
+Recommends: python3-jinja2, python3-matplotlib, python3-pandas, python3-scipy
 Description: measures what reading a small table costs on an NVIDIA GPU
  A microbenchmark of the load paths of a GPU (constant cache, global memory,
  read-only data cache) under each access pattern, with hardware counters. Every

@@ -34,7 +34,6 @@ needs='
     all   sanitizer address             -                   libasan             -
     all   sanitizer undefined           -                   libubsan            -
     all   command groff                 groff-base          groff               groff
-    contribute module jsonschema        python3-jsonschema  python3-jsonschema  python-jsonschema
     plots module  pandas            python3-pandas      python3-pandas      python-pandas
     plots module  scipy             python3-scipy       python3-scipy       python-scipy
     plots module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib
@@ -57,9 +56,9 @@ needs='
 case $1 in
 build | lint | fleet | cuda-11.8 | distributions) wanted=$1 ;;
 plots) wanted='build plots' ;;
-contribute) wanted='build contribute' ;;
-test) wanted='build store plots contribute test' ;;
-all) wanted='build store plots contribute test all' ;;
+contribute) wanted=build ;;
+test) wanted='build store plots test' ;;
+all) wanted='build store plots test all' ;;
 static) wanted='build static' ;;
 *)
     echo "usage: scripts/setup.sh build|store|plots|contribute|test|all|lint|fleet|static|cuda-11.8|distributions" >&2

@@ -25,8 +25,8 @@ COMMANDS = {
     "plot": Command("plot", "Draw figures of documents, for papers, as SVG, PDF or PNG", ("pandas", "matplotlib")),
     "convert": Command("convert", "Convert results to the formats of other tools", ("pandas",)),
     "atlas": Command("atlas", "Compare what is known of several chips in one table", DRAWN),
-    "contribute": Command("contribute", "Measure all that the folder of a chip holds, on the first GPU", ("jsonschema",)),
-    "check": Command("check", "Say what is wrong with the folder of a chip, or with a store", ("jsonschema",)),
+    "contribute": Command("contribute", "Measure all that the folder of a chip holds, on the first GPU", ()),
+    "check": Command("check", "Say what is wrong with the folder of a chip, or with a store", ()),
     "ingest": Command("ingest", "Put results into a store, an SQLite file for questions over time", ()),
     "forget": Command("forget", "Take a run out of a store, for good", ()),
     "fleet": Command("fleet", "Say of a store which GPUs became slower, since when, and which did not answer", ("numpy", "scipy")),
@@ -92,6 +92,11 @@ def main(words: list[str]) -> int:
         say("error", "a document is nested too deeply to be one of cbank's")
     except KeyboardInterrupt:
         status = 130
+    except Exception as error:
+        if os.environ.get("CBANK_TRACEBACK"):
+            raise
+        status = USAGE
+        say("error", f"{type(error).__name__}, {error}: cbank stumbled over what no check refuses; CBANK_TRACEBACK=1 shows where, please report it")
     except SystemExit as end:  # of argparse
         status = end.code if isinstance(end.code, int) else 0
     for stream in (sys.stdout, sys.stderr):
@@ -108,4 +113,6 @@ def main(words: list[str]) -> int:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would make each exit code of a child 0
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.reconfigure(errors="backslashreplace")  # of locales that have few characters
     sys.exit(main(sys.argv[1:]))

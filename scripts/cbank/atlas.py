@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 
 import pandas
 
-from . import documents, tables, text
-from .errors import Failure, printable
+from . import documents, frames, tables, text
+from .errors import Failure, Parser, printable
 from .figures import kinds
 
 # A fact: its name; the experiment of a characterization, its level, and the name of the number; the key of a card.
@@ -68,14 +67,14 @@ def facts(sources: list[kinds.Source]) -> pandas.DataFrame:
 
 
 def of_characterization(source: kinds.Source) -> Iterator[list]:
-    chip, rows = source.content["device"]["name"], source.frame
+    chip, rows = source.content["device"]["name"], frames.whole(source.frame)
     experiments = {entry["name"]: entry for entry in source.content["experiments"]}
     for name, where, _ in FACTS:
         if where is None:
             continue
         experiment, level, number = where
         found = rows[(rows["experiment"] == experiment) & (rows["number"] == number)]
-        found = found[found["level"] == level] if level else found[found.get("stride_bytes", pandas.Series(STRIDE, found.index)).fillna(STRIDE) == STRIDE]
+        found = found[found["level"] == level] if level else found[found["stride_bytes"].fillna(STRIDE) == STRIDE]
         if number == "loads_per_cycle":
             found = found.sort_values("value", ascending=False)
         if len(found):
@@ -86,7 +85,7 @@ def of_characterization(source: kinds.Source) -> Iterator[list]:
 
 
 def of_card(chip: str, source: kinds.Source) -> Iterator[list]:
-    rows = source.frame
+    rows = frames.whole(source.frame)
     by_key = {row["number"]: row for row in rows[rows["origin"].notna()].to_dict("records")}
     for name, _, key in FACTS:
         row = by_key.get(key)
@@ -135,7 +134,7 @@ def table(sources: list[kinds.Source]) -> tables.Table | None:
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="cbank atlas", description=__doc__)
+    parser = Parser(prog="cbank atlas", description=__doc__)
     parser.add_argument("--csv", action="store_true", help="every value of every source as CSV: " + ", ".join(COLUMNS))
     parser.add_argument("--markdown", action="store_true", help="a Markdown table")
     parser.add_argument("files", metavar="DIR", nargs="+", help="folders of chips, or results, characterizations and cards")
@@ -147,11 +146,11 @@ def main(words: list[str]) -> int:
     with documents.blamed([source.document for source in sources]):
         rows = facts(sources)
         if asked.csv:
-            rows.to_csv(sys.stdout, index=False)
+            sys.stdout.write(text.csv_text(rows))
             return 0
         chips, lines, notes = grid(rows)
-    columns = [text.Column(heading) for heading in ("fact", *chips)]
+    columns = [text.Column(text.markdown_text(heading) if asked.markdown else printable(heading)) for heading in ("fact", *chips)]
     cells = [list(lines), *([printable(its or tables.NONE) for its in of] for of in zip(*lines.values()))]
     made = text.markdown(columns, cells) if asked.markdown else text.table(columns, cells)
-    print(*made, "", *(f"- {printable(note)}" for note in notes), sep="\n")
+    print(*made, "", *(f"- {text.markdown_text(note) if asked.markdown else printable(note)}" for note in notes), sep="\n")
     return 0

@@ -12,7 +12,7 @@ import os
 import textwrap
 
 from . import chips, documents, instrument, store
-from .errors import FINDING, Failure, printable
+from .errors import FINDING, Failure, Parser, printable
 
 BYTES_MAX = 10 << 20  # of a folder
 AGAIN = "remove it and let cbank contribute make it again"
@@ -28,7 +28,7 @@ class Check:
         self.findings, self.said, self.first = [], {}, None
         self.bytes, self.credit, self.manifest = 0, None, None
         self.names = chips.files_of(folder)
-        self.contents = {}
+        self.contents, self.refused = {}, {}
 
     def add(self, file: str | None, what: str, remedy: str = AGAIN) -> None:
         self.findings.append((file, what, remedy))
@@ -53,12 +53,9 @@ class Check:
             self.add(chips.MANIFEST, "is missing", "run cbank contribute, which writes it")
             return
         try:
-            manifest = chips.load_json(self.path(chips.MANIFEST))
-        except Failure:
-            manifest = None
-        import jsonschema
-        if not jsonschema.Draft202012Validator(documents.schema_of("manifest.schema.json")).is_valid(manifest):
-            self.add(chips.MANIFEST, "is no manifest")
+            manifest = documents.load(self.path(chips.MANIFEST), documents.MANIFEST_KINDS).content
+        except Failure as failure:
+            self.add(chips.MANIFEST, f"is no manifest: {str(failure).partition(';')[0]}")
             return
         self.manifest, self.credit = manifest, manifest["credit"]
         if manifest["brief"] and not self.brief:
@@ -83,8 +80,9 @@ class Check:
                 self.add(name, f"is not the file of the manifest: {found['bytes']} bytes with SHA-256 {found['sha256'][:12]}, "
                                f"not {listed['bytes']} with {listed['sha256'][:12]}")
         try:
-            self.contents[name] = chips.load_json(self.path(name))
-        except Failure:
+            self.contents[name] = documents.load(self.path(name)).content
+        except Failure as failure:
+            self.refused[name] = str(failure).partition(";")[0]
             return  # check_steps says so
         self.check_head(name, self.contents[name])
 
@@ -113,7 +111,7 @@ class Check:
         for step, document in zip(there, told):
             content = self.contents.get(step.file)
             if document["kind"] != step.kind or not content:
-                self.add(step.file, f"is no {step.kind}")
+                self.add(step.file, f"is no {step.kind}: {self.refused[step.file]}" if step.file in self.refused else f"is no {step.kind}")
             elif step.kind != "card" and not document["measured"]:
                 self.add(step.file, "is a prediction or a replay: nothing was measured")
             elif step.kind == "result" and not document["findings"] and not chips.is_of_step(step, self.brief, content):
@@ -172,7 +170,7 @@ class Check:
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="cbank check", description=__doc__,
+    parser = Parser(prog="cbank check", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", metavar="DIR|STORE", nargs="+", help="the folder of a chip, or a file that cbank ingest made")
     parser.add_argument("--json", action="store_true", help="print JSON, as results/check.schema.json describes it")

@@ -8,7 +8,6 @@ import json
 import os
 from collections import namedtuple
 
-from . import documents
 from .errors import Failure
 
 MANIFEST = "manifest.json"
@@ -62,16 +61,7 @@ def words_of(step: Step, brief: bool) -> str:
 
 def is_of_step(step: Step, brief: bool, result: dict) -> bool:
     """Whether a result is of the command of the step."""
-    return f" {words_of(step, brief)}" in (result.get("tool") or {}).get("argv", "")
-
-
-def load_json(path: str) -> dict:
-    """The JSON object in a file."""
-    try:
-        with open(path, "rb") as file:
-            return documents.parsed(path, file.read())
-    except OSError as error:
-        raise Failure(f"cannot read {path}: {error.strerror}") from None
+    return f" {words_of(step, brief)}" in result["tool"]["argv"]
 
 
 def files_of(folder: str) -> list[str]:

@@ -16,8 +16,8 @@ import subprocess
 import sys
 import time
 
-from . import check, chips, instrument
-from .errors import ENVIRONMENT, FINDING, INCONCLUSIVE, USAGE, Failure, printable, say
+from . import check, chips, documents, instrument
+from .errors import ENVIRONMENT, FINDING, INCONCLUSIVE, USAGE, Failure, Parser, printable, say
 
 
 class Stopped(BaseException):
@@ -60,6 +60,14 @@ class Contribution:
                           code if code == USAGE else ENVIRONMENT)
         return code
 
+    def load(self, name: str) -> dict:
+        """The content of a result of the folder."""
+        path = os.path.join(self.folder, name)
+        document = documents.load(path)
+        if document.kind != "result":
+            raise Failure(f"{path} is a {document.kind}, not a result; remove it, or name another folder")
+        return document.content
+
     def needed(self, step: chips.Step) -> str | None:
         """None where a step is done; else the words that run it."""
         words = chips.words_of(step, self.brief)
@@ -67,16 +75,15 @@ class Contribution:
             return words
         if step.kind != "result":
             return None
-        result = chips.load_json(os.path.join(self.folder, step.file))
+        result = self.load(step.file)
         if not chips.is_of_step(step, self.brief, result):
-            argv = (result.get("tool") or {}).get("argv")
-            raise Failure(f"{self.folder}/{step.file} is of another command: {argv}; remove it, or name another folder")
-        return None if result.get("complete") else f"run --quiet --resume {step.file}"
+            raise Failure(f"{self.folder}/{step.file} is of another command: {result['tool']['argv']}; remove it, or name another folder")
+        return None if result["complete"] else f"run --quiet --resume {step.file}"
 
     def check_mixed(self, step: chips.Step) -> None:
         """A result has to be of the GPU, driver and program of the first one. Else it goes, and the folder stays of one."""
         def of(name: str) -> list:
-            result = chips.load_json(os.path.join(self.folder, name))
+            result = self.load(name)
             return [result["device"][key] for key in ("name", "uuid", "driver")] + [result["tool"]["git_commit"]]
 
         first, this = of(chips.STEPS[0].file), of(step.file)
@@ -114,11 +121,11 @@ class Contribution:
 
     def write_manifest(self) -> None:
         path = os.path.join(self.folder, chips.MANIFEST)
-        first = chips.load_json(os.path.join(self.folder, chips.STEPS[0].file))
+        first = self.load(chips.STEPS[0].file)
         credit = self.credit
         if credit is None and self.there(chips.MANIFEST):
             try:
-                credit = chips.load_json(path).get("credit")
+                credit = documents.load(path, documents.MANIFEST_KINDS).content["credit"]
             except Failure:
                 credit = None  # a broken one is written again
         chips.write_json(path, {
@@ -130,7 +137,7 @@ class Contribution:
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="cbank contribute", description=__doc__,
+    parser = Parser(prog="cbank contribute", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", metavar="DIR", help="the folder, made where there is none")
     parser.add_argument("--credit", metavar="NAME", help="who measured, for the manifest (default: as it was, else anonymous)")

@@ -17,7 +17,7 @@ import sys
 
 from . import documents
 from .documents import number
-from .errors import Failure, printable, say
+from .errors import Failure, Parser, printable, say
 
 MEASURE_LETTERS_MAX = 64  # of a name in the Bencher Metric Format
 NS_PER_MS = 1e6
@@ -146,7 +146,7 @@ FORMATS = {"gbench": gbench, "bmf": bmf, "kernel_tuner": kernel_tuner}
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="cbank convert", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="cbank convert", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--to", required=True, choices=FORMATS, metavar="FORMAT", help=f"one of {', '.join(FORMATS)}")
     parser.add_argument("files", metavar="FILE", nargs="+", help="results, or folders of results")
     asked = parser.parse_args(words)

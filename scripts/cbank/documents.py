@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Documents that the instrument writes: read from files, and told apart by the name in their schema."""
+"""Documents that the instrument writes: read from files, told apart by the name in their schema, and held against it.
+
+Every command reads documents by `load`. Nothing is done with one before all of it is as its schema says.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import math
@@ -11,12 +15,15 @@ import os
 import re
 from collections.abc import Iterator
 
+from . import schemas
 from .errors import Failure, printable
 
 # By the name in the schema of a document: its kind, and the file of the schema.
 KINDS = {f"cbank-{kind}": (kind, f"{kind}.schema.json") for kind in
          ("characterization", "card", "calibration", "comparison", "fleet", "history")}
 KINDS["cbank-result"] = ("result", "schema.json")
+MANIFEST_KINDS = {"cbank-manifest": ("manifest", "manifest.schema.json")}
+BYTES_MAX = 1 << 28  # of a file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA_FOLDERS = [os.path.join(HERE, folder) for folder in ("../../results/schemas", "../../results", "../..", "schemas")]
@@ -31,29 +38,27 @@ class OtherKind(Failure):
     """A document of cbank that has no rows."""
 
 
-class Document:
-    """One file: `kind`, `content`, `path`, `name` without folders, and `sha256` of its bytes."""
+class Foreign(Failure):
+    """A JSON file that is no document of cbank."""
 
-    def __init__(self, path: str, data: bytes):
+
+class Document:
+    """One file: `kind`, `content`, `path`, `name` without folders, and `sha256` of its bytes. All of it is as its schema says."""
+
+    def __init__(self, path: str, data: bytes, kinds: dict[str, tuple[str, str]] = KINDS):
         self.path, self.name = path, os.path.basename(path)
         self.sha256 = hashlib.sha256(data).hexdigest()
         self.content = parsed(path, data)
-        self.kind, self.schema_file = kind_of(path, self.content)
+        self.kind, self.schema_file = kind_of(path, self.content, kinds)
+        try:
+            check_of(self.schema_file)(self.content)
+        except schemas.Wrong as wrong:
+            raise Failure(f"{path}: {wrong}; write it again with cbank") from None
 
     @property
     def stem(self) -> str:
         """The name for files that are made of it: letters, digits, dots and hyphens."""
         return stem_of(self.name)
-
-    def wrong_part(self) -> str | None:
-        """The first place where the content is not what its schema says, as a sentence; None where it is."""
-        import jsonschema
-        found = jsonschema.exceptions.best_match(
-            jsonschema.Draft202012Validator(schema_of(self.schema_file)).iter_errors(self.content))
-        if not found:
-            return None
-        text = found.message if len(found.message) < 200 else f"{found.message[:90]} ... {found.message[-100:]}"
-        return f"{found.json_path}: {text}"
 
 
 def stem_of(name: str) -> str:
@@ -70,40 +75,67 @@ def schema_of(name: str) -> dict:
     raise Failure(f"there is no schema {name} in {SCHEMA_FOLDERS[0]}; install cbank again")
 
 
+@functools.cache
+def check_of(name: str) -> schemas.Check:
+    return schemas.compiled(schema_of(name))
+
+
 def refuse_number(text: str) -> None:
     raise ValueError(f"{text} is not a number of JSON")
 
 
+def unique(pairs: list[tuple[str, object]]) -> dict:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)} is twice in an object")
+    return made
+
+
 def parsed(path: str, data: bytes) -> dict:
+    """The object in a file. What the instrument's reader refuses is refused: keys twice, NUL, and halves of characters."""
     try:
-        content = json.loads(data.decode("utf-8"), parse_constant=refuse_number)
+        text = data.decode("utf-8")
+        content = json.loads(text, parse_constant=refuse_number, object_pairs_hook=unique)
+        if "\\u" in text:
+            json.dumps(content, ensure_ascii=False).encode()
+            if re.search(r"(?<!\\)(\\\\)*\\u0000", text):
+                raise ValueError("there is a NUL character in a string")
     except (ValueError, RecursionError) as error:
         raise Failure(f"{path} is not JSON: {error}; name a file that cbank wrote with --json") from None
     if not isinstance(content, dict):
-        raise Failure(f"{path} holds no JSON object; name a file that cbank wrote with --json")
+        raise Foreign(f"{path} holds no JSON object; name a file that cbank wrote with --json")
     return content
 
 
-def kind_of(path: str, content: dict) -> tuple[str, str]:
+def kind_of(path: str, content: dict, kinds: dict[str, tuple[str, str]]) -> tuple[str, str]:
     """(kind, file of its schema) of a document whose major version is that of the schema."""
     schema = content.get("schema")
     name = schema.get("name") if isinstance(schema, dict) else None
-    if not isinstance(name, str) or name not in KINDS:
+    if not isinstance(name, str) or name not in kinds:
         known = isinstance(name, str) and name.startswith("cbank-")
-        raise (OtherKind if known else Failure)(
-            f"{path} {'is a ' + name if known else 'has no schema name of cbank'}; name one of: {', '.join(KINDS)}")
-    version, pattern = schema.get("version"), schema_of(KINDS[name][1])["properties"]["schema"]["properties"]["version"]["pattern"]
+        raise (OtherKind if known else Foreign)(
+            f"{path} {'is a ' + name if known else 'has no schema name of cbank'}; name one of: {', '.join(kinds)}")
+    version, pattern = schema.get("version"), schema_of(kinds[name][1])["properties"]["schema"]["properties"]["version"]["pattern"]
     if not isinstance(version, str) or not re.fullmatch(pattern, version):
         raise Failure(f"{path} has version {version} of {name}, and its schema says {pattern}; write it again with cbank")
-    return KINDS[name]
+    return kinds[name]
 
 
-def read(path: str) -> Document:
+def read_bytes(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return Document(path, file.read())
+            data = file.read(BYTES_MAX + 1)
     except OSError as error:
         raise Failure(f"cannot read {path}: {error.strerror}; name a file that cbank wrote with --json") from None
+    if len(data) > BYTES_MAX:
+        raise Failure(f"{path} is larger than {BYTES_MAX >> 20} MiB, the most that cbank reads")
+    return data
+
+
+def load(path: str, kinds: dict[str, tuple[str, str]] = KINDS) -> Document:
+    """The document in a file, which is as its schema says. Raises Failure, with the file, the place and the key."""
+    return Document(path, read_bytes(path), kinds)
 
 
 def read_all(paths: list[str]) -> tuple[list[Document], list[str]]:
@@ -111,14 +143,14 @@ def read_all(paths: list[str]) -> tuple[list[Document], list[str]]:
     found, others = [], []
     for path in paths:
         if not os.path.isdir(path):
-            found.append(read(path))
+            found.append(load(path))
             continue
         names = sorted(name for name in os.listdir(path) if name.endswith(".json") and name != "manifest.json")
         if not names:
             raise Failure(f"{path} holds no JSON file; name the folder of a chip, such as results/chips/h200")
         for name in names:
             try:
-                found.append(read(os.path.join(path, name)))
+                found.append(load(os.path.join(path, name)))
             except OtherKind:
                 others.append(os.path.join(path, name))
     return found, others
@@ -126,16 +158,10 @@ def read_all(paths: list[str]) -> tuple[list[Document], list[str]]:
 
 @contextlib.contextmanager
 def blamed(documents: list[Document]) -> Iterator[None]:
-    """Turns what a malformed document makes code raise into a sentence about the first document that is not valid.
-
-    Where all of them follow their schemas, the sentence names what was stumbled over; CBANK_TRACEBACK=1 says where."""
+    """Names the documents where a command stumbles over what no schema forbids; CBANK_TRACEBACK=1 says where."""
     try:
         yield
     except NOT_SO as error:
-        for document in documents:
-            wrong = document.wrong_part()
-            if wrong:
-                raise Failure(f"{document.path} is not what its schema says at {wrong}; write it again with cbank") from error
         if os.environ.get("CBANK_TRACEBACK"):
             raise
         raise Failure(f"{', '.join(document.path for document in documents)} cannot be shown: {type(error).__name__}, {error}; write it "

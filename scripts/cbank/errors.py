@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import re
 import sys
+from typing import NoReturn
 
 FINDING, USAGE, ENVIRONMENT, INCONCLUSIVE = 1, 2, 3, 4  # exit codes, as the instrument's
 
 # Control characters, and those that change the direction of text or are no characters at all.
-UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff]")
 
 
 class Failure(Exception):
@@ -21,13 +23,25 @@ class Failure(Exception):
         self.status = status
 
 
+def escaped(found: re.Match) -> str:
+    """The bytes of a character, like \\x1b. A byte that is no UTF-8 is a half of a surrogate in Python's names of files."""
+    half = "\udc80" <= found[0] <= "\udcff"
+    return "".join(f"\\x{byte:02x}" for byte in found[0].encode("utf-8", "surrogateescape" if half else "surrogatepass"))
+
+
 def printable(text: object) -> str:
-    """The text as one line that a terminal shows as it is: every unprintable character is a question mark."""
-    return UNPRINTABLE.sub("?", str(text))
+    """The text as one line that a terminal shows as it is: unprintable characters are escaped, as the instrument does."""
+    return UNPRINTABLE.sub(escaped, str(text))
+
+
+class Parser(argparse.ArgumentParser):
+    """Of command lines, whose words may hold anything."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
 
 
 def say(kind: str, text: object) -> None:
     """Prints one line on standard error, as the instrument does. kind: "error", "warning", or "" for a note."""
-    line = f"cbank: {kind}{': ' if kind else ''}{printable(text)}"
     with contextlib.suppress(OSError):  # the exit code says it all the same
-        print(line.encode(errors="replace").decode(), file=sys.stderr)
+        print(f"cbank: {kind}{': ' if kind else ''}{printable(text)}", file=sys.stderr)

@@ -167,6 +167,11 @@ def frame(document: documents.Document, process: int = 0) -> pandas.DataFrame:
     return made[order + [column for column in made if column not in COLUMNS]]
 
 
+def whole(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Rows with every column of COLUMNS, also those that no row has a value of."""
+    return rows.assign(**{name: pandas.Series(None, rows.index, object if name in TEXTS else float) for name in COLUMNS if name not in rows})
+
+
 def load(paths: str | os.PathLike | list[str | os.PathLike]) -> pandas.DataFrame:
     """The rows of documents as one table. `paths`: a path, or several; a folder stands for the documents in it.
 

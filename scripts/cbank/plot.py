@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import pandas
 
 from . import documents, text
-from .errors import Failure, printable, say
+from .errors import Failure, Parser, printable, say
 from .figures import draw, kinds, style
 
 PAGES_MAX = 3  # of a figure, unless all are asked for
@@ -44,7 +44,7 @@ def formats(text: str) -> list[str]:
 
 def options(words: list[str]) -> argparse.Namespace:
     listing = "figures:\n" + "\n".join(f"  {name:<14} {kind.summary}; needs a {' and a '.join(kind.takes)}" for name, kind in kinds.KINDS.items())
-    parser = argparse.ArgumentParser(prog="cbank plot", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=listing)
+    parser = Parser(prog="cbank plot", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=listing)
     parser.add_argument("-o", "--output", metavar="DIR", default="results/local/figures", help="default: %(default)s")
     parser.add_argument("--figure", metavar="NAME", action="append", choices=kinds.KINDS, help="this figure (several times: these); default: all")
     parser.add_argument("--all", action="store_true", help="figures of many pages, too")
@@ -187,5 +187,5 @@ def main(words: list[str]) -> int:
     for paths in draw_all(drawn, asked.output, asked.width, asked.format, asked.style):
         print(*map(printable, paths), sep="\n", flush=True)
     if not drawn:
-        raise Failure("no figure can be drawn of these files")
+        raise Failure(f"no figure can be drawn of {', '.join(asked.files)}")
     return 0

@@ -16,7 +16,7 @@ import shutil
 import jinja2
 
 from . import atlas, documents, frames, instrument, plot, sections, tables, text
-from .errors import Failure, printable, say
+from .errors import Failure, Parser, printable, say
 from .figures import kinds, style
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -147,7 +147,7 @@ def figures_of(sources: list[kinds.Source], folder: str) -> tuple[list, list]:
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="cbank report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="cbank report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder of the page, made where there is none")
     parser.add_argument("files", metavar="FILE", nargs="+", help="documents, or folders of them")
     asked = parser.parse_args(words)

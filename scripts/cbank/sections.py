@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas
 
-from . import documents, tables
+from . import documents, frames, tables
 from .figures import style
 from .tables import Head, Table, Value
 
@@ -72,7 +72,8 @@ def matrix_tables(one: One, order: dict) -> list[Table]:
     """A table for each workload, size, block size, cache state and size of the table: times that can be compared.
 
     order: {"paths": {name: position}, ...} of the instrument's tables."""
-    rows = one.frame.assign(flags=one.frame["flags"].fillna(""), parameters=one.frame["parameters"].fillna(""))
+    rows = frames.whole(one.frame)
+    rows = rows.assign(flags=rows["flags"].fillna(""), parameters=rows["parameters"].fillna(""))
     skipped = rows[rows["status"] == "skipped"]
     made = [matrix_table(one, members, key, order) for key, members in rows[rows["status"] != "skipped"].groupby(GROUP, dropna=False)]
     if made and len(skipped):
@@ -165,7 +166,7 @@ def where_text(row: dict) -> str:
 
 def characterization_tables(one: One) -> tuple[list[Table], list[Table], list[str]]:
     """(tables that stand open, folded ones, lines of what was not found)."""
-    rows = one.frame.assign(text=one.frame["text"] if "text" in one.frame else None)
+    rows = frames.whole(one.frame)
     latency = [[row["path"], number_text(row), row["reason"]] for row in rows[rows["experiment"].str.startswith("latency_") & (rows["number"] == "latency")].to_dict("records")]
     made = [Table(f"Latency of a load: {one.label}", ["path", "cycles [95 %]", "reason"], latency)]
     whole = rows[rows["experiment"].str.startswith("geometry_") & rows["number"].notna()]
@@ -188,7 +189,7 @@ def characterization_tables(one: One) -> tuple[list[Table], list[Table], list[st
 
 
 def card_table(one: One) -> Table:
-    rows = [[row["number"], number_text(row), row.get("origin") or row.get("experiment"), row["method"]] for row in one.frame.to_dict("records")]
+    rows = [[row["number"], number_text(row), row.get("origin") or row.get("experiment"), row["method"]] for row in frames.whole(one.frame).to_dict("records")]
     return Table(f"Card {one.content['name']}: values and their origins", ["key", "value [95 %]", "from", "method"],
                  [[None if tables.missing(cell) else cell for cell in row] for row in rows])
 

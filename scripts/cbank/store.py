@@ -28,14 +28,14 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from .errors import Failure, printable, say
+from . import documents
+from .errors import Failure, Parser, printable, say
 
 APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
 VERSION = 2  # of store.sql
 FILE_BYTES_MAX = 1 << 28
 WAIT_SECONDS = 120  # for another command that writes
 RESULT, CALIBRATION = "cbank-result", "cbank-calibration"
-MAJOR = {RESULT: "1", CALIBRATION: "1"}  # versions that are read
 GEOMETRY = ("chip", "compute_capability", "sm_count", "warps_per_sm", "blocks_per_sm", "shared_bytes_per_sm",
             "shared_bytes_reserved", "l2_bytes", "memory_bytes")
 SUMMED = ("setups", "runs", "identities", "kernels", "counter_sets", "forgotten", "calibrations", "calibrated")  # tables with one sum
@@ -49,7 +49,7 @@ class Refused(Failure):
 
 def command_line(name: str, description: str) -> argparse.ArgumentParser:
     """The parser of a command about stores."""
-    return argparse.ArgumentParser(prog=f"cbank {name}", description=description, epilog="Exit codes: 0 done, nothing is worse; 1 a finding;"
+    return Parser(prog=f"cbank {name}", description=description, epilog="Exit codes: 0 done, nothing is worse; 1 a finding;"
                                    " 2 usage, I/O or malformed input; 3 a package of Python is missing.")
 
 
@@ -380,25 +380,17 @@ def take_calibration(calibration: dict) -> dict | None:
     return {"uuid": device["uuid"], "name": member(device, "name", str, "device."), "driver": device.get("driver") or "", "cells": cells}
 
 
-def refuse_constant(name: str) -> None:
-    """Refuses NaN and Infinity, which are no JSON. Raises ValueError."""
-    raise ValueError(f"{name} is no number of JSON")
-
-
 def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
     """(name of the schema, what a store keeps) of a file's content; (None, None) where nothing is kept. Raises Refused."""
     try:
-        document = json.loads(content, parse_constant=refuse_constant)
-        if b"\\ud" in content.lower():
-            json.dumps(document, ensure_ascii=False).encode()  # raises UnicodeEncodeError where half a character cannot be stored
-        schema = document.get("schema") if isinstance(document, dict) else None
-        name = schema.get("name") if isinstance(schema, dict) else None
-        if name not in MAJOR:
-            return None, None
-        if str(schema.get("version")).split(".")[0] != MAJOR[name]:
-            raise ValueError(f"schema.version {schema.get('version')} is not read; this cbank reads {MAJOR[name]}.x")
-        taken = take_result(document) if name == RESULT else take_calibration(document)
+        document = documents.Document(path, content, {name: documents.KINDS[name] for name in (RESULT, CALIBRATION)})
+        name = document.content["schema"]["name"]
+        taken = take_result(document.content) if name == RESULT else take_calibration(document.content)
         return (name, taken) if taken else (None, None)
+    except (documents.OtherKind, documents.Foreign):
+        return None, None
+    except Failure as failure:
+        raise Refused(failure) from None
     except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
         raise Refused(f"{path}: {printable(str(error))}") from error
 

@@ -8,16 +8,22 @@ import argparse
 import contextlib
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
 from collections import namedtuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .errors import Failure, printable
 
+if TYPE_CHECKING:
+    import pandas
+
 TEXT_WIDTH = 80
+NUMBER = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?")
 
 # heading; right: numbers; rank: the column with the highest one goes first where the table is too wide, 0 never goes.
 Column = namedtuple("Column", "heading right rank", defaults=(False, 0))
@@ -100,9 +106,21 @@ def paragraph(words: str) -> list[str]:
     return textwrap.wrap(words, width(), subsequent_indent="  ", break_on_hyphens=False)
 
 
+def csv_text(rows: pandas.DataFrame) -> str:
+    """Rows as CSV. Texts are one line each; a ' stands before those that a spreadsheet would take for a formula, as the instrument does."""
+    def one(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        value = printable(value)
+        return f"'{value}" if value[:1] in tuple("=+-@") and not NUMBER.fullmatch(value) else value
+    texts = {column: rows[column].map(one) for column in rows if rows[column].dtype in (object, "string")}
+    return rows.assign(**texts).rename(columns=one).to_csv(index=False, lineterminator="\n")
+
+
 def markdown_text(text: str) -> str:
     """Text that Markdown shows as it is."""
-    for plain, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("*", "\\*"), ("`", "\\`"), ("_", "\\_")):
+    text = printable(text)
+    for plain, written in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), *((sign, f"\\{sign}") for sign in "|*`_"), ("](", "]\\(")):
         text = text.replace(plain, written)
     return text
 

@@ -87,7 +87,7 @@ class Results:
     def __init__(self, paths):
         self.device, self.cells, self.experiments, self.characterized = None, {}, {}, None
         for path in paths:
-            document = documents.read(path)
+            document = documents.load(path)
             with documents.blamed([document]):
                 self.take(document)
         if self.device is None:

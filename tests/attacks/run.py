@@ -154,8 +154,11 @@ class Campaign:
 
     def attempt(self, name, words, file=None, seconds=HANG_SECONDS):
         """Runs a command of a class. If it offends, `file` of the folder is kept, and printed in its place."""
+        self.count(name, offence(words, self.folder, seconds), words, file)
+
+    def count(self, name, said, words, file=None):
+        """Counts a try of a class. said: what was offensive, or None."""
         self.tried[name] = self.tried.get(name, 0) + 1
-        said = offence(words, self.folder, seconds)
         if not said:
             return
         self.failed[name] = self.failed.get(name, 0) + 1
@@ -164,7 +167,7 @@ class Campaign:
             kept = os.path.join(FAILED, re.sub(r"\W+", "-", f"{name} {self.options.seed} {self.tried[name]}") + os.path.splitext(file)[1])
             shutil.copy(os.path.join(self.folder, file), kept)
             words = [word.replace(file, kept) for word in words]
-        print(f"{said}\n    {shlex.join([CBANK, *words])}", flush=True)
+        print(f"{said}\n    {shlex.join([CBANK, *words])}".encode(errors="backslashreplace").decode(), flush=True)
 
     def end(self):
         """Prints the summary. Returns the exit code."""

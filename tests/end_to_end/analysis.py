@@ -15,11 +15,13 @@ import sys
 import unittest
 from unittest import mock
 
+import pandas
+
 from common import CBANK, NOT_QUICK, QUICK, ROOT, Scratch, analysis, read_json, repetitions
 
 import cbank
 from cbank import __main__ as start
-from cbank import documents, frames
+from cbank import documents, errors, frames, schemas, text
 
 RESULT, SECOND, COLD, LOOKUP = (os.path.join(ROOT, "results/h200", name) for name in
                                 ("core-matrix.json", "second-process.json", "core-matrix-cold.json", "sweeps/lookup.json"))
@@ -162,6 +164,42 @@ class Load(Scratch):
         with self.assertRaisesRegex(cbank.Failure, "cannot read"):
             cbank.load(self.path("absent.json"))
 
+    def test_a_document_is_as_its_schema_says(self):
+        """The file, the place and the key are said, before anything is done with a document."""
+        def text(change):
+            content = read_json(RESULT)
+            change(content["cells"][2])
+            return json.dumps(content)
+        rows = [(text(lambda cell: cell.pop("path")), r"cells\[2\]: the key path is missing"),
+                (text(lambda cell: cell["time_ns"].update(ci_low="x")), r"cells\[2\]\.time_ns\.ci_low: 'x' is no number or null"),
+                (text(lambda cell: cell.update(verified=1)), r"cells\[2\]\.verified: 1 is no boolean"),
+                (text(lambda cell: cell.update(workload="add\n")), r"cells\[2\]\.workload: 'add.n' does not fit"),
+                (text(lambda cell: cell.update(reason="\0")), "NUL"), (text(lambda cell: cell.update(reason="\ud800")), "surrogates"),
+                (text(lambda cell: cell["time_ns"]).replace('"seed":', '"seed": 1, "seed":'), "the key seed is twice"),
+                (text(lambda cell: cell.update(sm_clock_mhz=10**400)), r"cells\[2\]\.sm_clock_mhz: the number is too large")]
+        for content, said in rows:
+            path = self.write("wrong.json", content)
+            for words in (["report", "-o", self.path("page")], ["plot", "-o", self.path("page")], ["convert", "--to", "bmf"], ["atlas"], ["history"],
+                          ["ingest", self.path("store.db")]):
+                with self.subTest(said, words=words):
+                    done = analysis(*words, path)
+                    self.assertEqual(done.returncode, 2)
+                    self.assertRegex(done.stderr, f"^cbank: error: .*wrong.json.*{said}")
+        self.assertFalse(os.path.exists(self.path("page")))
+
+    def test_names_and_texts_are_escaped(self):
+        self.assertEqual(errors.printable(os.fsdecode(b"a\xff\x1b") + "\u202e\ud800\uffff\n"), r"a\xff\x1b\xe2\x80\xae\xed\xa0\x80\xef\xbf\xbf\x0a")
+        self.assertEqual(text.markdown_text("<a>|*`_[x](y)\\\x1b"), r"&lt;a&gt;\|\*\`\_[x]\(y)\\\\x1b")
+        rows = pandas.DataFrame({"=a": ["=1+1", "-1.5e-3", "@x", None, "a\nb"], "n": [-1.0, 2, 3, 4, 5]})
+        self.assertEqual(text.csv_text(rows), "'=a,n\n'=1+1,-1.0\n-1.5e-3,2.0\n'@x,3.0\n,4.0\na\\x0ab,5.0\n")
+        name = os.fsencode(self.folder) + b"/\xff\x1b[31m\xe2\x80\xae.json"
+        shutil.copy(RESULT, name)
+        for words in (["ingest", "--list", self.path("store.db")], ["convert", "--to", "x\x1b"], ["atlas"], ["check"], ["--\x1b"]):
+            done = subprocess.run([sys.executable, "-m", "cbank", *words, name], cwd=self.folder, capture_output=True, check=False,
+                                  env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts"), "LC_ALL": "C"})
+            self.assertNotRegex(done.stdout + done.stderr, b"Traceback|[\x00-\x09\x0b-\x1f\xff]|\xe2\x80\xae")
+            self.assertIn(done.returncode, (0, 2))
+
 
 class Malformed(Scratch):
     """A document in which something is missing, or is something else, is a sentence and never a traceback."""
@@ -187,33 +225,27 @@ class Malformed(Scratch):
                 its[key] = copy.deepcopy(rng.choice(self.WRONG))
         return content
 
-    def test_mutants(self):
-        from cbank import plot, report
-        from cbank.figures import draw, kinds
-        self.contents = [read_json(path) for path in (RESULT, CHARACTERIZATION, CARD, compared(self.folder))]
+    def test_checks_agree_with_the_package_jsonschema(self):
+        import jsonschema
+        self.contents = [read_json(path) for path in (RESULT, CARD, os.path.join(CHIP, "manifest.json"), os.path.join(ROOT, "tests/golden/compare.json"))]
+        kinds, seen = {**documents.KINDS, **documents.MANIFEST_KINDS}, set()
         for content in self.contents:
-            content["cells"] = content.get("cells", [])[:4]
-        order, templates = report.order_of_tables(), report.environment()
-        refused = 0
-        with mock.patch.object(report, "order_of_tables", lambda: order), mock.patch("cbank.instrument.call", lambda *words: "cbank 0"):
-            for seed in range(repetitions(2000, 60)):
-                path = self.write("mutant.json", self.mutants(seed))
+            content["cells"] = content.get("cells", [])[:3]
+        for seed in range(repetitions(4000, 200)):
+            mutant = self.mutants(seed)
+            name = mutant["schema"].get("name") if isinstance(mutant.get("schema"), dict) else None
+            if name not in list(kinds):
+                continue
+            with self.subTest(seed):
                 try:
-                    document = documents.read(path)
-                    ones = report.labelled([document], set())
-                    with documents.blamed([document]):
-                        content = report.content_of(ones, [])
-                        pages, missing = plot.pages([kinds.Source(document)], 175)
-                        for page in pages:
-                            draw.csv_text(page)
-                        text = templates.get_template("index.html").render(**content, missing=missing, figures=[(page.kind, "", [page]) for page in pages])
-                    self.assertNotRegex(text, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-                except cbank.Failure as failure:
-                    refused += 1
-                    self.assertIn("mutant.json", str(failure))
-                except Exception as error:
-                    raise AssertionError(f"seed {seed}") from error
-        self.assertGreater(refused, 0)
+                    taken = documents.check_of(kinds[name][1])(mutant) is None
+                except schemas.Wrong as wrong:
+                    if "too large" in str(wrong):  # which the package takes
+                        continue
+                    taken = False
+                self.assertEqual(taken, jsonschema.Draft202012Validator(documents.schema_of(kinds[name][1])).is_valid(mutant))
+            seen.add((name, taken))
+        self.assertEqual(len(seen), 8)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def fleet_documents():
 
 def sources(*paths):
     from cbank import documents
-    return [kinds.Source(documents.read(path)) for path in paths]
+    return [kinds.Source(documents.load(path)) for path in paths]
 
 
 class Case(Scratch):
@@ -281,7 +281,7 @@ class Chosen(Case):
     def test_refusals(self):
         content = read_json(RESULTS["h200"])
         for cell in content["cells"]:
-            cell["time_ns"] = None
+            cell["time_ns"].update(value=None, median=None, ci_low=None, ci_high=None)
         blocked = self.write("blocked", "a file")
         for words, said in ((("--width", "3"), "40 to 1000 mm"), (("--format", "gif"), "no format 'gif'"), (("--figure", "x"), "invalid choice"),
                             (("--style", "absent"), "there is no file absent"), (("--select", "path"), "is not KEY=GLOB"), (("--select", "way=x"), "no row has 'way'"),

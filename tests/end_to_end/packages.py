@@ -200,7 +200,7 @@ class Packaging(unittest.TestCase):
         self.assertEqual(os.path.basename(package).split("_")[:2], ["cbank", self.version])
         self.assertEqual(self.field(package, "Version"), self.version)
         self.assertRegex(self.field(package, "Depends"), r"^libc6 \(>= 2\.\d+\), libcjson1$")
-        self.assertEqual(self.field(package, "Recommends"), "python3-jinja2, python3-jsonschema, python3-matplotlib, python3-pandas, python3-scipy")
+        self.assertEqual(self.field(package, "Recommends"), "python3-jinja2, python3-matplotlib, python3-pandas, python3-scipy")
 
         place = os.path.join(self.folder, "package")
         run("/", "dpkg-deb", "--raw-extract", package, place)

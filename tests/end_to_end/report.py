@@ -24,6 +24,8 @@ RESULT, SECOND = (os.path.join(ROOT, "results/h200", name) for name in ("core-ma
 CHARACTERIZATION, CARD, A100 = os.path.join(CHIPS["h200"], "characterization.json"), os.path.join(CHIPS["h200"], "card.json"), \
     os.path.join(ROOT, "results/cards/a100.json")
 
+UNTIMED = {**dict.fromkeys(("value", "median", "ci_low", "ci_high", "min", "mad", "stop_reason")), "launches_per_sample": 0, "samples": []}
+
 VOID = {"meta", "link", "img", "br"}
 ENDED_BY = {"td": {"td", "th", "tr", "tbody"}, "th": {"td", "th", "tr", "tbody"}, "tr": {"tr", "tbody"}, "thead": {"tbody"}, "li": {"li"},
             "dt": {"dt", "dd"}, "dd": {"dt", "dd"}}
@@ -162,7 +164,7 @@ class Verdicts(Case):
 
     def test_findings_are_worse_and_are_listed(self):
         def change(content):
-            content["cells"][0].update(status="failed", reason="output[7] is 1", verified=False, time_ns=None)
+            content["cells"][0].update(status="failed", reason="output[7] is 1", verified=False, time_ns=UNTIMED)
             counter = content["cells"][1]["counters"]["ldc_instructions"]
             counter["value"] += 1
             content["cells"][1]["exact_counters"].update(equal=8, differing=1)
@@ -174,7 +176,7 @@ class Verdicts(Case):
     def test_doubts(self):
         def change(content):
             content.update(engine="model", complete=False)
-            content["cells"][0].update(status="skipped", reason="no room", time_ns=None)
+            content["cells"][0].update(status="skipped", reason="no room", time_ns=UNTIMED)
             content["cells"][2]["flags"] = ["unstable"]
         self.verdict("^With care: modelled, not measured: doubt; interrupted: doubt; 1 of 24 cells are flagged", self.changed("doubt.json", change),
                      below=("doubt: modelled, not measured", "skipped: constant per_block (no room)"))
@@ -200,36 +202,6 @@ class Verdicts(Case):
 
 
 class Inputs(Case):
-    def test_text_is_text(self):
-        """Injections in every text of a document."""
-        evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7 * 7 }}{% raw %}\x1b[31m\u202e\r\n\0]]>"
-        kept = {"name", "version", "status", "engine", "workload", "path", "pattern", "cache_state", "kind", "identity", "started_utc", "asked", "answer",
-                "since_utc", "verdict", "cell", "from", "seed", "value", "expected"}
-
-        def poison(its, key=None):
-            if isinstance(its, dict):
-                return {name: poison(value, name) for name, value in its.items()}
-            if isinstance(its, list):
-                return [poison(value, key) for value in its]
-            return evil if isinstance(its, str) and key not in kept else its
-        names = []
-        for path in (RESULT, CHARACTERIZATION, CARD):
-            content = poison(read_json(path))
-            content["device" if "device" in content else "name"] = {**content["device"], "name": evil} if "device" in content else evil
-            for cell in content.get("cells", ()):
-                cell["pattern"] = cell["workload"] = evil
-            names.append(self.write(f"<b>'{len(names)}\".json", content))
-        names += [self.write(f"{i}.json", poison(read_json(path))) for i, path in enumerate(fleet_documents())]
-        self.report(*names)
-        page = self.page()
-        self.assertFalse(page.tags & {"script", "b"})
-        self.assertNotRegex(read_bytes(self.path("page/index.html")).decode(), "[\x00-\x08\x0b-\x1f\x7f\u202e]|<img src=x")
-        self.assertIn("{{ 7 * 7 }}", page.text)
-        drawn = glob.glob(self.path("page/figures/*.svg"))
-        self.assertGreater(len(drawn), 3)
-        for path in drawn:
-            ET.parse(path)
-
     def test_results_that_say_little(self):
         """No cells; one cell without samples and counters; tables of other sizes, which no ratio is made of."""
         def few(count):
@@ -259,7 +231,7 @@ class Inputs(Case):
         self.assertEqual(self.report(CHIPS["h200"], RESULT, A100, os.fsdecode(odd)).stdout, f"{self.path('page')}/index.html\n")
         page = self.page()
         self.assertEqual(page.rows("file", "engine")["core-matrix"][1], "NVIDIA H200")
-        self.assertLessEqual({"h200-core-matrix", "31m-"}, set(page.rows("file", "engine")))
+        self.assertLessEqual({"h200-core-matrix", "xff-x1b-31m-x0a"}, set(page.rows("file", "engine")))
         self.assertIn("calibration", page.text)
         self.assertEqual(page.rows("fact")["fact"], ["NVIDIA H200", "A100"])
         self.assertEqual(read_bytes(self.path("page/mine.txt")), b"mine")
@@ -269,7 +241,7 @@ class Inputs(Case):
         wrong = self.changed("wrong.json", lambda content: content["cells"][3].pop("path"))
         for words, said in (((RESULT, "-o", blocked), "blocked"), ((self.path("absent.json"),), "cannot read"), ((self.write("x.json", "{"),), "is not JSON"),
                             ((self.write("check.json", {"schema": {"name": "cbank-check"}}),), "is a cbank-check"),
-                            ((wrong,), "wrong.json is not what its schema says at .*'path' is a required property")):
+                            ((wrong,), "wrong.json: cells\\[3\\]: the key path is missing; write it again")):
             self.assertRegex(self.report(*words, status=2).stderr, said)
             self.assertFalse(os.path.exists(self.path("page")))
         self.assertIn("required", analysis("report").stderr)

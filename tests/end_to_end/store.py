@@ -156,23 +156,23 @@ class BadInput(Case):
         huge = json.dumps(result).replace(f'"value": {cell["time_ns"]["value"]}', '"value": 1e999')
         rows = [
             ("text", "no JSON", "Expecting value"), ("cut", json.dumps(result)[:5000], "[Dd]elimiter|[Uu]nterminated|[Ee]xpecting"),
-            ("deep", "[" * 100000, "recursion"), ("nan", json.dumps({**result, "max_noise": math.nan}), "NaN is no number"),
-            ("later", {**result, "schema": {"name": "cbank-result", "version": "9.0"}}, "schema.version 9.0 is not read"),
-            ("time", huge, r"cells\[0\].time_ns.value is no finite number"), ("zero", {**result, "cells": [{**cell, "time_ns": None}]}, "is no time"),
-            ("status", {**result, "cells": [{**cell, "status": "fine"}]}, "status has an unknown word"),
-            ("flag", {**result, "cells": [{**cell, "flags": ["a b"]}]}, "flags has an unknown word"),
+            ("deep", "[" * 100000, "recursion"), ("nan", json.dumps({**result, "max_noise": math.nan}), "NaN is not a number"),
+            ("later", {**result, "schema": {"name": "cbank-result", "version": "9.0"}}, "has version 9.0"),
+            ("time", huge, r"cells\[0\].time_ns.value: the number is too large"), ("zero", {**result, "cells": [{**cell, "time_ns": {**cell["time_ns"], "value": None}}]}, "is no time"),
+            ("status", {**result, "cells": [{**cell, "status": "fine"}]}, "status: 'fine' is none of"),
+            ("flag", {**result, "cells": [{**cell, "flags": ["a b"]}]}, r"flags\[0\]: 'a b' is none of"),
             ("identity", {**result, "cells": [{**cell, "identity": "x"}]}, "identity is no identity"),
-            ("twice", {**result, "cells": [cell, cell]}, "a cell is twice"), ("lacks", {**result, "cells": [{}]}, r"cells\[0\].status is missing"),
-            ("kinds", {**result, "cells": 3}, "cells is not of the right kind"), ("device", {**result, "device": None}, "device is not of the right kind"),
+            ("twice", {**result, "cells": [cell, cell]}, "a cell is twice"), ("lacks", {**result, "cells": [{}]}, r"cells\[0\]: the key \w+ is missing"),
+            ("kinds", {**result, "cells": 3}, "cells: 3 is no array"), ("device", {**result, "device": None}, "device: None is no object"),
             ("back", {**result, "finished_utc": "2026-02-01T00:00:00Z"}, "finished before it began"),
-            ("half", {**result, "host": {"name": "\ud800"}}, "surrogates not allowed"), ("start", again, "the same GPU and start as another run, good.json"),
-            *((f"clock{i}", {**result, "started_utc": text}, "is no time like|day is out of range|started_utc is not of")
+            ("half", {**result, "host": {**result["host"], "name": "\ud800"}}, "surrogates not allowed"), ("start", again, "the same GPU and start as another run, good.json"),
+            *((f"clock{i}", {**result, "started_utc": text}, "day is out of range|started_utc: ")
               for i, text in enumerate(("2026-02-30T00:00:00Z", "2026-03-01T00:00:00+01:00", "yesterday", None, 5)))]
         for name, content, pattern in rows:
             with self.subTest(name):
                 self.write(f"{name}.json", content)
                 done = self.cbank("ingest", "store.db", f"{name}.json", status=2)
-                self.assertRegex(done.stderr, f"cbank: error: {name}.json: .*({pattern})")
+                self.assertRegex(done.stderr, f"cbank: error: {name}.json:? .*({pattern})")
                 self.assertEqual(done.stdout, "0 new, 0 known, 1 refused\n")
                 self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertEqual(self.dump(), self.before)
@@ -490,9 +490,9 @@ class History(Case):
             part.update(dict.fromkeys(keys))
 
         changes = {"cells": lambda result: result.update(cells=[]), "device": lambda result: without(result["device"], "uuid", "driver", "vbios"),
-                   "host": lambda result: without(result, "host"), "kernel": lambda result: without(result["cells"][0], "kernel", "counters"),
+                   "host": lambda result: without(result["host"], "name", "slot", "job"), "kernel": lambda result: result["cells"][0].update(counters={}),
                    "interval": lambda result: without(result["cells"][1]["time_ns"], "ci_low", "ci_high"),
-                   "times": lambda result: [cell.update(status="skipped", reason="x", time_ns=None) for cell in result["cells"]]}
+                   "times": lambda result: [cell.update(status="skipped", reason="x", time_ns={**cell["time_ns"], **dict.fromkeys(("value", "ci_low", "ci_high"))}) for cell in result["cells"]]}
         for night, (name, change) in enumerate(changes.items()):
             result = result_of(0, night)
             change(result)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import pandas
 
 from . import style
+from .. import text
 from ..errors import printable
 
 if TYPE_CHECKING:
@@ -335,7 +336,7 @@ FORMATS = ("pdf", "svg", "png")
 
 def csv_text(drawing: Drawing) -> str:
     """Exactly what is drawn, one row a mark; whole numbers are written without a point."""
-    return drawing.rows.drop(columns=["reference"], errors="ignore").convert_dtypes().to_csv(index=False, lineterminator="\n")
+    return text.csv_text(drawing.rows.drop(columns=["reference"], errors="ignore").convert_dtypes())
 
 
 def picture_bytes(figure: Figure, drawing: Drawing, form: str) -> bytes:

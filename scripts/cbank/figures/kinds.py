@@ -251,9 +251,8 @@ DISTINCT = "distinct addresses in a warp"
 
 
 def numbers(source: Source, prefix: str) -> pandas.DataFrame:
-    rows = source.frame
-    rows = rows[(rows["status"] == "ok") & rows["experiment"].str.startswith(prefix) & rows["value"].notna()]
-    return rows.reindex(columns=[*rows.columns, *(key for key in ("distinct", "stride_bytes", "reason") if key not in rows)])
+    rows = frames.whole(source.frame)
+    return rows[(rows["status"] == "ok") & rows["experiment"].str.startswith(prefix) & rows["value"].notna()]
 
 
 def serialized(source: Source) -> pandas.DataFrame:
