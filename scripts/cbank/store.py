@@ -3,8 +3,8 @@
 
 store.sql is the schema. A run's key is the hash of its file's content, a cell's key is its identity.
 
-A damaged store is refused: every table has a sum of the hashes of its rows, every run and every cell one of its times. What
-is read for a verdict is held against them.
+A damaged store is refused: every table has a sum of the hashes of its rows, every run and every cell one of its times.
+A verdict compares all that it reads with them.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def check_version(store: sqlite3.Connection, path: str) -> None:
 
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[str]:
-    """The path of a store that can be read: its own, or that of a copy. What another command has to finish or to undo, because it was
-    killed or because the database keeps a log of writes, cannot be done where nothing can be written."""
+    """The path of a store that can be read: its own, or that of a copy. A killed command, or a
+    log of writes, leaves work that is finished at the next open. It cannot be done where nothing can be written."""
     if not is_store(path):
         raise not_a_store(path)
     try:
@@ -215,27 +215,27 @@ def stir(seed: int, value: int) -> int:
 
 
 def time_hash(identity_id: int, run_id: int, ns: int) -> int:
-    """Of a time. ns: the bits of the double. Arguments may be arrays of numpy's uint64, as below."""
+    """The hash of a time. ns: the bits of the double. Arguments may be arrays of numpy's uint64, as below."""
     return stir(stir(stir(1, identity_id), run_id), ns)
 
 
 def point_hash(identity_id: int, run_id: int, low: int, high: int, flags: int, kernel_id: int) -> int:
-    """Of what a history shows besides. low, high: the bits of doubles; flags: text_hash."""
+    """The hash of the rest that a history shows. low, high: the bits of doubles; flags: text_hash."""
     return stir(stir(stir(stir(stir(stir(2, identity_id), run_id), low), high), flags), kernel_id)
 
 
 def text_hash(of: str | tuple | None) -> int:
-    """Of a text that may be missing, or of a row."""
+    """The hash of a text that may be missing, or of a row."""
     return zlib.crc32(ascii(of).encode())
 
 
 def bits(number: float | None) -> int:
-    """Of a double; of NaN, where it is not known."""
+    """The bits of a double. A number that is not known counts as NaN."""
     return struct.unpack("<Q", struct.pack("<d", math.nan if number is None else number))[0]
 
 
 def hashes(row: tuple) -> tuple[int, int, int]:
-    """Of a row of times: its time (0 where there is none), what a history shows besides, and the rest."""
+    """Three hashes of a row of times: its time (0 where there is none), what else a history shows, and the rest."""
     identity_id, run_id, ns, low, high, flags, clock, status, reason, verified, kernel_id, counter_set_id = row
     return (0 if ns is None else time_hash(identity_id, run_id, bits(ns)),
             point_hash(identity_id, run_id, bits(low), bits(high), text_hash(flags), kernel_id or 0),
@@ -248,12 +248,12 @@ def modulo(total: int) -> int:
 
 
 def table_sum(store: sqlite3.Connection, table: str) -> int:
-    """Of all rows of a table."""
+    """The sum over all rows of a table."""
     return modulo(sum(map(text_hash, store.execute(f"SELECT * FROM {table}"))))
 
 
 def sum_of(store: sqlite3.Connection, table: str, identity_id: int = 0) -> int:
-    """What a store says of a table, or of the times of a cell: 0 where it never had a row."""
+    """The sum that a store keeps for a table, or for the times of a cell: 0 where it never had a row."""
     found = store.execute("SELECT sum FROM sums WHERE of = ? AND identity_id = ?", (table, identity_id)).fetchone()
     return found[0] if found else 0
 

@@ -63,7 +63,7 @@ def outcome(line, shell='exec "$@"', signals=(), **options):
 
 
 def wrong(got, usual, codes):
-    """What is wrong with an outcome that may have these codes, or None."""
+    """Says how an outcome that may have these codes is wrong; None: it is not."""
     if got.code not in codes:
         return f"exit {got.code}, not {' or '.join(map(str, sorted(codes)))}: {got.said[-600:]}"
     if "Traceback" in got.said:

@@ -9,7 +9,7 @@ and ends with a line "CLASS: N tried, M failed" for each of its classes. It exit
 what to type to see each failure again. --rounds N runs each with the seeds 1 to N. CBANK names the program (default
 build/cbank).
 
-What attacks share is here, too: mutations, what no command may do, and the summary.
+This file also has the parts that attacks share: mutations, the offences, and the summary.
 """
 
 import argparse
@@ -118,7 +118,7 @@ def mutate(chance, data):
 
 
 def offence(words, folder, seconds=HANG_SECONDS):
-    """Runs cbank with these words. What no command may do, whatever it reads, or None."""
+    """Runs cbank with these words. Says how it did something that no command may do, whatever it reads; None: it did not."""
     try:
         done = subprocess.run([CBANK, *words], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=seconds,
                               env={**os.environ, **FOUND}, check=False)

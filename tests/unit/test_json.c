@@ -117,7 +117,7 @@ TEST(texts_are_read_or_refused_with_the_line_or_path)
         }
         assert_string_equal(capture.text, "");
         assert_int_equal(status, STATUS_OK);
-        /* What is expected is printed by the library, too: its versions print some numbers, as -0, differently. */
+        /* The library prints both texts: its versions print some numbers, as -0, differently. */
         cJSON *wanted = cJSON_Parse(rows[i].value);
         char *expected = cJSON_PrintUnformatted(wanted);
 
