@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Checks documents against their JSON Schemas. A schema is compiled once, into functions. They take a thirtieth of the
-time of the package jsonschema, and ingest has 4 ms for a result. A keyword that is not known here is an error: nothing is left unchecked.
+"""Checks documents against their JSON Schemas. A schema is compiled once, into functions. They take a tenth of the
+time of the package jsonschema, or less where cells repeat. A keyword that is not known here is an error: nothing is left unchecked.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 KINDS = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 SAID = {"$schema", "$id", "$defs", "title", "description", "then", "else"}  # keywords that are no checks, or parts of another
 SHOWN_LETTERS = 60
+REMEMBERED_MAX = 10000
 TEXT, NUMBER, OBJECT, ARRAY = (str,), (int, float), (dict,), (list,)
 
 Check = object  # a function of a value that raises Wrong
@@ -66,6 +67,23 @@ def of_type(names: str | list[str]) -> Check:
     return check
 
 
+def remembering(check: Check) -> Check:
+    """The check of small objects that come again and again, such as counters: those that fitted once fit."""
+    fitted = set()
+
+    def again(value: object) -> None:
+        try:
+            key = (*value.items(), *map(type, value.values()))  # true is equal to 1
+            if key in fitted:
+                return
+        except (AttributeError, TypeError):  # no object, or one with more in it
+            key = None
+        check(value)
+        if key and len(fitted) < REMEMBERED_MAX:
+            fitted.add(key)
+    return again
+
+
 class Compiler:
     """Makes checks of the parts of one schema."""
 
@@ -97,7 +115,8 @@ class Compiler:
         def check(value: object) -> None:
             for one in checks:
                 one(value)
-        return check
+        types = [self.types_of(its) for its in schema.get("properties", {}).values() if its is not True]
+        return remembering(check) if len(types) > 4 and all(of and not of & {dict, list} for of in types) else check
 
     def of_ref(self, schema: dict) -> Check:
         name = schema["$ref"].removeprefix("#/$defs/")
