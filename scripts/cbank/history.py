@@ -145,7 +145,7 @@ class History:
 
     def drop_repeated(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Points of a run that was read twice count once. Predictions tell no run from another."""
-        modelled = np.array([bool(of["modelled"]) for of in self.setups])[self.runs["setup"]]
+        modelled = np.array([bool(of["modelled"]) for of in self.setups], dtype=bool)[self.runs["setup"]]
         started = self.runs["started"][points["run"]]
         same = np.zeros(len(started), dtype=bool)
         same[1:] = ((points["cell"][1:] == points["cell"][:-1]) & (points["gpu"][1:] == points["gpu"][:-1]) & (started[1:] == started[:-1])

@@ -252,7 +252,7 @@ class Check(Case):
         self.one_finding("more.json", "is not in the manifest")
         self.fresh()
         self.edit("manifest", lambda manifest: manifest["files"][0].update(name="../card.json"), listed=False)
-        self.assertIn(("manifest.json", "is no manifest"), self.check()[0])
+        self.assertRegex(dict(self.check()[0])["manifest.json"], r"is no manifest: chip/manifest.json: files\[0\].name: ")
 
     def test_several_folders(self):
         shutil.copytree(self.chip, self.path("again"))
