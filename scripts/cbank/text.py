@@ -92,6 +92,7 @@ def fit(columns: tuple[Column, ...], cells: list[list[str]], room: int) -> list[
 
 def table(columns: tuple[Column, ...], cells: list[list[str]], notes: list[list[str]] | None = None) -> list[str]:
     """Lines of a table. cells: the texts of each column; notes: lines below each row."""
+    cells = cells if any(cells) else [[] for _ in columns]
     shown = fit(columns, cells, width())
     template = "  ".join(f"%{'' if columns[i].right else '-'}{of}s" for i, of in shown)
     rows = zip(*(cells[i] for i, _ in shown))

@@ -187,6 +187,11 @@ class Load(Scratch):
                     self.assertRegex(done.stderr, f"^cbank: error: .*wrong.json.*{said}")
         self.assertFalse(os.path.exists(self.path("page")))
 
+    def test_a_history_without_runs(self):
+        for words in (["history"], ["history", "--json"], ["fleet"]):
+            self.assertIn(analysis(*words, CALIBRATION).returncode, (0, 2))
+            self.assertNotIn("stumbled", analysis(*words, CALIBRATION).stderr)
+
     def test_names_and_texts_are_escaped(self):
         self.assertEqual(errors.printable(os.fsdecode(b"a\xff\x1b") + "\u202e\ud800\uffff\n"), r"a\xff\x1b\xe2\x80\xae\xed\xa0\x80\xef\xbf\xbf\x0a")
         self.assertEqual(text.markdown_text("<a>|*`_[x](y)\\\x1b"), r"&lt;a&gt;\|\*\`\_[x]\(y)\\\\x1b")
