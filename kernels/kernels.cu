@@ -183,7 +183,8 @@ template <class Path> static __device__ void stage_copies(const kernel_args &arg
  * four loads in flight. The loop is unrolled by hand: the compiler's unrolling divides to find the trip count, on some
  * architectures by a call. Where the path loads nothing from shared memory, a load that never happens keeps the copy
  * alive. It must stand behind a branch: counters see a predicated load now and then, even where its predicate is never
- * true. A modulo is too much code for a predicate. Where the kernel has loops anyway, another loop is a branch. */
+ * true. A modulo of a number that the compiler does not know is too much code for a predicate. Where the kernel has loops
+ * anyway, another loop is a branch. */
 template <class Path, bool loops = false> static __device__ uint32_t stage(const kernel_args &args, uint32_t length)
 {
     if constexpr (Path::copied) {
@@ -216,7 +217,7 @@ template <class Path, bool loops = false> static __device__ uint32_t stage(const
             for (uint32_t i = 0; i < args.divergence; i++)
                 sum += cbank_staged[i];
         } else if (!Path::loads && args.divergence) {
-            sum = cbank_staged[args.divergence % length];
+            sum = cbank_staged[args.divergence % args.elements];
         }
         return sum;
     } else {
