@@ -93,7 +93,7 @@ def unique(pairs: list[tuple[str, object]]) -> dict:
 
 
 def parsed(path: str, data: bytes) -> dict:
-    """The object in a file. What the instrument's reader refuses is refused: keys twice, NUL, and halves of characters."""
+    """The object in a file. It refuses what the instrument's reader refuses: keys twice, NUL, and halves of characters."""
     try:
         text = data.decode("utf-8")
         content = json.loads(text, parse_constant=refuse_number, object_pairs_hook=unique)

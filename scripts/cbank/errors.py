@@ -35,7 +35,7 @@ def printable(text: object) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Of command lines, whose words may hold anything."""
+    """For command lines, whose words may hold anything."""
 
     def error(self, message: str) -> NoReturn:
         super().error(printable(message))

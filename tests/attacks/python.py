@@ -81,7 +81,7 @@ def hostile(chance, data):
 
 
 def offence(words, name):
-    """What no command may do, or None."""
+    """The offence, which no command may commit, or None."""
     try:
         done = analysis(*words)
     except BaseException as error:
