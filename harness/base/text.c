@@ -62,7 +62,7 @@ void text_clean(char *text, size_t bytes)
 
         if (length == 0 && text + strlen(text) + sizeof(escape) <= end) {
             snprintf(escape, sizeof(escape), TEXT_ESCAPE, (unsigned char)*text);
-            memmove(text + sizeof(escape) - 1, text + 1, strlen(text));
+            memmove(text + sizeof(escape) - 1, text + 1, strlen(text + 1) + 1);
             memcpy(text, escape, sizeof(escape) - 1);
         } else if (length == 0) {
             *text = '?';

@@ -306,7 +306,7 @@ void experiment_cells(struct experiment_run *run)
         experiment_ask(run, &request, answer);
         of.elements[i] = (double)cell.elements;
         for (size_t k = 0; k < PROBE_CELL_VALUES; k++)
-            of.answer[i][k] = answer[k] == PROBE_NOT_COUNTED ? NAN : answer[k];
+            of.answer[i][k] = answer[k] == PROBE_NOT_COUNTED ? NAN : (double)answer[k];
     }
     for (size_t i = 0; i < COUNT(kernel_numbers); i++) {
         const struct kernel_number *row = &kernel_numbers[i];

@@ -121,6 +121,33 @@ void command_print_help(const struct command *command)
         0);
 }
 
+/* Lists the options of all groups with the members of `options`, and the same for getopt, then --help. Those that are shown
+ * come first. Returns how many there are, and of these *shown are shown. */
+static size_t list_options(const struct command *command, char *options, struct listed listed[OPTIONS_MAX],
+                           struct option known[OPTIONS_MAX + 2], size_t *shown)
+{
+    size_t count = 0;
+
+    for (int hidden = 0; hidden <= 1; hidden++) {
+        for (size_t g = 0; g < command->group_count; g++)
+            for (size_t i = 0; i < command->groups[g].count && count < OPTIONS_MAX; i++) {
+                const struct option_group *group = &command->groups[g];
+                const struct option_row *row = &group->rows[i];
+                const size_t index = count;
+
+                if (row->hidden != hidden)
+                    continue;
+                listed[index] = (struct listed){.row = row, .group = group, .base = options + group->offset};
+                known[index] = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
+                                               KEY_BASE + (int)index};
+                count++;
+            }
+        *shown = hidden ? *shown : count;
+    }
+    known[count] = (struct option){"help", no_argument, NULL, 'h'};
+    return count;
+}
+
 enum status command_run(const struct command *command, int argc, char **argv)
 {
     struct invocation invocation = {.argc = argc, .argv = argv};
@@ -144,23 +171,7 @@ enum status command_run(const struct command *command, int argc, char **argv)
         goto out;
     }
     memcpy(words, argv + 1, (size_t)argc * sizeof(*argv));
-    for (int hidden = 0; hidden <= 1; hidden++) { /* those that are shown come first */
-        for (size_t g = 0; g < command->group_count; g++)
-            for (size_t i = 0; i < command->groups[g].count && count < OPTIONS_MAX; i++) {
-                const struct option_group *group = &command->groups[g];
-                const struct option_row *row = &group->rows[i];
-                const size_t index = count;
-
-                if (row->hidden != hidden)
-                    continue;
-                listed[index] = (struct listed){.row = row, .group = group, .base = options + group->offset};
-                known[index] = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
-                                               KEY_BASE + (int)index};
-                count++;
-            }
-        shown = hidden ? shown : count;
-    }
-    known[count] = (struct option){"help", no_argument, NULL, 'h'};
+    count = list_options(command, options, listed, known, &shown);
     opterr = 0;
     optind = 0; /* glibc starts anew */
     while (status == STATUS_OK && (key = getopt_long(argc - 1, words, ":h", known, NULL)) >= 0) {

@@ -230,7 +230,6 @@ static void read_member(const struct node *node, const struct field *field, void
 {
     const struct names *names = field->of;
     const struct object *inner = field->of;
-    const struct table *table = field->of;
     const struct keyed_texts *texts = field->of;
     const char *text = cJSON_GetStringValue(item);
     const bool small = field->bytes == sizeof(uint32_t);
@@ -280,7 +279,7 @@ static void read_member(const struct node *node, const struct field *field, void
             snprintf(expected, sizeof(expected), "true or false");
         break;
     case FIELD_STATE:
-        *(double *)member = cJSON_IsBool(item) ? cJSON_IsTrue(item) : NAN;
+        *(double *)member = cJSON_IsBool(item) ? (double)cJSON_IsTrue(item) : NAN;
         if (!empty && !cJSON_IsBool(item))
             snprintf(expected, sizeof(expected), "true, false");
         break;
@@ -292,10 +291,10 @@ static void read_member(const struct node *node, const struct field *field, void
             refuse(node, field, names->expected);
         break;
     case FIELD_ROW:
-        *(const void **)member = text ? table_find(table, text) : NULL;
+        *(const void **)member = text ? table_find(field->of, text) : NULL;
         if (text && !*(const void **)member)
             node_wrong_member(node, field->key, "this build has no %s '%s'; cbank list shows those that it has",
-                              table->what, text_shown(text, shown));
+                              ((const struct table *)field->of)->what, text_shown(text, shown));
         else if (!text && !empty)
             snprintf(expected, sizeof(expected), "a string");
         break;

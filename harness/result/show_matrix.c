@@ -129,8 +129,7 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
     grid.rows = paths_across ? axes : path_axes;
     grid.row_count = paths_across ? kept_patterns : kept_paths;
     grid.column_count = made;
-    if (made > 1)
-        status = grid_print(stream, &grid, look);
+    status = made > 1 ? grid_print(stream, &grid, look) : status;
     for (size_t i = 0; status == STATUS_OK && i < note_count; i++)
         text_paragraph(item, "%s  %s", notes[i]->mark + 1, notes[i]->note);
 out:

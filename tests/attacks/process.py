@@ -17,7 +17,6 @@ No try may leave a temporary file or part of a document, or end in a traceback. 
 import collections
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess

@@ -434,7 +434,7 @@ class Progress(Case):
         master, slave = os.openpty()
         elements = ",".join(str(1280 * number) for number in range(1, 9))
         with subprocess.Popen([CBANK, "run", "--engine", "cuda", "--elements", elements, "--counters", "none", "--json", self.file],
-                              stdout=subprocess.DEVNULL, stderr=slave, env={**os.environ, "CBANK_SIMULATED": ""}) as run:
+                              stdout=subprocess.DEVNULL, stderr=slave, env={**os.environ, "CBANK_SIMULATED": ""}):
             os.close(slave)
             said = b""
             with contextlib.suppress(OSError):  # the terminal's other end is closed

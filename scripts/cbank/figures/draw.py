@@ -304,8 +304,8 @@ def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: di
         for y in range(len(names) - 1):
             axes.axhline(y + 0.5, color="0.85", linewidth=0.3, zorder=0)
     texts = members.dropna(subset=["text"]).drop_duplicates("row") if "text" in members else members.head(0)
-    for name, text in zip(texts["row"], texts["text"] if len(texts) else ()):
-        axes.annotate(text, (1, positions[name]), (3, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
+    for name, note in zip(texts["row"], texts["text"] if len(texts) else ()):
+        axes.annotate(note, (1, positions[name]), (3, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
                       fontsize="small", annotation_clip=False)
 
 
