@@ -322,8 +322,7 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
     const size_t count = (size_t)cJSON_GetArraySize(array);
     const cJSON **rows = calloc(count + 1, sizeof(*rows)), *item;
     struct grid_column columns[COLUMNS_MAX];
-    struct grid grid = {
-        .title = list->title, .columns = columns, .rows = rows, .row_bytes = sizeof(*rows)};
+    struct grid grid = {.title = list->title, .columns = columns, .rows = rows, .row_bytes = sizeof(*rows)};
     const struct print_style look = {.width = text_width(stdout),
                                      .indent = 2,
                                      .color = output_color(&options->look, STDOUT_FILENO)};

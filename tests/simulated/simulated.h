@@ -136,12 +136,12 @@ struct chip_level {
 /* Numbers of the card. */
 #define CHIP_INTEGERS(EACH) \
     EACH(sm_count) EACH(warps_per_sm) EACH(blocks_per_sm) EACH(shared_bytes_per_sm) EACH(shared_bytes_reserved)
-#define CHIP_NUMBERS(EACH)                                                               \
-    EACH(l2_bytes)                                                                       \
-    EACH(sm_clock_mhz)                                                                   \
-    EACH(launch_ns)                                                                      \
-    EACH(dram_bytes_per_ns) EACH(l1_requests_per_cycle) EACH(texture_requests_per_cycle) \
-        EACH(shared_wavefronts_per_cycle)
+#define CHIP_NUMBERS(EACH)  \
+    EACH(l2_bytes)          \
+    EACH(sm_clock_mhz)      \
+    EACH(launch_ns)         \
+    EACH(dram_bytes_per_ns) \
+    EACH(l1_requests_per_cycle) EACH(texture_requests_per_cycle) EACH(shared_wavefronts_per_cycle)
 
 /* The simulated chip: these, and what no card says, as cbank characterize finds it on an H200. */
 struct chip {

@@ -62,7 +62,8 @@ static void check_kernel(const struct image *image, uint32_t architecture, const
     const bool differs = image_kernel_differs(cell, &kernel, reason);
 
     if (strcmp(cell->path->name, "shared_fill_only") == 0 && predicated_shared_loads(&kernel)) {
-        print_error("%.*s %s: the load that never happens is predicated\n", (int)image->name_bytes, image->name, identity);
+        print_error("%.*s %s: the load that never happens is predicated\n", (int)image->name_bytes, image->name,
+                    identity);
         tally->wrong++;
     }
     assert_int_equal(strlen(kernel.sha256), SASS_HASH_HEX_BYTES - 1);
