@@ -85,7 +85,8 @@ class Start(Scratch):
             limit = (os.path.getsize(CBANK) >> 10) + kib
             done = subprocess.run(["sh", "-c", f'ulimit -v {limit}; exec "$@"', "sh", CBANK, "plot", "-o", self.path("p"), RESULT], capture_output=True,
                                   text=True, check=False)
-            self.assertNotIn("Traceback", done.stderr)
+            # Python without room may complain of a module as it ends ("Exception ignored in"), and no line of ours is in that.
+            self.assertNotIn("scripts/cbank", done.stderr)
 
     def test_a_name_that_is_not_utf8_or_has_control_characters_is_shown_as_one_line(self):
         for name in (b"\xff.json", b"a\x1b[31m\n.json"):

@@ -3,6 +3,7 @@
 """Tests of scripts/studies/claims.py on results made by hand, and of scripts/record_all.sh with a program that only notes
 what it is asked. CBANK names the real one (default build/cbank), which says whether its plans hold what is claimed."""
 
+import copy
 import math
 import os
 import re
@@ -14,8 +15,9 @@ from common import CBANK, ROOT, Scratch, read_bytes, read_json
 
 RECORD = os.path.join(ROOT, "scripts/record_all.sh")
 CLAIMS = os.path.join(ROOT, "scripts/studies/claims.py")
-SCHEMAS = {name: read_json(os.path.join(ROOT, path))["schema"] for name, path in
-           (("result", "results/h200/core-matrix.json"), ("characterization", "results/chips/h200/characterization.json"))}
+RESULT, CHARACTERIZATION = (read_json(os.path.join(ROOT, "results", path)) for path in
+                            ("h200/core-matrix.json", "chips/h200/characterization.json"))
+CELL = RESULT["cells"][0]
 LONG, SHORT = 12800000, 128000
 WRITTEN = "per_warp, 12800000: constant about 10 % faster"
 GPU = {"uuid": "GPU-1", "name": "NVIDIA TEST", "driver": "580.1", "sm_count": 4, "l2_bytes": 6 * 2**20}
@@ -26,14 +28,15 @@ def cell(workload, path, pattern="per_warp", elements=LONG, time=(None, None, No
     """A time of one number has an interval of no width."""
     value, low, high = time if isinstance(time, tuple) else (time, time, time)
     names = [f"{key}={value}" for key, value in parameters.items()]
-    return {"identity": "/".join(map(str, (workload, path, pattern, elements, block_size, "hot", *names))), "status": "ok",
-            "counters": {name: {"status": "ok", "value": value} for name, value in (counters or {}).items()},
-            "time_ns": {"value": value, "ci_low": low, "ci_high": high},
+    counter = next(iter(CELL["counters"].values()))
+    return {**CELL, "identity": "/".join(map(str, (workload, path, pattern, elements, block_size, "hot", *names))),
+            "counters": {name: {**counter, "value": number} for name, number in (counters or {}).items()},
+            "time_ns": {**CELL["time_ns"], "value": value, "ci_low": low, "ci_high": high},
             "operations_per_byte": operations or {"ideal": None, "dram": None, "l2": None}}
 
 
 def result(*cells, **device):
-    return {"schema": SCHEMAS["result"], "engine": "cuda", "cells": list(cells), "device": {**GPU, **device}}
+    return {**RESULT, "cells": list(cells), "device": {**RESULT["device"], **GPU, **device}}
 
 
 def written(constant, plain):
@@ -68,9 +71,10 @@ class Case(Scratch):
 class Figures(Case):
     def test_figures_by_hand(self):
         """Every kind of figure: quotients of times and counters, differences, fills, misses, and the line of costs."""
-        characterized = {"schema": SCHEMAS["characterization"], "device": GPU, "experiments": [
-            {"name": "latency_global_l2", "numbers": [{"value": 200, "low": 199.5, "high": 201}]},
-            {"name": "geometry_global", "geometry": {"levels": [{"fits_bytes": {"value": 49152, "low": 49152, "high": 49152}}]}}]}
+        latency, geometry = (copy.deepcopy(one) for one in CHARACTERIZATION["experiments"] if one["name"] in ("latency_global_l2", "geometry_global"))
+        latency["numbers"][0].update(value=200, low=199.5, high=201)
+        geometry["geometry"]["levels"][0]["fits_bytes"].update(value=49152, low=49152, high=49152)
+        characterized = {**CHARACTERIZATION, "device": {**CHARACTERIZATION["device"], **GPU}, "experiments": [latency, geometry]}
         cells = [
             *written((90, 88, 92), (100, 99, 101)),
             *(cell("stencil_1d", path, "lockstep", 16777216, time, block_size=32) for path, time in
@@ -135,7 +139,7 @@ class Figures(Case):
             self.assertEqual(found[claim][1:], ["missing", reason] if reason != "no idc_misses_new" else
                              ["missing", "no add/constant/distinct/12800000/1024 distinct=32 stride_bytes=256"])
         failed = result(*written(90, 100))
-        failed["cells"][0]["status"] = "failed"
+        failed["cells"][0].update(status="failed", reason="a fault", verified=False)
         self.assertEqual(dict(self.rows(self.write("a.json", failed)))[WRITTEN][1:], ["missing", "no add_switch/constant/per_warp/12800000/1024"])
 
     def test_cells_are_of_the_first_file_that_has_them(self):
@@ -169,11 +173,11 @@ class Figures(Case):
     def test_other_documents_are_refused(self):
         good = self.write("good.json", result(*written(90, 100)))
         modelled = {**result(), "engine": "model"}
-        characterized = {"schema": SCHEMAS["characterization"], "device": {**GPU, "name": "Another"}, "experiments": []}
+        characterized = {**CHARACTERIZATION, "device": {**CHARACTERIZATION["device"], **GPU, "name": "Another"}, "experiments": []}
         broken = result(cell("add", "global"))
         del broken["cells"][0]["identity"]
         for content, said in ((modelled, "not a measured result"), (result(uuid="GPU-2"), "of another GPU"), (characterized, "of another model, Another"),
-                              (broken, "not what its schema says"), ("{", "is not JSON"), ([], "no JSON object")):
+                              (broken, "the key identity is missing"), ("{", "is not JSON"), ([], "no JSON object")):
             self.assertIn(said, self.script(good, self.write("bad.json", content), status=2))
         self.assertIn("no file is a result", self.script(self.write("made.json", characterized), status=2))
 
