@@ -7,6 +7,7 @@ it was, when and why it went; cbank history says so, and cbank ingest does not t
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 
 from .errors import Failure, printable
@@ -38,14 +39,12 @@ def main(words: list[str]) -> int:
     options = parser.parse_args(words)
     if not is_store(options.store):
         raise not_a_store(options.store)
-    with whole(options.store):
-        store = open_to_write(options.store)
+    with whole(options.store), contextlib.closing(open_to_write(options.store)) as store:
         store.execute("BEGIN IMMEDIATE")
         started, key, file = find(store, "forgotten" if options.undo else "runs", options.store, options.run)
         writer = Writer(store)
         (writer.remember if options.undo else writer.forget)(key, options.why)
         writer.seal()
         store.execute("COMMIT")
-        store.close()
     print(f"{'may come back' if options.undo else 'forgotten'}: {printable(file)} of {write_time(started)}, hash {key[:12]}")
     return 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import argparse
+import contextlib
 import fnmatch
 import json
 import os
@@ -63,15 +64,15 @@ class History:
         self.sort(len(runs) > 1)
 
     def read_files(self, files: list[str], glob: str | None, runs: list[dict], points: list[dict]) -> None:
-        store = open_in_memory()
-        counts = add_all(store, files)
-        if counts["refused"]:
-            raise Failure("a file was refused; name results of a version that this cbank reads")
-        if counts["known"]:
-            say("warning", f"{counts['known']} of {len(files)} files were read already; they count once")
-        if not counts["new"]:
-            raise Failure(f"{files[0]} is no result; name results, folders of them or stores")
-        self.read(store, glob, runs, points)
+        with contextlib.closing(open_in_memory()) as store:
+            counts = add_all(store, files)
+            if counts["refused"]:
+                raise Failure("a file was refused; name results of a version that this cbank reads")
+            if counts["known"]:
+                say("warning", f"{counts['known']} of {len(files)} files were read already; they count once")
+            if not counts["new"]:
+                raise Failure(f"{files[0]} is no result; name results, folders of them or stores")
+            self.read(store, glob, runs, points)
 
     def read(self, store: sqlite3.Connection, glob: str | None, runs: list[dict], points: list[dict]) -> None:
         """Adds what a store says."""

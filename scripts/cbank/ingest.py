@@ -9,6 +9,7 @@ code is 2 when a file was refused; the others are in. Several commands may write
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import sqlite3
 import os
 import sys
@@ -94,10 +95,8 @@ def main(words: list[str]) -> int:
     parser.add_argument("--quiet", action="store_true", help="print no counts")
     options = parser.parse_args(words)
     paths = [file for path in options.paths for file in files_of(path)]
-    with whole(options.store):
-        store = open_to_write(options.store)
+    with whole(options.store), contextlib.closing(open_to_write(options.store)) as store:
         counts = add_all(store, paths, lambda outcome, path: options.list and print(f"{outcome:<9} {printable(path)}"))
-        store.close()
     if not options.quiet:
         print(", ".join(f"{counts[word]} {word if word != 'other' else 'passed over, which are no results'}"
                         for index, word in enumerate(WORDS) if index < ALWAYS or counts[word]))

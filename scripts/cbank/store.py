@@ -156,7 +156,9 @@ def reading(path: str, check: str | None = "quick_check(1)") -> Iterator[sqlite3
         store.execute("BEGIN")
         check_version(store, path)
         schema = "SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL"
-        if not set(store.execute(schema)) >= set(open_in_memory().execute(schema)):
+        with contextlib.closing(open_in_memory()) as empty:
+            wanted = set(empty.execute(schema))
+        if not set(store.execute(schema)) >= wanted:
             raise sqlite3.DatabaseError("the schema is not cbank's")
         for table in SUMMED:
             store.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM main.{table} NOT INDEXED")
@@ -185,14 +187,18 @@ def open_to_write(path: str) -> sqlite3.Connection:
         with reading(path):  # which refuses a damaged one
             pass
     store = connect(path, "rwc")
-    store.execute("PRAGMA foreign_keys = ON")
-    store.execute("BEGIN IMMEDIATE")
     try:
-        if not store.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            make(store)
-        check_version(store, path)
-    finally:
-        store.execute("COMMIT")
+        store.execute("PRAGMA foreign_keys = ON")
+        store.execute("BEGIN IMMEDIATE")
+        try:
+            if not store.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+                make(store)
+            check_version(store, path)
+        finally:
+            store.execute("COMMIT")
+    except BaseException:
+        store.close()
+        raise
     return store
 
 
