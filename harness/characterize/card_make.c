@@ -21,8 +21,7 @@ static const struct source {
     bool inverse;    /* the card has 1 / number */
     bool high_of_base; /* a published limit of the base card stays */
     const char *verdict, *expected; /* that the experiment has to give; NULL: none */
-} sources[CARD_NUMBERS] =
-    {
+} sources[CARD_NUMBERS] = {
     /* clang-format off */
     [CARD_constant_l1_bytes] = {.experiment = "geometry_constant", .number = "capacity_bytes"},
     [CARD_constant_address_cycles] = {"serialization_constant", "cycles_per_load_per_extra_address", .stride = 4,
@@ -33,18 +32,18 @@ static const struct source {
     [CARD_texture_requests_per_cycle] = {"throughput_texture", "loads_per_cycle", .largest = true},
     [CARD_l1_latency_cycles] = {.experiment = "latency_global", .number = "latency"},
     [CARD_l2_latency_cycles] = {.experiment = "latency_global_l2", .number = "latency"},
-#define KERNELS(key) [CARD_##key] = {.experiment = "whole_kernels", .number = #key
-    KERNELS(launch_ns)},
-    KERNELS(block_start_ns)},
-    KERNELS(block_l2_ns)},
-    KERNELS(block_dram_ns)},
-    KERNELS(constant_fill_cycles)},
-    KERNELS(l2_line_ns)},
-    KERNELS(l2_bytes_per_ns)},
-    KERNELS(dram_bytes_per_ns), .high_of_base = true},
+#define KERNELS(key) [CARD_##key] = {.experiment = "whole_kernels", .number = #key}
+    KERNELS(launch_ns),
+    KERNELS(block_start_ns),
+    KERNELS(block_l2_ns),
+    KERNELS(block_dram_ns),
+    KERNELS(constant_fill_cycles),
+    KERNELS(l2_line_ns),
+    KERNELS(l2_bytes_per_ns),
+    [CARD_dram_bytes_per_ns] = {.experiment = "whole_kernels", .number = "dram_bytes_per_ns", .high_of_base = true},
+#undef KERNELS
     /* clang-format on */
-}
-;
+};
 
 /* Finds the number of a source; NaN where there is none. A geometry has its numbers by level: the first one is asked. */
 static struct number find(const struct source *source, const struct characterization *all)

@@ -18,7 +18,7 @@ enum {
     ANSWER_TIME_PS,
     ANSWER_CLOCK_KHZ,
     ANSWER_LAUNCH_PS, /* of an empty kernel; the same for all cells */
-    ANSWER_COUNTERS,  /* from here on, one for each of counted_names */
+    ANSWER_COUNTERS,  /* from here on, one for each of counted_text */
     ANSWER_INSTRUCTIONS = ANSWER_COUNTERS,
     ANSWER_CONSTANT_LINES,
     ANSWER_L2_SECTORS,
@@ -29,8 +29,6 @@ enum {
 
 _Static_assert(ANSWER_END - PROBE_CELL_VALUES == 0, "the length of an answer");
 
-static const char *const counted_names[] = {"instructions", "idc_misses_new", "l2_sectors", "dram_read_bytes",
-                                            "dram_write_bytes"};
 static const char counted_text[] = "instructions,idc_misses_new,l2_sectors,dram_read_bytes,dram_write_bytes";
 
 /* The cells. Streams of `waves` full waves of blocks stay in L2. Those of `l2_quarters` quarters of its size do not. A row
@@ -166,8 +164,8 @@ static enum status answer_cell(void *context, const struct probe_request *reques
         answer[ANSWER_TIME_PS] = whole(1000 * cell->time.summary.value);
         answer[ANSWER_CLOCK_KHZ] = whole(1000 * cell->time.sm_clock_mhz);
         answer[ANSWER_LAUNCH_PS] = whole(1000 * source->result.device.launch_ns);
-        for (size_t k = 0; k < COUNT(counted_names); k++)
-            answer[ANSWER_COUNTERS + k] = whole(counter_counted(cell->counters, cell->counter_count, counted_names[k]));
+        for (size_t k = 0; k < cell->counter_count; k++) /* in the order of the set */
+            answer[ANSWER_COUNTERS + k] = whole(cell->counters[k].value);
         if (answer[ANSWER_INSTRUCTIONS] == PROBE_NOT_COUNTED)
             answer[ANSWER_INSTRUCTIONS] = cell->counter_count ? whole(cell->counters[0].expected) : PROBE_NOT_COUNTED;
     }

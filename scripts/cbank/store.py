@@ -116,8 +116,8 @@ def check_version(store: sqlite3.Connection, path: str) -> None:
 
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[str]:
-    """The path of a store that can be read: its own, or that of a copy. A killed command, or a
-    log of writes, leaves work that is finished at the next open. It cannot be done where nothing can be written."""
+    """The path of a store that can be read: its own, or that of a copy. A killed command, or a log of writes, leaves work
+    that is finished at the next open. It cannot be done where nothing can be written."""
     if not is_store(path):
         raise not_a_store(path)
     try:
