@@ -6,9 +6,11 @@
 #include <stdbool.h>
 
 #include "status.h"
+#include "user_kernel.h"
 #include "workload.h"
 
 struct table;
+struct kernel_build;
 
 /* The contents of the caches at the start of a launch. */
 struct cache_state {
@@ -29,6 +31,11 @@ struct cell {
     const struct cache_state *cache_state;
     uint32_t parameters[PARAMETER_COUNT]; /* by enum parameter_index; 0 for those that the cell does not take */
     uint64_t index_file_hash; /* for the source `file`: the first 64 bits of the hash of its content; else 0 */
+
+    /* A user's kernel: the other rows are then those of user_cell.h, the elements are the size of its case, the block
+     * size is 0, and there are no parameters. */
+    struct user_kernel kernel;
+    const struct kernel_build *build; /* not part of the identity; not owned; NULL until the file is compiled */
 
     /* For a workload that reads indices; not part of the identity. */
     const struct indices *indices; /* not owned; NULL until index_list.h gives them */

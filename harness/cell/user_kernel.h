@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * A user's kernel, as cells name it. The program compiles it from a kernel file: see kernel_file.h. */
+#ifndef CBANK_USER_KERNEL_H
+#define CBANK_USER_KERNEL_H
+
+#include <stdint.h>
+
+enum { USER_KERNEL_NAME_BYTES = 64, USER_KERNEL_SPACES_BYTES = 128 };
+
+/* The part of a cell's identity that a kernel file determines. */
+struct user_kernel {
+    char name[USER_KERNEL_NAME_BYTES];     /* of its case; "": the cell has a workload of this program */
+    char spaces[USER_KERNEL_SPACES_BYTES]; /* memory spaces of its tables: "shared" for all, or "grid=shared+signs=constant" */
+    uint64_t hash; /* the first 64 bits of the hash of the source, of what it includes, and of the compiler's options */
+};
+
+#endif

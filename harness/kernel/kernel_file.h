@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ * A user's kernel file: compiled once for each choice of memory spaces, for one architecture.
+ *
+ * A build is a cubin with one kernel of the user, the kernel cbank_case_call, and the variables cbank_case_info and
+ * cbank_table_info_NAME: see cbank_case.h. Cubins are kept in a cache, by the hash of the file, of the files that it
+ * includes, of the options and of the compiler. */
+#ifndef CBANK_KERNEL_FILE_H
+#define CBANK_KERNEL_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cbank_case.h"
+#include "sha256.h"
+#include "status.h"
+#include "user_kernel.h"
+
+enum { KERNEL_REASON_BYTES = 256, KERNEL_COMPILER_BYTES = 128 };
+
+/* The names of the memory spaces, by enum cbank_space. */
+extern const char *const kernel_space_names[CBANK_SPACE_COUNT];
+
+struct kernel_request {
+    const char *path;     /* of the .cu file */
+    const char *spaces;   /* comma-separated; each is a memory space for all tables, TABLE=SPACE joined by '+' for some
+                           * (the others as the file has them), or "all". NULL: all, and as the file has them */
+    const char *compiler; /* path of an nvcc, or "nvrtc"; NULL: CBANK_NVCC, nvcc on PATH, /usr/local/cuda, NVRTC */
+    const char *options;  /* for the compiler, separated by blanks; NULL: none */
+    uint32_t architecture; /* 90 for sm_90 */
+};
+
+/* The file with one choice of memory spaces. */
+struct kernel_build {
+    struct user_kernel kernel;
+    enum cbank_space spaces[CBANK_TABLES_MAX]; /* by table */
+    bool as_written;                  /* the memory spaces that the file has */
+    char reason[KERNEL_REASON_BYTES]; /* why a table cannot live there; "": it can */
+    void *cubin;                      /* owned; NULL: there is a reason */
+    size_t cubin_bytes;
+    bool cached;                      /* it was compiled before */
+    double seconds;                   /* of compiling */
+};
+
+struct kernel_file {
+    const char *path; /* not owned */
+    struct cbank_case_info info;
+    struct cbank_table_info tables[CBANK_TABLES_MAX]; /* in the order of the file */
+    size_t table_count;
+    char sha256[SHA256_HEX_BYTES]; /* of source, includes and options */
+    char compiler[KERNEL_COMPILER_BYTES]; /* "nvcc 13.0.88" */
+    struct kernel_build *builds; /* owned */
+    size_t build_count;
+};
+
+/* Compiles a file for all choices of memory spaces, as many at a time as there are processors, or takes them from the
+ * cache. STATUS_USAGE, logged, for a file that does not compile (the compiler's messages, with the file's lines), that
+ * has no case or several, and for memory spaces or tables that it does not know; STATUS_ENVIRONMENT, logged, without
+ * a compiler. On success the caller closes *out. */
+enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out);
+
+/* Releases; accepts a zeroed struct. */
+void kernel_file_close(struct kernel_file *file);
+
+/* The name of the user's kernel in a cubin: the only kernel but cbank_case_call, or the one of the case's name. NULL,
+ * with the reason, if it is not clear. The text lies in the cubin. */
+const char *kernel_symbol(const struct kernel_file *file, const struct kernel_build *build,
+                          char reason[KERNEL_REASON_BYTES]);
+
+/* The name of the variable at `offset` of the constant bank in a cubin; NULL if there is none. The text lies in the
+ * cubin. */
+const char *kernel_constant_symbol(const struct kernel_build *build, uint32_t offset);
+
+#endif
