@@ -263,14 +263,14 @@ class case_base
         return {*this};
     }
 
-    /* What one launch works on, if it is not `size`. */
+    /* The number of items that one launch works on, if it is not `size`. */
     CBANK_BOTH void items(cbank_u64 count)
     {
         if (report)
             report->items = count;
     }
 
-    /* What the kernel must have written: a function of the position, or a file. */
+    /* The contents that the kernel must have written: a function of the position, or a file. */
     template <class T, class Expected> CBANK_BOTH void check(buffer<T> checked, Expected expected, tolerance within = {})
     {
         if (report) {

@@ -50,7 +50,7 @@ enum cbank_type {
     CBANK_TYPE_FLOAT /* IEEE, of 4 or 8 bytes; 2 bytes: half precision */
 };
 
-/* What a kernel does with a buffer. */
+/* The use that a kernel makes of a buffer. */
 enum cbank_role {
     CBANK_ROLE_INPUT,   /* filled once */
     CBANK_ROLE_OUTPUT,  /* written: poisoned before every check, then compared */
@@ -83,7 +83,7 @@ enum cbank_call {
     CBANK_CALL_EXPECT    /* write the expected elements of buffer `number` to `expected`; any grid */
 };
 
-/* What the program asks for: the first parameter of cbank_case_call, by value. */
+/* A request of the program: the first parameter of cbank_case_call, by value. */
 struct cbank_request {
     cbank_u32 call, number; /* enum cbank_call */
     cbank_u64 size;         /* of the case */
@@ -118,9 +118,8 @@ struct cbank_buffer_report {
 /* An argument of the kernel. */
 struct cbank_argument {
     cbank_u32 bytes;
-    cbank_u32 table; /* 1 + number of the table; 0: none. The program makes the object of a table: a pointer to the entries
-                      * (global, readonly, shared, shared_copies, shuffle, select, prmt), a texture object, the entries
-                      * (param), or nothing (constant), at its start */
+    cbank_u32 table; /* 1 + number of the table; 0: none. The program makes the object of a table. It starts with the entries
+                      * (param), a texture object (texture), nothing (constant) or else a pointer to the entries */
     cbank_u8 value[CBANK_VALUE_BYTES];
 };
 

@@ -134,13 +134,14 @@ def faults():
     return found
 
 
-# Name, measure, limit, and how the numbers are taken together.
+# Name, measure, limit, and how the numbers are taken together. Users' kernels may add 3,000 lines to the 23,536 of C,
+# most of them in the core, and 2,500 to the tests.
 LIMITS = (
-    ("lines of C", lambda: code(*SOURCES), 25000, sum),
+    ("lines of C", lambda: code(*SOURCES), 26536, sum),
     ("lines of scripts", lambda: code("scripts"), 8000, sum),
-    ("lines of tests, but for attacks", lambda: code("--fullpath", "--not-match-d=tests/attacks", "tests"), 18000, sum),
+    ("lines of tests, but for attacks", lambda: code("--fullpath", "--not-match-d=tests/attacks", "tests"), 20500, sum),
     ("lines of attacks", lambda: code("tests/attacks"), 1500, sum),
-    ("lines of C of the core", core, 9000, sum),
+    ("lines of C of the core", core, 10800, sum),
     ("% of static functions with one use", static_functions, 45, lambda uses: round(100 * sum(uses) / len(uses), 1)),
     ("bytes of docs/*.md", lambda: size_of("docs/*.md"), 90000, sum),
     ("bytes of CONTRIBUTING.md", lambda: size_of("CONTRIBUTING.md"), 20000, sum),

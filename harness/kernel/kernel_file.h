@@ -54,9 +54,9 @@ struct kernel_file {
 };
 
 /* Compiles a file for all choices of memory spaces, as many at a time as there are processors, or takes them from the
- * cache. STATUS_USAGE, logged, for a file that does not compile (the compiler's messages, with the file's lines), that
- * has no case or several, and for memory spaces or tables that it does not know; STATUS_ENVIRONMENT, logged, without
- * a compiler. On success the caller closes *out. */
+ * cache. STATUS_USAGE, logged, for a file that does not compile (the compiler's messages, with the file's lines) and
+ * for one that has no case or several. The same for memory spaces or tables that it does not know. STATUS_ENVIRONMENT,
+ * logged, without a compiler. On success the caller closes *out. */
 enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out);
 
 /* Releases; accepts a zeroed struct. */
