@@ -22,13 +22,13 @@ enum { LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
 
 /* -- reading ------------------------------------------------------------------------------------------- */
 
-static enum status read_kernel(const struct cubin_function *function, struct user_kernel *out)
+static enum status read_kernel(const struct cubin_function *function, struct cubin_kernel *out)
 {
     static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
     struct kernel_loads loads;
     enum status status = kernel_loads_read(function->code, function->bytes, function->architecture, &loads);
 
-    *out = (struct user_kernel){.name = strdup(function->symbol),
+    *out = (struct cubin_kernel){.name = strdup(function->symbol),
                                 .calls_out = loads.calls_out,
                                 .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT, sizeof(*out->loads))};
     if (!out->name || !out->loads)
@@ -120,7 +120,7 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
     text_put(stream, escapes_none, code->path);
     fprintf(stream, ", sm_%" PRIu32 "\n", code->architecture);
     for (size_t i = 0; status == STATUS_OK && i < code->count; i++) {
-        const struct user_kernel *kernel = &code->kernels[i];
+        const struct cubin_kernel *kernel = &code->kernels[i];
         const struct grid grid = {.columns = columns,
                                   .column_count = sizeof(columns) / sizeof(columns[0]),
                                   .rows = kernel->loads,
@@ -144,14 +144,14 @@ static const struct field load_fields[] = {
     {FIELD(field_uint32, struct user_load, "width_bytes", bytes, REQUIRED)},
     {FIELD(field_reference, struct user_load, "means", means, REQUIRED)},
 };
-static const struct objects loads_list = OBJECTS_OF(load_fields, struct user_load, struct user_kernel, load_count);
+static const struct objects loads_list = OBJECTS_OF(load_fields, struct user_load, struct cubin_kernel, load_count);
 
 static const struct field kernel_fields[] = {
-    {FIELD(field_reference, struct user_kernel, "name", name, REQUIRED)},
-    {FIELD(field_list, struct user_kernel, "loads", loads, REQUIRED), .of = &loads_list},
-    {FIELD(field_bool, struct user_kernel, "calls_out", calls_out, REQUIRED)},
+    {FIELD(field_reference, struct cubin_kernel, "name", name, REQUIRED)},
+    {FIELD(field_list, struct cubin_kernel, "loads", loads, REQUIRED), .of = &loads_list},
+    {FIELD(field_bool, struct cubin_kernel, "calls_out", calls_out, REQUIRED)},
 };
-static const struct objects kernels = OBJECTS_OF(kernel_fields, struct user_kernel, struct user_code, count);
+static const struct objects kernels = OBJECTS_OF(kernel_fields, struct cubin_kernel, struct user_code, count);
 
 static const struct field code_fields[] = {
     {FIELD(field_reference, struct user_code, "file", path, REQUIRED)},

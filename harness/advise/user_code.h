@@ -15,7 +15,7 @@ struct user_load {
     double in_loops; /* NaN: not known */
 };
 
-struct user_kernel {
+struct cubin_kernel {
     char *name; /* owned: mangled */
     bool calls_out;
     struct user_load *loads; /* owned: in the order of loads.def */
@@ -25,7 +25,7 @@ struct user_kernel {
 struct user_code {
     const char *path;
     uint32_t architecture; /* 90 for sm_90 */
-    struct user_kernel *kernels; /* owned */
+    struct cubin_kernel *kernels; /* owned */
     size_t count;
 };
 

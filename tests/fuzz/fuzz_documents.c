@@ -226,7 +226,7 @@ void fuzz_cubin(const char *text, size_t bytes)
         return;
     require(code.count > 0, "neither a kernel nor a message", "");
     for (size_t i = 0; i < code.count; i++) {
-        const struct user_kernel *kernel = &code.kernels[i];
+        const struct cubin_kernel *kernel = &code.kernels[i];
         uint64_t sum = 0;
 
         for (size_t k = 0; k < kernel->load_count; k++) {
