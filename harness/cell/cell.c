@@ -151,6 +151,8 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     if (value[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS % cell->block_size)
         return refuse(text, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
                       value[PARAMETER_warps_per_sm], cell->block_size);
+    if (value[PARAMETER_warps_per_sm] && value[PARAMETER_elements_per_thread])
+        return refuse(text, "warps of an SM and elements of a thread both determine the grid; name one of them");
     if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
         return refuse(text, "%s has %" PRIu64 " indices at most", workload->name, CELL_INDICES_MAX);
     if (value[PARAMETER_distinct] > entries)
@@ -269,8 +271,12 @@ uint32_t cell_grid_blocks(const struct cell *cell)
 
 void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time)
 {
-    if (uses_grid_stride_loop(cell))
-        cell->grid_blocks = blocks_at_a_time < cell_blocks(cell) ? (uint32_t)blocks_at_a_time : cell_blocks(cell);
+    const uint32_t blocks = cell_blocks(cell), rounds = cell->parameters[PARAMETER_elements_per_thread];
+
+    if (rounds)
+        cell->grid_blocks = (blocks - 1) / rounds + 1;
+    else if (uses_grid_stride_loop(cell))
+        cell->grid_blocks = blocks_at_a_time < blocks ? (uint32_t)blocks_at_a_time : blocks;
 }
 
 uint32_t requested_blocks_per_sm(const struct cell *cell)

@@ -134,7 +134,7 @@ bool uses_grid_stride_loop(const struct cell *cell);
 uint32_t cell_grid_blocks(const struct cell *cell);
 
 /* Sets the grid of a cell with a grid-stride loop to the number of blocks that the device runs at a time, if there are
- * enough elements. Leaves other cells unchanged. */
+ * enough elements, or to the one that its parameter elements_per_thread asks for. Leaves other cells unchanged. */
 void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time);
 
 /* Blocks that each SM should run at a time, from the parameter warps_per_sm; 0: as many as fit. */
