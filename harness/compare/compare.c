@@ -36,6 +36,8 @@ const struct context_field context_fields[] = {
     {"mig", "multi-instance mode", false, OF_SIDE(device.mig), "a share of a GPU may be compared with the whole"},
     [CONTEXT_SASS] = {"sass", "machine code of a cell's kernel", false, SIZE_MAX,
                       "what other code costs counts as a change"},
+    [CONTEXT_COUNTERS] = {"counters", "counters that BASE has and NEW could not read", false, SIZE_MAX,
+                          "times are compared without them"},
 };
 const size_t context_field_count = sizeof(context_fields) / sizeof(context_fields[0]);
 
@@ -98,7 +100,8 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     const struct side_cell *const *sides = cell->sides;
     const struct calibration *calibration = comparison->options.calibration;
     struct judged_cell *judged = &cell->judged;
-    const char *why = NULL;
+    const char *why = NULL, *lost_name = NULL;
+    size_t lost = 0;
 
     if (sides[BASE]->status == CELL_SKIPPED && sides[NEW]->status == CELL_SKIPPED) {
         cell->verdict = VERDICT_SAME;
@@ -138,6 +141,9 @@ static enum status prepare(const struct comparison *comparison, struct compariso
         for (size_t k = 0; k < sides[NEW]->counter_count; k++)
             if (strcmp(sides[NEW]->counters[k].name, was->name) == 0)
                 is = &sides[NEW]->counters[k];
+        /* It was asked for, or the cell would not have it. */
+        if (was->read > 0 && is && is->read == 0 && lost++ == 0)
+            lost_name = was->name;
         if (was->read == 0 || !is || is->read == 0)
             continue;
         exact = was->kind == COUNTER_EXACT && is->kind == COUNTER_EXACT;
@@ -151,6 +157,10 @@ static enum status prepare(const struct comparison *comparison, struct compariso
             cell->changes[cell->change_count++] = (struct counter_change){was->name, was->kind, was->value, value};
         cell->exact_differs |= changed && exact;
     }
+    cell->counters_lost = lost > 0 && !(allowed >> CONTEXT_COUNTERS & 1);
+    if (cell->counters_lost)
+        note(cell, "new could not read %zu counter%s of base, such as %s; --allow-diff counters compares times alone",
+             lost, lost == 1 ? "" : "s", lost_name);
     if (calibration)
         why = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[BASE]->identity, sides[BASE]->sha256,
                                     &judged->before);
@@ -257,8 +267,10 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
             cell->verdict = cell->judged.verdict;
             if (cell->verdict == VERDICT_INVALID)
                 note(cell, "the times have no ratio");
-            else if (cell->exact_differs && !cell->sass_differs) /* a regression whatever the time says */
-                cell->verdict = VERDICT_REGRESSED;
+            else if ((cell->exact_differs && !cell->sass_differs) || cell->sides[NEW]->flags & FLAG_COUNTER_DIFFERS)
+                cell->verdict = VERDICT_REGRESSED; /* whatever the time says */
+            else if (cell->counters_lost && cell->verdict != VERDICT_REGRESSED)
+                cell->verdict = VERDICT_INVALID;
             for (size_t bit = 0; bit < SIDES * CELL_FLAG_COUNT; bit++)
                 if (cell->sides[bit / CELL_FLAG_COUNT]->flags >> bit % CELL_FLAG_COUNT & 1)
                     note(cell, "%s is %s", side_names[bit / CELL_FLAG_COUNT], cell_flag_names[bit % CELL_FLAG_COUNT]);

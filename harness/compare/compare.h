@@ -20,7 +20,7 @@ struct context_field {
 extern const struct context_field context_fields[];
 extern const size_t context_field_count;
 
-enum { CONTEXT_UUID = 2, CONTEXT_CLOCKS = 5, CONTEXT_SASS = 8 }; /* indices of rows */
+enum { CONTEXT_UUID = 2, CONTEXT_CLOCKS = 5, CONTEXT_SASS = 8, CONTEXT_COUNTERS = 9 }; /* indices of rows */
 
 /* The relative change of a measured counter that is shown. */
 #define COUNTER_THRESHOLD 0.05
@@ -46,7 +46,7 @@ struct comparison_cell {
     bool timed; /* its times are judged */
     struct judged_cell judged;
     uint32_t differing; /* context fields that differ for this cell: bit i is row i */
-    bool sass_differs, exact_differs;
+    bool sass_differs, exact_differs, counters_lost;
     struct counter_change *changes; /* owned: exact counters that differ, measured ones beyond the threshold */
     size_t change_count;
     char note[256]; /* why it is invalid, and special facts; else "" */

@@ -10,6 +10,7 @@
 
 static const double significance = 0.05;                         /* of the adjusted p */
 static const double power_same = 1.2816, power_change = 0.8416; /* normal quantiles: 8 of 10 cells are decided */
+static const double beyond_doubt = 10; /* times the threshold: a cell that is slower by more fails whatever its flags */
 static const double clock_same = 0.003; /* SM clocks of one setting read that alike; settings are 15 MHz apart */
 
 const char *const side_names[SIDES] = {"base", "new"};
@@ -76,6 +77,16 @@ double judged_change(const struct judged_cell *cell)
     return by_time * by_cycles > 0 ? expm1(fmin(fabs(by_time), fabs(by_cycles))) : 0;
 }
 
+/* Two-sided p for a change, up or down, that is no larger than the threshold; NaN if it is not known. */
+static double change_p(const struct judged_cell *cell, double threshold)
+{
+    const double excess = log1p(judged_change(cell)) - log1p(threshold);
+
+    if (isnan(cell->ratio.p))
+        return NAN;
+    return excess > 0 ? student_p(excess / cell->error.value, cell->error.degrees) : 1;
+}
+
 /* Standard error of the ratio's logarithm with `counts` processes, whose deviation is `process`. The buffers of another
  * plan lie elsewhere: half of what the buffer sets of each side differ by is added to what is known of plans. */
 static struct deviation error_of(const struct judged_cell *cell, const struct judge_options *options,
@@ -139,7 +150,7 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
     const double p = changed ? significance / (double)family / (1 + options->other_analyses) : judge_level(options);
     struct deviation process = cell->deviation, error;
     size_t counts[SIDES];
-    double distance = log1p(size), reach; /* from no change, and in standard errors */
+    double distance = log1p(size) - log1p(threshold), reach; /* from the threshold, and in standard errors */
 
     process.degrees -= cell->side_degrees;
     for (size_t i = 0; i < SIDES; i++) {
@@ -211,7 +222,7 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
         if (cell->same_data)
             cell->ratio = (struct ratio){1, 1, 1, 1};
-        cell->adjusted_p = cell->ratio.p;
+        cell->adjusted_p = change_p(cell, options->threshold);
         if (!isfinite(cell->ratio.value) || !(cell->ratio.value > 0)) {
             cell->ratio = (struct ratio)NO_RATIO;
             cell->adjusted_p = cell->noise = NAN;
@@ -232,11 +243,12 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         const struct ratio *ratio = &cell->ratio;
         const double wide = 1 + options->threshold;
         const size_t base = cell->sides[BASE].processes, new_count = cell->sides[NEW].processes;
+        const bool severe = ratio->value > 1 && judged_change(cell) > beyond_doubt * options->threshold;
         size_t few = options->base_fixed || new_count > base ? new_count : base, enough = PROCESSES_TO_SETTLE_MOST;
 
         if (isnan(ratio->value))
             cell->verdict = VERDICT_INVALID;
-        else if (judged_change(cell) > options->threshold && cell->adjusted_p < significance && !cell->doubtful)
+        else if (cell->adjusted_p < significance && (!cell->doubtful || severe))
             cell->verdict = ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
         else if (ratio->ci_low >= 1 / wide && ratio->ci_high <= wide) /* said of the cell alone: no correction */
             cell->verdict = VERDICT_SAME;

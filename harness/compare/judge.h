@@ -3,8 +3,9 @@
  * results, batch.h about numbers.
  *
  * The logarithm of a ratio of times has a standard error: the deviation between processes (deviation.h) over their
- * number. Differing plans or boards add a part that more processes do not reduce. Intervals and p are Student's. The p
- * of all cells are corrected together (Holm 1979), and multiplied by the number of interim analyses (Bonferroni). */
+ * number. Differing plans or boards add a part that more processes do not reduce. Intervals and p are Student's. A
+ * change is tested against the threshold, not against equality. The p of all cells are corrected together (Holm 1979), and
+ * multiplied by the number of interim analyses (Bonferroni). */
 #ifndef CBANK_JUDGE_H
 #define CBANK_JUDGE_H
 
@@ -26,7 +27,8 @@ enum cell_verdict {
     VERDICT_INCONCLUSIVE, /* the samples do not decide */
     VERDICT_INVALID,      /* failed, skipped or pending on a side, without a time, or not comparable */
     VERDICT_MISSING,      /* in BASE and not in NEW */
-    VERDICT_REGRESSED,    /* slower by more than the threshold, or an exact counter differs */
+    VERDICT_REGRESSED, /* slower by more than the threshold, significant after Holm, with settled times or by very much
+                           * more; or an exact counter differs */
     VERDICTS
 };
 
@@ -34,7 +36,7 @@ enum cell_verdict {
 struct verdict_row {
     const char *name;
     enum status status; /* STATUS_FINDING fails the gate; STATUS_INCONCLUSIVE does under --strict */
-    const char *junit;  /* its element in JUnit; NULL: the test passed */
+    const char *junit; /* its element in JUnit; NULL: the test passed */
 };
 
 extern const struct verdict_row verdict_rows[VERDICTS];
@@ -42,10 +44,10 @@ extern const struct verdict_row verdict_rows[VERDICTS];
 /* A summary of the samples of one cell in one process. */
 struct process_time {
     const char *process; /* not owned: its GPU and start */
-    double value;        /* ns: the trimmed mean */
-    double error;        /* standard error of its logarithm; NaN: not known */
-    double placed;       /* standard error that other buffer sets would add; 0: one set, or not known */
-    uint64_t samples;    /* a hash of all samples, independent of their order */
+    double value; /* ns: the trimmed mean */
+    double error; /* standard error of its logarithm; NaN: not known */
+    double placed; /* standard error that other buffer sets would add; 0: one set, or not known */
+    uint64_t samples; /* a hash of all samples, independent of their order */
 };
 
 /* A cell on one side. */
@@ -79,7 +81,8 @@ struct judged_cell {
     struct judged_side sides[SIDES];
     bool cold, copies; /* caches are flushed, or memory is copied, before every launch */
     bool plans_differ; /* buffers may have other addresses: the difference between plans is added */
-    bool doubtful; /* a flag allows no conclusion from the time, except that it is the same */
+    bool doubtful; /* a flag allows no conclusion from the time, except that it is the same, or slower by
+                    * ten times the threshold */
     bool same_data; /* both sides are the same samples of the same processes */
     struct deviation before; /* between processes, from earlier data; no degrees: the default */
 
@@ -90,7 +93,7 @@ struct judged_cell {
     struct deviation deviation; /* between processes: from earlier data, and from those of the sides */
     double side_degrees; /* of freedom, from the processes of the sides */
     struct deviation error; /* of the ratio's logarithm; no degrees: not known */
-    double adjusted_p; /* after Holm and the interim analyses */
+    double adjusted_p; /* two-sided, for a change no larger than the threshold, after Holm and the interim analyses */
     double noise; /* half the interval's width, as a share of the ratio */
     uint64_t settle; /* processes on each side that would decide an inconclusive cell; 0: more than the most advised */
 };

@@ -32,7 +32,6 @@ struct kernel_request {
 
 /* The file with one choice of memory spaces. */
 struct kernel_build {
-    const char *path; /* of the .cu file: that of the request; not owned */
     struct user_kernel kernel;
     enum cbank_space spaces[CBANK_TABLES_MAX]; /* by table */
     bool as_written;                  /* the memory spaces that the file has */
@@ -65,7 +64,8 @@ void kernel_file_close(struct kernel_file *file);
 
 /* The name of the user's kernel in a cubin: the only kernel but cbank_case_call, or the one of the case's name. NULL,
  * with the reason, if it is not clear. The text lies in the cubin. */
-const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_REASON_BYTES]);
+const char *kernel_symbol(const struct kernel_file *file, const struct kernel_build *build,
+                          char reason[KERNEL_REASON_BYTES]);
 
 /* The name of the variable at `offset` of the constant bank in a cubin; NULL if there is none. The text lies in the
  * cubin. */

@@ -74,6 +74,21 @@ def code(result):
         cell["kernel"]["sass_sha256"] = "0" * 64
 
 
+def unexpected(result):
+    """Other code, whose counter is not what its own pattern says."""
+    code(result)
+    change_counter(result)
+    for cell in result["cells"][:4]:
+        cell["kernel"]["sass_sha256"] = "0" * 64
+    result["cells"][3]["flags"].append("counter_differs")
+
+
+def unread(result):
+    for cell in result["cells"]:
+        for counter in cell["counters"].values():
+            counter.update(value=None, status="no_permission", reason="planted")
+
+
 class Verdicts(Case):
     PLANTED = [  # change, options, exit code, verdicts that differ from same (or from inconclusive in up to two cells)
         (lambda result: None, (), 0, {}),
@@ -82,7 +97,9 @@ class Verdicts(Case):
         (slower(1.02, cells=slice(9, 10)), ("--threshold", "5%"), 0, {}),
         (slower(1.02, cells=slice(9, 10)), ("--threshold", "1"), 1, {"regressed": 1}),
         (slower(0.9), (), 0, {"improved": 24}),
-        (slower(1.1, cells=slice(6), flags=["unstable"]), (), 0, {"inconclusive": 6}),
+        (slower(1.05, cells=slice(6), flags=["unstable"]), (), 0, {"inconclusive": 6}),
+        (slower(3, flags=["multimodal", "unstable"]), (), 1, {"regressed": 24}),
+        (slower(1 / 3, cells=slice(6), flags=["multimodal"]), (), 0, {"inconclusive": 6}),
         (lambda result: result["cells"].pop(0), (), 1, {"missing": 1}),
         (change_counter, (), 1, {"regressed": 1}),
         (lambda result: result["cells"][5].update(status="failed", reason="planted"), (), 1, {"invalid": 1}),
@@ -93,6 +110,9 @@ class Verdicts(Case):
         (lambda result: result["device"].update(uuid="GPU-0"), ("--allow-diff", "uuid", "--threshold", "3"), 0, {}),
         (code, (), 3, {"invalid": 3}),
         (code, ("--allow-diff", "sass"), 0, {}),
+        (unexpected, ("--allow-diff", "sass"), 1, {"regressed": 1}),
+        (unread, (), 1, {"invalid": 24}),
+        (unread, ("--allow-diff", "counters"), 0, {}),
     ]
 
     def test_planted_changes_have_their_verdict_and_exit_code(self):
@@ -109,7 +129,7 @@ class Verdicts(Case):
         self.assertEqual(self.compare(short, FIRST)["counts"]["new"], 1)
 
     def test_a_comparison_that_decides_no_cell_exits_with_4(self):
-        new = self.plant(slower(1.1, flags=["unstable"]))
+        new = self.plant(slower(1.05, flags=["unstable"]))
         for options in ((), ("--strict",)):
             self.assertEqual(self.compare(FIRST, new, *options, status=4)["counts"]["inconclusive"], 24)
 

@@ -54,7 +54,7 @@ def side(results, identity):
     return {"n": n, "ns": numpy.median(values), "of_median": 1 / n if n < 3 else math.pi / 2 / (n + (0.48 if n % 2 else 1.3)),
             "within": math.sqrt((errors ** 2).mean()), "placed": (placed ** 2).mean(), "sd": numpy.log(values).std(ddof=1) if n > 1 else 0,
             "clock": numpy.median(clocks) if clocks else math.nan, "doubtful": any(DOUBTFUL & set(c["flags"]) for c in cells),
-            "table_offsets": max(cell["table_offsets"] or 1 for cell in cells),
+            "own": any("counter_differs" in cell["flags"] for cell in cells), "table_offsets": max(cell["table_offsets"] or 1 for cell in cells),
             "copies": max(cell["code_copies"] or 1 for cell in cells),
             "exact": [{name: counter["value"] for name, counter in cell["counters"].items()
                        if counter["kind"] == "exact" and counter["status"] == "ok"} for cell in cells]}
@@ -96,16 +96,18 @@ def judge(base, new, threshold):
             logs = sorted((math.log(ratio), math.log(ratio / clocks)))
             half = stats.t.ppf(0.975, freedom) * error if both else math.inf
             change = min(map(abs, logs)) if logs[0] * logs[1] > 0 else 0
-            p = 2 * stats.t.sf((change if clocks != 1 else abs(logs[0])) / error, freedom) if both else None
+            excess = (change - math.log1p(threshold)) / error
+            p = None if not both else 2 * stats.t.sf(excess, freedom) if excess > 0 else 1
             judged[name] = {"ratio": ratio, "low": math.exp(logs[0] - half), "high": math.exp(logs[1] + half), "p": p,
                             "change": math.expm1(change), "doubtful": b["doubtful"] or n["doubtful"],
-                            "exact": any(read.get(key, value) != value for read in n["exact"] for key, value in b["exact"][0].items())}
+                            "severe": ratio > 1 and math.expm1(change) > 10 * threshold,
+                            "exact": n["own"] or any(read.get(key, value) != value for read in n["exact"] for key, value in b["exact"][0].items())}
     tested = sorted((c for c in judged.values() if c["p"] is not None), key=lambda c: c["p"])
     least = 0
     for rank, cell in enumerate(tested):
         cell["p"] = least = max(least, min(1, cell["p"] * (len(tested) - rank)))
     for cell in judged.values():
-        if cell["exact"] or (cell["change"] > threshold and cell["p"] is not None and cell["p"] < 0.05 and not cell["doubtful"]):
+        if cell["exact"] or (cell["p"] is not None and cell["p"] < 0.05 and (cell["severe"] or not cell["doubtful"])):
             cell["verdict"] = "regressed" if cell["exact"] or cell["ratio"] > 1 else "improved"
         else:
             cell["verdict"] = "same" if 1 / (1 + threshold) <= cell["low"] and cell["high"] <= 1 + threshold else "inconclusive"

@@ -133,14 +133,22 @@ TEST(test_sides_without_a_common_cell_cannot_be_compared)
 
 TEST(test_flags_are_noted_and_make_times_doubtful)
 {
-    open_pair(2);
-    for (size_t i = 0; i < 2; i++)
-        result_time(&pair.results[NEW].cells[i], 1100);
+    open_pair(5);
+    for (size_t i = 0; i < 4; i++)
+        result_time(&pair.results[NEW].cells[i], i < 2 ? 1050 : 3000);
+    result_time(&pair.results[NEW].cells[4], 300);
     pair.results[NEW].cells[0].flags = FLAG_THROTTLED | FLAG_UNSTABLE;
     pair.results[BASE].cells[1].flags = FLAG_CLOCK_VARIED;
+    /* No flag hides a cell that is slower by more than ten times the threshold. */
+    pair.results[NEW].cells[2].flags = FLAG_MULTIMODAL;
+    pair.results[NEW].cells[3].flags = FLAG_CONTENDED | FLAG_UNSTABLE;
+    pair.results[NEW].cells[4].flags = FLAG_MULTIMODAL;
     compare_pair(&defaults);
     expect(0, VERDICT_INCONCLUSIVE, "new is throttled; new is unstable");
     expect(1, VERDICT_REGRESSED, "base is clock_varied");
+    expect(2, VERDICT_REGRESSED, "new is multimodal");
+    expect(3, VERDICT_REGRESSED, "new is unstable; new is contended");
+    expect(4, VERDICT_INCONCLUSIVE, "new is multimodal");
     compared_close(&comparison, pair.sides);
 }
 
@@ -171,7 +179,7 @@ TEST(test_counters)
         {COUNTER_EXACT, 4000, 4000, false, VERDICT_SAME},     {COUNTER_EXACT, 4000, 4001, true, VERDICT_REGRESSED},
         {COUNTER_EXACT, 4000, 3999, true, VERDICT_REGRESSED}, {COUNTER_MEASURED, 100, 104, false, VERDICT_SAME},
         {COUNTER_MEASURED, 100, 106, true, VERDICT_SAME},     {COUNTER_EXACT, NAN, 1, false, VERDICT_SAME},
-        {COUNTER_EXACT, 1, NAN, false, VERDICT_SAME},
+        {COUNTER_EXACT, 1, NAN, false, VERDICT_INVALID},
     };
     enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
@@ -185,12 +193,52 @@ TEST(test_counters)
     for (size_t i = 0; i < ROWS; i++) {
         const struct comparison_cell *cell = compared_cell(&comparison, i);
 
-        expect(i, rows[i].verdict, "");
+        expect(i, rows[i].verdict, rows[i].verdict == VERDICT_INVALID ? "could not read" : "");
         assert_int_equal(cell->change_count, rows[i].shown);
         if (rows[i].shown)
             assert_true(strcmp(cell->changes->name, "idc_requests") == 0 && cell->changes->kind == rows[i].kind &&
                         cell->changes->base == rows[i].base && cell->changes->new_value == rows[i].new_value);
     }
+    compared_close(&comparison, pair.sides);
+}
+
+/* A counter that NEW could not read fails, unless the user says that it may. A slower cell stays so. */
+TEST(test_lost_counters)
+{
+    const void *rows[] = {&context_fields[CONTEXT_COUNTERS]};
+    const struct selection allowed = {.rows = rows, .count = 1};
+    struct compare_options lenient = defaults;
+
+    lenient.allowed = &allowed;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        open_pair(3);
+        for (size_t i = 0; i < 2; i++) {
+            result_counter(&pair.results[BASE].cells[i], "idc_requests", COUNTER_EXACT, 4000);
+            result_counter(&pair.results[BASE].cells[i], "cycles", COUNTER_MEASURED, 7);
+            result_counter(&pair.results[NEW].cells[i], "idc_requests", COUNTER_EXACT, NAN);
+            result_counter(&pair.results[NEW].cells[i], "cycles", COUNTER_MEASURED, NAN);
+        }
+        result_counter(&pair.results[BASE].cells[2], "not_asked_of_new", COUNTER_EXACT, 1);
+        result_time(&pair.results[NEW].cells[1], 1100);
+        compare_pair(pass ? &lenient : &defaults);
+        expect(0, pass ? VERDICT_SAME : VERDICT_INVALID,
+               pass ? "" : "new could not read 2 counters of base, such as idc_requests");
+        expect(1, VERDICT_REGRESSED, pass ? "" : "new could not read 2");
+        expect(2, VERDICT_SAME, "");
+        compared_close(&comparison, pair.sides);
+    }
+}
+
+/* A counter of NEW that is not as expected fails, even where other code is allowed and BASE reads the same. */
+TEST(test_an_unexpected_counter_fails)
+{
+    open_pair(2);
+    for (size_t i = 0; i < SIDES; i++)
+        pair.results[i].cells[0].flags = FLAG_COUNTER_DIFFERS;
+    pair.results[BASE].cells[1].flags = FLAG_COUNTER_DIFFERS;
+    compare_pair(&defaults);
+    expect(0, VERDICT_REGRESSED, "new is counter_differs");
+    expect(1, VERDICT_SAME, "base is counter_differs");
     compared_close(&comparison, pair.sides);
 }
 

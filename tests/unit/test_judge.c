@@ -306,6 +306,28 @@ TEST(test_intervals_hold_as_often_as_they_say)
     }
 }
 
+/* A cell that is slower by the threshold itself is not called slower: 5 % of comparisons at most, and half of that in
+ * each direction. One that is slower by a little more is, sooner or later. */
+TEST(test_a_change_is_tested_against_the_threshold)
+{
+    const size_t comparisons = repetitions(2000, 400);
+    const struct noise noise = {deviation_default(CAUSE_process, false, false, 1000).value, 0.00001};
+    size_t called = 0, beyond = 0;
+
+    for (size_t i = 0; i < comparisons; i++) {
+        struct judged_cell cell;
+
+        simulate(&cell, 1, 3, 1.01, noise, 5000 + i, &defaults);
+        called += cell.verdict == VERDICT_REGRESSED;
+        simulate(&cell, 1, 3, 1.01 * (1 + 4 * noise.between), noise, 9000 + i, &defaults);
+        beyond += cell.verdict == VERDICT_REGRESSED;
+    }
+    print_message("%d called at the threshold, %d beyond, of %d\n", (int)called, (int)beyond, (int)comparisons);
+    assert_true((double)called <= 0.025 * (double)comparisons + 4 * sqrt(0.0244 * (double)comparisons));
+    assert_true(called > 0);
+    assert_true(beyond > comparisons * 8 / 10);
+}
+
 /* -- interim analyses ---------------------------------------------------------------------------------- */
 
 /* Whether a cell that did not change was called changed at any interim analysis. */
