@@ -2,15 +2,22 @@
 #include "child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Written by the signal handler: the received signal. Read by it: the process to pass it on to; 0: none. */
-static volatile sig_atomic_t received, running;
+#include "clock.h"
+
+enum { RUNNING_MAX = 64 };
+
+/* Written by the signal handler: the received signal. Read by it: the processes to pass it on to; 0: none. A negative
+ * number is that of a process group, as kill takes it. */
+static volatile sig_atomic_t received, running[RUNNING_MAX];
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -19,13 +26,18 @@ enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
+    bool any = false;
 
     (void)context;
-    /* A signal from a terminal, which the kernel sends, also reaches the child: passing it on would kill the child. */
-    if (running > 0 && info->si_code != SI_KERNEL)
-        kill((pid_t)running, number);
+    for (size_t i = 0; i < RUNNING_MAX; i++) {
+        any = any || running[i];
+        /* A signal from a terminal, which the kernel sends, also reaches a child of this process's own group: passing it
+         * on would kill the child. */
+        if (running[i] < 0 || (running[i] > 0 && info->si_code != SI_KERNEL))
+            kill((pid_t)running[i], number);
+    }
     /* A second signal is blocked while it is handled, and kills the process after that. */
-    if (running == 0 && received) {
+    if (!any && received) {
         signal(number, SIG_DFL);
         raise(number);
     }
@@ -62,11 +74,12 @@ void interrupt_end(void)
     raise((int)received);
 }
 
-bool child_run(const char *program, char *const words[], int *code)
+/* Starts a program, or this one for NULL. For a job, whose output goes to this descriptor, in a process group of its own.
+ * Returns its number, which running[slot] has then; -1 with errno. */
+static pid_t start(const char *program, char *const words[], const struct child_job *job, int output, size_t slot)
 {
     const pid_t parent = getpid();
     sigset_t before, held;
-    siginfo_t info;
     pid_t child = -1;
 
     fflush(stdout);
@@ -81,6 +94,12 @@ bool child_run(const char *program, char *const words[], int *code)
     if (child == 0) {
         set_actions(&(struct sigaction){.sa_handler = SIG_DFL});
         prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (job) {
+            setpgid(0, 0);
+            setenv("TMPDIR", job->folder, 1);
+            dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+            dup2(output, STDERR_FILENO);
+        }
         dup2(STDERR_FILENO, STDOUT_FILENO);
         sigprocmask(SIG_SETMASK, &before, NULL);
         /* Otherwise a parent that ended before this request would go unnoticed. */
@@ -90,11 +109,57 @@ bool child_run(const char *program, char *const words[], int *code)
             execv((const char *)getauxval(AT_EXECFN), words); /* without /proc: the path it was started by */
         _exit(CHILD_NOT_STARTED);
     }
-    running = child > 0 ? child : 0;
+    if (child > 0 && job)
+        setpgid(child, child); /* whoever of both is first */
+    if (child > 0)
+        running[slot] = job ? -child : child;
     sigprocmask(SIG_SETMASK, &before, NULL);
-    if (child < 0)
-        return false;
+    return child;
+}
+
+/* Waits for the child of a slot, and for its group to end. */
+static bool end(size_t slot, int *code)
+{
+    const pid_t child = (pid_t)(running[slot] < 0 ? -running[slot] : running[slot]);
+    siginfo_t info;
+
     while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
-    running = 0; /* before the child's number can be used again */
+    if (running[slot] < 0)
+        kill(-child, SIGKILL);
+    running[slot] = 0; /* before the child's number can be used again */
     return waitpid(child, code, 0) == child;
+}
+
+bool child_run(const char *program, char *const words[], int *code)
+{
+    return start(program, words, NULL, -1, 0) > 0 && end(0, code);
+}
+
+bool children_run(struct child_job *jobs, size_t count, size_t at_a_time)
+{
+    size_t started = 0, ended = 0;
+    bool whole = true;
+    int error = 0;
+
+    at_a_time = at_a_time < RUNNING_MAX ? at_a_time : RUNNING_MAX;
+    while (ended < started || (whole && started < count)) {
+        if (whole && started < count && started - ended < at_a_time) {
+            struct child_job *job = &jobs[started];
+            const int output = open(job->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+            job->seconds = -clock_seconds();
+            whole = output >= 0 && start(job->words[0], job->words, job, output, started % at_a_time) > 0;
+            error = whole ? 0 : errno;
+            started += whole;
+            if (output >= 0)
+                close(output);
+        } else {
+            whole = end(ended % at_a_time, &jobs[ended].code) && whole;
+            jobs[ended].seconds += clock_seconds();
+            ended++;
+        }
+    }
+    if (error || interrupted())
+        errno = error ? error : EINTR;
+    return whole && !interrupted();
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Signals, and this program or another as a child. A child never outlives its parent: signals are passed on, and the
+ * Signals, and this program or others as children. A child never outlives its parent: signals are passed on, and the
  * kernel kills the child if the parent is killed. Only the main thread may run a child. */
 #ifndef CBANK_CHILD_H
 #define CBANK_CHILD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* From now on SIGINT, SIGTERM and SIGHUP are recorded and passed on to the running child. A second one ends a process
  * that has no child. Ignored signals stay ignored. */
@@ -24,5 +25,18 @@ enum { CHILD_NOT_STARTED = 127 };
  * messages go to stderr, since stdout belongs to the parent. *code is the status from waitpid. False with errno if it did
  * not run; EINTR after a signal. */
 bool child_run(const char *program, char *const words[], int *code);
+
+/* A program that runs beside others. */
+struct child_job {
+    char *const *words; /* argv, NULL last; words[0] is the program, as execvp finds it */
+    const char *output; /* path of a file for its output and its messages, which is created */
+    const char *folder; /* for its temporary files: its TMPDIR */
+    int code;           /* the status from waitpid */
+    double seconds;     /* that it took at most */
+};
+
+/* Runs all jobs, at_a_time of them at once, which is at least 1. Its input is empty, and what it started ends with
+ * it. False with errno if one did not run; EINTR after a signal. Those that were started have ended in every case. */
+bool children_run(struct child_job *jobs, size_t count, size_t at_a_time);
 
 #endif
