@@ -49,6 +49,7 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
     memcpy(&header, data, bytes < sizeof(header) ? bytes : sizeof(header));
     *out = (struct cubin){.data = data, .bytes = bytes};
     out->sections = (struct cubin_table){header.e_shoff, (uint64_t)header.e_shnum * sizeof(Elf64_Shdr)};
+    out->section_names = header.e_shstrndx;
     /* SM number: e_flags hold it in bits 8-15 in ELF files of CUDA 13 and later (ABI version 8), in bits 0-7 before. */
     out->architecture = header.e_flags >> (header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
     for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); i++)
@@ -79,24 +80,64 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
     return !why;
 }
 
-bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *out)
+/* The next symbol of a type that has a name and a section. */
+static bool next_symbol(const struct cubin *cubin, uint64_t *at, unsigned type, Elf64_Sym *symbol, Elf64_Shdr *section)
 {
     while (*at < cubin->symbols.bytes) {
-        Elf64_Shdr section;
-        Elf64_Sym symbol;
         const uint64_t here = cubin->symbols.offset + *at;
 
-        *at += sizeof(symbol);
-        if (!cubin_read(cubin, here, &symbol, sizeof(symbol)) || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
-            symbol.st_name >= cubin->strings.bytes || !read_section(cubin, symbol.st_shndx, &section) ||
-            section.sh_type != SHT_PROGBITS)
+        *at += sizeof(*symbol);
+        if (cubin_read(cubin, here, symbol, sizeof(*symbol)) && ELF64_ST_TYPE(symbol->st_info) == type &&
+            symbol->st_name < cubin->strings.bytes && read_section(cubin, symbol->st_shndx, section))
+            return true;
+    }
+    return false;
+}
+
+static const char *symbol_name(const struct cubin *cubin, const Elf64_Sym *symbol)
+{
+    return (const char *)cubin->data + cubin->strings.offset + symbol->st_name;
+}
+
+bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *out)
+{
+    Elf64_Shdr section;
+    Elf64_Sym symbol;
+
+    while (next_symbol(cubin, at, STT_FUNC, &symbol, &section)) {
+        if (section.sh_type != SHT_PROGBITS)
             continue;
         *out = (struct cubin_function){
-            .symbol = (const char *)cubin->data + cubin->strings.offset + symbol.st_name,
+            .symbol = symbol_name(cubin, &symbol),
             .code = cubin->data + section.sh_offset,
             .bytes = section.sh_size,
             .architecture = cubin->architecture,
             .kernel = symbol.st_other & OTHER_ENTRY,
+        };
+        return true;
+    }
+    return false;
+}
+
+bool cubin_next_variable(const struct cubin *cubin, uint64_t *at, struct cubin_variable *out)
+{
+    Elf64_Shdr section, names;
+    Elf64_Sym symbol;
+
+    if (!read_section(cubin, cubin->section_names, &names) || names.sh_type != SHT_STRTAB || names.sh_size == 0 ||
+        cubin->data[names.sh_offset + names.sh_size - 1] != '\0')
+        return false;
+    while (next_symbol(cubin, at, STT_OBJECT, &symbol, &section)) {
+        const uint64_t offset = symbol.st_value - section.sh_addr;
+
+        if (offset > section.sh_size || symbol.st_size > section.sh_size - offset || section.sh_name >= names.sh_size)
+            continue;
+        *out = (struct cubin_variable){
+            .symbol = symbol_name(cubin, &symbol),
+            .section = (const char *)cubin->data + names.sh_offset + section.sh_name,
+            .offset = offset,
+            .data = section.sh_type == SHT_NOBITS ? NULL : cubin->data + section.sh_offset + offset,
+            .bytes = symbol.st_size,
         };
         return true;
     }

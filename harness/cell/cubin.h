@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Cubins: the functions of an ELF file that ptxas wrote. */
+ * Cubins: the functions and variables of an ELF file that ptxas wrote. */
 #ifndef CBANK_CUBIN_H
 #define CBANK_CUBIN_H
 
@@ -20,6 +20,7 @@ struct cubin {
     size_t bytes;
     uint32_t architecture; /* 90 for sm_90 */
     struct cubin_table sections, symbols, strings;
+    size_t section_names; /* index of the section that has them */
 };
 
 /* A function, in place. */
@@ -31,11 +32,23 @@ struct cubin_function {
     bool kernel; /* the host can launch it */
 };
 
+/* A variable, in place. */
+struct cubin_variable {
+    const char *symbol;
+    const char *section; /* ".nv.constant3" */
+    uint64_t offset;     /* in its section */
+    const void *data;    /* its initial value; NULL: zeros, which the file does not hold */
+    size_t bytes;
+};
+
 /* Reads the headers of a file. Returns false if it is not a cubin or is damaged, with the reason and the remedy. */
 bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[CUBIN_REASON_BYTES]);
 
 /* Steps through the functions that the file defines. *at is 0 before the first. Returns false after the last. */
 bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *out);
+
+/* The same for variables. */
+bool cubin_next_variable(const struct cubin *cubin, uint64_t *at, struct cubin_variable *out);
 
 /* Finds the first function whose symbol begins with `prefix`. Returns false if there is none or the file is not a
  * cubin. */
