@@ -105,16 +105,17 @@ endif
 
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
 # list that it names, and no other. An include that points up does not compile.
-ROOMS := base document command cell counts result engine engine/cuda engine/cuda/probe \
+ROOMS := base document command cell kernel counts result engine engine/cuda engine/cuda/probe \
          characterize compare explain advise report
-CORE  := base document command cell counts result engine
+CORE  := base document command cell kernel counts result engine
 SEES_base         :=
 SEES_document     := base
 SEES_command      := base document
 SEES_cell         := base document command
+SEES_kernel       := base document command cell
 SEES_counts       := base document command cell
 SEES_result       := base document command cell
-SEES_engine       := base document command cell counts result
+SEES_engine       := base document command cell kernel counts result
 SEES_engine/cuda  := $(CORE)
 SEES_engine/cuda/probe := $(CORE) engine/cuda
 SEES_characterize := $(CORE)
@@ -191,7 +192,7 @@ IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
 
 # A fuzzer is guided by what it reaches in the rooms that read; clang knows how to tell it. It sees what strings are
 # compared with anyway; tracing every comparison of numbers takes half of the time.
-FUZZED := document command cell counts result engine characterize compare advise
+FUZZED := document command cell kernel counts result engine characterize compare advise
 GUIDED := $(if $(SANITIZE),$(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp))
 
 $(eval $(call stamp,$(OBJ)/flags.stamp,$(CC) $(CPPFLAGS_ALL) $(foreach room,$(ROOMS),$(call room_flags,$(room))) $(CFLAGS_ALL) $(if $(GUIDED),$(GUIDED) $(FUZZED))))
@@ -208,6 +209,8 @@ $(OBJ)/harness/cell/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
 $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE) $(OBJ)/images.stamp
 # The cards go into the program by .incbin, which dependency files do not see.
 $(filter $(OBJ)/harness/counts/card%,$(OBJECTS)): $(CARDS)
+# So do the headers of kernel files.
+$(OBJ)/harness/kernel/kernel_headers.o: kernels/cbank.cuh kernels/cbank_case.h
 
 
 # The folders that an object may include, by its own folder.

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel_info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cubin.h"
+#include "log.h"
+#include "text.h"
+
+const char *const kernel_space_names[CBANK_SPACE_COUNT] = {
+    [CBANK_SPACE_CONSTANT] = "constant",
+    [CBANK_SPACE_GLOBAL] = "global",
+    [CBANK_SPACE_READONLY] = "readonly",
+    [CBANK_SPACE_SHARED] = "shared",
+    [CBANK_SPACE_SHARED_COPIES] = "shared_copies",
+    [CBANK_SPACE_PARAM] = "param",
+    [CBANK_SPACE_TEXTURE] = "texture",
+    [CBANK_SPACE_SHUFFLE] = "shuffle",
+    [CBANK_SPACE_SELECT] = "select",
+    [CBANK_SPACE_PRMT] = "prmt",
+};
+
+/* -- what a cubin says --------------------------------------------------------------------------------- */
+
+#define TABLE_INFO "cbank_table_info_"
+
+/* Copies a variable that begins with its version. */
+static enum status read_variable(const char *path, const struct cubin_variable *variable, void *out, size_t bytes)
+{
+    uint32_t version = 0;
+
+    if (variable->data && variable->bytes >= sizeof(version))
+        memcpy(&version, variable->data, sizeof(version));
+    if (version != CBANK_CASE_VERSION || variable->bytes != bytes)
+        return log_error(
+            STATUS_USAGE,
+            "%s: it includes a cbank.cuh of version %u, and this program has version %u; remove the copy that it "
+            "includes: the program brings its own",
+            path, (unsigned)version, CBANK_CASE_VERSION);
+    memcpy(out, variable->data, bytes);
+    return STATUS_OK;
+}
+
+static bool is_name(const char text[CBANK_NAME_BYTES])
+{
+    return text[0] && memchr(text, '\0', CBANK_NAME_BYTES);
+}
+
+static int by_line(const void *a, const void *b)
+{
+    const struct cbank_table_info *first = a, *second = b;
+
+    if (first->line != second->line)
+        return first->line < second->line ? -1 : 1;
+    return strcmp(first->name, second->name);
+}
+
+enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file *out)
+{
+    char reason[CUBIN_REASON_BYTES];
+    struct cubin_variable variable;
+    enum status status = STATUS_OK;
+    struct cubin elf;
+    bool sound = true;
+
+    if (!cubin_open(cubin, bytes, &elf, reason))
+        return log_error(STATUS_USAGE, "%s: the compiler made no cubin of it: %s", out->path, reason);
+    out->table_count = 0;
+    for (uint64_t at = 0; status == STATUS_OK && cubin_next_variable(&elf, &at, &variable);) {
+        if (strcmp(variable.symbol, "cbank_case_info") == 0)
+            status = read_variable(out->path, &variable, &out->info, sizeof(out->info));
+        if (strncmp(variable.symbol, TABLE_INFO, strlen(TABLE_INFO)) != 0)
+            continue;
+        if (out->table_count == CBANK_TABLES_MAX)
+            return log_error(STATUS_USAGE, "%s: more than %d tables; measure some of them at a time", out->path,
+                             CBANK_TABLES_MAX);
+        status = read_variable(out->path, &variable, &out->tables[out->table_count], sizeof(out->tables[0]));
+        out->table_count++;
+    }
+    if (status != STATUS_OK)
+        return status;
+    if (out->info.version == 0)
+        return log_error(STATUS_USAGE,
+                         "%s: no CBANK_CASE(kernel, sizes ...) { ... }, which says how the kernel is launched; "
+                         "see examples/crc32.cu",
+                         out->path);
+    if (out->table_count == 0)
+        return log_error(STATUS_USAGE,
+                         "%s:%u: the file has no CBANK_TABLE(name, type, entries, space); see examples/crc32.cu",
+                         out->path, (unsigned)out->info.line);
+    if (out->info.size_count == 0)
+        return log_error(STATUS_USAGE, "%s:%u: the case names no size: CBANK_CASE(kernel, 1 << 20)", out->path,
+                         (unsigned)out->info.line);
+    for (size_t i = 0; i < out->table_count; i++)
+        sound = sound && is_name(out->tables[i].name) && out->tables[i].space < CBANK_SPACE_COUNT &&
+                out->tables[i].written < CBANK_SPACE_COUNT;
+    if (!sound || !is_name(out->info.name) || out->info.size_count > CBANK_SIZES_MAX)
+        return log_error(STATUS_USAGE,
+                         "%s: its case or its tables are damaged; compile it with the cbank.cuh of this program",
+                         out->path);
+    qsort(out->tables, out->table_count, sizeof(out->tables[0]), by_line);
+    return STATUS_OK;
+}
+
+/* -- choices ------------------------------------------------------------------------------------------- */
+
+/* Writes "shared" if all tables live there, else "grid=shared+signs=constant". False if there is no room. */
+static bool write_spaces(const struct kernel_file *file, const enum cbank_space *spaces,
+                         char out[USER_KERNEL_SPACES_BYTES])
+{
+    bool same = true;
+    size_t length = 0;
+
+    for (size_t i = 1; i < file->table_count; i++)
+        same = same && spaces[i] == spaces[0];
+    for (size_t i = 0; i < (same ? 1 : file->table_count) && length < USER_KERNEL_SPACES_BYTES; i++)
+        length += (size_t)snprintf(out + length, USER_KERNEL_SPACES_BYTES - length, "%s%s%s%s", i ? "+" : "",
+                                   same ? "" : file->tables[i].name, same ? "" : "=", kernel_space_names[spaces[i]]);
+    return length < USER_KERNEL_SPACES_BYTES;
+}
+
+/* Adds a build unless there is one with these spaces. */
+static enum status add_build(struct kernel_file *file, const enum cbank_space *spaces)
+{
+    struct kernel_build build = {.path = file->path, .as_written = true};
+
+    for (size_t i = 0; i < file->table_count; i++) {
+        build.spaces[i] = spaces[i];
+        build.as_written = build.as_written && spaces[i] == file->tables[i].written;
+    }
+    for (size_t i = 0; i < file->build_count; i++)
+        if (memcmp(file->builds[i].spaces, build.spaces, sizeof(build.spaces)) == 0)
+            return STATUS_OK;
+    if (!write_spaces(file, spaces, build.kernel.spaces))
+        return log_error(STATUS_USAGE,
+                         "%s:%u: the names of its tables and of their memory spaces are longer than %d bytes together; "
+                         "give the tables shorter names",
+                         file->path, (unsigned)file->tables[0].line, USER_KERNEL_SPACES_BYTES - 1);
+    memcpy(build.kernel.name, file->info.name, sizeof(build.kernel.name));
+    file->builds[file->build_count++] = build;
+    return STATUS_OK;
+}
+
+static bool find_space(const char *name, enum cbank_space *out)
+{
+    for (size_t i = 0; i < CBANK_SPACE_COUNT; i++)
+        if (strcmp(kernel_space_names[i], name) == 0) {
+            *out = (enum cbank_space)i;
+            return true;
+        }
+    return false;
+}
+
+static enum status unknown(const struct kernel_file *file, const char *text, const char *what)
+{
+    char spaces[256] = "", tables[CBANK_TABLES_MAX * (CBANK_NAME_BYTES + 2)] = "", shown[TEXT_SHOWN_BYTES];
+
+    for (size_t i = 0; i < CBANK_SPACE_COUNT; i++)
+        text_join(spaces, sizeof(spaces), ", ", "%s", kernel_space_names[i]);
+    for (size_t i = 0; i < file->table_count; i++)
+        text_join(tables, sizeof(tables), ", ", "%s", file->tables[i].name);
+    return log_error(STATUS_USAGE, "%s: '%s' is no %s; memory spaces: %s, all, written; tables of the file: %s",
+                     file->path, text_shown(text, shown), what, spaces, tables);
+}
+
+/* Adds the builds of one choice of the list: it is changed. */
+static enum status add_choice(struct kernel_file *file, char *text)
+{
+    enum cbank_space spaces[CBANK_TABLES_MAX], space;
+    enum status status = STATUS_OK;
+
+    if (strcmp(text, "all") == 0) {
+        for (size_t s = 0; status == STATUS_OK && s < CBANK_SPACE_COUNT; s++) {
+            for (size_t i = 0; i < file->table_count; i++)
+                spaces[i] = (enum cbank_space)s;
+            status = add_build(file, spaces);
+        }
+        return status;
+    }
+    for (size_t i = 0; i < file->table_count; i++)
+        spaces[i] = (enum cbank_space)file->tables[i].written;
+    if (strcmp(text, "written") == 0)
+        return add_build(file, spaces);
+    for (char *part; (part = strsep(&text, "+"));) {
+        char *equal = strchr(part, '=');
+        bool known = false;
+
+        if (!find_space(equal ? equal + 1 : part, &space))
+            return unknown(file, equal ? equal + 1 : part, "memory space");
+        if (equal)
+            *equal = '\0';
+        for (size_t i = 0; i < file->table_count; i++)
+            if (!equal || strcmp(file->tables[i].name, part) == 0) {
+                spaces[i] = space;
+                known = true;
+            }
+        if (!known)
+            return unknown(file, part, "table");
+    }
+    return add_build(file, spaces);
+}
+
+enum status kernel_choices_read(const char *spaces, struct kernel_file *file)
+{
+    char *const list = strdup(spaces ? spaces : "all,written"), *at = list;
+    enum status status = STATUS_OK;
+    size_t count = CBANK_SPACE_COUNT + 1;
+
+    for (const char *text = spaces; text && *text; text++)
+        count += *text == ',';
+    file->builds = calloc(count, sizeof(*file->builds));
+    if (!list || !file->builds)
+        status = log_memory("the builds of %s", file->path);
+    for (char *choice; status == STATUS_OK && (choice = strsep(&at, ","));)
+        status = add_choice(file, choice);
+    free(list);
+    return status;
+}
