@@ -10,15 +10,59 @@
  *       out[threadIdx.x] = table[index[threadIdx.x]];
  *   }
  *
- * In a program: `grid table; table.load(entries);` and `kernel<<<blocks, threads>>>(table, index, out);`. The header
- * needs nothing else. C++14 and newer; CUDA 11.8 and newer.
+ * In a program: `grid table; table.load(entries);`, `kernel<<<blocks, threads>>>(table, index, out);` and
+ * `table.release();`. The header needs nothing else. C++14 and newer; CUDA 11.8 and newer, by nvcc, NVRTC or clang.
+ *
+ * A table in memory space S is an object that kernels take by value. All of them have these members:
+ *
+ *   entry, count, bytes        the type of an entry, the number of entries, and the bytes of all
+ *   shared_bytes               dynamic shared memory that the launch must add for it: 0 unless S is `shared` and the
+ *                              table has more than 48 KB. It lies at the start of the dynamic shared memory
+ *   load(entries, stream)      host: gives the table `count` entries of host memory, in the order of the stream (0 by
+ *                              default). A second call replaces them. It returns what the CUDA runtime returns
+ *   release()                  host: frees what load() allocated. Copies of the object share it: release one of them
+ *   stage(thread, threads)     device: prepares the table for reads. All threads of the block call it, each with its
+ *                              number among `threads`: threadIdx.x of blockDim.x by default, which is correct for
+ *                              blocks of several dimensions, too
+ *   table[index]               device: an entry by value. The index must be below `count`
+ *
+ * cbank::stage(a, b ...) stages several tables with one barrier.
+ *
+ *   memory space    reads                                                        entries
+ *   constant        constant memory, by LDC                                      64 KB in all
+ *   global          global memory, by plain loads (LDG)                          any number
+ *   readonly        global memory, by read-only loads (LDG.CONSTANT)             any number
+ *   shared          shared memory, a copy for each block (LDS)                   what a block can have
+ *   shared_copies   shared memory, up to 32 copies for each block in 32 KB at most: neighbouring threads read
+ *                   neighbouring copies (LDS)                                    16 KB
+ *   param           the kernel's parameters (LDC)                                2 KB; 32,764 bytes in all from
+ *                                                                                CUDA 12.1 and sm_70 on
+ *   texture         global memory, through the texture unit (TLD)                of 1, 2, 4, 8 or 16 bytes
+ *   shuffle         registers of the warp, by SHFL. All threads of the warp must be there when one reads, and none may
+ *                   have left the kernel before                                  32 entries
+ *   select          registers of the thread, by SEL                              64 bytes
+ *   prmt            registers of the thread, by PRMT                             16 bytes, of 1 or 2 bytes each
+ *
+ * Entries are of any type that is trivially copyable. What a memory space cannot hold does not compile, and the message
+ * begins with "cbank: ".
+ *
+ * A table belongs to the source file that has its CBANK_TABLE: two files that use one name have two tables. A program
+ * of several files that share a table (-rdc=true) names cbank::table<entry, count, space, tag> with a tag of its own.
  */
 #ifndef CBANK_CUH
 #define CBANK_CUH
 
 #include "cbank_case.h"
+#ifdef CBANK_HOST_BUILD /* by a plain C++ compiler, see tests/simulated */
+#include <utility>
+#elif !defined(__CUDACC_RTC__)
+#include <string.h>
+#define CBANK_RUNTIME
+#endif
 
 #define CBANK_BOTH __host__ __device__
+
+struct __half;
 
 namespace cbank
 {
@@ -39,45 +83,523 @@ CBANK_SPACE_TYPE(shuffle, CBANK_SPACE_SHUFFLE);
 CBANK_SPACE_TYPE(select, CBANK_SPACE_SELECT);
 CBANK_SPACE_TYPE(prmt, CBANK_SPACE_PRMT);
 
-template <class Entry, cbank_u32 count, class Space, class Tag> class table;
+/* -- limits --------------------------------------------------------------------------------------------- */
 
-template <class Entry, cbank_u32 count, class Tag> __constant__ Entry constant_entries[count];
+static constexpr cbank_u64 constant_max = 65536, static_shared_max = 49152, copies_max = 32768;
 
-template <class Entry, cbank_u32 count_, class Tag> class table<Entry, count_, constant, Tag> : public Tag
+/* Of the parameters of a kernel, in all. */
+#ifdef __CUDACC_VER_MAJOR__
+#define CBANK_TOOLKIT (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)
+#else
+#define CBANK_TOOLKIT CUDART_VERSION
+#endif
+#if (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700) && CBANK_TOOLKIT >= 12010
+static constexpr cbank_u64 parameters_max = 32764, param_max = 32764;
+#else
+static constexpr cbank_u64 parameters_max = 4096, param_max = 2048;
+#endif
+
+/* Of the shared memory of a block. */
+#ifndef __CUDA_ARCH__
+static constexpr cbank_u64 shared_max = 232448;
+#elif __CUDA_ARCH__ < 700
+static constexpr cbank_u64 shared_max = 49152;
+#elif __CUDA_ARCH__ < 750
+static constexpr cbank_u64 shared_max = 98304;
+#elif __CUDA_ARCH__ < 800
+static constexpr cbank_u64 shared_max = 65536;
+#elif __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 870
+static constexpr cbank_u64 shared_max = 166912;
+#elif __CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200
+static constexpr cbank_u64 shared_max = 101376;
+#else
+static constexpr cbank_u64 shared_max = 232448;
+#endif
+
+/* -- tables --------------------------------------------------------------------------------------------- */
+
+/* Room for entries, without a constructor. */
+template <class Entry, cbank_u32 count> struct storage {
+    alignas(Entry) cbank_u8 bytes[sizeof(Entry) * count];
+
+    CBANK_BOTH Entry *entries() { return reinterpret_cast<Entry *>(bytes); }
+    CBANK_BOTH const Entry *entries() const { return reinterpret_cast<const Entry *>(bytes); }
+};
+
+/* The base of every table. */
+template <class Entry, cbank_u32 count_, class Space> struct table_base {
+    typedef Entry entry;
+    typedef Space space;
+    static constexpr cbank_u32 count = count_, shared_bytes = 0;
+    static constexpr cbank_u64 bytes = (cbank_u64)sizeof(Entry) * count_;
+    static constexpr cbank_u64 static_shared_bytes = 0;
+    static constexpr bool needs_barrier = false; /* after copy() */
+
+    static_assert(count_ > 0, "CBANK_TABLE: a table has one entry or more");
+    static_assert(__is_trivially_copyable(Entry), "CBANK_TABLE: the type of an entry must be trivially copyable");
+
+    /* stage() without its barrier. */
+    __device__ void copy(cbank_u32 = 0, cbank_u32 = 0) {}
+    __device__ void stage(cbank_u32 = 0, cbank_u32 = 0) {}
+    CBANK_BOTH static cbank_u32 constant_offset() { return 0; }
+};
+
+/* The base of tables whose entries are in global memory. */
+template <class Entry, cbank_u32 count_, class Space> class memory_table : public table_base<Entry, count_, Space>
 {
   public:
-    typedef Entry entry;
-    typedef constant space;
-    static constexpr cbank_u32 count = count_, shared_bytes = 0;
+#ifdef CBANK_RUNTIME
+    cudaError_t load(const Entry *from, cudaStream_t stream = 0)
+    {
+        const cudaError_t error = entries ? cudaSuccess : cudaMalloc((void **)&entries, memory_table::bytes);
 
-    __device__ void stage() {}
-    __device__ Entry operator[](cbank_u32 index) const { return constant_entries<Entry, count, Tag>[index]; }
+        if (error != cudaSuccess)
+            return error;
+        return cudaMemcpyAsync((void *)entries, from, memory_table::bytes, cudaMemcpyHostToDevice, stream);
+    }
+    cudaError_t release()
+    {
+        void *const memory = (void *)entries;
+
+        entries = nullptr;
+        return cudaFree(memory);
+    }
+#endif
+
+  protected:
+    const Entry *entries = nullptr;
+};
+
+template <class Entry, cbank_u32 count, class Space, class Tag> class table;
+
+template <class Entry, cbank_u32 count, class Tag> __constant__ storage<Entry, count> constant_entries;
+
+template <class Entry, cbank_u32 count_, class Tag>
+class table<Entry, count_, constant, Tag> : public Tag, public table_base<Entry, count_, constant>
+{
+    static_assert(table::bytes <= constant_max, "cbank: constant memory has 65,536 bytes");
+
+  public:
+    template <class Index> __device__ Entry operator[](Index index) const
+    {
+        return constant_entries<Entry, count_, Tag>.entries()[index];
+    }
     CBANK_BOTH static cbank_u32 constant_offset()
     {
 #ifdef __CUDA_ARCH__
-        return (cbank_u32)__cvta_generic_to_constant(constant_entries<Entry, count, Tag>);
+        return (cbank_u32)__cvta_generic_to_constant(&constant_entries<Entry, count_, Tag>);
+#elif defined(CBANK_HOST_BUILD)
+        return (cbank_u32)((const char *)&constant_entries<Entry, count_, Tag> - __ehdr_start);
 #else
         return 0;
 #endif
     }
+#ifdef CBANK_RUNTIME
+    cudaError_t load(const Entry *from, cudaStream_t stream = 0)
+    {
+        return cudaMemcpyToSymbolAsync(constant_entries<Entry, count_, Tag>, from, table::bytes, 0,
+                                       cudaMemcpyHostToDevice, stream);
+    }
+    cudaError_t release() { return cudaSuccess; }
+#endif
 };
 
-template <class Entry, cbank_u32 count_, class Tag> class table<Entry, count_, global, Tag> : public Tag
+template <class Entry, cbank_u32 count_, class Tag>
+class table<Entry, count_, global, Tag> : public Tag, public memory_table<Entry, count_, global>
 {
   public:
-    typedef Entry entry;
-    typedef global space;
-    static constexpr cbank_u32 count = count_, shared_bytes = 0;
-
-    __device__ void stage() {}
-    __device__ Entry operator[](cbank_u32 index) const { return entries[index]; }
-    CBANK_BOTH static cbank_u32 constant_offset() { return 0; }
-
-  private:
-    const Entry *entries;
+    template <class Index> __device__ Entry operator[](Index index) const { return this->entries[index]; }
 };
 
-#if __cplusplus >= 201703L
+/* What __ldg reads at a time: the largest power of two up to 16 that divides size and alignment. */
+template <cbank_u32 bytes> struct word_of {
+    typedef uint4 type;
+};
+#define CBANK_WORD(bytes, type_)                          \
+    template <> struct word_of<bytes> {                   \
+        typedef type_ type;                               \
+    }
+CBANK_WORD(1, unsigned char);
+CBANK_WORD(2, unsigned short);
+CBANK_WORD(4, unsigned int);
+CBANK_WORD(8, uint2);
+
+/* The entry that has those bytes. */
+template <class Entry, class From> __device__ Entry entry_of(const From &from)
+{
+    storage<Entry, 1> entry;
+
+    memcpy(entry.bytes, &from, sizeof(Entry) < sizeof(From) ? sizeof(Entry) : sizeof(From));
+    return *entry.entries();
+}
+
+template <class Entry, cbank_u32 count_, class Tag>
+class table<Entry, count_, readonly, Tag> : public Tag, public memory_table<Entry, count_, readonly>
+{
+  public:
+    template <class Index> __device__ Entry operator[](Index index) const 
+    {
+        typedef typename word_of<(alignof(Entry) < 16 ? alignof(Entry) : 16)>::type word;
+        constexpr cbank_u32 words = sizeof(Entry) / sizeof(word);
+        const word *const from = reinterpret_cast<const word *>(this->entries + index);
+        word read[words];
+
+#pragma unroll
+        for (cbank_u32 i = 0; i < words; i++)
+            read[i] = __ldg(from + i);
+        return entry_of<Entry>(read);
+    }
+};
+
+/* Shared memory of one table: its own variable up to 48 KB, else the start of the block's dynamic shared memory. */
+template <class Entry, cbank_u32 count, class Tag, bool dynamic> struct shared_entries {
+    static __device__ Entry *entries()
+    {
+        __shared__ storage<Entry, count> staged;
+
+        return staged.entries();
+    }
+};
+#ifndef CBANK_HOST_BUILD
+template <class Entry, cbank_u32 count, class Tag> struct shared_entries<Entry, count, Tag, true> {
+    static __device__ Entry *entries()
+    {
+        extern __shared__ uint4 cbank_dynamic_shared[];
+
+        return reinterpret_cast<Entry *>(cbank_dynamic_shared);
+    }
+};
+#endif
+
+template <class Entry, cbank_u32 count_, class Tag>
+class table<Entry, count_, shared, Tag> : public Tag, public memory_table<Entry, count_, shared>
+{
+    static constexpr bool dynamic = table::bytes > static_shared_max;
+    typedef shared_entries<Entry, count_, Tag, dynamic> staged;
+
+    static_assert(table::bytes <= shared_max, "cbank: the shared memory of a block is smaller than the table");
+
+  public:
+    static constexpr cbank_u32 shared_bytes = dynamic ? (cbank_u32)table::bytes : 0;
+    static constexpr cbank_u64 static_shared_bytes = dynamic ? 0 : table::bytes;
+    static constexpr bool needs_barrier = true;
+
+    __device__ void copy(cbank_u32 thread = threadIdx.x, cbank_u32 threads = blockDim.x)
+    {
+        for (cbank_u32 i = thread; i < count_; i += threads)
+            staged::entries()[i] = this->entries[i];
+    }
+    __device__ void stage(cbank_u32 thread = threadIdx.x, cbank_u32 threads = blockDim.x)
+    {
+        copy(thread, threads);
+        __syncthreads();
+    }
+    template <class Index> __device__ Entry operator[](Index index) const { return staged::entries()[index]; }
+};
+
+/* The largest power of two that is `most` or less. */
+CBANK_BOTH constexpr cbank_u32 power_of_two(cbank_u64 most)
+{
+    return most < 2 ? 1 : 2 * power_of_two(most / 2);
+}
+
+/* Entry k of copy c is element k x copies + c. */
+template <class Entry, cbank_u32 count_, class Tag>
+class table<Entry, count_, shared_copies, Tag> : public Tag, public memory_table<Entry, count_, shared_copies>
+{
+    static_assert(table::bytes <= copies_max / 2, "cbank: two copies or more have 32,768 bytes of shared memory");
+
+  public:
+    static constexpr cbank_u32 copies = copies_max / table::bytes < 32 ? power_of_two(copies_max / table::bytes) : 32;
+    static constexpr cbank_u64 static_shared_bytes = copies * table::bytes;
+    static constexpr bool needs_barrier = true;
+
+    __device__ void copy(cbank_u32 thread = threadIdx.x, cbank_u32 threads = blockDim.x)
+    {
+        own = thread % copies;
+        for (cbank_u32 i = thread; i < count_ * copies; i += threads)
+            staged::entries()[i] = this->entries[i / copies];
+    }
+    __device__ void stage(cbank_u32 thread = threadIdx.x, cbank_u32 threads = blockDim.x)
+    {
+        copy(thread, threads);
+        __syncthreads();
+    }
+    template <class Index> __device__ Entry operator[](Index index) const
+    {
+        return staged::entries()[index * copies + own];
+    }
+
+  private:
+    typedef shared_entries<Entry, count_ * copies, Tag, false> staged;
+    cbank_u32 own = 0; /* the copy that the thread reads */
+};
+
+template <class Entry, cbank_u32 count_, class Tag>
+class table<Entry, count_, param, Tag> : public Tag, public table_base<Entry, count_, param>
+{
+    static_assert(table::bytes <= param_max,
+                  "cbank: kernel parameters hold tables of up to 2,048 bytes (32,764 from CUDA 12.1 and sm_70 on)");
+
+  public:
+    template <class Index> __device__ Entry operator[](Index index) const { return values.entries()[index]; }
+#ifdef CBANK_RUNTIME
+    cudaError_t load(const Entry *from, cudaStream_t = 0)
+    {
+        memcpy(values.bytes, from, table::bytes);
+        return cudaSuccess;
+    }
+    cudaError_t release() { return cudaSuccess; }
+#endif
+
+  private:
+    storage<Entry, count_> values;
+};
+
+/* What the texture unit returns for an entry: unsigned integers of one, two or four channels. */
+template <cbank_u32 bytes> struct texel {
+    typedef cbank_u32 type;
+    static constexpr bool exists = false;
+};
+#define CBANK_TEXEL(bytes, type_)                         \
+    template <> struct texel<bytes> {                     \
+        typedef type_ type;                               \
+        static constexpr bool exists = true;              \
+    }
+CBANK_TEXEL(1, unsigned char);
+CBANK_TEXEL(2, unsigned short);
+CBANK_TEXEL(4, unsigned int);
+CBANK_TEXEL(8, uint2);
+CBANK_TEXEL(16, uint4);
+
+template <class Entry, cbank_u32 count_, class Tag>
+class table<Entry, count_, texture, Tag> : public Tag, public table_base<Entry, count_, texture>
+{
+    typedef texel<sizeof(Entry)> fetched;
+
+    static_assert(fetched::exists, "cbank: a texture has entries of 1, 2, 4, 8 or 16 bytes");
+    static_assert(count_ <= 1u << 27, "cbank: a texture has 134,217,728 entries at most");
+
+  public:
+    template <class Index> __device__ Entry operator[](Index index) const
+    {
+        const typename fetched::type value = tex1Dfetch<typename fetched::type>(object, (int)index);
+
+        return entry_of<Entry>(value);
+    }
+#ifdef CBANK_RUNTIME
+    cudaError_t load(const Entry *from, cudaStream_t stream = 0)
+    {
+        cudaResourceDesc described = {};
+        cudaError_t error;
+
+        if (object) {
+            error = cudaGetTextureObjectResourceDesc(&described, object);
+            return error != cudaSuccess ? error : fill(described.res.linear.devPtr, from, stream);
+        }
+        const int first = sizeof(Entry) < 4 ? 8 * sizeof(Entry) : 32, second = sizeof(Entry) >= 8 ? 32 : 0;
+        const int last = sizeof(Entry) == 16 ? 32 : 0;
+        const cudaTextureDesc as_elements = {};
+
+        described.resType = cudaResourceTypeLinear;
+        described.res.linear.sizeInBytes = table::bytes;
+        described.res.linear.desc = cudaCreateChannelDesc(first, second, last, last, cudaChannelFormatKindUnsigned);
+        error = cudaMalloc(&described.res.linear.devPtr, table::bytes);
+        if (error == cudaSuccess)
+            error = fill(described.res.linear.devPtr, from, stream);
+        if (error == cudaSuccess)
+            error = cudaCreateTextureObject(&object, &described, &as_elements, nullptr);
+        if (error != cudaSuccess)
+            cudaFree(described.res.linear.devPtr);
+        return error;
+    }
+    cudaError_t release()
+    {
+        cudaResourceDesc described = {};
+        cudaError_t error = object ? cudaGetTextureObjectResourceDesc(&described, object) : cudaSuccess;
+
+        if (error == cudaSuccess && object)
+            error = cudaDestroyTextureObject(object);
+        if (error == cudaSuccess)
+            error = cudaFree(described.res.linear.devPtr);
+        object = 0;
+        return error;
+    }
+#endif
+
+  private:
+    unsigned long long object = 0; /* cudaTextureObject_t */
+
+#ifdef CBANK_RUNTIME
+    static cudaError_t fill(void *memory, const Entry *from, cudaStream_t stream)
+    {
+        return cudaMemcpyAsync(memory, from, table::bytes, cudaMemcpyHostToDevice, stream);
+    }
+#endif
+};
+
+/* A thread holds one entry, and the others of its warp read it there, one shuffle for each word. */
+template <class Entry, cbank_u32 count_, class Tag>
+class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry, count_, shuffle>
+{
+    static constexpr cbank_u32 words = (sizeof(Entry) + 3) / 4;
+
+    static_assert(count_ <= 32, "cbank: the threads of a warp hold 32 entries");
+
+  public:
+    __device__ void copy(cbank_u32 thread = threadIdx.x, cbank_u32 = 0)
+    {
+        const cbank_u32 lane = thread % 32;
+
+        own[words - 1] = 0; /* the last word may have fewer bytes of the entry */
+        if (count_ == 32 || lane < count_) {
+            const Entry entry = this->entries[lane];
+
+            memcpy(own, &entry, sizeof(Entry));
+        }
+    }
+    __device__ void stage(cbank_u32 thread = threadIdx.x, cbank_u32 = 0) { copy(thread); }
+    template <class Index> __device__ Entry operator[](Index index) const
+    {
+        cbank_u32 read[words];
+
+#pragma unroll
+        for (cbank_u32 word = 0; word < words; word++)
+            read[word] = __shfl_sync(0xFFFFFFFFu, own[word], (int)index);
+        return entry_of<Entry>(read);
+    }
+
+  private:
+    cbank_u32 own[words] = {}; /* the thread's entry */
+};
+
+/* Entries in registers of each thread, as words: several entries share a word, or an entry has words of its own. */
+template <class Entry, cbank_u32 count> struct held_entries {
+    static constexpr cbank_u32 in_word = sizeof(Entry) == 1 ? 4 : sizeof(Entry) == 2 ? 2 : 1; /* entries */
+    static constexpr cbank_u32 of_entry = (sizeof(Entry) + 3) / 4;                           /* words */
+    static constexpr cbank_u32 words = in_word > 1 ? (count + in_word - 1) / in_word : count * of_entry;
+
+    cbank_u32 word[words];
+
+    __device__ void copy(const Entry *entries)
+    {
+#pragma unroll
+        for (cbank_u32 i = 0; i < words; i++)
+            word[i] = 0;
+#pragma unroll
+        for (cbank_u32 i = 0; i < count; i++) {
+            if (in_word > 1 && i % in_word == 0 && i + in_word <= count) {
+                word[i / in_word] = *reinterpret_cast<const cbank_u32 *>(entries + i);
+            } else if (in_word == 1 || count - i <= count % in_word) {
+                const Entry entry = entries[i];
+
+                memcpy((cbank_u8 *)word + (in_word > 1 ? i * sizeof(Entry) : i * of_entry * 4), &entry, sizeof(Entry));
+            }
+        }
+    }
+};
+
+/* Word `at` of `number` words that lie `apart` from each other, by halving. */
+template <cbank_u32 first, cbank_u32 apart, cbank_u32 number> struct selection {
+    static constexpr cbank_u32 half = power_of_two(number - 1);
+
+    static __device__ cbank_u32 word(const cbank_u32 *words, cbank_u32 at)
+    {
+        const cbank_u32 low = selection<first, apart, half>::word(words, at);
+        const cbank_u32 high = selection<first + apart * half, apart, number - half>::word(words, at);
+
+        return at & half ? high : low;
+    }
+};
+template <cbank_u32 first, cbank_u32 apart> struct selection<first, apart, 1> {
+    static __device__ cbank_u32 word(const cbank_u32 *words, cbank_u32) { return words[first]; }
+};
+
+/* Words `word` up to `end` of entry `at`. */
+template <cbank_u32 word, cbank_u32 end, cbank_u32 count> struct selections {
+    static __device__ void words(const cbank_u32 *held, cbank_u32 at, cbank_u32 *read)
+    {
+        read[word] = selection<word, end, count>::word(held, at);
+        selections<word + 1, end, count>::words(held, at, read);
+    }
+};
+template <cbank_u32 end, cbank_u32 count> struct selections<end, end, count> {
+    static __device__ void words(const cbank_u32 *, cbank_u32, cbank_u32 *) {}
+};
+
+template <class Entry, cbank_u32 count_, class Tag>
+class table<Entry, count_, select, Tag> : public Tag, public memory_table<Entry, count_, select>
+{
+    static constexpr bool fits = held_entries<Entry, count_>::words <= 16;
+    typedef held_entries<Entry, fits ? count_ : 1> held_type;
+
+    static_assert(fits, "cbank: a thread selects among 16 words of 4 bytes at most");
+
+  public:
+    __device__ void copy(cbank_u32 = 0, cbank_u32 = 0) { held.copy(this->entries); }
+    __device__ void stage(cbank_u32 = 0, cbank_u32 = 0) { copy(); }
+    template <class Index> __device__ Entry operator[](Index index) const
+    {
+        constexpr cbank_u32 in_word = held_type::in_word;
+
+        if (in_word > 1) {
+            const cbank_u32 at = (cbank_u32)index;
+            const cbank_u32 word = selection<0, 1, held_type::words>::word(held.word, at / in_word);
+
+            return entry_of<Entry>(word >> at % in_word * 8 * sizeof(Entry));
+        }
+        constexpr cbank_u32 of_entry = held_type::of_entry;
+        cbank_u32 read[of_entry];
+
+        selections<0, of_entry, held_type::words / of_entry>::words(held.word, (cbank_u32)index, read);
+        return entry_of<Entry>(read);
+    }
+
+  private:
+    held_type held;
+};
+
+template <class Entry, cbank_u32 count_, class Tag>
+class table<Entry, count_, prmt, Tag> : public Tag, public memory_table<Entry, count_, prmt>
+{
+    static constexpr bool fits = sizeof(Entry) <= 2 && table::bytes <= 16;
+    typedef held_entries<Entry, fits ? count_ : 1> held_type;
+
+    static_assert(fits, "cbank: PRMT reads tables of up to 16 bytes, of entries of 1 or 2 bytes");
+
+  public:
+    __device__ void copy(cbank_u32 = 0, cbank_u32 = 0) { held.copy(this->entries); }
+    __device__ void stage(cbank_u32 = 0, cbank_u32 = 0) { copy(); }
+    template <class Index> __device__ Entry operator[](Index index) const
+    {
+        constexpr cbank_u32 words = held_type::words;
+        /* Which bytes, four bits each. Of those the instruction uses three. */
+        const cbank_u32 at = (cbank_u32)index, bytes = sizeof(Entry) == 1 ? at : at * 0x22 + 0x10;
+        const cbank_u32 low = __byte_perm(held.word[0], held.word[words > 1 ? 1 : 0], bytes);
+
+        if (words <= 2)
+            return entry_of<Entry>(low);
+        const cbank_u32 high = __byte_perm(held.word[words > 2 ? 2 : 0], held.word[words > 3 ? 3 : 0], bytes);
+
+        return entry_of<Entry>(at * sizeof(Entry) & 8 ? high : low);
+    }
+
+  private:
+    held_type held;
+};
+
+/* Stages tables with one barrier. */
+template <class... Tables> __device__ void stage(Tables &...tables)
+{
+    const bool copied[] = {(tables.copy(), Tables::needs_barrier)...};
+    bool any = false;
+
+    for (bool one : copied)
+        any = any || one;
+    if (any)
+        __syncthreads();
+}
+
 /* -- cases ---------------------------------------------------------------------------------------------- */
 
 template <class A, class B> struct is_same {
@@ -87,26 +609,88 @@ template <class A> struct is_same<A, A> {
     static constexpr bool value = true;
 };
 
-template <class T> struct type_of {
-    static constexpr cbank_u32 value = CBANK_TYPE_BYTES;
+template <class From, class To> struct converts {
+    static cbank_u8 into(To);
+    static cbank_u64 into(...);
+    static From from();
+    static constexpr bool value = sizeof(into(from())) == 1;
 };
-#define CBANK_TYPE_OF(type, value_)                     \
-    template <> struct type_of<type> {                  \
-        static constexpr cbank_u32 value = value_;      \
+
+/* What kernel parameters of a type take of the limits above. */
+template <class T> struct parameter_of {
+    static constexpr bool is_table = false;
+    static constexpr cbank_u64 constant_bytes = 0, static_shared_bytes = 0, dynamic_tables = 0;
+};
+template <class Entry, cbank_u32 count, class Space, class Tag> struct parameter_of<table<Entry, count, Space, Tag>> {
+    typedef table<Entry, count, Space, Tag> type;
+    static constexpr bool is_table = true;
+    static constexpr cbank_u64 constant_bytes = is_same<Space, constant>::value ? type::bytes : 0;
+    static constexpr cbank_u64 static_shared_bytes = type::static_shared_bytes, dynamic_tables = type::shared_bytes > 0;
+};
+
+template <class... Numbers> CBANK_BOTH constexpr cbank_u64 sum_of(Numbers... numbers)
+{
+    const cbank_u64 all[] = {0, (cbank_u64)numbers...};
+    cbank_u64 sum = 0;
+
+    for (cbank_u64 number : all)
+        sum += number;
+    return sum;
+}
+
+template <class... Numbers> CBANK_BOTH constexpr cbank_u32 number_of(Numbers...)
+{
+    return sizeof...(Numbers);
+}
+
+/* Bytes of parameters, each at its alignment. */
+template <class... Parameters> CBANK_BOTH constexpr cbank_u64 bytes_of_parameters()
+{
+    const cbank_u64 sizes[] = {0, sizeof(Parameters)...}, alignments[] = {1, alignof(Parameters)...};
+    cbank_u64 end = 0;
+
+    for (cbank_u32 i = 0; i <= sizeof...(Parameters); i++)
+        end = (end + alignments[i] - 1) / alignments[i] * alignments[i] + sizes[i];
+    return end;
+}
+
+/* The numbers that a type consists of, for filling, comparing and showing them. */
+template <class T> struct type_of {
+    typedef T scalar;
+    static constexpr cbank_u32 value = CBANK_TYPE_BYTES, lanes = 1;
+};
+#define CBANK_TYPE_OF(type, scalar_, lanes_, value_)               \
+    template <> struct type_of<type> {                            \
+        typedef scalar_ scalar;                                   \
+        static constexpr cbank_u32 value = value_, lanes = lanes_; \
     }
-CBANK_TYPE_OF(unsigned char, CBANK_TYPE_UNSIGNED);
-CBANK_TYPE_OF(unsigned short, CBANK_TYPE_UNSIGNED);
-CBANK_TYPE_OF(unsigned int, CBANK_TYPE_UNSIGNED);
-CBANK_TYPE_OF(unsigned long, CBANK_TYPE_UNSIGNED);
-CBANK_TYPE_OF(unsigned long long, CBANK_TYPE_UNSIGNED);
-CBANK_TYPE_OF(char, CBANK_TYPE_SIGNED);
-CBANK_TYPE_OF(signed char, CBANK_TYPE_SIGNED);
-CBANK_TYPE_OF(short, CBANK_TYPE_SIGNED);
-CBANK_TYPE_OF(int, CBANK_TYPE_SIGNED);
-CBANK_TYPE_OF(long, CBANK_TYPE_SIGNED);
-CBANK_TYPE_OF(long long, CBANK_TYPE_SIGNED);
-CBANK_TYPE_OF(float, CBANK_TYPE_FLOAT);
-CBANK_TYPE_OF(double, CBANK_TYPE_FLOAT);
+#define CBANK_SCALAR(type, value) CBANK_TYPE_OF(type, type, 1, value)
+#define CBANK_VECTORS(name, scalar, value)      \
+    CBANK_TYPE_OF(name##2, scalar, 2, value);   \
+    CBANK_TYPE_OF(name##4, scalar, 4, value)
+CBANK_SCALAR(unsigned char, CBANK_TYPE_UNSIGNED);
+CBANK_SCALAR(unsigned short, CBANK_TYPE_UNSIGNED);
+CBANK_SCALAR(unsigned int, CBANK_TYPE_UNSIGNED);
+CBANK_SCALAR(unsigned long, CBANK_TYPE_UNSIGNED);
+CBANK_SCALAR(unsigned long long, CBANK_TYPE_UNSIGNED);
+CBANK_SCALAR(char, CBANK_TYPE_SIGNED);
+CBANK_SCALAR(signed char, CBANK_TYPE_SIGNED);
+CBANK_SCALAR(short, CBANK_TYPE_SIGNED);
+CBANK_SCALAR(int, CBANK_TYPE_SIGNED);
+CBANK_SCALAR(long, CBANK_TYPE_SIGNED);
+CBANK_SCALAR(long long, CBANK_TYPE_SIGNED);
+CBANK_SCALAR(float, CBANK_TYPE_FLOAT);
+CBANK_SCALAR(double, CBANK_TYPE_FLOAT);
+CBANK_SCALAR(::__half, CBANK_TYPE_FLOAT);
+CBANK_VECTORS(uchar, unsigned char, CBANK_TYPE_UNSIGNED);
+CBANK_VECTORS(ushort, unsigned short, CBANK_TYPE_UNSIGNED);
+CBANK_VECTORS(uint, unsigned int, CBANK_TYPE_UNSIGNED);
+CBANK_VECTORS(char, signed char, CBANK_TYPE_SIGNED);
+CBANK_VECTORS(short, short, CBANK_TYPE_SIGNED);
+CBANK_VECTORS(int, int, CBANK_TYPE_SIGNED);
+CBANK_VECTORS(float, float, CBANK_TYPE_FLOAT);
+CBANK_TYPE_OF(float3, float, 3, CBANK_TYPE_FLOAT);
+CBANK_TYPE_OF(double2, double, 2, CBANK_TYPE_FLOAT);
 
 /* 64 random bits, a function of both numbers: the finalizer of SplitMix64. */
 CBANK_BOTH inline cbank_u64 random_bits(cbank_u64 seed, cbank_u64 i)
@@ -118,23 +702,37 @@ CBANK_BOTH inline cbank_u64 random_bits(cbank_u64 seed, cbank_u64 i)
     return x ^ x >> 31;
 }
 
-/* An element of random bits; a float or double from 0 up to 1. */
-template <class T> CBANK_BOTH T random_element(cbank_u64 bits)
-{
-    T value;
+/* A number of random bits; below `bound` if that is not 0. A float is from 0 up to `bound`, or up to 1. */
+template <class T, cbank_u32 type> struct random_number {
+    static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
+    {
+        const cbank_u64 bits = random_bits(seed, i);
 
-    if (type_of<T>::value == CBANK_TYPE_FLOAT)
-        return (T)((double)(bits >> 40) / 16777216.0);
-    for (cbank_u32 i = 0; i < sizeof(T); i++)
-        ((cbank_u8 *)&value)[i] = (cbank_u8)(bits >> 8 * (i & 7));
-    return value;
-}
+        return (T)(bound ? (bits >> 32) * bound >> 32 : bits);
+    }
+};
+template <class T> struct random_number<T, CBANK_TYPE_FLOAT> {
+    static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
+    {
+        return (T)((double)(random_bits(seed, i) >> 40) / 16777216.0 * (double)(bound ? bound : 1));
+    }
+};
+template <class T> struct random_number<T, CBANK_TYPE_BYTES> {
+    static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64)
+    {
+        storage<T, 1> value;
+
+        for (cbank_u32 byte = 0; byte < sizeof(T); byte++)
+            value.bytes[byte] = (cbank_u8)random_bits(seed, i * sizeof(T) + byte);
+        return *value.entries();
+    }
+};
 
 /* Contents of buffers and tables. A function of the position, `[=](cbank_u64 i) { return ...; }`, is one too. */
-struct random {
+struct random { /* random bits; floats from 0 up to 1, also in vectors such as float4 */
     cbank_u64 seed = 0;
 };
-struct below { /* random integers, or floats, from 0 up to that bound */
+struct below { /* random numbers from 0 up to that bound, which is 2^32 at most */
     cbank_u64 bound, seed = 0;
 };
 struct zeros {
@@ -163,17 +761,45 @@ template <class Table> struct table_contents {
     CBANK_BOTH const typename Table::entry &operator[](cbank_u64 i) const { return entries[i]; }
 };
 
-template <class T> struct is_contents {
-    static constexpr bool value = false;
-};
-template <class Table> struct is_contents<table_contents<Table>> {
-    static constexpr bool value = true;
+#ifdef CBANK_HOST_BUILD
+/* How a host build calls the kernel: host_launch of a report points to it. */
+struct host_kernel {
+    void (*kernel)();
+    void (*call)(void (*kernel)(), void **arguments);
+    cbank_u64 count;
+    const cbank_u64 *bytes; /* of each argument */
 };
 
-/* The base of every case: what its body calls. */
+template <class... Parameters> struct host_caller {
+    template <size_t... i> static void call_by(void (*kernel)(), void **arguments, std::index_sequence<i...>)
+    {
+        ((void (*)(Parameters...))kernel)(*(Parameters *)arguments[i]...);
+    }
+    static void call(void (*kernel)(), void **arguments)
+    {
+        call_by(kernel, arguments, std::index_sequence_for<Parameters...>());
+    }
+    static host_kernel *of(void (*kernel)(Parameters...))
+    {
+        static const cbank_u64 bytes[] = {sizeof(Parameters)..., 0};
+        static host_kernel made;
+
+        made = {(void (*)())kernel, call, sizeof...(Parameters), bytes};
+        return &made;
+    }
+};
+#endif
+
+/* The base of every case: what its body calls. Errors of the program name the line of the call. */
 class case_base
 {
   public:
+    typedef cbank::random random;
+    typedef cbank::below below;
+    typedef cbank::zeros zeros;
+    typedef cbank::npy npy;
+    typedef cbank::tolerance tolerance;
+
     const cbank_u64 size; /* that is measured */
 
     CBANK_BOTH case_base(const cbank_request &request_, cbank_case_report *report_, cbank_u64 first_, cbank_u64 step_)
@@ -182,83 +808,108 @@ class case_base
     }
 
     /* Ends a description. */
-    CBANK_BOTH void finish()
+    CBANK_BOTH void finish(cbank_u32 line)
     {
         if (!report)
             return;
         report->version = CBANK_CASE_VERSION;
         report->table_count = tables;
         report->buffer_count = buffers;
-        if (launches != 1)
-            fail(launches ? CBANK_ERROR_SEVERAL_LAUNCHES : CBANK_ERROR_NO_LAUNCH);
+        if (launches == 0)
+            fail(CBANK_ERROR_NO_LAUNCH, line);
     }
 
   protected:
-    /* Buffers of so many elements. */
-    template <class T, class Fill = random> CBANK_BOTH buffer<const T> input(cbank_u64 elements, Fill fill = {})
+    /* Buffers of so many elements: read only, read and written, written, written and not compared. */
+    template <class T, class Fill = random>
+    CBANK_BOTH buffer<const T> input(cbank_u64 elements, Fill fill = {}, cbank_u32 line = __builtin_LINE())
     {
-        const buffer<T> made = add<T>(elements, CBANK_ROLE_INPUT, fill);
+        const buffer<T> made = add<T>(elements, CBANK_ROLE_INPUT, fill, line);
 
         return {made.elements, made.number};
     }
-    template <class T, class Fill = random> CBANK_BOTH buffer<T> inout(cbank_u64 elements, Fill fill = {})
+    template <class T, class Fill = random>
+    CBANK_BOTH buffer<T> inout(cbank_u64 elements, Fill fill = {}, cbank_u32 line = __builtin_LINE())
     {
-        return add<T>(elements, CBANK_ROLE_INOUT, fill);
+        return add<T>(elements, CBANK_ROLE_INOUT, fill, line);
     }
-    template <class T> CBANK_BOTH buffer<T> output(cbank_u64 elements) { return add<T>(elements, CBANK_ROLE_OUTPUT, zeros{}); }
-    template <class T> CBANK_BOTH buffer<T> scratch(cbank_u64 elements)
+    template <class T> CBANK_BOTH buffer<T> output(cbank_u64 elements, cbank_u32 line = __builtin_LINE())
     {
-        return add<T>(elements, CBANK_ROLE_SCRATCH, zeros{});
+        return add<T>(elements, CBANK_ROLE_OUTPUT, zeros{}, line);
+    }
+    template <class T> CBANK_BOTH buffer<T> scratch(cbank_u64 elements, cbank_u32 line = __builtin_LINE())
+    {
+        return add<T>(elements, CBANK_ROLE_SCRATCH, zeros{}, line);
     }
 
     /* The contents of a table: the kernel's argument for it. */
-    template <class Table, class Fill = random> CBANK_BOTH table_contents<Table> entries(Fill fill = {})
+    template <class Table, class Fill = random>
+    CBANK_BOTH table_contents<Table> entries(Fill fill = {}, cbank_u32 line = __builtin_LINE())
     {
         typedef typename Table::entry entry;
-        const cbank_u32 number = tables++;
+        const cbank_u32 number = tables;
 
         if (number >= CBANK_TABLES_MAX) {
-            fail(CBANK_ERROR_TOO_MANY_TABLES);
+            fail(CBANK_ERROR_TOO_MANY_TABLES, line);
             return {nullptr, 0};
         }
+        tables++;
         if (report) {
             cbank_table_report &table = report->tables[number];
 
-            copy(table.name, Table::name(), CBANK_NAME_BYTES);
+            copy(table.name, Table::name, CBANK_NAME_BYTES, line);
             table.entry_bytes = sizeof(entry);
             table.entries = Table::count;
             table.space = Table::space::number;
             table.object_bytes = sizeof(Table);
             table.shared_bytes = Table::shared_bytes;
             table.constant_offset = Table::constant_offset();
-            name_file(table.file, fill);
+            name_file(table.file, fill, line);
         } else if (request.call == CBANK_CALL_ENTRIES && request.number == number) {
             fill_with((entry *)request.tables[number], Table::count, 1000 + number, fill);
         }
         return {(const entry *)request.tables[number], number};
     }
 
-    /* launch(kernel, blocks, threads, shared bytes)(arguments ...): how the kernel is launched. Once in a case. */
+    /* launch(kernel, blocks, threads, shared bytes)(arguments ...): how the kernel is launched. Once in a case. The
+     * shared bytes are those of the kernel alone, without those of tables. */
     template <class... Parameters> struct launcher {
         case_base &of;
 
         template <class... Arguments> CBANK_BOTH void operator()(const Arguments &...arguments) const
         {
             static_assert(sizeof...(Arguments) == sizeof...(Parameters),
-                          "cbank: the case gives the kernel another number of arguments than it takes");
-            (of.argument<Parameters>(arguments), ...);
+                          "CBANK_CASE: the case gives the kernel another number of arguments than it takes");
+            const int given[] = {0, (of.argument<Parameters>(arguments), 0)...};
+
+            (void)given;
         }
     };
     template <class... Parameters>
-    CBANK_BOTH launcher<Parameters...> launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cbank_u64 shared_bytes = 0)
+    CBANK_BOTH launcher<Parameters...> launch(void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                                              cbank_u64 shared_bytes = 0, cbank_u32 line = __builtin_LINE())
     {
+        static_assert(sizeof...(Parameters) <= CBANK_ARGUMENTS_MAX,
+                      "CBANK_CASE: the kernel has more than 32 parameters");
+        static_assert(sum_of(parameter_of<Parameters>::constant_bytes...) <= constant_max,
+                      "cbank: constant memory has 65,536 bytes, and the tables have more");
+        static_assert(sum_of(parameter_of<Parameters>::static_shared_bytes...) <= static_shared_max,
+                      "cbank: the tables of the kernel have more than 49,152 bytes of static shared memory");
+        static_assert(sum_of(parameter_of<Parameters>::dynamic_tables...) <= 1,
+                      "cbank: one table of more than 49,152 bytes can be in shared memory");
+        static_assert(bytes_of_parameters<Parameters...>() <= parameters_max,
+                      "cbank: a kernel's parameters have 4,096 bytes at most (32,764 from CUDA 12.1 and sm_70 on)");
         (void)kernel;
-        launches++;
+        if (launches++)
+            fail(CBANK_ERROR_SEVERAL_LAUNCHES, line);
         if (report) {
             report->grid[0] = grid.x, report->grid[1] = grid.y, report->grid[2] = grid.z;
             report->block[0] = block.x, report->block[1] = block.y, report->block[2] = block.z;
             report->shared_bytes = shared_bytes;
             report->items = report->items ? report->items : size;
+#ifdef CBANK_HOST_BUILD
+            report->host_launch = host_caller<Parameters...>::of(kernel);
+#endif
         }
         return {*this};
     }
@@ -271,12 +922,15 @@ class case_base
     }
 
     /* The contents that the kernel must have written: a function of the position, or a file. */
-    template <class T, class Expected> CBANK_BOTH void check(buffer<T> checked, Expected expected, tolerance within = {})
+    template <class T, class Expected>
+    CBANK_BOTH void check(buffer<T> checked, Expected expected, tolerance within = {},
+                          cbank_u32 line = __builtin_LINE())
     {
+        static_assert(!is_same<T, const T>::value, "CBANK_CASE: an input cannot be checked: the kernel only reads it");
         if (report) {
             cbank_buffer_report &described = report->buffers[checked.number];
 
-            name_file(described.expected_file, expected);
+            name_file(described.expected_file, expected, line);
             described.expects = !described.expected_file[0];
         } else if (request.call == CBANK_CALL_EXPECT && request.number == checked.number) {
             fill_with((T *)request.expected, lengths[checked.number], 0, expected);
@@ -300,13 +954,15 @@ class case_base
     cbank_u32 buffers = 0, tables = 0, arguments = 0, launches = 0;
     cbank_u64 lengths[CBANK_BUFFERS_MAX];
 
-    CBANK_BOTH void fail(cbank_u32 error)
+    CBANK_BOTH void fail(cbank_u32 error, cbank_u32 line)
     {
-        if (report && !report->error)
+        if (report && !report->error) {
             report->error = error;
+            report->error_line = line;
+        }
     }
 
-    CBANK_BOTH void copy(char *to, const char *from, cbank_u32 room)
+    CBANK_BOTH void copy(char *to, const char *from, cbank_u32 room, cbank_u32 line)
     {
         cbank_u32 i = 0;
 
@@ -314,23 +970,34 @@ class case_base
             to[i] = from[i];
         to[i] = '\0';
         if (from[i])
-            fail(CBANK_ERROR_TEXT_TOO_LONG);
+            fail(CBANK_ERROR_TEXT_TOO_LONG, line);
     }
 
-    CBANK_BOTH void name_file(char *to, npy fill) { copy(to, fill.path, CBANK_FILE_NAME_BYTES); }
-    template <class Fill> CBANK_BOTH void name_file(char *to, const Fill &) { to[0] = '\0'; }
+    CBANK_BOTH void name_file(char *to, npy fill, cbank_u32 line) { copy(to, fill.path, CBANK_FILE_NAME_BYTES, line); }
+    template <class Fill> CBANK_BOTH void name_file(char *to, const Fill &, cbank_u32) { to[0] = '\0'; }
 
+    /* Number i of T's scalars, in random contents. */
+    template <class T> CBANK_BOTH static T random_of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
+    {
+        typedef typename type_of<T>::scalar scalar;
+        constexpr cbank_u32 lanes = type_of<T>::lanes;
+        storage<T, 1> made;
+
+        for (cbank_u32 lane = 0; lane < lanes; lane++) {
+            const scalar number = random_number<scalar, type_of<T>::value>::of(seed, i * lanes + lane, bound);
+
+            memcpy(made.bytes + lane * sizeof(scalar), &number, sizeof(scalar));
+        }
+        return *made.entries();
+    }
     template <class T> CBANK_BOTH static T element(random fill, cbank_u64 salt, cbank_u64 i)
     {
-        return random_element<T>(random_bits(fill.seed + salt, i));
+        return random_of<T>(fill.seed + salt, i, 0);
     }
     template <class T> CBANK_BOTH static T element(below fill, cbank_u64 salt, cbank_u64 i)
     {
-        const cbank_u64 bits = random_bits(fill.seed + salt, i) >> 32;
-
-        if (type_of<T>::value == CBANK_TYPE_FLOAT)
-            return (T)((double)bits / 4294967296.0 * (double)fill.bound);
-        return (T)(bits * fill.bound >> 32);
+        static_assert(type_of<T>::value != CBANK_TYPE_BYTES, "CBANK_CASE: below{} is for numbers and vectors of them");
+        return random_of<T>(fill.seed + salt, i, fill.bound);
     }
     template <class T> CBANK_BOTH static T element(zeros, cbank_u64, cbank_u64) { return T{}; }
     template <class T> CBANK_BOTH static T element(npy, cbank_u64, cbank_u64) { return T{}; }
@@ -345,93 +1012,107 @@ class case_base
             to[i] = element<T>(fill, request.seed + salt, i);
     }
 
-    template <class T, class Fill> CBANK_BOTH buffer<T> add(cbank_u64 elements, cbank_u32 role, const Fill &fill)
+    template <class T, class Fill>
+    CBANK_BOTH buffer<T> add(cbank_u64 elements, cbank_u32 role, const Fill &fill, cbank_u32 line)
     {
-        const cbank_u32 number = buffers++;
+        const cbank_u32 number = buffers;
 
+        static_assert(__is_trivially_copyable(T), "CBANK_CASE: the elements of a buffer must be trivially copyable");
         if (number >= CBANK_BUFFERS_MAX) {
-            fail(CBANK_ERROR_TOO_MANY_BUFFERS);
+            fail(CBANK_ERROR_TOO_MANY_BUFFERS, line);
             return {nullptr, 0};
         }
+        buffers++;
         lengths[number] = elements;
         if (report) {
             cbank_buffer_report &made = report->buffers[number];
 
-            made.elements = elements;
-            made.element_bytes = sizeof(T);
+            made.elements = elements * type_of<T>::lanes;
+            made.element_bytes = sizeof(T) / type_of<T>::lanes;
             made.type = type_of<T>::value;
             made.role = role;
-            name_file(made.file, fill);
+            name_file(made.file, fill, line);
         } else if (request.call == CBANK_CALL_FILL && request.number == number) {
             fill_with((T *)request.buffers[number], elements, number, fill);
         }
         return {(T *)request.buffers[number], number};
     }
 
+    /* An argument: a table, a buffer, or a value. */
+    template <class Parameter, class Table> CBANK_BOTH void argument(const table_contents<Table> &given)
+    {
+        static_assert(is_same<Parameter, Table>::value,
+                      "CBANK_CASE: the kernel takes another table here than the case gives it");
+        if (report) {
+            report->arguments[arguments].table = 1 + given.number;
+            report->arguments[arguments].bytes = sizeof(Parameter);
+            report->argument_count = ++arguments;
+        }
+    }
+    template <class Parameter, class T> CBANK_BOTH void argument(const buffer<T> &given)
+    {
+        static_assert(converts<T *, Parameter>::value,
+                      "CBANK_CASE: the kernel takes something else here than a pointer to elements of that buffer");
+        value<Parameter>(given.elements);
+    }
     template <class Parameter, class Argument> CBANK_BOTH void argument(const Argument &given)
     {
-        const cbank_u32 number = arguments++;
-
-        static_assert(sizeof(Parameter) <= CBANK_VALUE_BYTES || is_contents<Argument>::value,
-                      "cbank: an argument of the kernel has more than 256 bytes");
-        if (number >= CBANK_ARGUMENTS_MAX) {
-            fail(CBANK_ERROR_TOO_MANY_BUFFERS);
-            return;
-        }
-        if constexpr (is_contents<Argument>::value) {
-            static_assert(is_same<table_contents<Parameter>, Argument>::value,
-                          "cbank: the kernel takes another table here than the case gives it");
-            if (report)
-                report->arguments[number].table = 1 + given.number;
-        } else {
-            const Parameter value = given;
-
-            if (report)
-                for (cbank_u32 i = 0; i < sizeof(Parameter); i++)
-                    report->arguments[number].value[i] = ((const cbank_u8 *)&value)[i];
-        }
+        static_assert(!parameter_of<Parameter>::is_table,
+                      "CBANK_CASE: the kernel takes a table here, which the case gives it by entries<TABLE>()");
+        value<Parameter>(given);
+    }
+    template <class Parameter> CBANK_BOTH void value(const Parameter &given)
+    {
+        static_assert(sizeof(Parameter) <= CBANK_VALUE_BYTES,
+                      "CBANK_CASE: an argument of the kernel has more than 256 bytes");
         if (report) {
-            report->arguments[number].bytes = sizeof(Parameter);
-            report->argument_count = arguments;
+            memcpy(report->arguments[arguments].value, &given, sizeof(Parameter));
+            report->arguments[arguments].bytes = sizeof(Parameter);
+            report->argument_count = ++arguments;
         }
     }
 };
 
-#endif
-
 } // namespace cbank
 
-/* A table by name. `#define CBANK_SPACE_name ,space` before the file gives it another memory space
- * than the line has. */
+/* CBANK_TABLE(name, entry type, count, memory space): the type of a table. Give an entry type with commas a typedef.
+ * `#define CBANK_SPACE_name ,space` before the file gives it another memory space than the line has. */
 #define CBANK_SECOND(a, b, ...)       b
 #define CBANK_CHOOSE(...)             CBANK_SECOND(__VA_ARGS__)
 #define CBANK_CHOICE(name, space)     CBANK_CHOOSE(CBANK_SPACE_##name, space, )
+/* The program's builds have one source file, and names that can be found. */
 #ifdef CBANK_MEASURE
+#define CBANK_TAG(declaration) declaration
 #define CBANK_TABLE_INFO(name_, entry_, count_, space_)                                                             \
     extern "C" __device__ cbank_table_info cbank_table_info_##name_ = {                                             \
-        CBANK_CASE_VERSION, __LINE__, name_::space::number, cbank::space_::number, sizeof(entry_), count_, #name_};
+        CBANK_CASE_VERSION, __LINE__, name_::space::number, cbank::space_::number, sizeof(entry_), count_, #name_}
 #else
-#define CBANK_TABLE_INFO(name, entry, count, space)
+#define CBANK_TAG(declaration) \
+    namespace                  \
+    {                          \
+    declaration                \
+    }
+#define CBANK_TABLE_INFO(name_, entry_, count_, space_) static_assert(name_::count == count_, "")
 #endif
 #define CBANK_TABLE(name_, entry_, count_, space_)                                                                  \
-    struct cbank_tag_##name_ {                                                                                      \
-        CBANK_BOTH static const char *name() { return #name_; }                                                     \
-    };                                                                                                              \
+    CBANK_TAG(struct cbank_tag_##name_ { static constexpr const char *name = #name_; };)                            \
     typedef cbank::table<entry_, count_, cbank::CBANK_CHOICE(name_, space_), cbank_tag_##name_> name_;              \
     CBANK_TABLE_INFO(name_, entry_, count_, space_)
 
 /* CBANK_CASE(kernel, sizes ...) { body }: how the program measures the kernel. Other builds compile it and leave it
- * out. It takes C++17. */
+ * out. */
 #ifdef CBANK_MEASURE
 #define CBANK_CASE_CALL(name_, ...)                                                                                 \
+    static_assert(cbank::number_of(__VA_ARGS__) > 0, "CBANK_CASE: a case has one size or more");                    \
+    static_assert(cbank::number_of(__VA_ARGS__) <= CBANK_SIZES_MAX, "CBANK_CASE: a case has 16 sizes at most");     \
     extern "C" __device__ cbank_case_info cbank_case_info = {                                                       \
-        CBANK_CASE_VERSION, __LINE__, sizeof((cbank_u64[]){__VA_ARGS__}) / sizeof(cbank_u64), 0, {__VA_ARGS__}, #name_}; \
+        CBANK_CASE_VERSION, __LINE__, cbank::number_of(__VA_ARGS__), 0, {__VA_ARGS__}, #name_};                     \
     extern "C" __global__ void cbank_case_call(const cbank_request request, cbank_case_report *report)              \
     {                                                                                                               \
         cbank_case_body body(request, report, (cbank_u64)blockIdx.x * blockDim.x + threadIdx.x,                     \
                              (cbank_u64)gridDim.x * blockDim.x);                                                    \
         body.run();                                                                                                 \
-        body.finish();                                                                                              \
+        body.finish(__LINE__);                                                                                      \
     }
 #else
 #define CBANK_CASE_CALL(name, ...)
