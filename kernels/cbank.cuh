@@ -43,8 +43,8 @@
  *   select          registers of the thread, by SEL                              64 bytes
  *   prmt            registers of the thread, by PRMT                             16 bytes, of 1 or 2 bytes each
  *
- * Entries are of any type that is trivially copyable. What a memory space cannot hold does not compile, and the message
- * begins with "cbank: ".
+ * Entries are of any type that is trivially copyable. A table that its memory space cannot hold does not compile, and the
+ * message begins with "cbank: ".
  *
  * A table belongs to the source file that has its CBANK_TABLE: two files that use one name have two tables. A program
  * of several files that share a table (-rdc=true) names cbank::table<entry, count, space, tag> with a tag of its own.
@@ -87,7 +87,7 @@ CBANK_SPACE_TYPE(prmt, CBANK_SPACE_PRMT);
 
 static constexpr cbank_u64 constant_max = 65536, static_shared_max = 49152, copies_max = 32768;
 
-/* Of the parameters of a kernel, in all. */
+/* Bytes of the parameters of a kernel, in all. */
 #ifdef __CUDACC_VER_MAJOR__
 #define CBANK_TOOLKIT (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)
 #else
@@ -99,7 +99,7 @@ static constexpr cbank_u64 parameters_max = 32764, param_max = 32764;
 static constexpr cbank_u64 parameters_max = 4096, param_max = 2048;
 #endif
 
-/* Of the shared memory of a block. */
+/* The shared memory of a block, by architecture. */
 #ifndef __CUDA_ARCH__
 static constexpr cbank_u64 shared_max = 232448;
 #elif __CUDA_ARCH__ < 700
@@ -211,7 +211,7 @@ class table<Entry, count_, global, Tag> : public Tag, public memory_table<Entry,
     template <class Index> __device__ Entry operator[](Index index) const { return this->entries[index]; }
 };
 
-/* What __ldg reads at a time: the largest power of two up to 16 that divides size and alignment. */
+/* The word that __ldg reads at a time: the largest power of two up to 16 that divides size and alignment. */
 template <cbank_u32 bytes> struct word_of {
     typedef uint4 type;
 };
@@ -356,7 +356,7 @@ class table<Entry, count_, param, Tag> : public Tag, public table_base<Entry, co
     storage<Entry, count_> values;
 };
 
-/* What the texture unit returns for an entry: unsigned integers of one, two or four channels. */
+/* The type that the texture unit returns for an entry: unsigned integers of one, two or four channels. */
 template <cbank_u32 bytes> struct texel {
     typedef cbank_u32 type;
     static constexpr bool exists = false;
@@ -573,7 +573,7 @@ class table<Entry, count_, prmt, Tag> : public Tag, public memory_table<Entry, c
     template <class Index> __device__ Entry operator[](Index index) const
     {
         constexpr cbank_u32 words = held_type::words;
-        /* Which bytes, four bits each. Of those the instruction uses three. */
+        /* The bytes to take, by four bits each. The instruction ignores the highest of the four. */
         const cbank_u32 at = (cbank_u32)index, bytes = sizeof(Entry) == 1 ? at : at * 0x22 + 0x10;
         const cbank_u32 low = __byte_perm(held.word[0], held.word[words > 1 ? 1 : 0], bytes);
 
@@ -616,7 +616,7 @@ template <class From, class To> struct converts {
     static constexpr bool value = sizeof(into(from())) == 1;
 };
 
-/* What kernel parameters of a type take of the limits above. */
+/* The share that a parameter of a type has of the limits above. */
 template <class T> struct parameter_of {
     static constexpr bool is_table = false;
     static constexpr cbank_u64 constant_bytes = 0, static_shared_bytes = 0, dynamic_tables = 0;
