@@ -23,23 +23,24 @@ extern const char *const kernel_space_names[CBANK_SPACE_COUNT];
 
 struct kernel_request {
     const char *path;     /* of the .cu file */
-    const char *spaces; /* comma-separated; each is a memory space for all tables, TABLE=SPACE joined by '+' for some
+    const char *spaces;   /* comma-separated; each is a memory space for all tables, TABLE=SPACE joined by '+' for some
                            * (the others as the file has them), or "all". NULL: all, and as the file has them */
     const char *compiler; /* path of an nvcc, or "nvrtc"; NULL: CBANK_NVCC, nvcc on PATH, /usr/local/cuda, NVRTC */
-    const char *options; /* for the compiler, separated by blanks; NULL: none */
+    const char *options;  /* for the compiler, separated by blanks; NULL: none */
     uint32_t architecture; /* 90 for sm_90 */
 };
 
 /* The file with one choice of memory spaces. */
 struct kernel_build {
+    const char *path; /* of the .cu file: that of the request; not owned */
     struct user_kernel kernel;
     enum cbank_space spaces[CBANK_TABLES_MAX]; /* by table */
-    bool as_written; /* the memory spaces that the file has */
+    bool as_written;                  /* the memory spaces that the file has */
     char reason[KERNEL_REASON_BYTES]; /* why a table cannot live there; "": it can */
-    void *cubin; /* owned; NULL: there is a reason */
+    void *cubin;                      /* owned; NULL: there is a reason */
     size_t cubin_bytes;
-    bool cached; /* it was compiled before */
-    double seconds; /* of compiling */
+    bool cached;                      /* it was compiled before */
+    double seconds;                   /* of compiling */
 };
 
 struct kernel_file {
@@ -64,8 +65,7 @@ void kernel_file_close(struct kernel_file *file);
 
 /* The name of the user's kernel in a cubin: the only kernel but cbank_case_call, or the one of the case's name. NULL,
  * with the reason, if it is not clear. The text lies in the cubin. */
-const char *kernel_symbol(const struct kernel_file *file, const struct kernel_build *build,
-                          char reason[KERNEL_REASON_BYTES]);
+const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_REASON_BYTES]);
 
 /* The name of the variable at `offset` of the constant bank in a cubin; NULL if there is none. The text lies in the
  * cubin. */
