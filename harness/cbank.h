@@ -24,7 +24,7 @@ enum cbank_status {
 };
 
 /* Longest identity of a cell, NUL included: "add/constant/per_warp/128000/1024/hot" is one. */
-enum { CBANK_IDENTITY_BYTES = 256 };
+enum { CBANK_IDENTITY_BYTES = 320 };
 
 /* The version of the library, "0.1.0". */
 const char *cbank_version(void);

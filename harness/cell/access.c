@@ -10,6 +10,7 @@
 #include "log.h"
 #include "sass.h"
 #include "table.h"
+#include "user_cell.h"
 
 /* State of the pass over the grid of one cell. */
 struct pass {
@@ -258,6 +259,10 @@ enum status access_count_next(const struct cell *(*cell_at)(const void *list, si
     const struct cell *b = cell_at(list, index);
     const bool loaded = b->workload->index == INDEX_LOADED;
 
+    if (cell_is_user(b)) {
+        counts[index] = (struct access_counts){0};
+        return STATUS_OK;
+    }
     for (size_t i = 0; i < index; i++) {
         const struct cell *a = cell_at(list, i);
 

@@ -58,7 +58,7 @@ enum status access_count(const struct cell *cell, struct access_counts *out);
 double access_requests_per_load(const struct cell *cell, const struct access_counts *access);
 
 /* Writes the counts of cell `index` of a list into counts[index]. A cell that makes the same loads as an earlier one
- * takes its counts. Earlier entries of `counts` hold the counts of earlier cells, or zeros where nobody wanted them.
+ * takes its counts. Nothing is known of a user's kernel: its counts are zero. Earlier entries of `counts` hold the counts of earlier cells, or zeros where nobody wanted them.
  * cell_at(list, i) returns cell i. */
 enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list, size_t index,
                               struct access_counts *counts);

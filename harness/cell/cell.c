@@ -12,6 +12,7 @@
 #include "source.h"
 #include "table.h"
 #include "text.h"
+#include "user_cell.h"
 
 const struct cache_state cache_states[] = {
     {.name = "hot", .summary = "launches back to back after warm-up", .flush = false},
@@ -23,14 +24,19 @@ const size_t cache_state_count = sizeof(cache_states) / sizeof(cache_states[0]);
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
 {
     char index_file_hash[CELL_INDEX_FILE_HASH_BYTES];
-    snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell->workload->name, cell->path->name,
-             cell->pattern->name, cell->elements, cell->block_size, cell->cache_state->name);
+    snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell_workload_name(cell),
+             cell->path->name, cell->pattern->name, cell->elements, cell->block_size, cell->cache_state->name);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->parameters[i])
             text_join(text, CELL_IDENTITY_BYTES, "/", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
     if (cell->index_file_hash)
         text_join(text, CELL_IDENTITY_BYTES, "/", "indices=%s",
                   cell_index_file_hash_text(cell->index_file_hash, index_file_hash));
+    if (cell_is_user(cell))
+        text_join(text, CELL_IDENTITY_BYTES, "/", "kernel=%s",
+                  cell_index_file_hash_text(cell->kernel.hash, index_file_hash));
+    if (strchr(cell->kernel.spaces, '='))
+        text_join(text, CELL_IDENTITY_BYTES, "/", "spaces=%s", cell->kernel.spaces);
 }
 
 const char *cell_index_file_hash_text(uint64_t index_file_hash, char text[CELL_INDEX_FILE_HASH_BYTES])
@@ -84,8 +90,21 @@ uint64_t cell_axis(const struct cell *cell, size_t axis)
 
 static int axis_order(const struct cell *a, const struct cell *b, size_t axis)
 {
-    const uint64_t left = cell_axis(a, axis), right = cell_axis(b, axis);
+    const bool user = cell_is_user(a), of_workload = axis == AXIS_WORKLOAD;
+    uint64_t left = cell_axis(a, axis), right = cell_axis(b, axis);
+    int order;
 
+    if (user && axis == AXIS_PATH)
+        return user_path_order(a, b);
+    if (of_workload && user != cell_is_user(b))
+        return user ? 1 : -1;
+    if (of_workload && user) {
+        order = strcmp(a->kernel.name, b->kernel.name);
+        if (order)
+            return order;
+        left = a->kernel.hash;
+        right = b->kernel.hash;
+    }
     return (left > right) - (left < right);
 }
 
@@ -151,6 +170,8 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     if (value[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS % cell->block_size)
         return refuse(text, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
                       value[PARAMETER_warps_per_sm], cell->block_size);
+    if (value[PARAMETER_warps_per_sm] && value[PARAMETER_elements_per_thread])
+        return refuse(text, "warps of an SM and elements of a thread both determine the grid; name one of them");
     if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
         return refuse(text, "%s has %" PRIu64 " indices at most", workload->name, CELL_INDICES_MAX);
     if (value[PARAMETER_distinct] > entries)
@@ -172,6 +193,8 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     const bool loaded = workload->index == INDEX_LOADED, larger = path_largest(path) > path->bytes && !loaded;
     const uint32_t largest = larger ? path->bytes : path_largest(path);
 
+    if (cell_is_user(cell))
+        return false;
     if (!loaded && workload_steps(workload, value) > 1 && !cell->pattern->index_is_step)
         return refuse(text, "%s reads another element at every step, which the pattern does not", workload->name);
     if (!loaded && workload->index != INDEX_COMPILED && !cell->pattern->core)
@@ -234,10 +257,13 @@ uint32_t cell_staged_bytes(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
 
+    if (cell->path->unit != UNIT_SHARED || cell_is_user(cell))
+        return 0;
+
     /* A single copy is made word by word; several copies consist of whole words. */
     const uint32_t bytes = (workload_table_length(&problem) * table_width(cell->parameters) + 3) / 4 * 4;
 
-    return cell->path->unit == UNIT_SHARED ? bytes * table_copies(cell->path, cell->parameters) : 0;
+    return bytes * table_copies(cell->path, cell->parameters);
 }
 
 uint32_t cell_shared_bytes(const struct cell *cell)
@@ -254,7 +280,7 @@ void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uin
 
 uint32_t cell_blocks(const struct cell *cell)
 {
-    return (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size);
+    return cell->block_size ? (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size) : 0;
 }
 
 bool uses_grid_stride_loop(const struct cell *cell)
@@ -269,13 +295,19 @@ uint32_t cell_grid_blocks(const struct cell *cell)
 
 void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time)
 {
-    if (uses_grid_stride_loop(cell))
-        cell->grid_blocks = blocks_at_a_time < cell_blocks(cell) ? (uint32_t)blocks_at_a_time : cell_blocks(cell);
+    const uint32_t blocks = cell_blocks(cell), rounds = cell->parameters[PARAMETER_elements_per_thread];
+
+    if (rounds)
+        cell->grid_blocks = (blocks - 1) / rounds + 1;
+    else if (uses_grid_stride_loop(cell))
+        cell->grid_blocks = blocks_at_a_time < blocks ? (uint32_t)blocks_at_a_time : blocks;
 }
 
 uint32_t requested_blocks_per_sm(const struct cell *cell)
 {
-    return cell->parameters[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS / cell->block_size;
+    const uint32_t warps = cell->parameters[PARAMETER_warps_per_sm];
+
+    return warps ? warps * CBANK_WARP_THREADS / cell->block_size : 0;
 }
 
 bool requested_blocks_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room, char text[CELL_REASON_BYTES])

@@ -50,10 +50,11 @@ struct cell {
 #define CELL_INDICES_MAX (UINT64_C(1) << 30)
 
 /* Longest identity that cell_identity writes, NUL included, and longest reason of cell_obstacle. */
-enum { CELL_IDENTITY_BYTES = 256, CELL_REASON_BYTES = 256 };
+enum { CELL_IDENTITY_BYTES = 320, CELL_REASON_BYTES = 256 };
 
 /* Writes "workload/path/pattern/elements/block_size/cache state" into text. Then come "/name=value" for each parameter
- * that the cell takes, and "/indices=HASH" where its indices are in a file. */
+ * that the cell takes, and "/indices=HASH" where its indices are in a file. For a user's kernel the first is its name,
+ * the block size 0, and "/kernel=HASH" follows, with "/spaces=TABLE=SPACE+..." for tables in several memory spaces. */
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
 
 /* Writes the trace of a cell as 16 hexadecimal digits, as in identities. Returns text. */
@@ -90,7 +91,8 @@ uint64_t cell_axis(const struct cell *cell, size_t axis);
 int cell_order_before(const struct cell *a, const struct cell *b, size_t end);
 
 /* Order of cells for sorting and searching, with the signature for qsort and bsearch. It follows the tables' order of
- * workload, path and pattern, then elements, block size, cache state and parameters. 0 for equal cells. */
+ * workload, path and pattern, then elements, block size, cache state and parameters. Users' kernels come last, by name and
+ * hash. 0 for equal cells. */
 int cell_order(const struct cell *a, const struct cell *b);
 
 /* The parameters that a cell with these rows takes: a set of PARAMETER_BIT. */
@@ -108,7 +110,8 @@ struct problem cell_problem(const struct cell *cell);
  * since every launch has them. */
 uint32_t cell_copied_bytes(const struct cell *cell);
 
-/* Bytes of shared memory that a launch requests for the table or its copies. 0 for paths that do not copy it there. */
+/* Bytes of shared memory that a launch requests for the table or its copies. 0 for paths that do not copy it there, and for
+ * users' kernels. */
 uint32_t cell_staged_bytes(const struct cell *cell);
 
 /* The same, plus the bytes of the parameter extra_shared_bytes. */
@@ -123,7 +126,7 @@ uint32_t cell_length(const struct cell *cell);
 /* The table with the pattern rows of a workload: patterns or sources. */
 const struct table *cell_pattern_table(const struct workload *workload);
 
-/* Blocks of elements, one element for each thread. */
+/* Blocks of elements, one element for each thread; 0 for a user's kernel. */
 uint32_t cell_blocks(const struct cell *cell);
 
 /* Whether the kernel has a grid-stride loop: threads go from element to element, and wait for an index before each
@@ -134,7 +137,7 @@ bool uses_grid_stride_loop(const struct cell *cell);
 uint32_t cell_grid_blocks(const struct cell *cell);
 
 /* Sets the grid of a cell with a grid-stride loop to the number of blocks that the device runs at a time, if there are
- * enough elements. Leaves other cells unchanged. */
+ * enough elements, or to the one that its parameter elements_per_thread asks for. Leaves other cells unchanged. */
 void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time);
 
 /* Blocks that each SM should run at a time, from the parameter warps_per_sm; 0: as many as fit. */

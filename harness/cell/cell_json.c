@@ -7,6 +7,7 @@
 
 #include "table.h"
 #include "text_print.h"
+#include "user_cell.h"
 
 /* -- documents ----------------------------------------------------------------------------------------- */
 
@@ -16,7 +17,7 @@ static const struct table cache_state_table = TABLE("cache_state", cache_states,
 static const struct table parameter_table = TABLE("parameter", parameters, parameter_count);
 
 /* The table of the pattern's rows follows from the workload. */
-enum { PATTERN_ROW = 2, CELL_ROWS = 6 };
+enum { PATTERN_ROW = 2, ELEMENTS_ROW = 3, CELL_ROWS = 6 };
 
 static const struct field cell_rows[CELL_ROWS] = {
     {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &workload_table},
@@ -36,6 +37,60 @@ static uint32_t array_bytes(const struct cell *cell)
     return bytes > cell->path->bytes && bytes <= path_largest(cell->path) ? bytes : cell->path->bytes;
 }
 
+/* The hash as 16 hexadecimal digits, from an object; 0 after an error. */
+static uint64_t read_hash(const struct node *node, const char *key, bool required)
+{
+    const char *text = node_text(node, key, required);
+    const uint64_t hash = text ? strtoull(text, NULL, 16) : 0;
+    char again[CELL_INDEX_FILE_HASH_BYTES];
+
+    if (text && (!hash || strcmp(cell_index_file_hash_text(hash, again), text) != 0))
+        node_refuse(node, key, "16 hexadecimal digits");
+    return hash;
+}
+
+static void write_user_cell(cJSON *object, const struct cell *cell)
+{
+    char text[CELL_INDEX_FILE_HASH_BYTES];
+    cJSON *kernel;
+
+    json_add_text(object, "workload", cell->kernel.name);
+    json_add_text(object, "path", cell->path->name);
+    json_add_text(object, "pattern", cell->pattern->name);
+    json_add_integer(object, "elements", cell->elements);
+    json_add_integer(object, "block_size", 0);
+    json_add_text(object, "cache_state", cell->cache_state->name);
+    kernel = json_add(object, "kernel_file", cJSON_CreateObject());
+    json_add_text(kernel, "hash", cell_index_file_hash_text(cell->kernel.hash, text));
+    json_add_text(kernel, "spaces", cell->kernel.spaces);
+    json_add(object, "parameters", cJSON_CreateObject());
+    json_add(object, "array_bytes", cJSON_CreateNull());
+}
+
+/* The object kernel_file makes a cell one of a user's kernel, whatever its name. */
+static void read_user_cell(const struct node *node, struct cell *cell)
+{
+    static const char letters[] = "=+abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    static const struct field name = {FIELD(field_text, struct user_kernel, "workload", name, REQUIRED), .low = 1};
+    static const struct field spaces = {FIELD(field_text, struct user_kernel, "spaces", spaces, REQUIRED), .low = 1};
+    const struct node file = node_object(node, "kernel_file");
+    struct user_kernel kernel = {.hash = read_hash(&file, "hash", true)};
+
+    field_read(node, &name, &kernel);
+    field_read(&file, &spaces, &kernel);
+    fields_read(node, &(struct fields){cell_rows + ELEMENTS_ROW, 1}, cell);
+    fields_read(node, &(struct fields){cell_rows + CELL_ROWS - 1, 1}, cell);
+    node_integer(node, "block_size", 0, 0);
+    if (node_failed(node))
+        return;
+    if (kernel.name[strspn(kernel.name, letters + strlen("=+"))])
+        node_refuse(node, "workload", "the name of a kernel: letters, digits and _");
+    else if (!user_path(kernel.spaces) || kernel.spaces[strspn(kernel.spaces, letters)])
+        node_refuse(&file, "spaces", "a memory space, or TABLE=SPACE with + between");
+    else
+        *cell = user_cell(&kernel, cell->elements, cell->cache_state);
+}
+
 static void write_cell(cJSON *object, const struct field *field, const void *base)
 {
     const struct cell *cell = (const struct cell *)((const char *)base + field->offset);
@@ -44,6 +99,10 @@ static void write_cell(cJSON *object, const struct field *field, const void *bas
 
     cell_identity(cell, text);
     json_add_text(object, "identity", text);
+    if (cell_is_user(cell)) {
+        write_user_cell(object, cell);
+        return;
+    }
     fields_write(object, &(struct fields){cell_rows, CELL_ROWS}, cell);
     values = json_add(object, "parameters", cJSON_CreateObject());
     for (size_t i = 0; i < parameter_count; i++)
@@ -92,9 +151,11 @@ static void read_cell(const struct node *node, const struct field *field, void *
 {
     struct cell *cell = (struct cell *)((char *)base + field->offset);
     struct field pattern = cell_rows[PATTERN_ROW];
-    char again[CELL_INDEX_FILE_HASH_BYTES];
-    const char *text;
 
+    if (node_get(node, "kernel_file")) {
+        read_user_cell(node, cell);
+        return;
+    }
     fields_read(node, &(struct fields){cell_rows, PATTERN_ROW}, cell);
     if (node_failed(node))
         return;
@@ -106,13 +167,8 @@ static void read_cell(const struct node *node, const struct field *field, void *
     read_parameters(node, cell);
     /* A table of another size makes it a cell that this build does not have. */
     node_integer(node, "array_bytes", array_bytes(cell), array_bytes(cell));
-    if (cell_reads_file(cell)) {
-        text = node_text(node, "index_file_hash", false);
-        cell->index_file_hash = text ? strtoull(text, NULL, 16) : 0;
-        if (text &&
-            (!cell->index_file_hash || strcmp(cell_index_file_hash_text(cell->index_file_hash, again), text) != 0))
-            node_refuse(node, "index_file_hash", "16 hexadecimal digits");
-    }
+    if (cell_reads_file(cell))
+        cell->index_file_hash = read_hash(node, "index_file_hash", false);
     if (cell->block_size % CBANK_WARP_THREADS != 0)
         node_refuse(node, "block_size", "a multiple of 32");
 }
@@ -145,6 +201,10 @@ void cell_parameters_text(const struct cell *cell, uint32_t set, char *out, size
             text_join(out, room, " ", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
     if (cell->index_file_hash && set & CELL_TRACE_BIT)
         text_join(out, room, " ", "indices=%s", cell_index_file_hash_text(cell->index_file_hash, index_file_hash));
+    if (cell_is_user(cell) && set & CELL_TRACE_BIT)
+        text_join(out, room, " ", "kernel=%s", cell_index_file_hash_text(cell->kernel.hash, index_file_hash));
+    if (strchr(cell->kernel.spaces, '=') && set & CELL_TRACE_BIT)
+        text_join(out, room, " ", "spaces=%s", cell->kernel.spaces);
 }
 
 static void value_parameters(const struct grid_column *column, const void *row, struct grid_value *out)
@@ -157,11 +217,19 @@ static void value_parameters(const struct grid_column *column, const void *row, 
     out->text = out->room[0] ? out->room : NULL;
 }
 
-/* Bytes of an element, or with `of` of the table. */
+static void value_workload(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->text = cell_workload_name(*(const struct cell *const *)row);
+}
+
+/* Bytes of an element, or with `of` of the table. Nothing for a user's kernel: its tables are in its file. */
 static void value_table(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct cell *cell = *(const struct cell *const *)row;
 
+    if (cell_is_user(cell))
+        return;
     out->number = column->of ? table_bytes(cell->path, cell->parameters) : table_width(cell->parameters);
 }
 
@@ -169,7 +237,7 @@ static void value_table(const struct grid_column *column, const void *row, struc
 #define MEMBER(name) .of = &(const struct grid_member){offsetof(struct cell, name), sizeof(((struct cell *)0)->name), 0, NULL}
 
 const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
-    {.key = "workload", .heading = "workload", .value = value_row, MEMBER(workload), .head = true},
+    {.key = "workload", .heading = "workload", .value = value_workload, .head = true},
     {.key = "path", .heading = "path", .value = value_row, MEMBER(path), .head = true},
     {.key = "pattern", .heading = "pattern", .value = value_row, MEMBER(pattern), .head = true},
     {.key = "elements", .heading = "elements", .format = text_count, .value = grid_integer, MEMBER(elements), .head = true},

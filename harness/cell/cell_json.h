@@ -9,7 +9,8 @@
 
 /* Kind of a field whose member is a struct cell. Its keys are members of the object itself. They are identity,
  * workload, path, pattern, elements, block_size, cache state, `parameters` (an object with those that the cell takes),
- * and array_bytes (the size of the path's table). The identity follows from the others, so it is not read. */
+ * and array_bytes (the size of the path's table). A cell with the object kernel_file (hash, spaces) is one of a user's
+ * kernel, which is its workload. The identity follows from the others, so it is not read. */
 extern const struct field_kind field_cell;
 
 /* Columns that identify the cell of a row: the keys up to cache state, parameters that are not the default, width_bytes
@@ -21,7 +22,8 @@ enum { CELL_COLUMN_COUNT = 9, CELL_PARAMETERS_COLUMN = 6, CELL_NAMING_COLUMNS = 
 extern const struct grid_column cell_columns[CELL_COLUMN_COUNT];
 
 /* Appends "NAME=VALUE" to out for each parameter of a set that is not the default, with blanks between. The set has
- * bits by enum parameter_index; CELL_TRACE_BIT stands for the file of the indices. out holds text, which may be "". */
+ * bits by enum parameter_index; CELL_TRACE_BIT stands for the file of the indices, or of the
+ * kernel. out holds text, which may be "". */
 #define CELL_TRACE_BIT      (UINT32_C(1) << 31)
 #define CELL_PARAMETERS_ALL UINT32_MAX
 void cell_parameters_text(const struct cell *cell, uint32_t set, char *out, size_t room);

@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "table.h"
+#include "user_cell.h"
 
 const char *const counter_kind_names[] = {[COUNTER_EXACT] = "exact", [COUNTER_MEASURED] = "measured"};
 
@@ -56,6 +57,10 @@ enum expected {
 double counter_expected(const struct counter *counter, const struct expectation *e)
 {
     const struct cell *cell = e->cell;
+
+    if (cell_is_user(cell))
+        return NAN;
+
     const struct access_counts *access = e->access;
     const enum load_unit unit = cell->path->unit;
     const uint32_t width = table_width(cell->parameters);

@@ -43,7 +43,7 @@ struct counter {
 extern const struct counter counters[];
 extern const size_t counter_count;
 
-/* The exact value of a counter; NaN where it cannot be known, and for measured counters. */
+/* The exact value of a counter; NaN where it cannot be known, as for a user's kernel, and for measured counters. */
 double counter_expected(const struct counter *counter, const struct expectation *expectation);
 
 /* The counters of a run: rows of the table, and rows made from the user's CUPTI metric names. */

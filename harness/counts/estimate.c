@@ -89,6 +89,16 @@ static double instructions_of(const struct work *work)
                : work->kernel->instructions;
 }
 
+/* Waves of the grid: one, unless the cell says how many elements a thread takes. */
+static double grid_waves(struct work *work)
+{
+    const double at_a_time = work->resident * use(work, CARD_sm_count);
+
+    return work->cell->parameters[PARAMETER_elements_per_thread]
+               ? fmax(ceil(cell_grid_blocks(work->cell) / at_a_time), 1)
+               : 1;
+}
+
 static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
 {
     const struct access_counts *access = work->access;
@@ -96,8 +106,8 @@ static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
     const double addresses = (double)access->addresses, all = work->kernel->constant_requests;
     const double payload = (double)access->payload_loads, wavefronts = (double)access->wavefronts;
     const bool texture = goes_to(work, UNIT_TEXTURE, UNIT_TEXTURE), strides = uses_grid_stride_loop(work->cell);
-    /* The table is copied before everything else in a grid-stride loop, once. */
-    const double copies = strides ? 0 : (double)access->staging_loads;
+    /* In a grid-stride loop, the first wave of blocks copies the table before everything else. */
+    const double copies = (double)access->staging_loads * (strides ? 1 - 1 / grid_waves(work) : 1);
     double loads = 0, lookups = 0;
     double shared = (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters);
 
@@ -192,7 +202,7 @@ static double latency_ns(struct work *work, const double busy_ns[TIME_UNITS])
 
         life = cycles_ns(work, groups * (index + (1 - work->far) * l1 + behind) +
                                    by_cost(work, instructions, CARD_alu_latency_cycles));
-        return ceil(waves) * life + own;
+        return ceil(waves) * life + (grid_waves(work) - 1) * (staging_ns(work) + block_l2) + own;
     }
     life = work->kept < 1 ? work->kept * block_l2 + (1 - work->kept) * use(work, CARD_block_dram_ns) : block_l2;
     life += staging_ns(work);

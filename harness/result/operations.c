@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "user_cell.h"
+
 static double counter_read(const struct cell_result *cell, const char *name)
 {
     return counter_counted(cell->counters, cell->counter_count, name);
@@ -19,7 +21,8 @@ struct operations_per_byte cell_operations_per_byte(const struct cell_result *ce
     enum { PRODUCT_OPERATIONS = 2, ELEMENT_BYTES = 4, L2_SECTOR_BYTES = 32 };
     const double operations = cell->operations ? (double)cell->operations : NAN;
     const double global_bytes = cell->cell.path->home == TABLE_GLOBAL ? 2 * ELEMENT_BYTES : ELEMENT_BYTES;
-    const bool products = cell->cell.path->loads && workload_multiplies(cell->cell.workload);
+    const bool products =
+        !cell_is_user(&cell->cell) && cell->cell.path->loads && workload_multiplies(cell->cell.workload);
 
     return (struct operations_per_byte){
         .ideal = products ? PRODUCT_OPERATIONS / global_bytes : NAN,

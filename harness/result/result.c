@@ -9,6 +9,7 @@
 #include "image.h"
 #include "log.h"
 #include "sass_code.h"
+#include "user_cell.h"
 
 const struct engine_kind engine_kinds[] = {
     {.name = "cuda"},
@@ -42,6 +43,19 @@ const char *const cell_flag_reasons[] = {
     "something else had the GPU while the cell was timed",
 };
 
+const char *const case_reference_names[] = {
+    [REFERENCE_NONE] = NULL, [REFERENCE_GPU] = "gpu", [REFERENCE_CPU] = "cpu", [REFERENCE_FILE] = "file"};
+
+const char *const case_finding_names[] = {"guard_zone", "input_changed", "not_a_number", "depends_on_earlier_launch",
+                                          "not_deterministic"};
+const char *const case_finding_reasons[] = {
+    "it wrote outside a buffer",
+    "it changed an input or a table",
+    "its output has a NaN or an infinity that is not expected",
+    "another launch after it wrote something else: the output depends on what was there before",
+    "two launches of the same data wrote different output",
+};
+
 void result_set_counts(struct cell_result *cell, const struct access_counts *access)
 {
     cell->operations = access->operations;
@@ -71,7 +85,8 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
         struct cell_time *time = &result->cells[i].time;
 
         result->cells[i].cell = cells[i];
-        result->cells[i].kernel.instruction = image_instruction(&cells[i]);
+        if (!cell_is_user(&cells[i]))
+            result->cells[i].kernel.instruction = image_instruction(&cells[i]);
         time->summary =
             (struct summary){.value = NAN, .median = NAN, .ci_low = NAN, .ci_high = NAN, .min = NAN, .mad = NAN};
         time->series = series_unknown;
@@ -110,6 +125,7 @@ void result_close(struct result *result)
         free(result->cells[i].kernel.made);
     }
     free(result->cells);
+    free(result->kernels);
     if (result->storage)
         result->free_storage(result->storage);
     *result = (struct result){0};

@@ -106,6 +106,42 @@ struct cell_counts {
     uint64_t footprint_bytes; /* distinct bytes of the table that the grid reads */
 };
 
+/* How the output of a user's kernel was checked. */
+enum case_reference {
+    REFERENCE_NONE, /* the case has none: memory spaces were compared with each other */
+    REFERENCE_GPU,  /* its function, on the GPU */
+    REFERENCE_CPU,  /* the same on the CPU */
+    REFERENCE_FILE, /* a .npy file */
+};
+
+/* What a user's kernel did wrong: a set of bits. */
+enum case_finding {
+    FINDING_GUARD_ZONE = 1 << 0,
+    FINDING_INPUT_CHANGED = 1 << 1,
+    FINDING_NOT_A_NUMBER = 1 << 2,
+    FINDING_EARLIER_LAUNCH = 1 << 3,
+    FINDING_NOT_DETERMINISTIC = 1 << 4,
+};
+
+enum { CASE_FINDING_COUNT = 5, CASE_INSTRUCTIONS_BYTES = 96 };
+
+extern const char *const case_reference_names[];                   /* by enum case_reference; NULL for none */
+extern const char *const case_finding_names[CASE_FINDING_COUNT];   /* by bit number */
+extern const char *const case_finding_reasons[CASE_FINDING_COUNT]; /* the meaning, for people */
+
+/* What the case of a user's kernel says of a cell, and what was found. */
+struct cell_case {
+    bool given;      /* the cell was prepared */
+    bool as_written; /* its tables are where the kernel file has them */
+    uint32_t grid[3], block[3];
+    uint64_t shared_bytes;  /* static and dynamic, of a block */
+    uint32_t blocks_per_sm; /* that fit at a time */
+    uint64_t items;         /* that a launch works on */
+    char instructions[CASE_INSTRUCTIONS_BYTES]; /* loads of the kernel by class, "32 LDC, 1 LDG"; "": not known */
+    enum case_reference reference;
+    uint32_t findings; /* set of enum case_finding */
+};
+
 struct cell_result {
     struct cell cell;
     enum cell_status status;
@@ -119,6 +155,18 @@ struct cell_result {
     uint64_t operations; /* arithmetic operations of one launch: access_counts.operations; 0: not known */
     struct cell_kernel kernel;
     struct cell_counts counts;
+    struct cell_case of_case; /* of a user's kernel */
+};
+
+/* A kernel file that cells of a result were compiled from. */
+struct result_kernel {
+    char name[USER_KERNEL_NAME_BYTES];
+    const char *file; /* as the command line named it; not owned */
+    uint32_t line;    /* of its case */
+    char sha256[SHA256_HEX_BYTES]; /* its first 64 bits are the hash of struct user_kernel */
+    char compiler[128];            /* "nvcc 13.0.88" */
+    const char *options;           /* of --compiler-options; NULL: none; not owned */
+    double compile_seconds;        /* of all builds; 0: all were compiled before */
 };
 
 /* Stores the kept part of a cell's exact counts: its counts, and its operations. */
@@ -172,6 +220,8 @@ struct result {
     struct temperature temperature; /* of the device; not known for predictions */
     struct phase_time phases[RESULT_PHASES_MAX];
     size_t phase_count;
+    struct result_kernel *kernels; /* owned; of users */
+    size_t kernel_count;
     struct cell_result *cells; /* owned */
     size_t cell_count;
     struct cJSON *storage; /* owns the strings of a result that was read; NULL: none */

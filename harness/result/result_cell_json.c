@@ -9,6 +9,7 @@
 #include "log.h"
 #include "operations.h"
 #include "result.h"
+#include "user_cell.h"
 #include "verdict.h"
 
 /* Most cells that are read. A complete file with this many has more than JSON_VALUES_MAX values. */
@@ -151,6 +152,55 @@ static const struct field counts_rows[] = {
 static const struct object counts_object = {.fields = FIELDS(counts_rows),
                                             .given = offsetof(struct cell_result, counts.given)};
 
+/* -- the case of a user's kernel ----------------------------------------------------------------------- */
+
+/* Three numbers: x, y and z of a grid or block. */
+static void write_extent(cJSON *object, const struct field *field, const void *base)
+{
+    const uint32_t *values = (const uint32_t *)((const char *)base + field->offset);
+    cJSON *array = cJSON_CreateArray();
+
+    for (size_t i = 0; i < 3; i++)
+        json_append(array, cJSON_CreateNumber(values[i]));
+    json_add(object, field->key, json_line(array));
+}
+
+static void read_extent(const struct node *node, const struct field *field, void *base)
+{
+    uint32_t *values = (uint32_t *)((char *)base + field->offset);
+    const struct node array = node_array(node, field->key);
+    const cJSON *item;
+    uint64_t value;
+    size_t count = 0;
+
+    cJSON_ArrayForEach (item, array.json)
+        if (json_integer(item, &value) && value >= 1 && value <= INT32_MAX && count < 3)
+            values[count++] = (uint32_t)value;
+        else
+            count = 4;
+    if (!node_failed(node) && count != 3)
+        node_refuse(node, field->key, "three numbers from 1 on: x, y and z");
+}
+
+static const struct field_kind kind_extent = {write_extent, read_extent};
+static const struct names case_references = NAMES(case_reference_names, REFERENCE_FILE + 1, "cpu, gpu or file");
+static const struct names case_findings =
+    NAMES(case_finding_names, CASE_FINDING_COUNT, "an array of findings that this build knows");
+
+static const struct field case_rows[] = {
+    {FIELD(field_bool, struct cell_case, "as_written", as_written, REQUIRED)},
+    {FIELD(kind_extent, struct cell_case, "grid", grid, REQUIRED)},
+    {FIELD(kind_extent, struct cell_case, "block", block, REQUIRED)},
+    {FIELD(field_uint64, struct cell_case, "shared_bytes", shared_bytes, REQUIRED)},
+    {FIELD(field_uint32, struct cell_case, "blocks_per_sm", blocks_per_sm, NULLABLE)},
+    {FIELD(field_uint64, struct cell_case, "items", items, REQUIRED), .low = 1, .high = 9007199254740992},
+    {FIELD(field_text, struct cell_case, "instructions", instructions, NULLABLE)},
+    {FIELD(field_name, struct cell_case, "reference", reference, NULLABLE), .of = &case_references},
+    {FIELD(field_bits, struct cell_case, "findings", findings, REQUIRED), .of = &case_findings},
+};
+static const struct object case_object = {.fields = FIELDS(case_rows),
+                                          .given = offsetof(struct cell_result, of_case.given)};
+
 /* -- cells --------------------------------------------------------------------------------------------- */
 
 /* Keys that follow from other members and are not read. */
@@ -161,8 +211,13 @@ static void write_derived(cJSON *object, const struct field *field, const void *
     const struct operations_per_byte per_byte = cell_operations_per_byte(cell);
 
     (void)field;
-    json_add_integer(object, "width_bytes", table_width(cell->cell.parameters));
-    json_add_integer(object, "table_bytes", table_bytes(cell->cell.path, cell->cell.parameters));
+    if (cell_is_user(&cell->cell)) { /* its tables are in its file */
+        json_add_text(object, "width_bytes", NULL);
+        json_add_text(object, "table_bytes", NULL);
+    } else {
+        json_add_integer(object, "width_bytes", table_width(cell->cell.parameters));
+        json_add_integer(object, "table_bytes", table_bytes(cell->cell.path, cell->cell.parameters));
+    }
     json_add_text(object, "process_deviation", NULL);
     /* Whether another process was seen on the device: written for every cell whose samples were described. */
     json_add(object, "contended",
@@ -209,6 +264,7 @@ static const struct field cell_rows[] = {
     {.kind = &kind_derived},
     {WITHIN("kernel", field_object), .of = &kernel_object},
     {FIELD(field_object, struct cell_result, "counts", counts, LATER), .of = &counts_object},
+    {FIELD(field_object, struct cell_result, "case", of_case, OMITTED), .of = &case_object},
 };
 
 /* -- code, once for all cells of a kernel -------------------------------------------------------------- */

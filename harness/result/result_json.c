@@ -22,7 +22,10 @@
     EACH("autocorrelation", "of cells with fewer than 8 samples") \
     EACH("modes", "of cells with fewer than 20 samples, or whose buffer sets differ and had one each") \
     EACH("outliers", "of cells that were not sampled to the end") \
-    EACH("contended", "of cells that were not sampled to the end")
+    EACH("contended", "of cells that were not sampled to the end") \
+    EACH("array_bytes", "of users' kernels, whose tables are in their files") \
+    EACH("width_bytes", "of users' kernels, whose tables are in their files") \
+    EACH("table_bytes", "of users' kernels, whose tables are in their files")
 /* clang-format on */
 #define KEY(key, reason)    key,
 #define REASON(key, reason) reason,
@@ -135,6 +138,22 @@ static const struct objects phase_list = {
     .line = true,
 };
 
+static const struct field kernel_rows[] = {
+    {FIELD(field_text, struct result_kernel, "name", name, REQUIRED), .low = 1},
+    {FIELD(field_reference, struct result_kernel, "file", file, REQUIRED)},
+    {FIELD(field_uint32, struct result_kernel, "line", line, REQUIRED)},
+    {FIELD(field_text, struct result_kernel, "sha256", sha256, REQUIRED)},
+    {FIELD(field_text, struct result_kernel, "compiler", compiler, REQUIRED)},
+    {FIELD(field_reference, struct result_kernel, "options", options, NULLABLE)},
+    {FIELD(field_number, struct result_kernel, "compile_seconds", compile_seconds, REQUIRED), .low = 0, .high = 1e9},
+};
+static const struct objects kernel_list = {
+    .fields = FIELDS(kernel_rows),
+    .element_bytes = sizeof(struct result_kernel),
+    .count = offsetof(struct result, kernel_count),
+    .max = 4096,
+};
+
 static const struct field result_rows[] = {
     {WITHIN("tool", field_object), .of = &tool_object},
     {FIELD(field_object, struct result, "host", host, NULLABLE), .of = &host_object},
@@ -159,6 +178,7 @@ static const struct field result_rows[] = {
     {WITHIN("flag_reasons", field_texts), .of = &flag_texts},
     {WITHIN("null_reasons", field_texts), .of = &null_texts},
     {WITHIN("exact_counters", kind_exact_counters), .of = &result_cells},
+    {FIELD(field_list, struct result, "kernel_files", kernels, OMITTED), .of = &kernel_list},
     {FIELD(field_list, struct result, "cells", cells, REQUIRED), .of = &result_cells},
     {WITHIN("code", kind_code)},
 };

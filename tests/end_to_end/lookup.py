@@ -264,6 +264,17 @@ class Gpu(Case):
         self.assertEqual(sms, {8: {132}, 64: {1056}})
         self.assertEqual(cells["exact_counters"]["differing"], 0)
 
+    def test_elements_of_a_thread(self):
+        """The grid is that of the elements; every count is exact, and all outputs are right."""
+        result = self.run_lookup("--source", "random", "--path", "all", "--elements", "100000", "--table-bytes", "64",
+                                 "--elements-per-thread", "1,3", "--max-samples", "20", engine="cuda")
+        done = [cell for cell in result["cells"] if cell["status"] == "ok"]
+        self.assertEqual({(cell["parameters"].get("elements_per_thread"), cell["grid_blocks"]) for cell in done
+                          if cell["path"] == "shared"}, {(1, 391), (3, 131)})
+        self.assertEqual(len(done), 2 * (len(LOADING) + 2))
+        self.assertTrue(all(cell["verified"] for cell in done))
+        self.assertEqual(result["exact_counters"]["differing"], 0)
+
     def test_other_data_and_several_tables(self):
         cells = self.run_lookup("--source", "random,distinct", "--distinct", "5", "--path", "all", "--elements", "4096",
                                 "--table-bytes", "64", "--table-count", "1,2,3",

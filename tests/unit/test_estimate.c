@@ -5,6 +5,7 @@
 #include "cells.h"
 #include "estimate.h"
 #include "explain.h"
+#include "source.h"
 #include "test.h"
 
 #define NUMBER(card, key, number_)                   \
@@ -145,6 +146,34 @@ TEST(waves_wait_one_after_the_other)
     NUMBER(card, constant_address_cycles, 1);
     estimate = estimate_of(&cell, &card, NULL);
     expect_busy(&estimate, TIME_LATENCY, 2 * 5000 + 128 * 32 / 2);
+}
+
+/* Where a thread takes one element, four blocks are two waves: the second copies its table after the first is done,
+ * a word a thread, by two warp loads a block. A grid that strides has one wave. */
+TEST(every_wave_of_blocks_copies_the_table)
+{
+    static const uint8_t index[4096];
+    const struct indices indices = {index, 1, 0, 4096};
+    struct cell cell = two_blocks("shared", "per_thread");
+    struct card card = round_card();
+    struct cell_estimate stride, one;
+
+    cell.workload = workload_named("lookup");
+    cell.pattern = &sources[SOURCE_random];
+    cell.indices = &indices;
+    cell.elements = 4096;
+    cell.parameters[PARAMETER_loads] = cell.parameters[PARAMETER_in_flight] = 1;
+    cell.parameters[PARAMETER_table_bytes] = 256;
+    NUMBER(card, block_l2_ns, 5000);
+    NUMBER(card, l2_latency_cycles, 300);
+    NUMBER(card, l1_requests_per_cycle, 1);
+    card_set_grid(&card, &cell);
+    stride = estimate_of(&cell, &card, NULL);
+    cell.parameters[PARAMETER_elements_per_thread] = 1;
+    card_set_grid(&card, &cell);
+    one = estimate_of(&cell, &card, NULL);
+    assert_true(fabs(one.busy_ns[TIME_L1] - stride.busy_ns[TIME_L1] - 4) < 1e-3);
+    assert_true(fabs(one.busy_ns[TIME_LATENCY] - stride.busy_ns[TIME_LATENCY] - (5000 + 300 + 4.0 / 2)) < 1e-3);
 }
 
 /* Input and output of 16,384 bytes: L2 keeps all of it if it has 32,768, half if 21,845, nothing if 16,384, or after a flush. */

@@ -265,6 +265,29 @@ TEST(a_cell_says_how_many_warps_an_sm_runs)
     assert_string_equal(reason, "7 warps are no whole number of blocks of 64 threads");
 }
 
+/* 157 blocks of 64 threads: a thread takes one element, or three; the grid of a device does not matter. */
+TEST(a_cell_says_how_many_elements_a_thread_takes)
+{
+    static const uint8_t index[2 * 10000];
+    const struct indices indices = {index, 1, 0, 2 * 10000};
+    struct cell cell = make_cell("shared", 10000, 2);
+    struct access_counts counts;
+
+    cell.indices = &indices;
+    cell.parameters[PARAMETER_table_bytes] = 64;
+    for (uint32_t rounds = 1; rounds <= 3; rounds += 2) {
+        cell.parameters[PARAMETER_elements_per_thread] = rounds;
+        cell_set_grid(&cell, 7);
+        assert_int_equal(cell_grid_blocks(&cell), rounds == 1 ? 157 : 53);
+        assert_int_equal(access_count(&cell, &counts), STATUS_OK);
+        assert_int_equal(counts.staging_loads, cell_grid_blocks(&cell));
+        assert_int_equal(counts.payload_loads, 2 * 313);
+    }
+    assert_obstacle(&cell, 0, NULL);
+    cell.parameters[PARAMETER_warps_per_sm] = 2;
+    assert_obstacle(&cell, 0, "warps of an SM and elements of a thread both determine the grid; name one of them");
+}
+
 /* Two of the 8 loads are in flight, with 4 loads of other data; of the 20 warps, 19 are whole and one has 6 threads. */
 TEST(other_data_is_counted)
 {

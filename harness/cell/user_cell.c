@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "user_cell.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct workload user_workload = {.name = "kernel", .summary = "a user's kernel, see --kernel"};
+const struct pattern user_pattern = {.name = "own", .summary = "as the user's kernel reads its tables"};
+
+/* Memory spaces that no path of paths.def has, and what stands for several. They have no instruction of their own. */
+enum { MIXED, OWN_PATHS = 4 };
+
+static const struct path own_paths[OWN_PATHS] = {
+    [MIXED] = {.name = "mixed", .summary = "tables in several memory spaces", .home = TABLE_GLOBAL, .loads = 1},
+    {.name = "select", .summary = "instructions that select among registers", .home = TABLE_GLOBAL, .loads = 1},
+    {.name = "prmt", .summary = "instructions that select bytes of registers", .home = TABLE_GLOBAL, .loads = 1},
+    {.name = "none", .summary = "a kernel without a table", .home = TABLE_GLOBAL, .loads = 1},
+};
+
+bool cell_is_user(const struct cell *cell)
+{
+    return cell->kernel.name[0] != '\0';
+}
+
+const char *cell_workload_name(const struct cell *cell)
+{
+    return cell_is_user(cell) ? cell->kernel.name : cell->workload->name;
+}
+
+static const struct path *path_named(const char *name, size_t length)
+{
+    for (size_t i = 0; i < path_count + OWN_PATHS; i++) {
+        const struct path *path = i < path_count ? &paths[i] : &own_paths[i - path_count];
+
+        if (strlen(path->name) == length && memcmp(path->name, name, length) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+const struct path *user_path(const char *spaces)
+{
+    const struct path *path = path_named(spaces, strlen(spaces));
+
+    if (!strchr(spaces, '='))
+        return path == &own_paths[MIXED] ? NULL : path;
+    for (const char *at = spaces; *at;) {
+        const size_t name = strcspn(at, "=+"), space = at[name] == '=' ? strcspn(at + name + 1, "+") : 0;
+
+        if (name == 0 || !path_named(at + name + (at[name] == '='), space))
+            return NULL;
+        at += name + 1 + space;
+        at += *at == '+';
+    }
+    return &own_paths[MIXED];
+}
+
+struct cell user_cell(const struct user_kernel *kernel, uint64_t size, const struct cache_state *cache_state)
+{
+    return (struct cell){.workload = &user_workload,
+                         .path = user_path(kernel->spaces),
+                         .pattern = &user_pattern,
+                         .elements = size,
+                         .cache_state = cache_state,
+                         .kernel = *kernel};
+}
+
+/* The place of a path among all: those of paths.def come first. */
+static size_t place_of(const struct path *path)
+{
+    for (size_t i = 0; i < OWN_PATHS; i++)
+        if (path == &own_paths[i])
+            return path_count + (i == MIXED ? (size_t)OWN_PATHS : i);
+    return (size_t)(path - paths);
+}
+
+int user_path_order(const struct cell *a, const struct cell *b)
+{
+    const size_t left = place_of(a->path), right = place_of(b->path);
+
+    return left != right ? (left > right) - (left < right) : strcmp(a->kernel.spaces, b->kernel.spaces);
+}
