@@ -610,9 +610,9 @@ template <class A> struct is_same<A, A> {
 };
 
 template <class From, class To> struct converts {
-    static cbank_u8 into(To);
-    static cbank_u64 into(...);
-    static From from();
+    CBANK_BOTH static cbank_u8 into(To);
+    CBANK_BOTH static cbank_u64 into(...);
+    CBANK_BOTH static From from();
     static constexpr bool value = sizeof(into(from())) == 1;
 };
 

@@ -194,7 +194,8 @@ void kernel_cache_put(const char *folder, const char key[SHA256_HEX_BYTES], cons
         for (size_t i = 0; i < object->includes.count; i++)
             fprintf(stream, "include %s\n", object->includes.items[i]);
         fputs("cubin\n", stream);
-        fwrite(object->cubin, 1, object->cubin ? object->cubin_bytes : 0, stream);
+        if (object->cubin)
+            fwrite(object->cubin, 1, object->cubin_bytes, stream);
     }
     if (!memory_close(&memory, stream) || !folder)
         goto out;
