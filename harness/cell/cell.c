@@ -117,6 +117,11 @@ int cell_order_before(const struct cell *a, const struct cell *b, size_t end)
     return order;
 }
 
+int cell_path_order(const struct cell *a, const struct cell *b)
+{
+    return axis_order(a, b, AXIS_PATH);
+}
+
 int cell_order(const struct cell *a, const struct cell *b)
 {
     int order = axis_order(a, b, AXIS_WORKLOAD);

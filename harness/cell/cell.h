@@ -39,7 +39,7 @@ struct cell {
 
     /* For a workload that reads indices; not part of the identity. */
     const struct indices *indices; /* not owned; NULL until index_list.h gives them */
-    uint32_t grid_blocks;          /* thread blocks of a launch on this device; 0: as many as the elements need */
+    uint32_t grid_blocks; /* thread blocks of a launch on this device; 0: as many as the elements need */
 };
 
 /* Kernels number elements with 32 bits, and the last block may reach partly beyond the end. */
@@ -89,6 +89,9 @@ uint64_t cell_axis(const struct cell *cell, size_t axis);
 /* Order of cells by the axes before `end`. Cells that are equal before AXIS_PATTERN share a table of times, before
  * AXIS_PATH a line of it, before AXIS_COUNT everything. */
 int cell_order_before(const struct cell *a, const struct cell *b, size_t end);
+
+/* Order of the paths of two cells of one workload, as tables show them; 0 if they are equal. */
+int cell_path_order(const struct cell *a, const struct cell *b);
 
 /* Order of cells for sorting and searching, with the signature for qsort and bsearch. It follows the tables' order of
  * workload, path and pattern, then elements, block size, cache state and parameters. Users' kernels come last, by name and

@@ -10,7 +10,8 @@ enum { USER_KERNEL_NAME_BYTES = 64, USER_KERNEL_SPACES_BYTES = 128 };
 /* The part of a cell's identity that a kernel file determines. */
 struct user_kernel {
     char name[USER_KERNEL_NAME_BYTES];     /* of its case; "": the cell has a workload of this program */
-    char spaces[USER_KERNEL_SPACES_BYTES]; /* memory spaces of its tables: "shared" for all, or "grid=shared+signs=constant" */
+    char spaces
+        [USER_KERNEL_SPACES_BYTES]; /* memory spaces of its tables: "shared" for all, or "grid=shared+signs=constant" */
     uint64_t hash; /* the first 64 bits of the hash of the source, of what it includes, and of the compiler's options */
 };
 

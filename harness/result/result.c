@@ -116,6 +116,18 @@ const struct cell *result_cell(const void *result, size_t i)
     return &((const struct result *)result)->cells[i].cell;
 }
 
+const struct result_kernel *result_kernel(const struct result *result, const struct cell *cell)
+{
+    char hash[CELL_INDEX_FILE_HASH_BYTES];
+
+    cell_index_file_hash_text(cell->kernel.hash, hash);
+    for (const struct result_kernel *kernel = result->kernels; kernel < result->kernels + result->kernel_count;
+         kernel++)
+        if (strcmp(kernel->name, cell->kernel.name) == 0 && strncmp(kernel->sha256, hash, strlen(hash)) == 0)
+            return kernel;
+    return NULL;
+}
+
 void result_close(struct result *result)
 {
     for (size_t i = 0; i < result->cell_count; i++) {

@@ -238,6 +238,9 @@ void result_sign(struct result *result);
 /* Cell i of a result, for functions that walk a list of cells; `result` is a const struct result *. */
 const struct cell *result_cell(const void *result, size_t i);
 
+/* The kernel file of a user's cell; NULL if the result does not say. */
+const struct result_kernel *result_kernel(const struct result *result, const struct cell *cell);
+
 /* Releases everything; accepts a zeroed struct. */
 void result_close(struct result *result);
 
