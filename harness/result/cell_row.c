@@ -8,6 +8,7 @@
 
 #include "log.h"
 #include "text_print.h"
+#include "user_cell.h"
 
 enum { ELEMENT_BYTES = 4 };
 
@@ -53,6 +54,7 @@ static void value_time(const struct grid_column *column, const void *data, struc
 #define RESULT(member)   .of = GRID_BEHIND(struct cell_row, result, struct result, member)
 #define CELL(member)     .of = GRID_BEHIND(struct cell_row, found, struct cell_result, member)
 #define COUNTS(member)   .of = GRID_BEHIND(struct cell_row, counts, struct cell_counts, member)
+#define CASE(member)     .of = GRID_BEHIND(struct cell_row, of_case, struct cell_case, member)
 #define WORD(member, words) \
     .of = &(const struct grid_member){offsetof(struct cell_result, member), sizeof(int), offsetof(struct cell_row, found), words}
 #define MATRICES (VIEW_MEASURED | VIEW_MODELLED)
@@ -78,10 +80,10 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("verified", "verified", NULL, grid_bool), CELL(verified)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
     {.column = {COLUMN("flags", "flags", NULL, grid_array), ROW(flags)}, .views = VIEW_CELLS | VIEW_SAMPLES},
     {.column = {COLUMN("note", "note", NULL, grid_array), ROW(note)}, .views = VIEW_TIME},
-    {.column = {COLUMN("time_ns", "time", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MEASURED},
+    {.column = {COLUMN("time_ns", "time", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MEASURED | VIEW_KERNEL},
     {.column = {COLUMN("time_ns", "modelled", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MODELLED},
     {.column = {COLUMN("time_ns", "time", text_time, grid_number), CELL(time.summary.value)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width)}, .views = VIEW_MEASURED | VIEW_TIME},
+    {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width)}, .views = VIEW_MEASURED | VIEW_KERNEL | VIEW_TIME},
     {.column = {COLUMN("ci_low_ns", "low", text_time, grid_number), CELL(time.summary.ci_low)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("ci_high_ns", "high", text_time, grid_number), CELL(time.summary.ci_high)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("min_ns", "minimum", text_time, grid_number), CELL(time.summary.min)}, .views = VIEW_CELLS | VIEW_TIME},
@@ -90,6 +92,9 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("stop_reason", "stopped by", NULL, grid_name), WORD(time.stop_reason, stop_reason_names)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio), .rank = 1}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "to the fastest path of the same pattern that loads"},
+    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio), .rank = 1}, .views = VIEW_KERNEL,
+     .legend = "to the fastest memory space that is verified"},
+    {.column = {COLUMN("item_ns", "an item", text_time, grid_number), ROW(item_ns), .rank = 2}, .views = VIEW_KERNEL | VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("requests_per_load", "req", text_tenths, grid_number), COUNTS(requests_per_load), .rank = 2},
      .views = MATRICES | VIEW_CELLS | VIEW_COUNTS, .legend = "requests of a warp's load: addresses of constant memory or parameters, sectors of global memory, wavefronts of shared memory"},
     {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, grid_number), ROW(rate), .rank = 3}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
@@ -102,7 +107,19 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("kernel", "kernel", NULL, grid_array), CELL(kernel.symbol)}, .views = VIEW_CELLS | VIEW_CODE},
     {.column = {COLUMN("image", "image", NULL, grid_array), CELL(kernel.image)}, .views = VIEW_CELLS | VIEW_CODE},
     {.column = {COLUMN("instruction", "instruction", NULL, grid_text), CELL(kernel.instruction)}, .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("registers", "registers", text_count, grid_integer), CELL(kernel.registers)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("instructions", "loads of the kernel", NULL, grid_array), CASE(instructions)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("registers", "registers", text_count, grid_integer), CELL(kernel.registers), .rank = 3},
+     .views = VIEW_KERNEL | VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("blocks_per_sm", "blocks an SM", text_count, grid_integer), CASE(blocks_per_sm), .rank = 4},
+     .views = VIEW_KERNEL | VIEW_CELLS | VIEW_CODE, .legend = "that fit at a time"},
+    {.column = {COLUMN("grid", "grid", NULL, grid_array), ROW(grid)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("block", "block", NULL, grid_array), ROW(block)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("shared_bytes", "shared memory, bytes", text_count, grid_integer), CASE(shared_bytes)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("as_written", "as written", NULL, grid_bool), CASE(as_written)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("reference", "reference", NULL, grid_name),
+      .of = &(const struct grid_member){offsetof(struct cell_case, reference), sizeof(int), offsetof(struct cell_row, of_case), case_reference_names}},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("findings", "findings", NULL, grid_array), ROW(findings)}, .views = VIEW_CELLS},
     {.column = {COLUMN("sass_sha256", "SASS hash", NULL, grid_array), CELL(kernel.sha256)}, .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_CODE},
     {.column = {COLUMN("sm_clock_mhz", "SM clock, MHz", text_count, grid_number), CELL(time.sm_clock_mhz)},
      .views = VIEW_CELLS | VIEW_SAMPLES | VIEW_TIME},
@@ -161,12 +178,24 @@ struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned vi
 
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end)
 {
-    return cell_order_before(a->cell, b->cell, end) == 0;
+    return cell_order_before(a->cell, b->cell, cell_is_user(a->cell) && end == AXIS_PATTERN ? AXIS_ELEMENTS : end) == 0;
 }
 
 static int order_of_rows(const void *a, const void *b)
 {
     return cell_order_before(((const struct cell_row *)a)->cell, ((const struct cell_row *)b)->cell, AXIS_COUNT);
+}
+
+/* Whether others are compared with its time. */
+static bool may_be_best(const struct cell_row *row)
+{
+    return is_timed(row) && row->cell->path->loads && (row->found->verified || !cell_is_user(row->cell));
+}
+
+/* "512x2x1". */
+static void extent_text(const uint32_t extent[3], char text[40])
+{
+    snprintf(text, 40, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, extent[0], extent[1], extent[2]);
 }
 
 enum status cell_rows_open(const struct result *result, const char *file, const char *name, struct cell_rows *out)
@@ -180,17 +209,19 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
     for (size_t i = 0; i < result->cell_count; i++) {
         const struct cell_result *found = &result->cells[i];
         const struct cell *cell = &found->cell;
-        const uint32_t loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
+        const struct cell_case *of_case = found->of_case.given ? &found->of_case : NULL;
         struct cell_row *row = &rows[i];
 
         *row = (struct cell_row){.cell = cell,
                                  .found = found,
                                  .counts = found->counts.given ? &found->counts : NULL,
+                                 .of_case = of_case,
                                  .result = result,
                                  .file = file,
                                  .half_width = NAN,
                                  .ratio = NAN,
                                  .rate = NAN,
+                                 .item_ns = NAN,
                                  .operations = {NAN, NAN, NAN}};
         cell_identity(cell, row->identity);
         if (found->status == CELL_PENDING)
@@ -205,9 +236,26 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
                 text_join(row->flags, sizeof(row->flags), " ", "%s", cell_flag_names[bit]);
                 text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit], cell_flag_reasons[bit]);
             }
+        for (size_t bit = 0; of_case && bit < CASE_FINDING_COUNT; bit++)
+            if (of_case->findings >> bit & 1) {
+                text_join(row->findings, sizeof(row->findings), " ", "%s", case_finding_names[bit]);
+                text_join(row->note, sizeof(row->note), "; ", "%s: %s", case_finding_names[bit],
+                          case_finding_reasons[bit]);
+            }
+        if (of_case) {
+            extent_text(of_case->grid, row->grid);
+            extent_text(of_case->block, row->block);
+        }
         if (!is_timed(row))
             continue;
         row->half_width = stats_relative_half_width(&found->time.summary);
+        if (of_case)
+            row->item_ns = found->time.summary.value / (double)of_case->items;
+        if (cell_is_user(cell))
+            continue;
+
+        const uint32_t loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
+
         row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
                      loads * table_width(cell->parameters)) *
                     (double)cell->elements / found->time.summary.value;
@@ -219,13 +267,13 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
         double best = INFINITY;
 
         for (end = first; end < result->cell_count && cell_row_same(&rows[first], &rows[end], AXIS_PATH); end++)
-            if (is_timed(&rows[end]) && rows[end].cell->path->loads)
+            if (may_be_best(&rows[end]))
                 best = fmin(best, rows[end].found->time.summary.value);
         for (size_t i = first; i < end; i++) {
             const double ns = rows[i].found->time.summary.value;
 
             rows[i].ratio = is_timed(&rows[i]) && isfinite(best) ? ns / best : NAN;
-            rows[i].best = is_timed(&rows[i]) && rows[i].cell->path->loads && ns <= best;
+            rows[i].best = may_be_best(&rows[i]) && ns <= best;
         }
     }
     for (size_t i = 0; i < result->cell_count; i++)

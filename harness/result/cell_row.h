@@ -14,6 +14,7 @@ struct cell_row {
     const struct cell *cell; /* the cell of `found`; the first member, as cell_columns requires */
     const struct cell_result *found;
     const struct cell_counts *counts; /* the counts of `found`; NULL: not counted */
+    const struct cell_case *of_case;  /* the same of its case; NULL: it is not of a user's kernel, or not prepared */
     const struct result *result;
     const char *file;                   /* the file of the result; NULL: not known */
     double index;                       /* of the result among the files given */
@@ -22,10 +23,13 @@ struct cell_row {
     char flags[CELL_NOTE_BYTES / 4]; /* their names, with blanks between */
     char mark[4];               /* of its footnote, padded to the width of the others; "": the table has none */
     double half_width; /* of the interval, as a share of the time */
-    double ratio;      /* to the shortest time of the same pattern in the same table, among paths that load */
+    double ratio;      /* to the shortest time of the same pattern in the same table, among paths that load, or of
+                        * memory spaces whose output was verified */
     bool best;         /* it has that shortest time */
     double rate; /* GB/s: bytes that the kernel must move: one element in, one out, and one for each payload load of a
                           thread */
+    double item_ns; /* time an item of a user's kernel */
+    char grid[40], block[40], findings[CELL_NOTE_BYTES / 4]; /* of its case */
     struct operations_per_byte operations; /* for cells that multiply: the one operation of others is of no interest */
     double sample; /* number of the row's sample; NaN: none */
     double sample_ns;
@@ -43,6 +47,7 @@ enum cell_view {
     VIEW_COUNTS = 1 << 7, /* the requests of its loads, */
     VIEW_COUNTERS = 1 << 9, /* counters --csv: before the counters */
     VIEW_ORIGIN = 1 << 8, /* its origin */
+    VIEW_KERNEL = 1 << 10, /* the matrix of a user's kernel */
 };
 
 /* A column, and its legend below the tables. */
@@ -78,7 +83,7 @@ struct cell_rows {
 enum status cell_rows_open(const struct result *result, const char *file, const char *name, struct cell_rows *out);
 
 /* Whether two rows are equal on the axes before `end`: AXIS_PATTERN for rows of one table, AXIS_PATH for rows of one of
- * its lines. */
+ * its lines. A user's kernel has one table for all sizes and cache states. */
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end);
 
 #endif

@@ -7,6 +7,7 @@
 #include "show_matrix.h"
 #include "show_result.h"
 #include "text.h"
+#include "user_cell.h"
 #include "verdict.h"
 
 enum { INDENT = 2, DIFFERENCES_MAX = 20 };
@@ -53,18 +54,20 @@ static void print_cells(struct text_wrap wrap, const struct result *result)
     const struct text_wrap item = {.stream = wrap.stream, .width = wrap.width, .column = INDENT, .indent = 2 * INDENT};
     const struct cell_result *cells = result->cells;
     size_t counts[CELL_FAILED + 1] = {0}, verified = 0;
+    bool user = false;
     char text[TEXT_PARAGRAPH_BYTES];
 
     for (size_t i = 0; i < result->cell_count; i++) {
         counts[cells[i].status]++;
         verified += cells[i].verified;
+        user = user || cell_is_user(&cells[i].cell);
     }
     snprintf(text, sizeof(text), "cells: %zu of %zu ok", counts[CELL_OK], result->cell_count);
     for (size_t status = 0; status <= CELL_FAILED; status++)
         if (status != CELL_OK && counts[status])
             text_join(text, sizeof(text), ", ", "%zu %s", counts[status], cell_status_names[status]);
     if (!result->modelled_time)
-        text_join(text, sizeof(text), "; ", "%zu verified against the CPU", verified);
+        text_join(text, sizeof(text), "; ", "%zu verified%s", verified, user ? "" : " against the CPU");
     text_paragraph(wrap, "%s", text);
     for (size_t i = 0; counts[CELL_SKIPPED] && i < result->cell_count; i++) {
         size_t first = result->cell_count, count = 0;
@@ -122,8 +125,9 @@ static void print_counters(struct text_wrap wrap, const struct result *result)
 enum status show_result(FILE *stream, const struct result *result, bool color)
 {
     const struct text_wrap wrap = {.stream = stream, .width = text_width(stream)};
-    unsigned rank = 0;
+    unsigned rank = 0, views = 0;
     const struct print_style look = {.width = wrap.width, .color = color, .rank = &rank};
+    const unsigned own = result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED;
     double seconds = 0;
     char text[TEXT_PARAGRAPH_BYTES] = "time spent:", legend[TEXT_PARAGRAPH_BYTES] = "", hidden[128] = "";
     struct cell_rows rows;
@@ -135,14 +139,14 @@ enum status show_result(FILE *stream, const struct result *result, bool color)
         for (end = first; end < rows.count && cell_row_same(&rows.rows[first], &rows.rows[end], AXIS_PATTERN);)
             end++;
         putc('\n', stream);
+        views |= cell_is_user(rows.rows[first].cell) ? VIEW_KERNEL : own;
         status = show_matrix(stream, &look, &rows.rows[first], end - first);
     }
     free(rows.rows);
     if (status != STATUS_OK) /* nothing stands below a missing table */
         return status;
     putc('\n', stream);
-    for (const struct cell_column *column = NULL;
-         (column = cell_column_next(column, result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED));)
+    for (const struct cell_column *column = NULL; (column = cell_column_next(column, views ? views : own));)
         if (column->column.rank > rank)
             text_join(hidden, sizeof(hidden), ", ", "%s", column->column.heading);
         else if (column->legend)

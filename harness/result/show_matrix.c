@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "log.h"
+#include "user_cell.h"
 
-enum { NAME_BYTES = 96, NOTE_INDENT = 2 };
+enum { NAME_BYTES = USER_KERNEL_SPACES_BYTES + 32, NOTE_INDENT = 2 };
 
-/* A row or a column of a table: the cells of a path, or those of a pattern with its parameters. */
+/* A row or a column of a table: the cells of a path, or those of a pattern with its parameters. Of a user's kernel:
+ * those of a memory space, or those of a size and a cache state. */
 struct axis {
     char name[NAME_BYTES];
-    const struct path *path;      /* NULL: a pattern */
+    const struct cell_row *path;  /* a cell with it; NULL: a pattern */
     const struct cell_row *cells; /* of a pattern: one for each path */
     size_t count;
 };
@@ -30,22 +32,49 @@ static void value_cell(const struct grid_column *column, const void *row, struct
     const struct axis *a = of->axis, *b = row, *pattern = a->path ? b : a;
 
     for (size_t i = 0; i < pattern->count; i++)
-        if (pattern->cells[i].cell->path == (a->path ? a : b)->path) {
+        if (cell_path_order(pattern->cells[i].cell, (a->path ? a : b)->path->cell) == 0) {
             of->quantity->value(of->quantity, &pattern->cells[i], out);
             return;
         }
     out->text = "";
 }
 
+static const struct cell_row *next_path(const struct cell_row *rows, size_t count, const struct cell_row *after)
+{
+    const struct cell_row *next = NULL;
+
+    for (size_t i = 0; i < count; i++)
+        if ((!after || cell_path_order(rows[i].cell, after->cell) > 0) &&
+            (!next || cell_path_order(rows[i].cell, next->cell) < 0))
+            next = &rows[i];
+    return next;
+}
+
+/* What stands above the table of a user's kernel: its name, its file, and the cache state that all cells have. */
+static void print_kernel(const struct cell_row *row, bool one_state, int width, FILE *stream)
+{
+    const struct result_kernel *kernel = result_kernel(row->result, row->cell);
+    const char *slash = kernel ? strrchr(kernel->file, '/') : NULL;
+
+    text_paragraph((struct text_wrap){.stream = stream, .width = width}, "%s%s%s%s%s%s%s", row->cell->kernel.name,
+                   kernel ? " of " : "",
+                   !kernel ? ""
+                   : slash ? slash + 1
+                           : kernel->file,
+                   kernel ? ", " : "", kernel ? kernel->compiler : "", one_state ? ", " : "",
+                   one_state ? row->cell->cache_state->name : "");
+}
+
 enum status show_matrix(FILE *stream, const struct print_style *look, struct cell_row *rows, size_t count)
 {
     const struct cell *cell = rows[0].cell;
-    const bool modelled = rows[0].result->modelled_time;
+    const bool modelled = rows[0].result->modelled_time, user = cell_is_user(cell);
+    const unsigned view = user ? VIEW_KERNEL : modelled ? VIEW_MODELLED : VIEW_MEASURED;
     const struct text_wrap item = {.stream = stream,
                                    .width = look->width,
                                    .column = NOTE_INDENT,
                                    .indent = 2 * NOTE_INDENT};
-    const size_t axis_count = count + path_count;
+    const size_t axis_count = 2 * count;
     struct axis *axes = calloc(axis_count, sizeof(*axes)), *path_axes = axes ? axes + count : NULL;
     const struct cell_row **notes = calloc(count, sizeof(*notes));
     struct grid_column *columns = calloc(1 + axis_count * CELL_ROW_COLUMNS_MAX, sizeof(*columns));
@@ -53,6 +82,7 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
     uint32_t common = ~0u;
     size_t kept_patterns = 0, kept_paths = 0, note_count = 0, made = 1;
     char shared[NAME_BYTES] = "";
+    bool one_state = true;
     struct grid grid = {.columns = columns, .row_bytes = sizeof(*axes)};
     enum status status = STATUS_OK;
     const struct axis *across;
@@ -62,6 +92,8 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
         status = log_memory("a table of %zu cells", count);
         goto out;
     }
+    for (size_t i = 1; i < count; i++)
+        one_state = one_state && rows[i].cell->cache_state == cell->cache_state;
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < parameter_count; k++)
             if (rows[i].cell->parameters[k] != cell->parameters[k])
@@ -76,18 +108,27 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
         for (end = first; end < count && cell_row_same(&rows[first], &rows[end], AXIS_PATH); end++)
             kept = kept || rows[end].found->status != CELL_SKIPPED;
         axis->count = end - first;
-        snprintf(axis->name, sizeof(axis->name), "%s", rows[first].cell->pattern->name);
-        cell_parameters_text(rows[first].cell, ~common, axis->name, sizeof(axis->name));
+        if (user)
+            snprintf(axis->name, sizeof(axis->name), "%" PRIu64 "%s%s", rows[first].cell->elements,
+                     one_state ? "" : " ", one_state ? "" : rows[first].cell->cache_state->name);
+        else
+            snprintf(axis->name, sizeof(axis->name), "%s", rows[first].cell->pattern->name);
+        cell_parameters_text(rows[first].cell, user ? 0 : ~common, axis->name, sizeof(axis->name));
         kept_patterns += kept;
     }
-    for (size_t i = 0; i < path_count; i++) {
+    for (const struct cell_row *path = NULL; (path = next_path(rows, count, path));) {
+        const bool several = strchr(path->cell->kernel.spaces, '=');
         struct axis *axis = &path_axes[kept_paths];
-        bool kept = false;
+        bool kept = false, as_written = false;
 
-        *axis = (struct axis){.path = &paths[i]};
+        *axis = (struct axis){.path = path};
         for (size_t k = 0; k < count; k++)
-            kept = kept || (rows[k].cell->path == axis->path && rows[k].found->status != CELL_SKIPPED);
-        snprintf(axis->name, sizeof(axis->name), "%s", axis->path->name);
+            if (cell_path_order(rows[k].cell, path->cell) == 0) {
+                kept = kept || rows[k].found->status != CELL_SKIPPED;
+                as_written = as_written || rows[k].found->of_case.as_written;
+            }
+        snprintf(axis->name, sizeof(axis->name), "%s%s", several ? path->cell->kernel.spaces : path->cell->path->name,
+                 as_written ? " (as written)" : "");
         kept_paths += kept;
     }
 
@@ -109,17 +150,19 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
             snprintf(rows[i].mark, sizeof(rows[i].mark), "  ");
 
     cell_parameters_text(cell, common & ~CELL_TRACE_BIT, shared, sizeof(shared));
-    text_paragraph((struct text_wrap){.stream = stream, .width = look->width},
-                   "%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s%s%s", cell->workload->name, cell->elements,
-                   cell->block_size, cell->cache_state->name, shared[0] ? ", " : "", shared,
-                   modelled ? ", modelled" : "");
+    if (user)
+        print_kernel(&rows[0], one_state, look->width, stream);
+    else
+        text_paragraph((struct text_wrap){.stream = stream, .width = look->width},
+                       "%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s%s%s", cell->workload->name,
+                       cell->elements, cell->block_size, cell->cache_state->name, shared[0] ? ", " : "", shared,
+                       modelled ? ", modelled" : "");
     paths_across = kept_paths <= kept_patterns;
     across = paths_across ? path_axes : axes;
     columns[0] = (struct grid_column){
         .key = "name", .heading = "", .value = grid_array, .of = GRID_MEMBER(struct axis, name), .head = true};
     for (size_t i = 0; i < (paths_across ? kept_paths : kept_patterns); i++)
-        for (const struct cell_column *column = NULL;
-             (column = cell_column_next(column, modelled ? VIEW_MODELLED : VIEW_MEASURED)); made++) {
+        for (const struct cell_column *column = NULL; (column = cell_column_next(column, view)); made++) {
             quantities[made] = (struct cell_quantity){.axis = &across[i], .quantity = &column->column};
             columns[made] = column->column;
             columns[made].group = across[i].name;

@@ -168,7 +168,7 @@ class Shown(Case):
     """Results that are printed as tests/golden/ has it: CBANK_UPDATE_GOLDEN=1 writes that anew."""
 
     def test_tables_are_the_golden_ones_and_no_wider_than_the_terminal(self):
-        for name in ("measured", "troubled", "modelled", "paths"):
+        for name in ("measured", "troubled", "modelled", "paths", "kernel"):
             for width in (80, 160):
                 said = self.check(cbank("show", os.path.join(ROOT, f"tests/data/show/{name}.json"), COLUMNS=str(width)), 0).stdout
                 self.assertLessEqual(max(map(len, said.splitlines())), width)
