@@ -7,6 +7,7 @@
 
 #include "cubin.h"
 #include "stream.h"
+#include "user_kernel.h"
 
 /* -- modules ------------------------------------------------------------------------------------------- */
 
@@ -34,13 +35,14 @@ static size_t image_size(const void *image)
 CUresult cuModuleLoadData(CUmodule *out, const void *image)
 {
     CUmodule module;
+    bool failed = false;
 
     ENTER(cuModuleLoadData);
     module = object_open(OBJECT_MODULE, sizeof(*module));
     if (!module)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *module = (struct CUmod_st){.device = device_current(), .image = image, .image_bytes = image_size(image)};
-    if (module->image_bytes == 0) {
+    if (module->image_bytes == 0 || (!user_module_open(module, &failed) && failed)) {
         object_close(module, true);
         return CUDA_ERROR_INVALID_IMAGE;
     }
@@ -55,6 +57,10 @@ CUresult cuModuleUnload(CUmodule module)
     if (module->bank)
         block_close(module->bank);
     module->bank = NULL;
+    for (size_t i = 0; module->user && i < module->user->bank_count; i++)
+        block_close(module->user->banks[i]);
+    user_module_close(module->user);
+    module->user = NULL;
     object_close(module, false);
     return (CUresult)entered;
 }
@@ -89,10 +95,14 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
     return CUDA_SUCCESS;
 }
 
-/* The only variables that are asked for are constant banks. */
+/* The only variables of the program's own kernels that are asked for are constant banks. */
 CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule module, const char *name)
 {
     ENTER(cuModuleGetGlobal);
+    if (module->user) {
+        *out = (uintptr_t)user_variable(module, name, bytes);
+        return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    }
     if (!memmem(module->image, module->image_bytes, name, strlen(name) + 1))
         return CUDA_ERROR_NOT_FOUND;
     if (!module->bank)
@@ -140,6 +150,32 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     return CUDA_SUCCESS;
 }
 
+/* Sizes: of the grid, and of a block. In a graph, time passes and nothing is computed. */
+static CUresult launch_user(CUfunction function, const uint32_t sizes[6], CUstream stream, void **parameters)
+{
+    const uint64_t threads = (uint64_t)sizes[3] * sizes[4] * sizes[5];
+    struct launch *launch;
+
+    if (sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0 || threads == 0 || threads > CBANK_BLOCK_THREADS_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    launch = calloc(1, sizeof(*launch));
+    if (!launch)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *launch = (struct launch){.references = 1,
+                              .function = function,
+                              .blocks = sizes[0] * sizes[1] * sizes[2],
+                              .threads = (uint32_t)threads,
+                              .user = user_launch_make(function, parameters)};
+    if (!launch->user) {
+        launch_release(launch);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    memcpy(launch->user->grid, sizes, sizeof(launch->user->grid));
+    memcpy(launch->user->block, sizes + 3, sizeof(launch->user->block));
+    launch->user->timed = stream->capture;
+    return (CUresult)stream_add(stream, (struct op){.kind = OP_LAUNCH, .launch = launch});
+}
+
 /* The driver's parameters. NOLINTNEXTLINE(readability-function-size) */
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters,
@@ -150,8 +186,13 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     struct launch *launch;
 
     ENTER(cuLaunchKernel);
+    if (shared_bytes > most || extra)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (function->module->user)
+        return launch_user(function, (const uint32_t[]){grid_x, grid_y, grid_z, block_x, block_y, block_z}, stream,
+                           parameters);
     if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 || block_x > CBANK_BLOCK_THREADS_MAX ||
-        block_y != 1 || block_z != 1 || shared_bytes > most || extra)
+        block_y != 1 || block_z != 1)
         return CUDA_ERROR_INVALID_VALUE;
     launch = calloc(1, sizeof(*launch));
     if (!launch)

@@ -10,6 +10,7 @@
 
 #include "estimate.h"
 #include "source.h"
+#include "user_kernel.h"
 
 /* -- tools --------------------------------------------------------------------------------------------- */
 
@@ -142,8 +143,14 @@ static bool name_cell(struct CUfunc_st *function, const char *at)
     return function->workload && function->pattern;
 }
 
+static const struct kernel_row user_row = {.prefix = "", .run = run_user};
+
 bool kernel_name(struct CUfunc_st *function)
 {
+    if (function->module->user) {
+        function->row = &user_row;
+        return true;
+    }
     for (size_t i = 0; i < kernel_row_count; i++) {
         const struct kernel_row *const row = &kernel_rows[i];
         const char *at = function->symbol + strlen(row->prefix);
@@ -316,6 +323,8 @@ static bool is_named(struct launch *launch, const char *name, bool flushed)
 
     if (strcmp(launch->function->symbol, name) == 0)
         return true;
+    if (launch->user)
+        return !user_is_case(launch->function) && user_is_named(launch->function->module->user, name);
     if (!launch->function->row->of_cell)
         return false;
     cell = behaviour_of(launch)->cell;

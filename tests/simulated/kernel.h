@@ -26,6 +26,7 @@ struct CUmod_st {
     const void *image; /* not owned: a cubin */
     size_t image_bytes;
     struct block *bank; /* constant bank; NULL until it is asked for */
+    struct user_module *user; /* owned; NULL of the program's own kernels */
     struct CUfunc_st *functions;
 };
 
@@ -65,6 +66,7 @@ struct launch {
     struct behaviour *behaviour;
     struct probe_counts counts; /* of a probe */
     struct block *reads[2];
+    struct user_launch *user; /* owned; NULL of the program's own kernels */
 };
 
 /* Which kernels there are: how a name begins, what its parameters are, what it does. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Memory of devices and of the host. The output of kernels is computed when it is read. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "kernel.h"
 
@@ -24,14 +26,43 @@ static char *map(size_t bytes, int protection)
 
 /* Banks begin where the sets of every cache do. */
 #define ALIGNMENT ((uintptr_t)CBANK_TABLE_BYTES)
+#define PAGE      ((size_t)65536)
 
-/* Where the memory is the device's, the program gets addresses that are not to be read. */
+/* Memory of devices is that of one file, which is mapped twice. */
+static int memory_file = -1;
+
+static char *map_memory(size_t bytes, off_t *offset)
+{
+    static off_t end;
+    char *at;
+
+    if (memory_file < 0)
+        memory_file = memfd_create("memory", MFD_CLOEXEC);
+    *offset = end;
+    end += (off_t)((bytes + PAGE - 1) / PAGE * PAGE);
+    if (memory_file < 0 || ftruncate(memory_file, end) != 0)
+        return NULL;
+    at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory_file, *offset);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* What is mapped at the device's addresses: those of the program cannot be read but by a user's kernel. */
+static size_t reserved_bytes(const struct block *block)
+{
+    return block->bytes + 2 * ALIGNMENT + 1;
+}
+
 static char *reserve(struct block *block)
 {
-    block->reserved = map(block->bytes + ALIGNMENT + 1, PROT_NONE);
+    char *address;
+
+    block->reserved = map(reserved_bytes(block), PROT_NONE);
     if (!block->reserved)
         return NULL;
-    return (char *)(((uintptr_t)block->reserved + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    address = (char *)(((uintptr_t)block->reserved + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    address =
+        mmap(address, block->bytes + 1, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, memory_file, block->offset);
+    return address == MAP_FAILED ? NULL : address;
 }
 
 struct block *block_open(struct device *device, enum block_kind kind, size_t bytes, const char *owner)
@@ -41,12 +72,8 @@ struct block *block_open(struct device *device, enum block_kind kind, size_t byt
 
     if (!block)
         return NULL;
-    *block = (struct block){.data = map(bytes + 1, PROT_READ | PROT_WRITE),
-                            .bytes = bytes,
-                            .kind = kind,
-                            .owner = owner,
-                            .device = device,
-                            .next = blocks};
+    *block = (struct block){.bytes = bytes, .kind = kind, .owner = owner, .device = device, .next = blocks};
+    block->data = kind == BLOCK_DEVICE ? map_memory(bytes + 1, &block->offset) : map(bytes + 1, PROT_READ | PROT_WRITE);
     block->address = kind == BLOCK_DEVICE && block->data ? reserve(block) : block->data;
     if (!block->address) {
         free(block);
@@ -58,11 +85,27 @@ struct block *block_open(struct device *device, enum block_kind kind, size_t byt
     return block;
 }
 
+struct block *block_at(struct device *device, void *address, size_t bytes)
+{
+    struct block *const block = calloc(1, sizeof(*block));
+
+    if (!block)
+        return NULL;
+    *block = (struct block){
+        .address = address, .data = address, .bytes = bytes, .kind = BLOCK_DEVICE, .device = device, .next = blocks};
+    device->bytes += bytes;
+    blocks = block;
+    return block;
+}
+
 static void block_unmap(struct block *block)
 {
     if (block->references > 0)
         return;
-    munmap(block->data, block->bytes + 1);
+    if (block->kind == BLOCK_HOST || block->reserved)
+        munmap(block->data, block->bytes + 1);
+    if (block->reserved)
+        fallocate(memory_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, block->offset, (off_t)block->bytes + 1);
     free(block);
 }
 
@@ -112,6 +155,7 @@ void launch_release(struct launch *launch)
     if (--launch->references > 0)
         return;
     free(launch->values);
+    free(launch->user);
     free(launch);
 }
 
@@ -146,7 +190,8 @@ void block_close(struct block *block)
         release_pending(block, 0);
     if (block->kind == BLOCK_DEVICE) {
         block->device->bytes -= block->bytes;
-        munmap(block->reserved, block->bytes + ALIGNMENT + 1);
+        if (block->reserved)
+            munmap(block->reserved, reserved_bytes(block));
     }
     block->freed = true;
     block_unmap(block);
@@ -249,4 +294,14 @@ bool memory_set(void *address, int byte, size_t bytes)
     before_write(block, (uint64_t)((char *)address - block->address), bytes);
     memset(block->data + ((char *)address - block->address), byte, bytes);
     return true;
+}
+
+void memory_map(bool open)
+{
+    for (struct block *block = blocks; block; block = block->next)
+        if (block->kind == BLOCK_DEVICE && block->reserved) {
+            if (open)
+                settle(block);
+            mprotect(block->address, block->bytes + 1, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+        }
 }

@@ -15,6 +15,7 @@ struct settings settings = {
     .slow_factor = 2,
     .slow_device = -1,
     .swapped = -1,
+    .limit_ms = 2000,
 };
 
 struct card card;

@@ -2,7 +2,8 @@
  * A simulated GPU: one library that stands in for the CUDA runtime, the driver, CUPTI and NVML, with the entry points
  * that the CUDA engine uses (entries.def). The unchanged engine runs on it without a GPU, and meets every fault.
  *
- * A kernel of the program "runs" on the CPU, from the arguments of its launch and what is in the simulated memory. Its
+ * The kernel of a kernel file runs on the CPU when it is launched alone; in a graph, only time passes. compiler/nvcc
+ * compiles it. A kernel of the program "runs" on the CPU, from the arguments of its launch and what is in the simulated memory. Its
  * output is computed when somebody reads it. Time is the card's model of the kernel, on a clock of the device's own.
  * Streams are queues: what is enqueued happens when somebody waits or asks. Memory of the device cannot be read by the
  * host: its addresses are not mapped.
@@ -29,7 +30,7 @@
  *   neighbour_ms=P        another process has the device for 2 ms of every P ms
  *   clock=MHZ             of the SMs; the card's where not given
  *   throttle_ms=T         from T ms of simulated time on the clock is throttle_clock (0.7 x clock), and NVML says so
- *   slow=PATH             kernels of this path take slow_factor (2) times as long, on slow_device=N alone where given
+ *   slow=PATH             kernels of this path or memory space take slow_factor (2) times as long, on slow_device=N alone where given
  *   pace=1                simulated time passes in wall time, too: the host waits for the device
  *
  *   deny_counters=1       the user may not read counters
@@ -49,8 +50,10 @@
  *   wrong=N               kernel N writes one wrong element
  *   kernel_fault=KERNEL:ERROR[:N]    the Nth launch of a kernel ends the context with that error, as CUDA tells it: to
  *                         who waits next, and to all after. KERNEL is the identity of a cell, the beginning of one, a
- *                         glob over them, or the name of a function
+ *                         glob over them, or the name of a function; of a user's kernel CASE/SPACE
  *   hang_kernel=KERNEL[:N]           that launch never ends
+ *
+ *   limit_ms=T            of the host's time, after which a user's kernel that has not ended never does (2000)
  *
  *   log=FILE              a line for every call: its number, function, which of the function's calls
  *   leaks=FILE            at exit, a line for everything that was not given back while the context lived
@@ -61,6 +64,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -97,7 +101,7 @@ struct grown {
     EACH(noise) EACH(buffer_set) EACH(table_buffer_set) EACH(odd_table) EACH(code_buffer_set) EACH(making_ms) EACH(drift) \
     EACH(mode) EACH(neighbour_ms) EACH(clock) EACH(throttle_ms) \
     EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) \
-    EACH(keep_second) EACH(wrong) EACH(xid)
+    EACH(keep_second) EACH(wrong) EACH(xid) EACH(limit_ms)
 /* clang-format on */
 #define GROWING(EACH)   \
     EACH(ecc_corrected) \
@@ -221,6 +225,7 @@ enum { PENDING_MAX = 16 };
 struct block {
     char *address, *data; /* where the program has it, and where it is */
     char *reserved;       /* what the address lies in; NULL of the host's */
+    off_t offset;         /* of a device's, in the file of its memory */
     size_t bytes;
     enum block_kind kind;
     const char *owner; /* the function that allocated it */
@@ -236,6 +241,9 @@ struct block {
 struct block *block_open(struct device *device, enum block_kind kind, size_t bytes, const char *owner);
 void block_close(struct block *block);
 
+/* Memory of a device that is there already, at its address. */
+struct block *block_at(struct device *device, void *address, size_t bytes);
+
 /* The block that holds all of these bytes; NULL when there is none. */
 struct block *block_find(const void *address, size_t bytes, enum block_kind kind);
 
@@ -248,6 +256,9 @@ void *memory_at(const void *address, size_t bytes);
 /* Writes bytes, after what has yet to read or write them; false where there is no such memory. */
 bool memory_write(void *address, const void *from, size_t bytes);
 bool memory_set(void *address, int byte, size_t bytes);
+
+/* All memory is at its addresses while a user's kernel runs. */
+void memory_map(bool open);
 
 /* The launch is to write bytes at an address, later. */
 bool memory_defer(struct launch *launch, void *address, size_t bytes);
