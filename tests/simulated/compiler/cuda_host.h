@@ -258,11 +258,8 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
     const unsigned long long bytes = (unsigned long long)b << 32 | a;
     unsigned result = 0;
 
-    for (unsigned i = 0; i < 4; i++) {
-        const unsigned code = selector >> 4 * i, byte = (unsigned)(bytes >> 8 * (code & 7)) & 255;
-
-        result |= (code & 8 ? (byte & 128 ? 255u : 0u) : byte) << 8 * i;
-    }
+    for (unsigned i = 0; i < 4; i++)
+        result |= (unsigned)(bytes >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
     return result;
 }
 inline int __popc(unsigned x)
