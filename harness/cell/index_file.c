@@ -16,7 +16,7 @@ enum status index_list_map(struct index_list *list, const char *path, const stru
     for (*out = list->first; *out; *out = (*out)->next)
         if ((*out)->path && strcmp((*out)->path, path) == 0)
             return STATUS_OK;
-    status = npy_open(path, &file);
+    status = npy_open(path, false, &file);
     if (status != STATUS_OK)
         return status;
     array.indices = (struct indices){file.array.values, file.array.bytes, file.array.is_signed, file.array.count};

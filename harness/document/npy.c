@@ -19,7 +19,8 @@
 
 enum { MAGIC_BYTES = 6, VERSION_AT = 6, LENGTH_AT = 8, HEADER_BYTES = 256, WORD_BYTES = 32 };
 
-__attribute__((format(printf, 2, 3))) static enum status refuse(const char *name, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static enum status refuse(const char *name, const char *wanted,
+                                                                const char *format, ...)
 {
     char text[256];
     va_list arguments;
@@ -28,13 +29,14 @@ __attribute__((format(printf, 2, 3))) static enum status refuse(const char *name
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     return log_error(STATUS_USAGE,
-                     "%s: %s; wanted is a .npy file of little-endian integers in C order, as "
+                     "%s: %s; wanted is a .npy file of little-endian %s in C order, as "
                      "numpy.save writes an array of [step][thread] or of one dimension",
-                     name, text);
+                     name, text, wanted);
 }
 
-enum status npy_parse(const char *name, const void *data, size_t bytes, struct npy *out)
+enum status npy_parse(const char *name, const void *data, size_t bytes, bool floats, struct npy *out)
 {
+    const char *const wanted = floats ? "numbers" : "integers";
     const unsigned char *file = data;
     const size_t begin = bytes > VERSION_AT && file[VERSION_AT] > 1 ? LENGTH_AT + 4 : LENGTH_AT + 2;
     char text[HEADER_BYTES] = "", type[WORD_BYTES], order[WORD_BYTES], shape[WORD_BYTES], shown[TEXT_SHOWN_BYTES];
@@ -44,17 +46,18 @@ enum status npy_parse(const char *name, const void *data, size_t bytes, struct n
     uint64_t has;
 
     if (bytes == 0)
-        return refuse(name, "it is empty");
+        return refuse(name, wanted, "it is empty");
     if (bytes < MAGIC_BYTES || memcmp(file, "\x93NUMPY", MAGIC_BYTES) != 0)
-        return refuse(name, "it is no .npy file");
+        return refuse(name, wanted, "it is no .npy file");
     for (size_t at = begin; bytes >= begin && at-- > LENGTH_AT;)
         length = length << 8 | file[at];
     if (bytes < begin)
-        return refuse(name, "it is cut short");
+        return refuse(name, wanted, "it is cut short");
     if (file[VERSION_AT] < 1 || file[VERSION_AT] > 3 || file[VERSION_AT + 1] != 0)
-        return refuse(name, "its version is %u.%u, not 1.0, 2.0 or 3.0", file[VERSION_AT], file[VERSION_AT + 1]);
+        return refuse(name, wanted, "its version is %u.%u, not 1.0, 2.0 or 3.0", file[VERSION_AT],
+                      file[VERSION_AT + 1]);
     if (length > bytes - begin)
-        return refuse(name, "it is cut short");
+        return refuse(name, wanted, "it is cut short");
     /* As NumPy lays the header out: other layouts of the same dictionary are refused. (4096) is no tuple. */
     if (length < sizeof(text))
         memcpy(text, file + begin, length);
@@ -66,29 +69,31 @@ enum status npy_parse(const char *name, const void *data, size_t bytes, struct n
     if (array.dimensions < 1 || array.dimensions > 2 ||
         strcmp(array.dimensions == 2 ? shape + shape_end : shape + strspn(shape, "0123456789"),
                array.dimensions == 2 ? "" : ",") != 0)
-        return refuse(name, "its header is none of integers in one or two dimensions");
-    if (strlen(type) != 3 || !strchr("iu", type[1]) || !strchr("1248", type[2]))
-        return refuse(name, "its values are '%s', no integers of 1, 2, 4 or 8 bytes", text_shown(type, shown));
+        return refuse(name, wanted, "its header is none of %s in one or two dimensions", wanted);
+    if (strlen(type) != 3 || !strchr(floats ? "iuf" : "iu", type[1]) || !strchr("1248", type[2]))
+        return refuse(name, wanted, "its values are '%s', no %s of 1, 2, 4 or 8 bytes", text_shown(type, shown),
+                      wanted);
     if (type[0] != '<' && !(type[0] == '|' && type[2] == '1'))
-        return refuse(name, "its values are '%s', not little-endian", text_shown(type, shown));
+        return refuse(name, wanted, "its values are '%s', not little-endian", text_shown(type, shown));
     if (strcmp(order, "False") != 0)
-        return refuse(name, "it is in Fortran order");
+        return refuse(name, wanted, "it is in Fortran order");
     if (array.shape[0] == 0 || array.shape[1] == 0)
-        return refuse(name, "it is empty");
+        return refuse(name, wanted, "it is empty");
     array.values = file + begin + length;
     array.bytes = (uint32_t)(type[2] - '0');
     array.is_signed = type[1] == 'i';
+    array.is_float = type[1] == 'f';
     if (__builtin_mul_overflow(array.shape[0], array.shape[1], &array.count) || array.count > INT64_MAX / 8)
-        return refuse(name, "its shape is %" PRIu64 " x %" PRIu64, array.shape[0], array.shape[1]);
+        return refuse(name, wanted, "its shape is %" PRIu64 " x %" PRIu64, array.shape[0], array.shape[1]);
     has = bytes - begin - length;
     if (has != array.count * array.bytes)
-        return refuse(name, "it is %s: it has %" PRIu64 " bytes of values, its shape takes %" PRIu64,
+        return refuse(name, wanted, "it is %s: it has %" PRIu64 " bytes of values, its shape takes %" PRIu64,
                       has < array.count * array.bytes ? "cut short" : "too long", has, array.count * array.bytes);
     *out = array;
     return STATUS_OK;
 }
 
-enum status npy_open(const char *path, struct npy_file *out)
+enum status npy_open(const char *path, bool floats, struct npy_file *out)
 {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     struct npy_file file = {0};
@@ -102,7 +107,7 @@ enum status npy_open(const char *path, struct npy_file *out)
         file.mapping = NULL;
     } else {
         file.bytes = (size_t)about.st_size;
-        status = npy_parse(path, file.mapping, file.bytes, &file.array);
+        status = npy_parse(path, file.mapping, file.bytes, floats, &file.array);
     }
     if (descriptor >= 0)
         close(descriptor);

@@ -190,7 +190,7 @@ void fuzz_npy(const char *text, size_t bytes)
     uint64_t sum = 0;
 
     capture_begin(&fuzz_stderr);
-    status = npy_parse(FUZZ_FILE, text, bytes, &array);
+    status = npy_parse(FUZZ_FILE, text, bytes, false, &array);
     capture_end(&fuzz_stderr);
     require_said(status);
     if (status != STATUS_OK)

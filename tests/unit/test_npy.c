@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Arrays in files: NumPy's are read, of every type and version. lookup.py has files that are refused. */
+#include "capture.h"
 #include "indices.h"
 #include "npy.h"
 #include "test.h"
@@ -47,7 +48,7 @@ TEST(what_numpy_writes_is_read)
         const size_t bytes = make_file(file, cases[i].version, cases[i].header, cases[i].value_bytes);
         struct npy array;
 
-        assert_int_equal(npy_parse("a.npy", file, bytes, &array), STATUS_OK);
+        assert_int_equal(npy_parse("a.npy", file, bytes, false, &array), STATUS_OK);
         assert_int_equal(array.bytes, cases[i].bytes);
         assert_int_equal(array.is_signed, cases[i].is_signed);
         assert_int_equal(array.dimensions, cases[i].dimensions);
@@ -62,6 +63,20 @@ TEST(what_numpy_writes_is_read)
         indices_read(&indices, 0, 2, low);
         assert_int_equal(low[1], (uint32_t)cases[i].second);
     }
+}
+
+TEST(floats_are_read_where_they_are_wanted)
+{
+    char file[FILE_BYTES];
+    const size_t bytes = make_file(file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 12);
+    struct capture capture;
+    struct npy array;
+
+    assert_int_equal(npy_parse("a.npy", file, bytes, true, &array), STATUS_OK);
+    assert_true(array.is_float && array.bytes == 4 && array.count == 3);
+    capture_begin(&capture, stderr);
+    assert_int_equal(npy_parse("a.npy", file, bytes, false, &array), STATUS_USAGE);
+    assert_non_null(strstr(capture_end(&capture), "a.npy: its values are '<f4', no integers"));
 }
 
 /* -- indices ------------------------------------------------------------------------------------------- */

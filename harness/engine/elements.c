@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "elements.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cbank_case.h"
+
+static const unsigned char *element_at(const struct elements *of, const void *values, uint64_t index)
+{
+    return (const unsigned char *)values + index * of->bytes;
+}
+
+static double half_value(uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    double magnitude;
+
+    if (exponent == 31)
+        magnitude = fraction ? NAN : INFINITY;
+    else if (exponent == 0)
+        magnitude = ldexp(fraction, -24);
+    else
+        magnitude = ldexp(1024 + fraction, exponent - 25);
+    return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+static bool is_float(const struct elements *of)
+{
+    return of->type == CBANK_TYPE_FLOAT && (of->bytes == 2 || of->bytes == 4 || of->bytes == 8);
+}
+
+static double float_value(const struct elements *of, const void *at)
+{
+    uint16_t half;
+    float single;
+    double value;
+
+    if (of->bytes == sizeof(half)) {
+        memcpy(&half, at, sizeof(half));
+        return half_value(half);
+    }
+    if (of->bytes == sizeof(single)) {
+        memcpy(&single, at, sizeof(single));
+        return single;
+    }
+    memcpy(&value, at, sizeof(value));
+    return value;
+}
+
+static bool equal_floats(const struct elements *of, double found, double expected)
+{
+    if (isnan(expected) || isnan(found))
+        return isnan(expected) && isnan(found);
+    if (isinf(expected))
+        return found == expected;
+    return fabs(found - expected) <= of->absolute + of->relative * fabs(expected);
+}
+
+uint64_t elements_differ(const struct elements *of, const void *found, const void *expected)
+{
+    enum { PIECE = 4096 }; /* elements: equal bytes need no look at each */
+
+    for (uint64_t first = 0; first < of->count; first += PIECE) {
+        const uint64_t end = of->count - first < PIECE ? of->count : first + PIECE;
+
+        if (memcmp(element_at(of, found, first), element_at(of, expected, first), (end - first) * of->bytes) == 0)
+            continue;
+        for (uint64_t i = first; i < end; i++) {
+            const unsigned char *a = element_at(of, found, i), *b = element_at(of, expected, i);
+
+            if (memcmp(a, b, of->bytes) != 0 &&
+                !(is_float(of) && equal_floats(of, float_value(of, a), float_value(of, b))))
+                return i;
+        }
+    }
+    return of->count;
+}
+
+uint64_t elements_not_finite(const struct elements *of, const void *values)
+{
+    uint64_t i = is_float(of) ? 0 : of->count;
+
+    while (i < of->count && isfinite(float_value(of, element_at(of, values, i))))
+        i++;
+    return i;
+}
+
+static bool is_filled(const unsigned char *at, uint32_t bytes, int byte)
+{
+    for (uint32_t i = 0; i < bytes; i++)
+        if (at[i] != byte)
+            return false;
+    return true;
+}
+
+uint64_t elements_untouched(const struct elements *of, const void *values_a, int a, const void *values_b, int b)
+{
+    uint64_t i = 0;
+
+    while (i < of->count && !(is_filled(element_at(of, values_a, i), of->bytes, a) &&
+                              is_filled(element_at(of, values_b, i), of->bytes, b)))
+        i++;
+    return i;
+}
+
+const char *element_text(const struct elements *of, const void *values, uint64_t index, char text[ELEMENT_TEXT_BYTES])
+{
+    enum { BYTES_SHOWN = 8 };
+    const unsigned char *at = element_at(of, values, index);
+    const bool whole = of->bytes <= sizeof(uint64_t), is_signed = of->type == CBANK_TYPE_SIGNED;
+    const uint32_t shown = of->bytes < BYTES_SHOWN ? of->bytes : BYTES_SHOWN;
+    uint64_t number = 0;
+    size_t used = 0;
+
+    if (is_float(of)) {
+        snprintf(text, ELEMENT_TEXT_BYTES, "%.9g", float_value(of, at));
+    } else if (whole && (is_signed || of->type == CBANK_TYPE_UNSIGNED)) {
+        memcpy(&number, at, of->bytes);
+        if (is_signed && of->bytes < sizeof(number) && number >> (8 * of->bytes - 1) & 1)
+            number |= UINT64_MAX << 8 * of->bytes;
+        snprintf(text, ELEMENT_TEXT_BYTES, is_signed ? "%" PRId64 : "%" PRIu64, number);
+    } else {
+        for (uint32_t i = 0; i < shown; i++)
+            used += (size_t)snprintf(text + used, ELEMENT_TEXT_BYTES - used, "%s%02x", i ? " " : "", at[i]);
+        snprintf(text + used, ELEMENT_TEXT_BYTES - used, "%s", of->bytes > shown ? " ..." : "");
+    }
+    return text;
+}
