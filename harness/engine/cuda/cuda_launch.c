@@ -44,7 +44,8 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
             return false;
         }
         if (cell->path->unit == UNIT_TEXTURE &&
-            !cuda_table_need_texture(device, table_number(cell, k), table_width(cell->parameters))) {
+            !cuda_table_need_texture(device, &device->memory->tables[table_number(cell, k)],
+                                     table_width(cell->parameters))) {
             snprintf(reason, CELL_REASON_BYTES, "cannot make the texture");
             return false;
         }

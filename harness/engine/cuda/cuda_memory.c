@@ -31,8 +31,7 @@ static bool allocate(struct cuda_device *device, uint32_t **memory, const uint32
     return false;
 }
 
-/* Whether there is room for one more buffer set of a buffer with that many buffer sets of that many bytes. */
-static bool is_room(struct cuda_device *device, uint32_t buffer_sets, size_t bytes)
+bool cuda_memory_is_room(struct cuda_device *device, uint32_t buffer_sets, size_t bytes)
 {
     size_t left = 0, total = 0;
 
@@ -229,7 +228,7 @@ static void release_table(struct cuda_device *device, struct cuda_table *table)
     release(device, &table->allocated[table->count]);
 }
 
-static void close_table(struct cuda_device *device, struct cuda_table *table)
+void cuda_table_close(struct cuda_device *device, struct cuda_table *table)
 {
     while (table->count > 0)
         release_table(device, table);
@@ -237,24 +236,31 @@ static void close_table(struct cuda_device *device, struct cuda_table *table)
     *table = (struct cuda_table){0};
 }
 
+bool cuda_table_open(struct cuda_device *device, struct cuda_table *table, size_t bytes)
+{
+    cuda_table_close(device, table);
+    table->bytes = (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t) * sizeof(uint32_t);
+    table->table_offsets = 1;
+    if (CUDA(device, cudaMallocHost, (void **)&table->values, table->bytes) && allocate_table(device, table))
+        return true;
+    cuda_table_close(device, table);
+    return false;
+}
+
 bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
 {
     struct cuda_table *table = &device->memory->tables[k];
-    const size_t words = (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t), whole = words * sizeof(uint32_t);
     /* Each table has its own values. The seed of the inputs follows that of table 0. */
     const uint64_t seed = device->memory->seed + (k > 0 ? k + 1 : 0);
 
     if (table->bytes >= bytes)
         return true;
-    close_table(device, table);
-    table->bytes = whole;
-    table->table_offsets = 1;
-    if (CUDA(device, cudaMallocHost, (void **)&table->values, whole) && allocate_table(device, table)) {
-        random_fill_floats(seed, table->values, words);
-        if (CUDA(device, cudaMemcpy, table->on_device[0], table->values, whole, cudaMemcpyHostToDevice))
+    if (cuda_table_open(device, table, bytes)) {
+        random_fill_floats(seed, table->values, table->bytes / sizeof(uint32_t));
+        if (CUDA(device, cudaMemcpy, table->on_device[0], table->values, table->bytes, cudaMemcpyHostToDevice))
             return true;
     }
-    close_table(device, table);
+    cuda_table_close(device, table);
     return false;
 }
 
@@ -285,9 +291,8 @@ static bool make_textures(struct cuda_device *device, struct cuda_table *table, 
     return made;
 }
 
-bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t width)
+bool cuda_table_need_texture(struct cuda_device *device, struct cuda_table *table, uint32_t width)
 {
-    struct cuda_table *table = &device->memory->tables[k];
     bool made = true;
 
     for (uint32_t i = 0; made && i < table->count; i++)
@@ -305,6 +310,34 @@ static bool copy_textures(struct cuda_device *device, struct cuda_table *table, 
     return copied;
 }
 
+bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table)
+{
+    const uint32_t table_offsets = table_offset_count(device, table->bytes);
+    bool multiplied = true;
+
+    /* The first table offset of the first buffer set is copied to the other ones, twice as much each time. */
+    for (uint32_t i = 1; multiplied && i < table_offsets; i *= 2)
+        multiplied = copy(device, table->on_device[0] + i * (CBANK_TABLE_BYTES / sizeof(uint32_t)), table->on_device[0],
+                          (table_offsets - i < i ? table_offsets - i : i) * (size_t)CBANK_TABLE_BYTES);
+    table->table_offsets = table_offsets;
+    multiplied = multiplied && copy_textures(device, table, 0);
+    if (!multiplied)
+        table->table_offsets = 1;
+    /* Further buffer sets have the values and the textures of the first. */
+    while (multiplied && cuda_memory_is_room(device, table->count, buffer_set_bytes(device, table))) {
+        const uint32_t buffer_set = table->count;
+
+        multiplied = allocate_table(device, table);
+        if (multiplied &&
+            !(copy(device, table->on_device[buffer_set], table->on_device[0], table_offsets_bytes(device, table)) &&
+              copy_textures(device, table, buffer_set))) {
+            release_table(device, table);
+            multiplied = false;
+        }
+    }
+    return multiplied;
+}
+
 /* -- all of it ----------------------------------------------------------------------------------------- */
 
 bool cuda_memory_multiply(struct cuda_device *device)
@@ -315,42 +348,16 @@ bool cuda_memory_multiply(struct cuda_device *device)
     for (size_t i = 0; multiplied && i < memory->buffer_count; i++) {
         struct cuda_buffers *size = &memory->buffers[i];
 
-        while (multiplied && is_room(device, size->count, 2 * buffer_bytes(size)))
+        while (multiplied && cuda_memory_is_room(device, size->count, 2 * buffer_bytes(size)))
             multiplied = add_buffers(device, size);
     }
     for (struct cuda_indices *array = memory->indices; multiplied && array; array = array->next)
-        while (multiplied && is_room(device, array->count, indices_bytes(array))) {
+        while (multiplied && cuda_memory_is_room(device, array->count, indices_bytes(array))) {
             multiplied = allocate(device, &array->on_device[array->count], array->on_device[0], indices_bytes(array));
             array->count += multiplied;
         }
-    for (uint32_t k = 0; multiplied && k < CUDA_TABLES_MAX; k++) {
-        struct cuda_table *table = &memory->tables[k];
-        const uint32_t table_offsets = table_offset_count(device, table->bytes);
-
-        if (table->bytes == 0)
-            continue;
-        /* The first table offset of the first buffer set is copied to the other ones, twice as much each time. */
-        for (uint32_t i = 1; multiplied && i < table_offsets; i *= 2)
-            multiplied =
-                copy(device, table->on_device[0] + i * (CBANK_TABLE_BYTES / sizeof(uint32_t)), table->on_device[0],
-                     (table_offsets - i < i ? table_offsets - i : i) * (size_t)CBANK_TABLE_BYTES);
-        table->table_offsets = table_offsets;
-        multiplied = multiplied && copy_textures(device, table, 0);
-        if (!multiplied)
-            table->table_offsets = 1;
-        /* Further buffer sets have the values and the textures of the first. */
-        while (multiplied && is_room(device, table->count, buffer_set_bytes(device, table))) {
-            const uint32_t buffer_set = table->count;
-
-            multiplied = allocate_table(device, table);
-            if (multiplied &&
-                !(copy(device, table->on_device[buffer_set], table->on_device[0], table_offsets_bytes(device, table)) &&
-                  copy_textures(device, table, buffer_set))) {
-                release_table(device, table);
-                multiplied = false;
-            }
-        }
-    }
+    for (uint32_t k = 0; multiplied && k < CUDA_TABLES_MAX; k++)
+        multiplied = memory->tables[k].bytes == 0 || cuda_table_multiply(device, &memory->tables[k]);
     return multiplied;
 }
 
@@ -410,7 +417,7 @@ void cuda_memory_close(struct cuda_device *device)
         free(array);
     }
     for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++)
-        close_table(device, &memory->tables[k]);
+        cuda_table_close(device, &memory->tables[k]);
     CUDA_TRY(device, cudaFree, memory->other.words);
     for (size_t i = 0; memory->modules && i < workload_count; i++)
         for (size_t k = 0; k < CUDA_MODULES_MAX; k++)

@@ -88,8 +88,19 @@ const struct cuda_module *cuda_memory_module(struct cuda_device *device, const s
  * fewer, its textures are released. False when out of memory: then there is none. */
 bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes);
 
-/* Ensures that table k, which must exist, has a texture of elements of `width` bytes at each table offset. */
-bool cuda_table_need_texture(struct cuda_device *device, uint32_t k, uint32_t width);
+/* Makes a table of `bytes` bytes in one buffer set; the caller gives it its values. False when out of memory: then it is
+ * closed. */
+bool cuda_table_open(struct cuda_device *device, struct cuda_table *table, size_t bytes);
+
+/* Releases; accepts a zeroed struct. */
+void cuda_table_close(struct cuda_device *device, struct cuda_table *table);
+
+/* Ensures that an open table has a texture of elements of `width` bytes at each table offset. */
+bool cuda_table_need_texture(struct cuda_device *device, struct cuda_table *table, uint32_t width);
+
+/* Copies the first table offset of an open table to more table offsets and buffer sets, as many as cuda_memory_multiply
+ * says. False if a call failed: then there are fewer. */
+bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table);
 
 /* The address of the table at a table offset of a buffer set, both modulo their number; and its texture of elements
  * of that many bytes, 0 if there is none. */
@@ -118,5 +129,8 @@ const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, c
 /* Adds buffer sets of buffers, indices and tables: up to CUDA_BUFFER_SETS_MAX and 512 MiB each, within the device
  * memory that nothing else will need. False if a call failed: then there are fewer. */
 bool cuda_memory_multiply(struct cuda_device *device);
+
+/* Whether there is room for one more buffer set of a buffer with that many buffer sets of that many bytes. */
+bool cuda_memory_is_room(struct cuda_device *device, uint32_t buffer_sets, size_t bytes);
 
 #endif
