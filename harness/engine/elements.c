@@ -79,13 +79,15 @@ uint64_t elements_differ(const struct elements *of, const void *found, const voi
     return of->count;
 }
 
-uint64_t elements_not_finite(const struct elements *of, const void *values)
+uint64_t elements_not_finite(const struct elements *of, const void *values, bool infinite)
 {
-    uint64_t i = is_float(of) ? 0 : of->count;
+    for (uint64_t i = 0; is_float(of) && i < of->count; i++) {
+        const double value = float_value(of, element_at(of, values, i));
 
-    while (i < of->count && isfinite(float_value(of, element_at(of, values, i))))
-        i++;
-    return i;
+        if (isnan(value) || (infinite && isinf(value)))
+            return i;
+    }
+    return of->count;
 }
 
 static bool is_filled(const unsigned char *at, uint32_t bytes, int byte)

@@ -19,8 +19,9 @@ struct elements {
 /* The first element that differs from the expected one; `count` if none does. */
 uint64_t elements_differ(const struct elements *of, const void *found, const void *expected);
 
-/* The first float that is NaN or infinite; `count` if there is none, or the elements are not floats. */
-uint64_t elements_not_finite(const struct elements *of, const void *values);
+/* The first float that is NaN, or with `infinite` also the first that is infinite; `count` if there is none, or the
+ * elements are not floats. */
+uint64_t elements_not_finite(const struct elements *of, const void *values, bool infinite);
 
 /* The first element that has only bytes `a` in one array and only bytes `b` in the other; `count` if there is none. */
 uint64_t elements_untouched(const struct elements *of, const void *values_a, int a, const void *values_b, int b);

@@ -25,7 +25,7 @@ TEST(integers_are_equal_bit_by_bit)
     /* Tolerances are of floats. */
     assert_int_equal(elements_differ(WITHIN(a, CBANK_TYPE_UNSIGNED, 0, 1e30), a, b), 4096);
     assert_int_equal(elements_differ(OF(a, CBANK_TYPE_BYTES), a, b), 4096);
-    assert_int_equal(elements_not_finite(OF(a, CBANK_TYPE_UNSIGNED), a), COUNT(a));
+    assert_int_equal(elements_not_finite(OF(a, CBANK_TYPE_UNSIGNED), a, true), COUNT(a));
 }
 
 TEST(floats_are_equal_within_the_tolerance)
@@ -45,8 +45,9 @@ TEST(floats_are_equal_within_the_tolerance)
                                              &expected[i]),
                              0);
     assert_int_equal(elements_differ(WITHIN(wide, CBANK_TYPE_FLOAT, 0, 0.01), wide, far), 1);
-    assert_int_equal(elements_not_finite(OF(expected, CBANK_TYPE_FLOAT), expected), 3);
-    assert_int_equal(elements_not_finite(OF(wide, CBANK_TYPE_FLOAT), wide), 2);
+    assert_int_equal(elements_not_finite(OF(expected, CBANK_TYPE_FLOAT), expected, true), 3);
+    assert_int_equal(elements_not_finite(OF(expected, CBANK_TYPE_FLOAT), expected, false), 4);
+    assert_int_equal(elements_not_finite(OF(wide, CBANK_TYPE_FLOAT), wide, true), 2);
 }
 
 TEST(half_precision_is_known)
@@ -57,7 +58,7 @@ TEST(half_precision_is_known)
 
     for (size_t i = 0; i < COUNT(halves); i++)
         assert_string_equal(element_text(OF(halves, CBANK_TYPE_FLOAT), halves, i, text), texts[i]);
-    assert_int_equal(elements_not_finite(OF(halves, CBANK_TYPE_FLOAT), halves), 4);
+    assert_int_equal(elements_not_finite(OF(halves, CBANK_TYPE_FLOAT), halves, true), 4);
 }
 
 TEST(elements_that_nobody_wrote_are_found)

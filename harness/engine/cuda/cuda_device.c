@@ -10,6 +10,7 @@
 #include "environment_error.h"
 #include "library.h"
 #include "log.h"
+#include "user_cell.h"
 
 /* -- calls --------------------------------------------------------------------------------------------- */
 
@@ -26,6 +27,15 @@ void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint
 {
     static const double bytes_per_second = 1e9; /* of a copy, at least */
     static const double step_ns = 1000, load_ns = 1;
+    static const double user_seconds = 0.5; /* of a launch whose work nobody knows */
+
+    if (cell_is_user(&cell->cell)) {
+        cuda_expect(device, launches * user_seconds);
+        device->calls.suspects[0] = (struct cuda_suspect){cell, CUDA_NO_READING};
+        device->calls.suspect_count = 1;
+        return;
+    }
+
     const double steps = 1.0 + workload_steps(cell->cell.workload, cell->cell.parameters);
     /* An upper bound for any GPU: each step of a thread waits for DRAM, and a single SM makes all loads. */
     const double longest_ns = steps * (step_ns + load_ns * (double)cell->cell.elements);
@@ -121,6 +131,14 @@ enum status cuda_end_run(struct cuda_device *device, const char *reason)
     if (culprit) {
         cell_identity(&culprit->cell, end->cell);
         engine_end_cell(culprit, CELL_FAILED, "%s", reason);
+        /* A user's build that fails before it is verified fails again in other cache states. */
+        for (size_t i = 0; !culprit->verified && culprit->cell.build && i < calls->result->cell_count; i++) {
+            struct cell_result *other = &calls->result->cells[i];
+
+            if (other->status == CELL_PENDING && !other->verified && other->cell.build == culprit->cell.build &&
+                other->cell.elements == culprit->cell.elements)
+                engine_end_cell(other, CELL_FAILED, "%s", reason);
+        }
     }
     snprintf(end->reason, sizeof(end->reason), "%.200s%s", reason,
              culprit || calls->suspect_count == 0 ? "" : ", with several cells under way: one of them caused it");
@@ -453,6 +471,8 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
         environment_error(ENVIRONMENT_CUDA, device->calls.code, device->calls.failed, device->calls.error, reason);
         status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal, reason);
     }
+    if (status == STATUS_OK)
+        *(void **)&device->param_info = dlsym(library, "cuFuncGetParamInfo");
     if (status == STATUS_OK)
         status = cuda_module_load(device, "tools", &tools->module);
     for (size_t i = 0; status == STATUS_OK && i < sizeof(kernels) / sizeof(kernels[0]); i++)

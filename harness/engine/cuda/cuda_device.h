@@ -92,6 +92,8 @@ struct cuda_device {
     uint32_t ordinal;
     const struct device_info *info; /* not owned */
     struct driver_functions driver;
+    /* cuFuncGetParamInfo: offset and bytes of a kernel's parameter. NULL before CUDA 12.4. */
+    CUresult (*param_info)(CUfunction function, size_t index, size_t *offset, size_t *bytes);
     struct cuda_calls calls;
     CUcontext context;
     cudaStream_t stream;

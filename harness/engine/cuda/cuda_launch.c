@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cuda_user.h"
 #include "kernel_args.h"
 
 /* -- open ---------------------------------------------------------------------------------------------- */
@@ -98,7 +99,7 @@ static void *table_home(const struct cuda_device *device, const struct cuda_laun
 
 bool cuda_launch_refills(const struct cuda_launch *launch)
 {
-    return cell_copied_bytes(launch->cell) > 0;
+    return !launch->user && cell_copied_bytes(launch->cell) > 0;
 }
 
 static bool write_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn,
@@ -129,6 +130,9 @@ static const struct cuda_table *set_table(const struct cuda_device *device, cons
 
 uint32_t cuda_launch_buffer_sets(const struct cuda_device *device, const struct cuda_launch *launch)
 {
+    if (launch->user)
+        return cuda_user_buffer_sets(launch->user);
+
     const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
     const struct cuda_table *table = set_table(device, launch);
     const uint32_t buffers = cuda_buffers_find(device, launch->room)->count, arrays = indices ? indices->count : 1;
@@ -139,6 +143,9 @@ uint32_t cuda_launch_buffer_sets(const struct cuda_device *device, const struct 
 
 uint32_t cuda_launch_table_offsets(const struct cuda_device *device, const struct cuda_launch *launch)
 {
+    if (launch->user)
+        return cuda_user_table_offsets(launch->user);
+
     const struct cuda_table *table = set_table(device, launch);
 
     return table ? table->table_offsets : 1;
@@ -146,6 +153,9 @@ uint32_t cuda_launch_table_offsets(const struct cuda_device *device, const struc
 
 uint64_t cuda_launch_bytes(const struct cuda_device *device, const struct cuda_launch *launch)
 {
+    if (launch->user)
+        return cuda_user_bytes(launch->user);
+
     const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
     const uint64_t read = indices ? indices->of->count : launch->room;
 
@@ -168,6 +178,9 @@ bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *la
 
 bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
+    if (launch->user)
+        return cuda_user_launch(device, launch->user, turn);
+
     const struct cell *cell = launch->cell;
     const struct image_size image = workload_image(cell->workload, cell->elements);
     const uint32_t rows[] = {(uint32_t)image.width, (uint32_t)image.height, (uint32_t)image.depth};

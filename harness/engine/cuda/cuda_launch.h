@@ -11,14 +11,18 @@
 #include "cuda_memory.h"
 #include "image.h"
 
+struct cuda_user;
+
 struct cuda_launch {
     const struct cell *cell;
-    uint32_t modules;                     /* 0: it cannot be launched */
+    const struct cuda_user *user; /* the build of a user's kernel: see cuda_user.h. Then the number of modules is 1, and
+                                   * the next members are not used. NULL: a kernel of this program */
+    uint32_t modules; /* 0: it cannot be launched */
     struct cuda_code {
         CUfunction function;
         CUdeviceptr bank; /* the constant bank of its module */
     } code[CUDA_MODULES_MAX][CUDA_MODULE_COPIES];
-    uint64_t room;                        /* elements of its buffers */
+    uint64_t room; /* elements of its buffers */
 };
 
 /* Loads the modules of a cell and finds its kernel in each. *sass describes its code. The device owns the modules'

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "cuda_user.h"
 #include "log.h"
 #include "random.h"
 
@@ -406,6 +407,7 @@ void cuda_memory_close(struct cuda_device *device)
 
     if (!memory)
         return;
+    cuda_users_close(device);
     while (memory->buffer_count > 0)
         cuda_buffers_drop(device);
     close_host(device);

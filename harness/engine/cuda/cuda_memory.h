@@ -58,6 +58,8 @@ struct cuda_table {
                                 [SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
 };
 
+struct cuda_case;
+
 struct cuda_memory {
     uint64_t seed; /* of the tables */
     struct cuda_table tables[CUDA_TABLES_MAX];
@@ -66,6 +68,8 @@ struct cuda_memory {
     uint32_t *host_input; /* of the largest size; the smaller ones are a prefix of it; owned */
     uint32_t *host_output[CUDA_HOST_OUTPUTS]; /* pinned; owned */
     struct cuda_indices *indices; /* owned: a list */
+    struct cuda_case *cases;      /* of users' kernels, see cuda_user.h; owned: a list */
+    void *report;                 /* on the device: the description of a case; owned; NULL: not allocated */
     struct cuda_zeros other; /* data that lookups load beside the table */
     struct cuda_modules {
         struct cuda_module copies[CUDA_MODULES_MAX][CUDA_MODULE_COPIES];

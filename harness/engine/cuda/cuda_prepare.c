@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine_cuda.h"
+#include "cuda_user.h"
 #include "log.h"
+#include "user_cell.h"
 
 static const double load_seconds = 6; /* for a module that the driver compiles, or for memory */
 
@@ -152,7 +153,7 @@ static enum status prepare_memory(struct engine_session *session, struct result 
     if (!cuda_memory_multiply(device) && cuda_device_lost(device))
         return cuda_end_run(device, cuda_device_error(device));
     cuda_device_error(device);
-    return STATUS_OK;
+    return cuda_users_multiply(session, result);
 }
 
 enum status cuda_prepare(struct engine_session *session, struct result *result, const struct progress *progress)
@@ -167,8 +168,10 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
         struct cuda_launch launch;
         struct kernel_sass sass;
 
-        if (!cell->kernel.symbol[0] || (cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason) &&
-                                        strcmp(sass.sha256, cell->kernel.sha256) == 0))
+        if (!cell->kernel.symbol[0] ||
+            ((cell_is_user(&cell->cell) ? cuda_user_sass(cell->cell.build, &sass, reason)
+                                        : cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason)) &&
+             strcmp(sass.sha256, cell->kernel.sha256) == 0))
             continue;
         cell_identity(&cell->cell, identity);
         return log_error(STATUS_ENVIRONMENT,
@@ -179,8 +182,11 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         if (progress->step(progress->context, "preparing", i, result->cell_count))
             return STATUS_OK;
-        if (result->cells[i].status == CELL_PENDING)
-            status = prepare_kernel(session, &result->cells[i], &session->cells[i]);
+        if (result->cells[i].status != CELL_PENDING)
+            continue;
+        status = cell_is_user(&result->cells[i].cell)
+                     ? cuda_user_prepare(session, result, &result->cells[i], &session->cells[i])
+                     : prepare_kernel(session, &result->cells[i], &session->cells[i]);
     }
     if (status != STATUS_OK)
         return status;
@@ -191,7 +197,7 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
         counting.status = log_memory("counts of accesses");
     } else {
         for (size_t i = 0; i < result->cell_count; i++)
-            counting.wanted[i] = result->cells[i].status != CELL_SKIPPED;
+            counting.wanted[i] = result->cells[i].status != CELL_SKIPPED && !cell_is_user(&result->cells[i].cell);
         parallel_begin(&counting.task, count_accesses, &counting);
         status = prepare_memory(session, result);
     }

@@ -2,7 +2,7 @@
  * The phase `verify` of the CUDA engine: every output element of every cell against the CPU reference. */
 #include <math.h>
 
-#include "engine_cuda.h"
+#include "cuda_user.h"
 
 enum {
     POISON = 0xA5,
@@ -82,9 +82,10 @@ enum status cuda_verify(struct engine_session *session, struct result *result, c
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         if (progress->step(progress->context, "verifying", i, result->cell_count))
             return STATUS_OK;
-        if (result->cells[i].status == CELL_PENDING && !result->cells[i].verified)
+        if (result->cells[i].status == CELL_PENDING && !result->cells[i].verified &&
+            session->cells[i].launch.user == NULL)
             status = verify_cell(session, &result->cells[i], i, &before);
     }
     compare(session, &before);
-    return status;
+    return status == STATUS_OK ? cuda_users_verify(session, result, progress) : status;
 }

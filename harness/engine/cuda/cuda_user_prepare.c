@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT
+ * The phase `prepare` for users' kernels: loads builds, asks for their cases, and checks what these say. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_user.h"
+#include "kernel_file.h"
+#include "log.h"
+
+/* -- code ---------------------------------------------------------------------------------------------- */
+
+bool cuda_user_sass(const struct kernel_build *build, struct kernel_sass *out, char reason[CELL_REASON_BYTES])
+{
+    const char *symbol = kernel_symbol(build, reason);
+
+    *out = (struct kernel_sass){0};
+    if (!symbol)
+        return false;
+    if (!image_function(build->cubin, build->cubin_bytes, symbol, out)) {
+        snprintf(reason, CELL_REASON_BYTES, "the build has no code of %s", symbol);
+        return false;
+    }
+    return true;
+}
+
+static const char *file_name(const struct kernel_build *build)
+{
+    const char *slash = strrchr(build->path, '/');
+
+    return slash ? slash + 1 : build->path;
+}
+
+/* Loads all copies of a build. */
+static bool load(struct cuda_device *device, struct cuda_user *user, char reason[CELL_REASON_BYTES])
+{
+    const struct kernel_build *build = user->build;
+    struct cuda_module of = {.cubin = build->cubin, .cubin_bytes = build->cubin_bytes};
+    bool loaded = cuda_user_sass(build, &user->sass, reason);
+
+    if (!loaded)
+        return false;
+    snprintf(of.image, sizeof(of.image), "%.63s", file_name(build));
+    for (uint32_t copy = 0; loaded && copy < CUDA_MODULE_COPIES; copy++)
+        loaded = cuda_module_copy(device, &of, &user->modules[copy]) == STATUS_OK &&
+                 cuda_module_function(device, &user->modules[copy], user->sass.symbol, &user->functions[copy]);
+    snprintf(reason, CELL_REASON_BYTES, "cannot load the kernel");
+    return loaded && cuda_module_function(device, &user->modules[0], "cbank_case_call", &user->call);
+}
+
+/* -- what a case says ---------------------------------------------------------------------------------- */
+
+/* Errors of a case at any size. STATUS_USAGE, logged with file and line. */
+static enum status check_case(const struct cuda_user *user)
+{
+    static const char *const errors[] = {
+        [CBANK_ERROR_TOO_MANY_BUFFERS] = "the case has too many buffers or arguments",
+        [CBANK_ERROR_TOO_MANY_TABLES] = "the case has too many tables",
+        [CBANK_ERROR_NO_LAUNCH] =
+            "the case launches no kernel; end it with launch(kernel, blocks, threads)(arguments ...)",
+        [CBANK_ERROR_SEVERAL_LAUNCHES] =
+            "the case launches several kernels; write a case of its own for each, in a file "
+            "of its own",
+        [CBANK_ERROR_TEXT_TOO_LONG] = "a name or the path of a .npy file is too long",
+    };
+    const struct cbank_case_report *report = &user->report;
+    const char *const path = user->build->path;
+    const size_t known = sizeof(errors) / sizeof(errors[0]);
+
+    if (report->version != CBANK_CASE_VERSION || report->table_count > CBANK_TABLES_MAX ||
+        report->buffer_count > CBANK_BUFFERS_MAX || report->argument_count > CBANK_ARGUMENTS_MAX)
+        return log_error(STATUS_USAGE, "%s: it was compiled with a cbank.cuh of another version; leave out its own",
+                         path);
+    if (report->error == CBANK_ERROR_NONE)
+        return STATUS_OK;
+    return log_error(STATUS_USAGE, "%s:%" PRIu32 ": %s", path, report->error_line,
+                     report->error < known ? errors[report->error] : "the case is not understood");
+}
+
+/* Limits of CUDA, the same on all GPUs. */
+static const uint64_t grid_most[] = {INT32_MAX, 65535, 65535}, block_most[] = {1024, 1024, 64};
+
+/* Whether the launch is one that the GPU cannot make; then writes the reason. */
+static bool launch_obstacle(struct cuda_device *device, const struct cuda_user *user, char reason[CELL_REASON_BYTES])
+{
+    const struct cbank_case_report *report = &user->report;
+    const uint64_t threads = (uint64_t)report->block[0] * report->block[1] * report->block[2];
+    const uint32_t most = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+
+    for (uint32_t i = 0; i < 3; i++)
+        if (report->grid[i] < 1 || report->grid[i] > grid_most[i] || report->block[i] < 1 ||
+            report->block[i] > block_most[i]) {
+            snprintf(reason, CELL_REASON_BYTES,
+                     "the case asks for a grid of %" PRIu32 " x %" PRIu32 " x %" PRIu32 " and blocks of %" PRIu32
+                     " x %" PRIu32 " x %" PRIu32 ", which CUDA does not have",
+                     report->grid[0], report->grid[1], report->grid[2], report->block[0], report->block[1],
+                     report->block[2]);
+            return true;
+        }
+    if (most == 0 || threads <= most)
+        return false;
+    snprintf(reason, CELL_REASON_BYTES,
+             "the case asks for blocks of %" PRIu64 " threads; this kernel can have %" PRIu32, threads, most);
+    return true;
+}
+
+/* Bytes that a table's object in an argument holds at least. */
+static uint64_t object_bytes(const struct cbank_table_report *table)
+{
+    if (table->space == CBANK_SPACE_CONSTANT)
+        return 0;
+    return table->space == CBANK_SPACE_PARAM ? table->entries * table->entry_bytes : sizeof(void *);
+}
+
+/* Whether an argument is not as the loaded kernel has it, as far as the driver tells; then writes the reason. */
+static bool argument_obstacle(struct cuda_device *device, const struct cuda_user *user, uint32_t i,
+                              char reason[CELL_REASON_BYTES])
+{
+    const struct cbank_case_report *report = &user->report;
+    const uint32_t given = i < report->argument_count ? report->arguments[i].bytes : 0;
+    const uint32_t table = i < report->argument_count ? report->arguments[i].table : 0;
+    size_t offset, bytes = 0;
+    CUresult code = CUDA_ERROR_NOT_SUPPORTED;
+
+    if (table > report->table_count || (table == 0 && given > CBANK_VALUE_BYTES) ||
+        (table && given < object_bytes(&report->tables[table - 1]))) {
+        snprintf(reason, CELL_REASON_BYTES, "argument %" PRIu32 " of the case is not understood", i + 1);
+        return true;
+    }
+    if (device->param_info)
+        code = device->param_info(user->functions[0], i, &offset, &bytes);
+    /* Behind the last argument, the kernel has none either. */
+    if ((code != CUDA_SUCCESS && code != CUDA_ERROR_INVALID_VALUE) || bytes == given)
+        return false;
+    snprintf(reason, CELL_REASON_BYTES,
+             "argument %" PRIu32 " has %" PRIu32
+             " bytes in the case and %zu in the kernel: the case launches another kernel "
+             "than the file's %.100s",
+             i + 1, given, bytes, user->sass.symbol);
+    return true;
+}
+
+/* Lays the arguments out. */
+static bool lay_out(struct cuda_device *device, struct cuda_user *user, char reason[CELL_REASON_BYTES])
+{
+    enum { ALIGNMENT = 16 };
+    const uint32_t count = user->report.argument_count;
+
+    for (uint32_t i = 0; i <= count; i++) {
+        if (argument_obstacle(device, user, i, reason))
+            return false;
+        user->offsets[i] = user->argument_bytes;
+        if (i < count)
+            user->argument_bytes += (user->report.arguments[i].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    return true;
+}
+
+/* Whether a buffer or a table has more bytes than can be addressed; then writes the reason. */
+static bool size_obstacle(const struct cbank_case_report *report, char reason[CELL_REASON_BYTES])
+{
+    static const uint64_t most = UINT64_C(1) << 42;
+
+    for (uint32_t i = 0; i < report->buffer_count; i++)
+        if (report->buffers[i].element_bytes == 0 ||
+            report->buffers[i].elements > most / report->buffers[i].element_bytes) {
+            snprintf(reason, CELL_REASON_BYTES, "buffer %" PRIu32 " has %" PRIu64 " elements: that is more than memory",
+                     i + 1, report->buffers[i].elements);
+            return true;
+        }
+    for (uint32_t k = 0; k < report->table_count; k++)
+        if (report->tables[k].entry_bytes == 0 || report->tables[k].entries > most / report->tables[k].entry_bytes) {
+            snprintf(reason, CELL_REASON_BYTES, "table %.60s is larger than memory", report->tables[k].name);
+            return true;
+        }
+    return false;
+}
+
+/* -- the case ------------------------------------------------------------------------------------------ */
+
+/* Whether two builds describe the same buffers and tables. */
+static bool same_contents(const struct cbank_case_report *a, const struct cbank_case_report *b)
+{
+    bool same = a->buffer_count == b->buffer_count && a->table_count == b->table_count &&
+                memcmp(a->buffers, b->buffers, sizeof(a->buffers)) == 0;
+
+    for (uint32_t k = 0; same && k < a->table_count; k++) {
+        const struct cbank_table_report *left = &a->tables[k], *right = &b->tables[k];
+
+        same = left->entries == right->entries && left->entry_bytes == right->entry_bytes &&
+               left->seed_offset == right->seed_offset && strcmp(left->file, right->file) == 0;
+    }
+    return same;
+}
+
+/* Whether a planted fault takes the memory of a case: one of the largest size. */
+static bool fault_takes(const struct engine_session *session, const struct result *result, uint64_t size)
+{
+    bool taken = session->options->fault && session->options->fault->memory;
+
+    for (size_t i = 0; taken && i < result->cell_count; i++)
+        taken = result->cells[i].cell.elements <= size;
+    return taken;
+}
+
+/* Finds the case of a build, or makes it. NULL, with the reason, if that fails; *status as in cuda_case_fill. */
+static struct cuda_case *find_case(struct engine_session *session, const struct result *result, struct cuda_user *user,
+                                   uint64_t size, enum status *status, char reason[CELL_REASON_BYTES])
+{
+    struct cuda_memory *memory = session->device.memory;
+    struct cuda_case *of = memory->cases;
+
+    while (of &&
+           (of->size != size || of->hash != user->build->kernel.hash || !same_contents(&of->report, &user->report)))
+        of = of->next;
+    if (of)
+        return of;
+    of = fault_takes(session, result, size) ? NULL : calloc(1, sizeof(*of));
+    if (!of) {
+        snprintf(reason, CELL_REASON_BYTES, "out of memory for buffers; ask for a smaller --size");
+        return NULL;
+    }
+    of->size = size;
+    of->hash = user->build->kernel.hash;
+    of->report = user->report;
+    if (!cuda_case_fill(&session->device, of, user, status, reason)) {
+        cuda_case_close(&session->device, of);
+        return NULL;
+    }
+    of->next = memory->cases;
+    return memory->cases = of;
+}
+
+/* Fills the constant banks of all copies, and makes textures. */
+static bool place_tables(struct cuda_device *device, struct cuda_user *user, char reason[CELL_REASON_BYTES])
+{
+    bool placed = true;
+
+    for (uint32_t k = 0; placed && k < user->report.table_count; k++) {
+        const struct cbank_table_report *report = &user->report.tables[k];
+        struct cuda_table *table = &user->of->tables[k];
+        const size_t bytes = report->entries * report->entry_bytes;
+        const bool constant = report->space == CBANK_SPACE_CONSTANT;
+        const char *symbol = constant ? kernel_constant_symbol(user->build, report->constant_offset) : NULL;
+
+        snprintf(reason, CELL_REASON_BYTES, "cannot place table %.60s", report->name);
+        placed = report->space != CBANK_SPACE_TEXTURE ||
+                 cuda_table_need_texture(device, table, (uint32_t)report->entry_bytes);
+        if (constant && !symbol) {
+            snprintf(reason, CELL_REASON_BYTES, "the build has no variable for the constant table %.60s", report->name);
+            return false;
+        }
+        for (uint32_t copy = 0; placed && constant && copy < CUDA_MODULE_COPIES; copy++) {
+            CUdeviceptr bank = 0;
+            size_t room = 0;
+
+            placed = DRIVER(device, cuModuleGetGlobal, &bank, &room, user->modules[copy].module, symbol) &&
+                     room >= bytes && cuda_device_write(device, (void *)(uintptr_t)bank, table->values, bytes);
+        }
+    }
+    return placed && cuda_device_wait(device);
+}
+
+/* -- builds -------------------------------------------------------------------------------------------- */
+
+/* Opens a build at the size of a cell. The cell is no longer pending if it cannot go on; *out is NULL then. */
+static enum status open_user(struct engine_session *session, const struct result *result, struct cell_result *cell,
+                             struct cuda_user **out)
+{
+    struct cuda_device *device = &session->device;
+    struct cbank_request request = {.size = cell->cell.elements, .seed = device->memory->seed};
+    struct cuda_user *user = calloc(1, sizeof(*user));
+    enum status status = STATUS_OK;
+    char reason[CELL_REASON_BYTES];
+    int room = 0;
+
+    *out = NULL;
+    if (!user)
+        return log_memory("a kernel");
+    user->build = cell->cell.build;
+    if (!load(device, user, reason)) {
+        status = cuda_fail(device, cell, reason);
+        goto out;
+    }
+    if (!cuda_case_describe(device, user, request, &user->report)) {
+        status = cuda_fail(device, cell, "the case cannot be described");
+        goto out;
+    }
+    status = check_case(user);
+    if (status != STATUS_OK)
+        goto out;
+    user->shared_bytes = (uint32_t)user->report.shared_bytes;
+    for (uint32_t k = 0; k < user->report.table_count; k++)
+        user->shared_bytes += (uint32_t)user->report.tables[k].shared_bytes;
+    if (launch_obstacle(device, user, reason) || size_obstacle(&user->report, reason) ||
+        !cuda_function_allow_shared(device, user->functions[0], user->shared_bytes, reason)) {
+        engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
+        goto out;
+    }
+    for (uint32_t copy = 1; copy < CUDA_MODULE_COPIES; copy++)
+        cuda_function_allow_shared(device, user->functions[copy], user->shared_bytes, reason);
+    if (!lay_out(device, user, reason) ||
+        !(user->of = find_case(session, result, user, cell->cell.elements, &status, reason)) ||
+        !place_tables(device, user, reason)) {
+        if (status == STATUS_OK)
+            status = cuda_fail(device, cell, reason);
+        goto out;
+    }
+    DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, user->functions[0],
+               (int)(user->report.block[0] * user->report.block[1] * user->report.block[2]), user->shared_bytes);
+    user->blocks_per_sm = (uint32_t)room;
+    user->registers = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_NUM_REGS);
+    user->static_shared_bytes =
+        cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    user->next = user->of->users;
+    *out = user->of->users = user;
+out:
+    if (!*out)
+        cuda_user_close(device, user);
+    return status;
+}
+
+/* The build of a cell at its size; NULL if it is not open. */
+static struct cuda_user *find_user(const struct cuda_device *device, const struct cell *cell)
+{
+    for (struct cuda_case *of = device->memory->cases; of; of = of->next)
+        for (struct cuda_user *user = of->users; of->size == cell->elements && user; user = user->next)
+            if (user->build == cell->build)
+                return user;
+    return NULL;
+}
+
+enum status cuda_user_prepare(struct engine_session *session, struct result *result, struct cell_result *cell,
+                              struct cuda_cell *cuda)
+{
+    struct cuda_user *user = find_user(&session->device, &cell->cell);
+    const char *const name = file_name(cell->cell.build);
+    enum status status = STATUS_OK;
+    char loads[CELL_REASON_BYTES] = "";
+
+    cuda_expect_cell(&session->device, cell, 1);
+    if (cell->cell.build->reason[0]) {
+        engine_end_cell(cell, CELL_SKIPPED, "%s", cell->cell.build->reason);
+        return STATUS_OK;
+    }
+    if (!user)
+        status = open_user(session, result, cell, &user);
+    if (!user)
+        return status;
+    cuda->launch = (struct cuda_launch){.cell = &cell->cell, .user = user, .modules = 1};
+    cuda->sass = user->sass.counts;
+    if (cell_kernel_set(&cell->kernel, &user->sass, name, strlen(name)) != STATUS_OK)
+        return STATUS_ENVIRONMENT;
+    cell->kernel.registers = user->registers;
+    cell->of_case = (struct cell_case){
+        .given = true,
+        .as_written = user->build->as_written,
+        .shared_bytes = user->static_shared_bytes + user->shared_bytes,
+        .blocks_per_sm = user->blocks_per_sm,
+        .items = user->report.items,
+        .reference = cell->of_case.reference, /* of an earlier process, until the cell is verified again */
+        .findings = cell->of_case.findings,
+    };
+    memcpy(cell->of_case.grid, user->report.grid, sizeof(cell->of_case.grid));
+    memcpy(cell->of_case.block, user->report.block, sizeof(cell->of_case.block));
+    if (user->sass.known)
+        image_classes(&user->sass, loads);
+    snprintf(cell->of_case.instructions, sizeof(cell->of_case.instructions), "%.95s", loads);
+    return STATUS_OK;
+}
+
+/* -- arguments ----------------------------------------------------------------------------------------- */
+
+/* Asks for the arguments in each buffer set. Entries that are an argument lie in it from now on. */
+static bool get_arguments(struct cuda_device *device, struct cuda_user *user)
+{
+    const struct cuda_case *of = user->of;
+    struct cbank_case_report *report = malloc(sizeof(*report));
+    bool got = report != NULL;
+
+    user->arguments = calloc(of->sets, user->argument_bytes + 1);
+    got = got && user->arguments;
+    for (uint32_t i = 0; got && i < of->sets; i++) {
+        unsigned char *arguments = user->arguments + i * user->argument_bytes;
+
+        got = cuda_case_describe(device, user, cuda_case_request(device, of, i, CBANK_CALL_DESCRIBE, 0), report);
+        for (uint32_t k = 0; got && k < user->report.argument_count; k++) {
+            const struct cbank_argument *argument = &user->report.arguments[k];
+            const struct cbank_table_report *table = argument->table ? &user->report.tables[argument->table - 1] : NULL;
+
+            if (!table)
+                memcpy(arguments + user->offsets[k], report->arguments[k].value, argument->bytes);
+            else if (table->space == CBANK_SPACE_PARAM)
+                memcpy(arguments + user->offsets[k], of->tables[argument->table - 1].values, object_bytes(table));
+        }
+    }
+    free(report);
+    return got;
+}
+
+struct cell_result *cuda_user_cell(const struct cuda_user *user, struct result *result, bool verified)
+{
+    for (size_t i = 0; i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+
+        if (cell->status == CELL_PENDING && cell->verified == verified && cell->cell.build == user->build &&
+            cell->cell.elements == user->of->size)
+            return cell;
+    }
+    return NULL;
+}
+
+enum status cuda_users_multiply(struct engine_session *session, struct result *result)
+{
+    struct cuda_device *device = &session->device;
+    enum status status = STATUS_OK;
+
+    /* Without memory for more buffer sets there is one of each. */
+    for (struct cuda_case *of = device->memory->cases; of; of = of->next)
+        if (!cuda_case_multiply(device, of)) {
+            if (cuda_device_lost(device))
+                return cuda_end_run(device, cuda_device_error(device));
+            cuda_device_error(device);
+        }
+    for (struct cuda_case *of = device->memory->cases; of; of = of->next)
+        for (struct cuda_user *user = of->users; status == STATUS_OK && user; user = user->next) {
+            const bool got = get_arguments(device, user);
+            struct cell_result *cell;
+
+            while (!got && status == STATUS_OK &&
+                   ((cell = cuda_user_cell(user, result, false)) || (cell = cuda_user_cell(user, result, true))))
+                status = cuda_fail(device, cell, "the case cannot be described");
+        }
+    return status;
+}
+
+/* -- launches ------------------------------------------------------------------------------------------ */
+
+static bool is_in_memory(enum cbank_space space)
+{
+    return space != CBANK_SPACE_CONSTANT && space != CBANK_SPACE_PARAM;
+}
+
+uint32_t cuda_user_buffer_sets(const struct cuda_user *user)
+{
+    uint32_t most = user->of->sets;
+
+    for (uint32_t k = 0; k < user->report.table_count; k++)
+        if (is_in_memory(user->report.tables[k].space) && user->of->tables[k].count > most)
+            most = user->of->tables[k].count;
+    return most;
+}
+
+uint32_t cuda_user_table_offsets(const struct cuda_user *user)
+{
+    uint32_t most = 1;
+
+    for (uint32_t k = 0; k < user->report.table_count; k++)
+        if (is_in_memory(user->report.tables[k].space) && user->of->tables[k].table_offsets > most)
+            most = user->of->tables[k].table_offsets;
+    return most;
+}
+
+uint64_t cuda_user_bytes(const struct cuda_user *user)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < user->of->report.buffer_count; i++)
+        bytes += user->of->buffers[i].bytes;
+    return bytes;
+}
+
+bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, struct cuda_turn turn)
+{
+    const struct cbank_case_report *report = &user->report;
+    unsigned char *arguments = user->arguments + turn.buffer_set % user->of->sets * user->argument_bytes;
+    void *parameters[CBANK_ARGUMENTS_MAX];
+
+    for (uint32_t i = 0; i < report->argument_count; i++) {
+        const uint32_t number = report->arguments[i].table;
+        const struct cuda_table *table = number ? &user->of->tables[number - 1] : NULL;
+
+        parameters[i] = arguments + user->offsets[i];
+        if (table && is_in_memory(report->tables[number - 1].space)) {
+            const uint32_t width = (uint32_t)report->tables[number - 1].entry_bytes;
+            const uint32_t *const entries = cuda_table_at(table, turn.buffer_set, turn.table_offset);
+
+            if (report->tables[number - 1].space == CBANK_SPACE_TEXTURE) {
+                const cudaTextureObject_t texture =
+                    cuda_table_texture_at(table, turn.buffer_set, turn.table_offset, width);
+
+                memcpy(parameters[i], &texture, sizeof(texture));
+            } else {
+                memcpy(parameters[i], &entries, sizeof(entries));
+            }
+        }
+    }
+    return DRIVER(device, cuLaunchKernel, user->functions[turn.buffer_set % CUDA_MODULE_COPIES], report->grid[0],
+                  report->grid[1], report->grid[2], report->block[0], report->block[1], report->block[2],
+                  user->shared_bytes, device->stream, parameters, NULL);
+}

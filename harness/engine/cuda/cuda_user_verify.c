@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT
+ * The phase `verify` for users' kernels. A build is launched three times: from restored buffers, again without restoring
+ * them, and from restored buffers in another buffer set. Outputs are poisoned before. The first output is compared with
+ * the reference, the others with the first. Guard zones, inputs and tables must be as before. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_user.h"
+#include "kernel_file.h"
+#include "log.h"
+
+enum { FIRST, AGAIN, RESTORED, LAUNCHES };
+
+static const unsigned char poisons[LAUNCHES] = {[FIRST] = 0xA5, [RESTORED] = 0x5A};
+
+/* The host's memory for verifying the builds of a case. */
+struct checking {
+    struct engine_session *session;
+    struct result *result;
+    struct cuda_case *of;
+    unsigned char *contents[CBANK_BUFFERS_MAX];       /* of inputs and inouts before a launch; owned */
+    unsigned char *expected[CBANK_BUFFERS_MAX];       /* of outputs and inouts; owned; NULL: not compared */
+    unsigned char *seen[LAUNCHES][CBANK_BUFFERS_MAX]; /* outputs and inouts after a launch; owned */
+    unsigned char *scratch; /* as large as the largest buffer or table, or guard zone; owned */
+    enum case_reference reference;
+};
+
+/* What was found of a build. */
+struct outcome {
+    bool failed;
+    char reason[CELL_REASON_BYTES];
+    uint32_t findings;
+};
+
+static bool is_compared(const struct cuda_user_buffer *buffer)
+{
+    return buffer->report.role == CBANK_ROLE_OUTPUT || buffer->report.role == CBANK_ROLE_INOUT;
+}
+
+static bool is_given(const struct cuda_user_buffer *buffer)
+{
+    return buffer->report.role == CBANK_ROLE_INPUT || buffer->report.role == CBANK_ROLE_INOUT;
+}
+
+/* The first failure is the reason. */
+__attribute__((format(printf, 2, 3))) static void fails(struct outcome *outcome, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (!outcome->failed)
+        vsnprintf(outcome->reason, sizeof(outcome->reason), format, arguments);
+    va_end(arguments);
+    outcome->failed = true;
+}
+
+/* -- restoring ----------------------------------------------------------------------------------------- */
+
+/* Enqueues what brings a buffer set to its state before a launch. */
+static bool restore(const struct checking *checking, uint32_t buffer_set, unsigned char poison)
+{
+    struct cuda_device *device = &checking->session->device;
+    bool restored = true;
+
+    for (uint32_t i = 0; restored && i < checking->of->report.buffer_count; i++) {
+        const struct cuda_user_buffer *buffer = &checking->of->buffers[i];
+        void *const at = cuda_buffer_at(buffer, buffer_set);
+
+        if (buffer->report.role == CBANK_ROLE_INOUT)
+            restored = cuda_device_write(device, at, checking->contents[i], buffer->bytes);
+        else if (buffer->report.role != CBANK_ROLE_INPUT)
+            restored =
+                cuda_device_set(device, at, buffer->report.role == CBANK_ROLE_OUTPUT ? poison : 0, buffer->bytes);
+    }
+    return restored;
+}
+
+/* -- references ---------------------------------------------------------------------------------------- */
+
+/* Computes the expected elements of a buffer on the device, one thread for each. */
+static bool expect(const struct checking *checking, const struct cuda_user *by, uint32_t number)
+{
+    struct cuda_device *device = &checking->session->device;
+    const struct cuda_user_buffer *buffer = &checking->of->buffers[number];
+    struct cbank_request request = cuda_case_request(device, checking->of, 0, CBANK_CALL_EXPECT, number);
+    bool made = CUDA(device, cudaMalloc, &request.expected, buffer->bytes + 1) &&
+                cuda_case_call(device, by, request, buffer->elements.count) &&
+                cuda_device_read(device, checking->expected[number], request.expected, buffer->bytes) &&
+                cuda_device_wait(device);
+
+    CUDA_TRY(device, cudaFree, request.expected);
+    return made;
+}
+
+/* Allocates the memory and reads contents and expected elements, before anything was launched. False if that failed;
+ * *status as in cuda_case_fill. */
+static bool open_checking(struct checking *checking, const struct cuda_user *by, enum status *status)
+{
+    struct cuda_device *device = &checking->session->device;
+    struct cuda_case *of = checking->of;
+    size_t largest = CUDA_GUARD_BYTES;
+    bool opened = true;
+
+    for (uint32_t i = 0; opened && i < of->report.buffer_count; i++) {
+        struct cuda_user_buffer *buffer = &of->buffers[i];
+        const bool file = buffer->report.expected_file[0], compared = is_compared(buffer);
+
+        largest = buffer->bytes > largest ? buffer->bytes : largest;
+        for (uint32_t k = 0; compared && opened && k < LAUNCHES; k++)
+            opened = (checking->seen[k][i] = malloc(buffer->bytes + 1)) != NULL;
+        if (is_given(buffer))
+            opened = opened && (checking->contents[i] = malloc(buffer->bytes + 1)) &&
+                     cuda_device_read(device, checking->contents[i], cuda_buffer_at(buffer, 0), buffer->bytes) &&
+                     cuda_device_wait(device);
+        if (!opened || !compared || !(file || buffer->report.expects))
+            continue;
+        checking->expected[i] = malloc(buffer->bytes + 1);
+        opened = checking->expected[i] != NULL;
+        if (opened && file)
+            *status = cuda_case_file(by, buffer->report.expected_file, &buffer->elements, checking->expected[i]);
+        opened = opened && *status == STATUS_OK && (file || expect(checking, by, i));
+        checking->reference = file ? REFERENCE_FILE : REFERENCE_GPU;
+    }
+    for (uint32_t k = 0; k < of->report.table_count; k++)
+        largest = of->tables[k].bytes > largest ? of->tables[k].bytes : largest;
+    return opened && (checking->scratch = malloc(largest)) != NULL;
+}
+
+static void close_checking(struct checking *checking)
+{
+    for (uint32_t i = 0; i < CBANK_BUFFERS_MAX; i++) {
+        free(checking->contents[i]);
+        free(checking->expected[i]);
+        for (uint32_t k = 0; k < LAUNCHES; k++)
+            free(checking->seen[k][i]);
+    }
+    free(checking->scratch);
+}
+
+/* -- what a launch must leave alone -------------------------------------------------------------------- */
+
+/* Checks bytes of a guard zone, which are those from `at` on. `behind`: the zone is behind the buffer. */
+static bool check_zone(const struct checking *checking, uint32_t number, const void *at, bool behind,
+                       struct outcome *outcome)
+{
+    struct cuda_device *device = &checking->session->device;
+    const unsigned char *zone = checking->scratch;
+    size_t first = CUDA_GUARD_BYTES, last = 0, changed = 0;
+
+    if (!cuda_device_read(device, checking->scratch, at, CUDA_GUARD_BYTES) || !cuda_device_wait(device))
+        return false;
+    for (size_t i = 0; i < CUDA_GUARD_BYTES; i++)
+        if (zone[i] != CUDA_GUARD_BYTE) {
+            first = i < first ? i : first;
+            last = i;
+            changed++;
+        }
+    if (changed == 0)
+        return true;
+    outcome->findings |= FINDING_GUARD_ZONE;
+    fails(outcome,
+          "writes outside buffer %" PRIu32 " of %" PRIu64 " elements: %zu bytes %s it, the nearest %zu bytes away",
+          number + 1, checking->of->buffers[number].elements.count, changed, behind ? "behind" : "before",
+          behind ? first : CUDA_GUARD_BYTES - 1 - last);
+    return true;
+}
+
+/* Checks guard zones, inputs and tables of a turn, and repairs what is wrong. False if a call failed. */
+static bool check_rest(const struct checking *checking, const struct cuda_user *user, struct cuda_turn turn,
+                       struct outcome *outcome)
+{
+    struct cuda_device *device = &checking->session->device;
+    const struct cuda_case *of = checking->of;
+    const uint32_t set = turn.buffer_set % of->sets;
+    bool called = true;
+
+    for (uint32_t i = 0; called && i < of->report.buffer_count; i++) {
+        const struct cuda_user_buffer *buffer = &of->buffers[i];
+        unsigned char *const at = cuda_buffer_at(buffer, set);
+
+        called = check_zone(checking, i, at - CUDA_GUARD_BYTES, false, outcome) &&
+                 check_zone(checking, i, at + buffer->bytes, true, outcome) && cuda_buffer_guard(device, buffer, set);
+        if (!called || buffer->report.role != CBANK_ROLE_INPUT)
+            continue;
+        called = cuda_device_read(device, checking->scratch, at, buffer->bytes) && cuda_device_wait(device);
+        if (!called || memcmp(checking->scratch, checking->contents[i], buffer->bytes) == 0)
+            continue;
+        outcome->findings |= FINDING_INPUT_CHANGED;
+        fails(outcome, "changes buffer %" PRIu32 ", which is an input; make it an inout", i + 1);
+        called = cuda_device_write(device, at, checking->contents[i], buffer->bytes);
+    }
+    for (uint32_t k = 0; called && k < of->report.table_count; k++) {
+        const struct cuda_table *table = &of->tables[k];
+        uint32_t *const at = cuda_table_at(table, turn.buffer_set, turn.table_offset);
+        const size_t bytes = user->report.tables[k].entries * user->report.tables[k].entry_bytes;
+
+        called = cuda_device_read(device, checking->scratch, at, bytes) && cuda_device_wait(device);
+        if (!called || memcmp(checking->scratch, table->values, bytes) == 0)
+            continue;
+        outcome->findings |= FINDING_INPUT_CHANGED;
+        fails(outcome, "changes the entries of table %.60s", user->report.tables[k].name);
+        called = cuda_device_write(device, at, table->values, bytes);
+    }
+    return called && cuda_device_wait(device);
+}
+
+/* -- outputs ------------------------------------------------------------------------------------------- */
+
+/* Compares what a launch wrote with what it should have written. False, with the reason, if an element differs. */
+static bool agrees(const struct checking *checking, uint32_t number, const void *found, const void *expected,
+                   const char *what, const char *as, struct outcome *outcome)
+{
+    const struct elements *elements = &checking->of->buffers[number].elements;
+    const uint64_t at = elements_differ(elements, found, expected);
+    char text[ELEMENT_TEXT_BYTES], other[ELEMENT_TEXT_BYTES];
+
+    if (at == elements->count)
+        return true;
+    fails(outcome, "%s: element %" PRIu64 " of buffer %" PRIu32 " is %s, %s %s", what, at, number + 1,
+          element_text(elements, found, at, text), as, element_text(elements, expected, at, other));
+    return false;
+}
+
+/* Checks the outputs of all launches. */
+static void check_outputs(const struct checking *checking, struct outcome *outcome)
+{
+    for (uint32_t i = 0; i < checking->of->report.buffer_count; i++) {
+        const struct cuda_user_buffer *buffer = &checking->of->buffers[i];
+        const struct elements *elements = &buffer->elements;
+        unsigned char *const first = checking->seen[FIRST][i], *const expected = checking->expected[i];
+        const unsigned char *again = checking->seen[AGAIN][i], *restored = checking->seen[RESTORED][i];
+        const bool referred = expected && checking->reference != REFERENCE_NONE;
+        uint64_t at;
+
+        if (!is_compared(buffer))
+            continue;
+        /* Where a reference has NaN or infinity, the output may. */
+        if (elements_not_finite(elements, first, referred) < elements->count &&
+            !(referred && elements_not_finite(elements, expected, true) < elements->count))
+            outcome->findings |= FINDING_NOT_A_NUMBER;
+        at = buffer->report.role == CBANK_ROLE_OUTPUT
+                 ? elements_untouched(elements, first, poisons[FIRST], restored, poisons[RESTORED])
+                 : elements->count;
+        if (at < elements->count)
+            fails(outcome,
+                  "does not write element %" PRIu64 " of buffer %" PRIu32 "; make it an inout if that is meant", at,
+                  i + 1);
+        if (expected)
+            agrees(checking, i, first, expected, "wrong output", "not", outcome);
+        if (memcmp(first, restored, buffer->bytes) != 0) {
+            outcome->findings |= FINDING_NOT_DETERMINISTIC;
+            agrees(checking, i, restored, first,
+                   buffer->elements.type == CBANK_TYPE_FLOAT
+                       ? "differs from launch to launch (accept() takes a tolerance)"
+                       : "differs from launch to launch",
+                   "before", outcome);
+        }
+        if (elements_differ(elements, again, first) < elements->count)
+            outcome->findings |= FINDING_EARLIER_LAUNCH;
+    }
+    /* A launch that differs by itself says nothing of the one before it. */
+    if (outcome->failed && outcome->findings & FINDING_NOT_DETERMINISTIC)
+        outcome->findings &= ~(uint32_t)FINDING_EARLIER_LAUNCH;
+}
+
+/* Plants a wrong element. */
+static void plant(const struct checking *checking)
+{
+    for (uint32_t i = 0; i < checking->of->report.buffer_count; i++) {
+        const struct cuda_user_buffer *buffer = &checking->of->buffers[i];
+
+        if (!is_compared(buffer) || buffer->elements.count == 0)
+            continue;
+        /* The highest byte, with the sign and most of the exponent. */
+        checking->seen[FIRST][i][(buffer->elements.count / 2 + 1) * buffer->elements.bytes - 1] ^= 0x40;
+        return;
+    }
+}
+
+/* -- builds -------------------------------------------------------------------------------------------- */
+
+/* Launches a build three times and keeps what it wrote. False if a call failed. */
+static bool launch_all(const struct checking *checking, const struct cuda_user *user,
+                       const struct cuda_turn turns[LAUNCHES], struct cell_result *cell)
+{
+    struct cuda_device *device = &checking->session->device;
+    const struct cuda_case *of = checking->of;
+
+    for (uint32_t k = 0; k < LAUNCHES; k++) {
+        const uint32_t set = turns[k].buffer_set % of->sets;
+        bool called;
+
+        cuda_expect_cell(device, cell, 1);
+        called = (k == AGAIN || restore(checking, set, poisons[k])) && cuda_user_launch(device, user, turns[k]);
+        for (uint32_t i = 0; called && i < of->report.buffer_count; i++)
+            if (is_compared(&of->buffers[i]))
+                called = cuda_device_read(device, checking->seen[k][i], cuda_buffer_at(&of->buffers[i], set),
+                                          of->buffers[i].bytes);
+        if (!called || !cuda_device_wait(device))
+            return false;
+    }
+    return true;
+}
+
+/* Keeps the outputs of the first right build of a case without a reference: others must agree with it. */
+static void keep_outputs(struct checking *checking)
+{
+    for (uint32_t i = 0; i < checking->of->report.buffer_count; i++)
+        if (is_compared(&checking->of->buffers[i]) && !checking->expected[i] &&
+            (checking->expected[i] = malloc(checking->of->buffers[i].bytes + 1)))
+            memcpy(checking->expected[i], checking->seen[FIRST][i], checking->of->buffers[i].bytes);
+}
+
+/* Verifies a build, on buffer sets and table offsets from `number` on. Its cells that cannot go on fail. */
+static enum status verify_user(struct checking *checking, const struct cuda_user *user, uint32_t number)
+{
+    struct cuda_device *device = &checking->session->device;
+    struct cell_result *cell = cuda_user_cell(user, checking->result, false);
+    const uint32_t sets = cuda_user_buffer_sets(user);
+    const struct cuda_turn one = {0, number % sets, number}, other = {0, (number + 1) % sets, number + 1};
+    const struct cuda_turn turns[LAUNCHES] = {one, one, other};
+    const struct fault *fault = checking->session->options->fault;
+    struct outcome outcome = {0};
+    enum status status = STATUS_OK;
+
+    if (!checking->scratch) {
+        cuda_expect_cell(device, cell, 1);
+        if (!open_checking(checking, user, &status)) {
+            close_checking(checking);
+            *checking = (struct checking){.session = checking->session, .result = checking->result, .of = checking->of};
+            return status == STATUS_OK ? cuda_fail(device, cell, "cannot compute what to expect") : status;
+        }
+    }
+    if (!launch_all(checking, user, turns, cell) || !check_rest(checking, user, one, &outcome) ||
+        !check_rest(checking, user, other, &outcome)) {
+        const struct cell_result *const failed = cell;
+
+        status = cuda_fail(device, cell, "launch failed");
+        while (status == STATUS_OK && (cell = cuda_user_cell(user, checking->result, false)))
+            engine_end_cell(cell, CELL_FAILED, "%s", failed->reason);
+        return status;
+    }
+    if (fault && fault->output)
+        plant(checking);
+    check_outputs(checking, &outcome);
+    while ((cell = cuda_user_cell(user, checking->result, false))) {
+        cell->of_case.findings = outcome.findings;
+        cell->of_case.reference = checking->reference;
+        if (outcome.failed)
+            engine_end_cell(cell, CELL_FAILED, "%s", outcome.reason);
+        cell->verified = !outcome.failed;
+    }
+    if (!outcome.failed)
+        keep_outputs(checking);
+    return STATUS_OK;
+}
+
+enum status cuda_users_verify(struct engine_session *session, struct result *result, const struct progress *progress)
+{
+    enum status status = STATUS_OK;
+    uint32_t number = 0;
+
+    for (struct cuda_case *of = session->device.memory->cases; status == STATUS_OK && of; of = of->next) {
+        struct checking checking = {.session = session, .result = result, .of = of};
+
+        /* Without a reference, others must agree with the build as the file has it. */
+        for (int as_written = 1; as_written >= 0; as_written--)
+            for (struct cuda_user *user = of->users; status == STATUS_OK && user; user = user->next)
+                if (user->build->as_written == as_written && cuda_user_cell(user, result, false)) {
+                    if (progress->step(progress->context, "verifying", number, result->cell_count)) {
+                        close_checking(&checking);
+                        return STATUS_OK;
+                    }
+                    status = verify_user(&checking, user, number++);
+                }
+        close_checking(&checking);
+    }
+    return status;
+}
