@@ -27,7 +27,7 @@ struct cuda_user_buffer {
 struct cuda_case {
     struct cuda_case *next; /* owned: a list */
     uint64_t hash, size;
-    struct cbank_case_report report; /* of the build that made it, of which only buffers and tables count */
+    struct cbank_case_report report; /* of the build that made it: only its buffers and tables count */
     uint32_t sets;                   /* buffer sets; 0: it is not filled */
     struct cuda_user_buffer buffers[CBANK_BUFFERS_MAX];
     struct cuda_table tables[CBANK_TABLES_MAX];

@@ -28,7 +28,7 @@ struct checking {
     enum case_reference reference;
 };
 
-/* What was found of a build. */
+/* The findings of a build. */
 struct outcome {
     bool failed;
     char reason[CELL_REASON_BYTES];
