@@ -6,21 +6,26 @@
 every verdict, by `cbank.instrument`.
 """
 
-from __future__ import annotations
+import os
+import sys
 
-from typing import TYPE_CHECKING
+if sys.argv[:1] == ["-m"]:  # python3 -m cbank: no module of the current folder is imported, as with python3 -I
+    try:
+        sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]
+    except FileNotFoundError:  # that folder was removed
+        sys.path[:] = filter(None, sys.path)
 
-from .errors import Failure
+from typing import TYPE_CHECKING  # noqa: E402
+
+from .errors import Failure  # noqa: E402
 
 if TYPE_CHECKING:
-    import os
-
     import pandas
 
 __all__ = ["Failure", "load"]
 
 
-def load(paths: str | os.PathLike | list[str | os.PathLike]) -> pandas.DataFrame:
+def load(paths: "str | os.PathLike | list[str | os.PathLike]") -> "pandas.DataFrame":
     """The rows of documents, as one pandas DataFrame; see `cbank.frames`."""
     from . import frames  # pandas takes half a second: only who needs it pays
     return frames.load(paths)

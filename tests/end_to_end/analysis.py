@@ -48,6 +48,12 @@ class Start(Scratch):
         done = self.started("report", "-o", "page", RESULT)
         self.assertEqual((done.returncode, done.stdout), (0, "page/index.html\n"), done.stderr)
         self.assertNotIn("planted", done.stderr)
+        for name in ("cbank", "runpy"):  # which Python looks for before any line of the package runs
+            os.remove(self.path(f"{name}.py"))
+        self.write("__future__.py", "raise SystemExit('a planted module ran')\n")
+        done = subprocess.run([sys.executable, "-m", "cbank", "history", RESULT], cwd=self.folder, capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts")})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_commands_are_those_of_the_program(self):
         said = re.sub(r"\s+", " ", self.started("help").stdout)
