@@ -24,10 +24,6 @@ class Stopped(BaseException):
     """A signal came."""
 
 
-def stop(number: int, _frame: object) -> None:
-    raise Stopped(number)
-
-
 def die_with_parent() -> None:
     """Lets the kernel end this child with its parent: else it would measure during the next try."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
@@ -35,11 +31,16 @@ def die_with_parent() -> None:
 
 class Contribution:
     """A folder that is being made. `worst` is the worst exit code of the steps; `pace`, how much longer than planned they
-    took here."""
+    took here; `signal`, the one that came."""
 
     def __init__(self, folder: str, options: argparse.Namespace, words: list[str]):
         self.folder, self.brief, self.credit, self.words = folder, options.brief, options.credit, words
-        self.worst, self.spent, self.planned = 0, 0.0, 0.0
+        self.worst, self.spent, self.planned, self.signal = 0, 0.0, 0.0, None
+
+    def stop(self, number: int, _frame: object) -> None:
+        """The handler of signals. Python drops what is raised within a fork (in hooks, such as those of logging): see run."""
+        self.signal = number
+        raise Stopped(number)
 
     def there(self, name: str) -> bool:
         return os.path.exists(os.path.join(self.folder, name))
@@ -49,9 +50,11 @@ class Contribution:
         with subprocess.Popen([instrument.program(), *words.split()], cwd=self.folder, stdin=subprocess.DEVNULL,
                               preexec_fn=die_with_parent) as child:
             try:
+                if self.signal:
+                    raise Stopped(self.signal)
                 code = child.wait()
-            except Stopped as stopped:
-                child.send_signal(stopped.args[0])  # it leaves a file that can be gone on with
+            except Stopped:
+                child.send_signal(self.signal)  # it leaves a file that can be gone on with
                 raise
         if code < 0:
             raise Failure(f"{what} was killed by signal {-code}", ENVIRONMENT)
@@ -151,7 +154,7 @@ def main(words: list[str]) -> int:
     contribution = Contribution(folder, options, words)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-            signal.signal(number, stop)
+            signal.signal(number, contribution.stop)
     try:
         contribution.take_all()
     except Stopped as stopped:

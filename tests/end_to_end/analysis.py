@@ -10,6 +10,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -93,6 +94,15 @@ class Start(Scratch):
                                   text=True, check=False)
             # Python without room may complain of a module as it ends ("Exception ignored in"), and no line of ours is in that.
             self.assertNotIn("scripts/cbank", done.stderr)
+
+    def test_a_signal_within_a_fork_is_not_lost(self):
+        """Python drops what hooks of a fork raise, and a signal that comes meanwhile is handled in them."""
+        start = ("import os, signal, sys; sys.path.insert(0, sys.argv.pop(1)); from cbank.__main__ import main; "
+                 "os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM)); sys.exit(main(sys.argv[1:]))")
+        done = subprocess.run([sys.executable, "-c", start, os.path.join(ROOT, "scripts"), "contribute", "new"], cwd=self.folder,
+                              env={**os.environ, "CBANK_PROGRAM": CBANK}, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
+        self.assertIn("new has what is done", done.stderr)
 
     def test_a_name_that_is_not_utf8_or_has_control_characters_is_shown_as_one_line(self):
         for name in (b"\xff.json", b"a\x1b[31m\n.json"):
