@@ -179,8 +179,22 @@ def make(store: sqlite3.Connection) -> None:
     store.execute(f"PRAGMA user_version = {VERSION}")
 
 
+def create(path: str) -> None:
+    """Makes a store, whole or not at all; nothing where another command made it meanwhile."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(path)), prefix=".cbank-") as folder:
+        new = os.path.join(folder, "store.db")
+        with contextlib.closing(connect(new, "rwc")) as store:
+            store.execute("BEGIN")
+            make(store)
+            store.execute("COMMIT")
+        os.link(new, path)
+
+
 def open_to_write(path: str) -> sqlite3.Connection:
     """A store, which is made where there is none."""
+    if not os.path.exists(path):
+        with contextlib.suppress(OSError):  # such as a file system without links: it is made below
+            create(path)
     if os.path.exists(path) and os.path.getsize(path):
         if not is_store(path):
             raise Failure(f"{path} is no store; name one that cbank ingest made, or a new file")

@@ -263,6 +263,10 @@ class BadInput(Case):
         self.assertEqual(sorted(os.listdir(self.folder)), ["all", "good.json", "new.db", "store.db", "whole.db"])
         self.assertEqual(self.cbank("check", "new.db").stdout, "new.db: every row fits its checksum\n")
         self.assertEqual(self.cbank("ingest", "new.db", "all").stdout, "32 new, 64 known, 0 refused\n")
+        done = subprocess.run([CBANK, "ingest", "none.db", "all"], cwd=self.folder, capture_output=True, text=True, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.assertRegex(done.stderr, r"^cbank: error: none.db: .*; (free some space|is there space.*)\n$")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["all", "good.json", "new.db", "store.db", "whole.db"])
 
     def test_names_that_are_no_text(self):
         name = b"\xff\x1b[31m.json"
