@@ -14,7 +14,7 @@
 #include "table.h"
 #include "version.h"
 
-enum { SUMMARY_COLUMN = 16, STACK_KIB_MIN = 512 };
+enum { SUMMARY_COLUMN = 16, STACK_KIB_MIN = 512, FILES_MIN = 64 };
 
 /* In the order of help. */
 /* clang-format off */
@@ -59,7 +59,7 @@ int cbank_main(int argc, char **argv)
     const char *word = argc < 2 ? "" : argv[1 + helps];
     const struct command_row *row = table_find(&commands, word);
     enum status status = STATUS_OK;
-    struct rlimit stack;
+    struct rlimit stack, files;
     bool flushed;
 
     /* The next opened file would take a closed descriptor. Opening /dev/null the wrong way around makes their use fail instead. */
@@ -71,6 +71,9 @@ int cbank_main(int argc, char **argv)
     if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_KIB_MIN << 10)
         return log_error(STATUS_ENVIRONMENT, "the stack may have %zu KiB, and cbank needs %d; raise it: ulimit -s 8192",
                          (size_t)stack.rlim_cur >> 10, STACK_KIB_MIN);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FILES_MIN)
+        return log_error(STATUS_ENVIRONMENT, "%zu files may be open, and cbank needs %d; raise it: ulimit -n 1024",
+                         (size_t)files.rlim_cur, FILES_MIN);
     if (argc < 2 || strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         command_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
         command_paragraph(

@@ -2,21 +2,23 @@
 # SPDX-License-Identifier: MIT
 """Attacks by what a process is given: signals, descriptors, limits, and names of files.
 
-usage: tests/attacks/process.py [--count N] [--seed N]
+usage: tests/attacks/process.py [--count N] [--seed N] [CLASS...]
 
 - ignored signals: HUP, INT and TERM, ignored at the start as CHLD is, come while it and its children work. It does not notice.
 - stopped: SIGSTOP and SIGCONT. It does not notice.
 - closed descriptors: some of 0, 1 and 2. No file takes their place. Who prints into a closed one exits with 2.
 - failing output: /dev/full, and a pipe that nobody reads.
-- limits: of the stack (3), the address space (3), and the size of files (2). No signal kills it.
+- limits: of the stack (3), open files (3), the address space (3), and the size of files (2). No signal kills it.
 - names: files whose names are not UTF-8, or hold controls.
 
-No try may leave a temporary file or part of a document, or end in a traceback. --count is the number of tries, each a command.
+No try may leave a temporary file or part of a document, or end in a traceback. --count is the number of tries, each a command. A class tries
+one command after the other, and a seed begins where the one before ended. CLASS: the name of its function, or names.
 """
 
 import collections
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -33,6 +35,7 @@ INSTRUMENT = (f"run {PLAN} --json out.json", f"run {PLAN} --quiet --json out.jso
               "advise --table-bytes 256 --elements 1024 --json out.json", "export a.json", "check a.json", "list paths", "help", "--version",
               "characterize --replay h.json --json out.json --new-card out-card.json")
 ANALYSIS = ("ingest out.db a.json b.json", "history s.db", "fleet s.db", "history a.json b.json", "report -o out a.json", "convert --to gbench a.json")
+LINES = random.Random(0).sample([*INSTRUMENT, *ANALYSIS], len(INSTRUMENT) + len(ANALYSIS))
 TOKENS = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x1b[31m", b"\n", b"\r", b"\t", b"\x7f", b"\xc2\x9b", "\u202e".encode(), "\u2066".encode(), "\u200f".encode(),
           "\u061c".encode(), "\ufeff".encode(), "\u2028".encode(), b" ", b"a", "é".encode(), b"%s%n", b"'", b'"', b"\\")
 PROGRAM_KIB = os.path.getsize(CBANK) >> 10  # with fewer the kernel kills it before it begins
@@ -41,12 +44,12 @@ ENDED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 Outcome = collections.namedtuple("Outcome", "code out said files")
 
 
-def outcome(line, shell='exec "$@"', signals=(), **options):
-    """Runs a command through a line of sh, in a copy of the folder. It gets pairs of a signal and the seconds to wait after it."""
+def outcome(line, shell=None, signals=(), **options):
+    """Runs a command, or a line of sh that executes it, in a copy of the folder. It gets pairs of a signal and the seconds to wait after it."""
     with tempfile.TemporaryDirectory() as top:
         folder = shutil.copytree(BASE, os.path.join(top, "f"))
         options = {"stdout": subprocess.PIPE, **options}
-        with subprocess.Popen(["sh", "-c", shell, "sh", CBANK, *line.split()], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        with subprocess.Popen([*(["sh", "-c", shell, "sh"] if shell else []), CBANK, *line.split()], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               start_new_session=True, **options) as process:
             for number, seconds in signals:
                 if number:
@@ -110,9 +113,9 @@ def failing_output(_line, usual, chance):
 
 
 def limits(line, usual, chance):
-    kind = chance.choice("svf" if line in INSTRUMENT else "sf")  # libraries of Python may end it themselves
-    value = {"s": chance.choice((64, 128, 256, 511, 512, 1024)), "v": PROGRAM_KIB + int(10 ** chance.uniform(3.3, 5.5)), "f": chance.choice((0, 1, 2, 8, 16))}[kind]
-    codes = {"s": {3} if value < 512 else {usual.code}, "v": {usual.code, 3, 127}, "f": {usual.code, 2}}[kind]
+    kind = chance.choice("snvf" if line in INSTRUMENT else "snf")  # libraries of Python may end it themselves
+    value = {"s": chance.choice((64, 128, 256, 511, 512, 1024)), "n": chance.choice((4, 8, 63, 64)), "v": PROGRAM_KIB + int(10 ** chance.uniform(3.3, 5.5)), "f": chance.choice((0, 1, 2, 8, 16))}[kind]
+    codes = {"s": {3} if value < 512 else {usual.code}, "n": {3} if value < 64 else {usual.code}, "v": {usual.code, 3, 127}, "f": {usual.code, 2}}[kind]
     return {"shell": f'ulimit -{kind} {value}; exec "$@"'}, codes
 
 
@@ -125,10 +128,11 @@ def main():
     for line in (f"run {PLAN} --quiet --json a.json", f"run {PLAN} --quiet --json b.json", "ingest s.db a.json b.json"):
         subprocess.run([CBANK, *line.split()], cwd=BASE, capture_output=True, check=True)
     usual, classes = {}, (ignored_signals, stopped, closed_descriptors, failing_output, limits)
-    for number in range(campaign.options.count):
+    chosen = [attack for attack in classes if not campaign.rest or attack.__name__ in campaign.rest]
+    first = (campaign.options.seed - 1) * campaign.options.count
+    for number in range(campaign.options.count if chosen else 0):
         chance = campaign.chance(number)
-        attack = classes[number % len(classes)]
-        line = chance.choice(INSTRUMENT if chance.random() < 0.85 else ANALYSIS)
+        attack, line = chosen[number % len(chosen)], LINES[(first + number) // len(chosen) % len(LINES)]
         usual.setdefault(line, outcome(line))
         options, codes = attack(line, usual[line], chance)
         got = outcome(line, **options)
@@ -139,7 +143,7 @@ def main():
         if said:
             campaign.failed[name] = campaign.failed.get(name, 0) + 1
             print(f"{name}: {said}\n    {options.get('shell', '')} {CBANK} {line}; the last of --seed {campaign.options.seed} --count {number + 1}", flush=True)
-    for number in range(campaign.options.count // 2):
+    for number in range(campaign.options.count // 2 if not campaign.rest or "names" in campaign.rest else 0):
         chance = campaign.chance(-number)
         name = os.fsdecode(b"".join(chance.choices(TOKENS, k=chance.randint(1, 4))) + b".json")
         shutil.copy(os.path.join(BASE, chance.choice(("a.json", "s.db"))), os.path.join(os.fsencode(campaign.folder), os.fsencode(name)))
