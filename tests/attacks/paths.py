@@ -2,20 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Attacks by the current folder and by names of folders.
 
-usage: tests/attacks/paths.py [--count N] [--seed N]
+usage: tests/attacks/paths.py [--count N] [--seed N] [CLASS...]
 
 - planted: folders hold a file of the name of every module, and of programs and settings. Nothing of it may be executed.
 - isolated: every line that starts Python, of rules and scripts, says that it is isolated.
 - odd folders: results, stores and pages in folders with spaces, quotes, controls and dashes. Each is used as any other.
 - no /proc: commands that start themselves or Python, in a tree without /proc and /dev/shm.
 
---count is the number of tries of the second half of these, each a command; the default takes three seconds.
+--count is the number of commands of a class; the default takes three seconds. CLASS: the name of its function.
 """
 
-import argparse
 import glob
 import os
-import random
 import re
 import shlex
 import shutil
@@ -23,14 +21,15 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+from run import CBANK, ROOT, Campaign
+
 PLAN = ("run", "--engine", "model", "--elements", "4096", "--pattern", "per_warp", "--quiet", "--json")
 # Words of commands, in a folder with the results a.json and b.json; each exits with the code before it.
 COMMANDS = ((0, "report -o page a.json"), (0, "plot -o figures a.json"), (0, "history a.json b.json"), (0, "ingest s.db a.json b.json"),
             (0, "fleet s.db"), (0, "history s.db"), (0, "convert --to gbench a.json"), (0, "atlas ."), (1, "check ."), (0, "check a.json"), (3, "contribute new"),
             (2, "forget s.db nothing"), (0, "show a.json"), (0, "export a.json"), (0, "compare a.json b.json"), (0, "explain a.json"),
             (0, "gate --engine model --elements 4096 --pattern per_warp --counters none --base-program ./again"))
+ABSENT = "cbank-absent"  # from PATH
 SCRIPTS = [path for pattern in ("scripts/*.py", "scripts/studies/*.py") for path in sorted(glob.glob(os.path.join(ROOT, pattern)))
            if os.access(path, os.X_OK) and "house" not in path]
 # No comma: it separates the files of a side.
@@ -60,7 +59,7 @@ def plant(folder, mark):
     for name in names:
         with open(os.path.join(folder, f"{name}.py"), "w", encoding="utf-8") as file:
             file.write(f"import posix\nwith open({mark!r}, 'a') as file: file.write('{name}.py\\n')\n")
-    for name in ("python3", "git", "sh", "gcc", "make", "ar", "objcopy", "readelf", "dot", "latex", "cbank"):
+    for name in (ABSENT, "python3", "git", "sh", "gcc", "make", "ar", "objcopy", "readelf", "dot", "latex", "cbank"):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\necho {name} >>{shlex.quote(mark)}\n")
         os.chmod(file.name, 0o755)
@@ -76,10 +75,10 @@ def planted(count, chance):
         mark, folder = os.path.join(top, "executed"), os.path.join(top, "planted")
         make_results(folder)
         plant(folder, mark)
-        tries = [([CBANK, *line.split()], code) for code, line in COMMANDS]
+        tries = [([CBANK, *line.split()], code) for code, line in (*COMMANDS[:2], (3, f"{COMMANDS[-1][1].rpartition(' ')[0]} {ABSENT}"), *COMMANDS[2:])]
         tries += [([script, "--help"], None) for script in SCRIPTS] + [([os.path.join(ROOT, "scripts/setup.sh"), "build"], None)]
-        # Pages and figures import the most; the others follow as chance wants.
-        for words, code in tries[:2] + chance.sample(tries[2:], min(max(count - 2, 0), len(tries) - 2)):
+        # Pages and figures import the most, and gate starts a program; the others follow as chance wants.
+        for words, code in tries[:3] + chance.sample(tries[3:], min(max(count - 3, 0), len(tries) - 3)):
             # An empty entry of PYTHONPATH is the current folder.
             done = run(words, folder, PYTHONPATH=":", CDPATH=folder)
             wrong = "executed " + open(mark, encoding="utf-8").read() if os.path.exists(mark) else ""
@@ -147,25 +146,18 @@ def no_proc(_count, _chance):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
-    parser.add_argument("--count", type=int, default=6)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
+    campaign = Campaign(count=6)
     for name in ("a.json", "b.json"):
         if run([CBANK, *PLAN, name], BASE.name).returncode not in (0, 4):
             sys.exit(f"{CBANK} makes no result")
     run([CBANK, "ingest", "s.db", "a.json", "b.json"], BASE.name)
-    worst = 0
     for name, attack in (("planted", planted), ("isolated", isolated), ("odd folders", odd_folders), ("no /proc", no_proc)):
-        tried = failed = 0
-        for typed, wrong in attack(asked.count, random.Random(asked.seed)):
-            tried += 1
-            if wrong:
-                failed += 1
-                print(f"{name}: {typed}\n    {wrong.strip()!r}")
-        print(f"{name}: {tried} tried, {failed} failed")
-        worst = max(worst, failed > 0)
-    return worst
+        if campaign.rest and attack.__name__ not in campaign.rest:
+            continue
+        campaign.tried[name] = 0  # there may be none
+        for typed, wrong in attack(campaign.options.count, campaign.chance(0)):
+            campaign.count(name, wrong and f"{name}: {wrong.strip()!r}", typed)
+    return campaign.end()
 
 
 BASE = tempfile.TemporaryDirectory()

@@ -157,17 +157,18 @@ class Campaign:
         self.count(name, offence(words, self.folder, seconds), words, file)
 
     def count(self, name, said, words, file=None):
-        """Counts a try of a class. said: what was offensive, or None."""
+        """Counts a try of a class. said: what was offensive, or None. words: of cbank, or a line of sh."""
         self.tried[name] = self.tried.get(name, 0) + 1
         if not said:
             return
         self.failed[name] = self.failed.get(name, 0) + 1
+        typed = words if isinstance(words, str) else shlex.join([CBANK, *words])
         if file:
             os.makedirs(FAILED, exist_ok=True)
             kept = os.path.join(FAILED, re.sub(r"\W+", "-", f"{name} {self.options.seed} {self.tried[name]}") + os.path.splitext(file)[1])
             shutil.copy(os.path.join(self.folder, file), kept)
-            words = [word.replace(file, kept) for word in words]
-        print(f"{said}\n    {shlex.join([CBANK, *words])}".encode(errors="backslashreplace").decode(), flush=True)
+            typed = shlex.join([CBANK, *(word.replace(file, kept) for word in words)])
+        print(f"{said}\n    {typed}".encode(errors="backslashreplace").decode(), flush=True)
 
     def end(self):
         """Prints the summary. Returns the exit code."""
