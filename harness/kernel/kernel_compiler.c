@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel_compiler.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -9,13 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "log.h"
+#include "parallel.h"
 
-enum { FOLDER_BYTES = 128, NAME_BYTES = FOLDER_BYTES + 32, OWN_WORDS = 16 };
+enum { FOLDER_BYTES = 128, NAME_BYTES = FOLDER_BYTES + 32, OWN_WORDS = 12 /* and the source, and NULL */ };
 
 /* -- finding ------------------------------------------------------------------------------------------- */
 
@@ -94,9 +93,9 @@ bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES])
 
 /* -- nvcc ---------------------------------------------------------------------------------------------- */
 
-/* The files of a source while nvcc compiles it, and nvcc's command line. */
-struct nvcc_run {
-    char source[NAME_BYTES], cubin[NAME_BYTES], messages[NAME_BYTES], includes[NAME_BYTES];
+/* The files of a source while nvcc compiles it. */
+struct nvcc_files {
+    char source[NAME_BYTES], cubin[NAME_BYTES], messages[NAME_BYTES];
 };
 
 static bool write_text(const char *folder, const char *name, const char *text)
@@ -117,85 +116,36 @@ static int remove_one(const char *path, const struct stat *about, int type, stru
     return remove(path);
 }
 
-/* Whether a file is one of the compiler's own: below include, targets, lib or nvvm of its toolkit. */
-static bool of_toolkit(const struct kernel_compiler *compiler, const char *path)
+/* Makes a folder with the headers. Its name is one that a shell leaves as it is: nvcc starts programs by a shell. */
+static bool make_folder(char folder[FOLDER_BYTES])
 {
-    static const char *const folders[] = {"include/", "targets/", "lib", "nvvm/"};
-    char *const compiler_path = realpath(compiler->path, NULL), *const file = realpath(path, NULL);
-    bool found = false;
+    static const char plain[] = "/._-+0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const char *const base = getenv("TMPDIR");
+    const bool fits = base && base[0] == '/' && strlen(base) < FOLDER_BYTES / 2 && !base[strspn(base, plain)];
 
-    for (int up = 0; compiler_path && up < 2; up++)
-        if (strrchr(compiler_path, '/'))
-            *strrchr(compiler_path, '/') = '\0';
-    if (compiler_path && file && strncmp(file, compiler_path, strlen(compiler_path)) == 0)
-        for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-            found = found || strncmp(file + strlen(compiler_path) + 1, folders[i], strlen(folders[i])) == 0;
-    free(compiler_path);
-    free(file);
-    return found;
+    snprintf(folder, FOLDER_BYTES, "%s/cbank-XXXXXX", fits ? base : "/tmp");
+    return mkdtemp(folder) && write_text(folder, "cbank.cuh", cbank_header_tables) &&
+           write_text(folder, "cbank_case.h", cbank_header_case);
 }
 
-/* Takes the next file from a rule "TARGET : FILE \ FILE" of make, in place. */
-static char *next_dependency(char **at)
+/* Takes the outcome of a source. */
+static void take_outcome(const struct kernel_compiler *compiler, const struct nvcc_files *files,
+                         const struct child_job *job, struct kernel_object *object)
 {
-    char *from = *at + strspn(*at, " \\\n\t"), *name = from, *to = from;
-
-    if (!*from)
-        return NULL;
-    for (; *from && !isspace((unsigned char)*from); from++) {
-        if ((from[0] == '\\' && (from[1] == ' ' || from[1] == '#' || from[1] == '\\')) ||
-            (from[0] == '$' && from[1] == '$'))
-            from++;
-        *to++ = *from;
-    }
-    *at = *from ? from + 1 : from;
-    *to = '\0';
-    return name;
-}
-
-/* Adds the files that a source includes, without those of the compiler and of its folder. */
-static bool read_includes(const struct kernel_compiler *compiler, const struct nvcc_run *run, const char *folder,
-                          struct texts *out)
-{
-    char cwd[PATH_MAX], *name, *path;
-    size_t bytes;
-    char *text = kernel_read(run->includes, &bytes), *at = text ? strstr(text, ": ") : NULL;
-    bool whole = at && getcwd(cwd, sizeof(cwd));
-
-    at = at ? at + 1 : NULL;
-    while (whole && (name = next_dependency(&at))) {
-        if (strncmp(name, folder, strlen(folder)) == 0 || of_toolkit(compiler, name))
-            continue;
-        whole = asprintf(&path, "%s%s%s", name[0] == '/' ? "" : cwd, name[0] == '/' ? "" : "/", name) > 0;
-        if (whole) {
-            whole = texts_take(out, kernel_include(path));
-            free(path);
-        }
-    }
-    free(text);
-    return whole;
-}
-
-/* Takes what nvcc made of a source. */
-static void take_result(const struct kernel_compiler *compiler, const struct nvcc_run *run, const char *folder,
-                        const struct child_job *job, struct kernel_source *source)
-{
-    struct kernel_object *object = &source->object;
     size_t bytes;
 
-    source->messages = kernel_read(run->messages, &bytes);
+    object->messages = kernel_read(files->messages, &bytes);
     object->seconds = job->seconds;
     snprintf(object->compiler, sizeof(object->compiler), "%s", compiler->version);
-    source->unsettled = !read_includes(compiler, run, folder, &object->includes);
     if (WIFEXITED(job->code) && WEXITSTATUS(job->code) == 0)
-        object->cubin = kernel_read(run->cubin, &object->cubin_bytes);
-    else if (source->messages)
-        kernel_reason(source->messages, object->reason);
-    if (!object->cubin && !object->reason[0])
-        source->status = source->messages && strstr(source->messages, "nvcc fatal") ? STATUS_ENVIRONMENT : STATUS_USAGE;
+        object->cubin = kernel_read(files->cubin, &object->cubin_bytes);
+    else if (object->messages)
+        kernel_reason(object->messages, object->reason);
+    if (!kernel_object_made(object))
+        object->status = object->messages && strstr(object->messages, "nvcc fatal") ? STATUS_ENVIRONMENT : STATUS_USAGE;
 }
 
-/* Reads "nvcc 13.0.88" from what nvcc --version prints: "..., V13.0.88". */
+/* Reads "nvcc 13.0.88" from the output of nvcc --version, "..., V13.0.88". */
 static void read_version(const char *path, struct kernel_compiler *compiler)
 {
     size_t bytes;
@@ -207,111 +157,99 @@ static void read_version(const char *path, struct kernel_compiler *compiler)
     free(text);
 }
 
-/* A new folder with the headers. Its name is one that a shell leaves as it is: nvcc starts programs by a shell. */
-static enum status make_folder(char folder[FOLDER_BYTES])
-{
-    const char *const base = getenv("TMPDIR");
-    static const char plain[] = "/._-+0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    const bool fits = base && base[0] == '/' && strlen(base) < FOLDER_BYTES / 2 && !base[strspn(base, plain)];
-
-    snprintf(folder, FOLDER_BYTES, "%s/cbank-XXXXXX", fits ? base : "/tmp");
-    if (mkdtemp(folder) && write_text(folder, "cbank.cuh", cbank_header_tables) &&
-        write_text(folder, "cbank_case.h", cbank_header_case))
-        return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "cannot write a temporary folder in %s: %s; TMPDIR=FOLDER names another",
-                     fits ? base : "/tmp", strerror(errno));
-}
-
-static enum status nvcc_failed(const struct kernel_compiler *compiler)
-{
-    if (interrupted())
-        return STATUS_ENVIRONMENT;
-    return log_error(STATUS_ENVIRONMENT, "cannot run %s: %s; name another nvcc, or nvrtc", compiler->path,
-                     strerror(errno));
-}
-
 static enum status run_nvcc(struct kernel_compiler *compiler, const struct kernel_options *options,
-                            struct kernel_source *sources, size_t count, const char *folder)
+                            struct kernel_object *objects, size_t count, char folder[FOLDER_BYTES])
 {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     const size_t word_count = OWN_WORDS + options->word_count;
-    struct nvcc_run *const runs = calloc(count, sizeof(*runs));
+    struct nvcc_files *const files = calloc(count, sizeof(*files));
     struct child_job *const jobs = calloc(count + 1, sizeof(*jobs));
-    char **const words = calloc(count * word_count, sizeof(*words));
-    char arch[32], version_path[NAME_BYTES], name[32];
+    char **const words = calloc(count * word_count, sizeof(*words)), arch[32], version[NAME_BYTES], name[32];
     char *version_words[] = {compiler->path, "--version", NULL};
     enum status status = STATUS_OK;
+    size_t job_count = 0;
+    bool whole = true;
 
-    snprintf(arch, sizeof(arch), "-arch=sm_%u", (unsigned)options->architecture);
-    snprintf(version_path, sizeof(version_path), "%s/version", folder);
-    if (!runs || !jobs || !words)
+    if (!files || !jobs || !words)
         status = log_memory("compiling a kernel file");
+    snprintf(arch, sizeof(arch), "-arch=sm_%u", (unsigned)options->architecture);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        struct nvcc_run *run = &runs[i];
-        char **to = words + i * word_count;
-        char *const before[] = {compiler->path, "-I",     (char *)folder, "-DCBANK_MEASURE",
-                                "-std=c++17",   "-cubin", arch,           "-lineinfo",
-                                "-MMD",         "-MF",    run->includes,  "-o",
-                                run->cubin};
+        char **const to = words + i * word_count;
+        char *const own[] = {compiler->path, "-I", folder, "-DCBANK_MEASURE", "-std=c++17", "-cubin",
+                             "-lineinfo",    arch, "-o",   files[i].cubin};
 
-        snprintf(run->cubin, sizeof(run->cubin), "%s/%zu.cubin", folder, i);
-        snprintf(run->messages, sizeof(run->messages), "%s/%zu.txt", folder, i);
-        snprintf(run->includes, sizeof(run->includes), "%s/%zu.d", folder, i);
-        snprintf(run->source, sizeof(run->source), "%s/%zu.cu", folder, i);
+        if (kernel_object_made(&objects[i]))
+            continue;
         snprintf(name, sizeof(name), "%zu.cu", i);
-        if (!write_text(folder, name, sources[i].text))
-            status = log_error(STATUS_ENVIRONMENT, "cannot write %s: %s; TMPDIR=FOLDER names another folder",
-                               run->source, strerror(errno));
-        memcpy(to, before, sizeof(before));
-        to += sizeof(before) / sizeof(before[0]);
-        memcpy(to, options->words, options->word_count * sizeof(*to));
-        to[options->word_count] = run->source;
-        jobs[i] = (struct child_job){.words = words + i * word_count, .output = run->messages, .folder = folder};
+        snprintf(files[i].source, NAME_BYTES, "%s/%zu.cu", folder, i);
+        snprintf(files[i].cubin, NAME_BYTES, "%s/%zu.cubin", folder, i);
+        snprintf(files[i].messages, NAME_BYTES, "%s/%zu.txt", folder, i);
+        whole = whole && write_text(folder, name, objects[i].text);
+        memcpy(to, own, sizeof(own));
+        memcpy(to + sizeof(own) / sizeof(own[0]), options->words, options->word_count * sizeof(*to));
+        to[sizeof(own) / sizeof(own[0]) + options->word_count] = files[i].source;
+        jobs[job_count++] = (struct child_job){.words = to, .output = files[i].messages, .folder = folder};
     }
+    snprintf(version, sizeof(version), "%s/version", folder);
     if (status == STATUS_OK) {
-        jobs[count] = (struct child_job){.words = version_words, .output = version_path, .folder = folder};
-        if (!children_run(jobs, count + !compiler->version[0], processors < 1 ? 1 : (size_t)processors))
-            status = nvcc_failed(compiler);
+        jobs[job_count] = (struct child_job){.words = version_words, .output = version, .folder = folder};
+        whole = whole && children_run(jobs, job_count + !compiler->version[0], processors < 1 ? 1 : (size_t)processors);
+        if (whole && WIFEXITED(jobs[0].code) && WEXITSTATUS(jobs[0].code) == CHILD_NOT_STARTED)
+            whole = !(errno = ENOEXEC);
     }
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        if (WIFEXITED(jobs[i].code) && WEXITSTATUS(jobs[i].code) == CHILD_NOT_STARTED) {
-            errno = ENOEXEC;
-            status = nvcc_failed(compiler);
-        }
+    if (status == STATUS_OK && !whole)
+        status = interrupted() ? STATUS_ENVIRONMENT
+                               : log_error(STATUS_ENVIRONMENT,
+                                           "cannot run %s in %s: %s; name another nvcc, or a folder by TMPDIR",
+                                           compiler->path, folder, strerror(errno));
     if (status == STATUS_OK && !compiler->version[0])
-        read_version(version_path, compiler);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        take_result(compiler, &runs[i], folder, &jobs[i], &sources[i]);
+        read_version(version, compiler);
+    for (size_t i = 0, job = 0; status == STATUS_OK && i < count; i++)
+        if (!kernel_object_made(&objects[i]))
+            take_outcome(compiler, &files[i], &jobs[job++], &objects[i]);
     free(words);
     free(jobs);
-    free(runs);
+    free(files);
     return status;
 }
 
+/* -- either ------------------------------------------------------------------------------------------- */
+
+struct nvrtc_work {
+    const struct kernel_compiler *compiler;
+    const struct kernel_options *options;
+    struct kernel_object *objects;
+};
+
+static void run_nvrtc(void *context, uint64_t first, uint64_t count)
+{
+    const struct nvrtc_work *work = context;
+
+    for (uint64_t i = first; i < first + count; i++)
+        if (!kernel_object_made(&work->objects[i]) && !interrupted())
+            kernel_nvrtc_compile(work->compiler, work->options, &work->objects[i]);
+}
+
 enum status kernel_compile(struct kernel_compiler *compiler, const struct kernel_options *options,
-                           struct kernel_source *sources, size_t count)
+                           struct kernel_object *objects, size_t count)
 {
     char folder[FOLDER_BYTES];
-    struct timespec began;
     enum status status;
-    struct stat about;
+    bool missing = false;
 
-    if (count == 0)
+    for (size_t i = 0; i < count; i++)
+        missing = missing || !kernel_object_made(&objects[i]);
+    if (!missing)
         return STATUS_OK;
-    clock_gettime(CLOCK_REALTIME_COARSE, &began); /* the clock of file times */
-    if (compiler->path[0]) {
-        status = make_folder(folder);
-        if (status == STATUS_OK)
-            status = run_nvcc(compiler, options, sources, count, folder);
-        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    } else {
-        status = kernel_nvrtc_compile(compiler, options, sources, count);
+    if (!compiler->path[0]) {
+        parallel_ranges(count, 1, run_nvrtc, &(struct nvrtc_work){compiler, options, objects});
+        return interrupted() ? STATUS_ENVIRONMENT : STATUS_OK;
     }
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        for (size_t k = 0; k < sources[i].object.includes.count; k++)
-            if (stat(sources[i].object.includes.items[k] + SHA256_HEX_BYTES, &about) != 0 ||
-                about.st_mtim.tv_sec > began.tv_sec ||
-                (about.st_mtim.tv_sec == began.tv_sec && about.st_mtim.tv_nsec > began.tv_nsec))
-                sources[i].unsettled = true;
+    if (make_folder(folder))
+        status = run_nvcc(compiler, options, objects, count, folder);
+    else
+        status = log_error(STATUS_ENVIRONMENT, "cannot write a temporary folder %s: %s; TMPDIR=FOLDER names another",
+                           folder, strerror(errno));
+    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return status;
 }

@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "kernel_cache.h"
+#include "kernel_object.h"
 
 /* The functions of NVRTC, which return 0 on success. */
 struct nvrtc {
@@ -28,19 +28,9 @@ struct kernel_compiler {
     char identity[PATH_MAX + 128];       /* of nvcc path, size and time of the file; else the version */
 };
 
-/* A source to compile. */
-struct kernel_source {
-    char *text;                  /* owned: it includes the kernel file */
-    struct kernel_object object; /* owned; neither cubin nor reason: see status */
-    char *messages;              /* owned: of the compiler; NULL: none */
-    enum status status;          /* STATUS_USAGE: it does not compile; STATUS_ENVIRONMENT: the compiler cannot */
-    bool unsettled;              /* a file changed while it was compiled */
-};
-
 /* The part that is the same for all sources. */
 struct kernel_options {
-    const char *path;      /* of the kernel file, absolute */
-    char **words;          /* options of the user, NULL last */
+    char **words; /* options of the user, NULL last */
     size_t word_count;
     uint32_t architecture; /* 90 for sm_90 */
 };
@@ -51,18 +41,18 @@ extern const char cbank_header_tables[], cbank_header_case[];
 /* Finds a compiler: see struct kernel_request. STATUS_ENVIRONMENT, logged, if there is none. */
 enum status kernel_compiler_find(const char *name, struct kernel_compiler *out);
 
-/* Compiles sources, as many at a time as there are processors. STATUS_ENVIRONMENT if the compiler cannot run, which is
- * logged, or after a signal. A source that does not compile is no error here. */
+/* Compiles the sources that are not made yet, as many at a time as there are processors. STATUS_ENVIRONMENT if the
+ * compiler cannot run, which is logged, or after a signal. A source that does not compile is no error here. */
 enum status kernel_compile(struct kernel_compiler *compiler, const struct kernel_options *options,
-                           struct kernel_source *sources, size_t count);
+                           struct kernel_object *objects, size_t count);
 
 /* Looks in messages of a compiler for a static_assert of cbank.cuh, or for a limit of the assembler, and writes the
  * reason that it gives. False: the messages are about other errors. */
 bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES]);
 
-/* Opens NVRTC, and compiles by it: as the functions above. */
+/* Opens NVRTC. Compiles a source by it. */
 bool kernel_nvrtc_open(struct kernel_compiler *out);
-enum status kernel_nvrtc_compile(const struct kernel_compiler *compiler, const struct kernel_options *options,
-                                 struct kernel_source *sources, size_t count);
+void kernel_nvrtc_compile(const struct kernel_compiler *compiler, const struct kernel_options *options,
+                          struct kernel_object *object);
 
 #endif

@@ -2,116 +2,183 @@
 #include "kernel_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cubin.h"
-#include "files.h"
 #include "kernel_compiler.h"
 #include "kernel_info.h"
 #include "log.h"
 #include "memory.h"
 #include "text_print.h"
 
-enum { FILE_BYTES_MAX = 16 << 20 };
-
-/* Variables of the environment that change what nvcc compiles. */
-static const char *const variables[] = {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH",
-                                        "CPLUS_INCLUDE_PATH"};
-enum { VARIABLES = sizeof(variables) / sizeof(variables[0]), FLAGS = 2 /* that count as options */ };
+/* Options after which a compiler finds includes that this program does not, by their beginnings. */
+static const char *const unknown_options[] = {"-i", "--i", "--pre-include", "-optf", "--options-file", "@"};
 
 /* A file while it is compiled. */
 struct opening {
     const struct kernel_request *request;
-    char path[PATH_MAX];         /* absolute */
-    char sha256[SHA256_HEX_BYTES];
+    char path[PATH_MAX]; /* absolute */
     struct kernel_compiler compiler;
     struct kernel_options options;
-    char *option_text;           /* owned: what options.words points to */
-    char *cache;                 /* owned; NULL: none */
+    char *option_text; /* owned: options.words point into it */
+    size_t word_count; /* of options.words: with those that nvcc takes from the environment */
+    bool whole;        /* all files are known that the compiler reads, but for those of the toolkit and the system */
+    char *cache;       /* owned; NULL: none */
 };
 
 /* -- options ------------------------------------------------------------------------------------------- */
 
+/* The absolute path of the file, which #include must be able to name. */
+static enum status make_path(const char *path, char out[PATH_MAX])
+{
+    char folder[PATH_MAX] = "";
+    const bool absolute = path[0] == '/';
+
+    if (path[strcspn(path, "\"\\\n")])
+        return log_error(STATUS_USAGE,
+                         "%s: #include takes no path with a quote, a backslash or an end of line; rename it", path);
+    if ((absolute || getcwd(folder, sizeof(folder))) &&
+        snprintf(out, PATH_MAX, "%s%s%s", folder, absolute ? "" : "/", path) < PATH_MAX)
+        return STATUS_OK;
+    return log_error(STATUS_USAGE, "%s: the path of the current folder cannot be read, or is too long; move the file",
+                     path);
+}
+
 static enum status read_options(struct opening *opening)
 {
+    const char *texts[] = {opening->request->options, getenv("NVCC_PREPEND_FLAGS"), getenv("NVCC_APPEND_FLAGS")};
     struct kernel_options *options = &opening->options;
     char *at;
 
-    opening->option_text = at = strdup(opening->request->options ? opening->request->options : "");
-    *options = (struct kernel_options){.path = opening->path, .architecture = opening->request->architecture};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        texts[i] = texts[i] ? texts[i] : "";
+    if (asprintf(&opening->option_text, "%s %s %s", texts[0], texts[1], texts[2]) < 0)
+        opening->option_text = NULL;
+    at = opening->option_text;
+    options->architecture = opening->request->architecture;
     options->words = at ? calloc(strlen(at) / 2 + 2, sizeof(*options->words)) : NULL;
     if (!options->words)
         return log_memory("the compiler's options");
     for (char *word; (word = strsep(&at, " \t\n"));)
-        if (word[0])
-            options->words[options->word_count++] = word;
-    return STATUS_OK;
-}
-
-/* The hash of the sources and options, without the path of any file: two copies in two folders have the same. */
-static enum status hash_file(const struct opening *opening, const struct kernel_object *object,
-                             struct kernel_file *file)
-{
-    struct memory memory;
-    FILE *stream = memory_open(&memory);
-
-    if (stream) {
-        fprintf(stream, "file %s\n", opening->sha256);
-        /* They begin with their hashes, and are in their order. */
-        for (size_t i = 0; i < object->includes.count; i++)
-            fprintf(stream, "include %.64s\n", object->includes.items[i]);
-        for (size_t i = 0; i < opening->options.word_count; i++) {
-            const char *word = opening->options.words[i];
-
-            i += strcmp(word, "-I") == 0; /* a folder: what is included from it counts above */
-            if (strncmp(word, "-I", 2) != 0)
-                fprintf(stream, "option %s\n", word);
+        if (word[0]) {
+            options->words[opening->word_count++] = word;
+            if (word < opening->option_text + strlen(texts[0]))
+                options->word_count = opening->word_count;
         }
-        for (size_t i = 0; opening->compiler.path[0] && i < FLAGS; i++)
-            if (getenv(variables[i]))
-                fprintf(stream, "option %s\n", getenv(variables[i]));
-    }
-    if (!memory_close(&memory, stream))
-        return log_memory("the hash of %s", file->path);
-    sha256_hex(memory.text, memory.bytes, file->sha256);
-    free(memory.text);
     return STATUS_OK;
 }
 
-/* -- compiling ----------------------------------------------------------------------------------------- */
+/* -- hashes -------------------------------------------------------------------------------------------- */
 
-/* Prints what the compiler wrote, and adds what it means. */
-static enum status does_not_compile(const struct opening *opening, const struct kernel_source *source,
-                                    const char *spaces)
+/* The hashes of files that were read. */
+struct includes {
+    struct opening *opening;
+    char (*hashes)[SHA256_HEX_BYTES]; /* owned: each once, that of the kernel file first */
+    size_t count;
+};
+
+/* Reads a file, and those that it includes: next to it, or in a folder of -I, whatever #if says. A file that is not there
+ * is the system's or the toolkit's. False when out of memory. */
+static bool read_includes(const char *path, struct includes *includes)
 {
-    char *at = source->messages;
+    const size_t folder_bytes = strrchr(path, '/') ? (size_t)(strrchr(path, '/') + 1 - path) : 0;
+    struct opening *const opening = includes->opening;
+    char hex[SHA256_HEX_BYTES], *text;
+    bool known = false, good;
+    size_t bytes;
 
-    for (char *line; (line = strsep(&at, "\n")) && (line[0] || at);) {
-        text_put(stderr, escapes_none, line);
-        fputc('\n', stderr);
+    text = kernel_read(path, &bytes);
+    if (!text)
+        return errno != ENOMEM;
+    sha256_hex(text, bytes, hex);
+    for (size_t i = 0; i < includes->count; i++)
+        known = known || strcmp(includes->hashes[i], hex) == 0;
+    good = known || memory_grow(&includes->hashes, includes->count, sizeof(*includes->hashes));
+    if (good && !known)
+        memcpy(includes->hashes[includes->count++], hex, sizeof(hex));
+    for (char *line = text, *next; good && !known && line; line = next) {
+        char name[PATH_MAX], file[2 * PATH_MAX];
+
+        next = strchr(line, '\n');
+        next = next ? next + 1 : NULL;
+        line += strspn(line, " \t");
+        if (line[0] != '#' || strncmp(line + 1 + strspn(line + 1, " \t"), "include", 7) != 0)
+            continue;
+        if (sscanf(line + 1, " include %*1[\"<]%4095[^\">\n]", name) != 1) {
+            opening->whole = false; /* a macro's name */
+            continue;
+        }
+        snprintf(file, sizeof(file), "%.*s%s", name[0] == '/' ? 0 : (int)folder_bytes, path, name);
+        good = read_includes(file, includes);
+        for (size_t i = 0; good && i < opening->word_count; i++) {
+            const char *const word = opening->options.words[i];
+
+            if (strncmp(word, "-I", 2) != 0)
+                continue;
+            snprintf(file, sizeof(file), "%s/%s", word[2] ? word + 2 : opening->options.words[i + 1], name);
+            good = read_includes(file, includes);
+        }
     }
-    if (source->status == STATUS_ENVIRONMENT)
-        return log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above", opening->request->path,
-                         source->object.compiler, (unsigned)opening->options.architecture);
-    return log_error(STATUS_USAGE, "%s does not compile with its tables %s%s, see above", opening->request->path,
-                     spaces ? "in " : "as they are written", spaces ? spaces : "");
+    free(text);
+    return good;
 }
 
-/* The name of a source with these options in the cache. */
-static bool make_key(const struct opening *opening, const char *text, char key[SHA256_HEX_BYTES])
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Hashes the file, its includes and the options. Paths do not count: two copies have the same hash. */
+static enum status hash_file(struct opening *opening, char hex[SHA256_HEX_BYTES])
+{
+    struct includes includes = {.opening = opening};
+    struct memory memory;
+    FILE *stream = memory_open(&memory);
+    enum status status = STATUS_OK;
+
+    opening->whole = !getenv("CPATH") && !getenv("CPLUS_INCLUDE_PATH");
+    if (!stream || !read_includes(opening->path, &includes))
+        status = log_memory("the hash of %s", opening->request->path);
+    else if (includes.count == 0)
+        status = log_error(STATUS_USAGE, "cannot read %s: %s", opening->request->path, strerror(errno));
+    else
+        qsort(includes.hashes + 1, includes.count - 1, sizeof(*includes.hashes), by_text);
+    for (size_t i = 0; status == STATUS_OK && i < includes.count; i++)
+        fprintf(stream, "%s\n", includes.hashes[i]);
+    for (size_t i = 0; status == STATUS_OK && i < opening->word_count; i++) {
+        const char *const word = opening->options.words[i];
+        const bool folder = strncmp(word, "-I", 2) == 0, host = strncmp(word, "-ccbin", 6) == 0;
+
+        for (size_t k = 0; k < sizeof(unknown_options) / sizeof(unknown_options[0]); k++)
+            opening->whole = opening->whole && strncmp(word, unknown_options[k], strlen(unknown_options[k])) != 0;
+        if (folder || host)
+            i += !word[folder ? 2 : 6]; /* the path is a word of its own */
+        else
+            fprintf(stream, "%s\n", word);
+    }
+    free(includes.hashes);
+    if (!memory_close(&memory, stream) && status == STATUS_OK)
+        status = log_memory("the hash of %s", opening->request->path);
+    if (status == STATUS_OK)
+        sha256_hex(memory.text, memory.bytes, hex);
+    free(memory.text);
+    return status;
+}
+
+/* The name of a source in the cache. */
+static bool make_key(const struct opening *opening, const char *text, const char *hash, char key[SHA256_HEX_BYTES])
 {
     struct memory memory;
     FILE *stream = memory_open(&memory);
 
     if (stream) {
-        fprintf(stream, "%s\n%s\n%s%s\n%s\nsm_%u\n", opening->compiler.identity, opening->sha256, cbank_header_tables,
+        fprintf(stream, "%s\n%s\n%s%s\n%s\nsm_%u\n", opening->compiler.identity, hash, cbank_header_tables,
                 cbank_header_case, text, (unsigned)opening->options.architecture);
-        for (size_t i = 0; i < opening->options.word_count; i++)
+        for (size_t i = 0; i < opening->word_count; i++)
             fprintf(stream, "%s\n", opening->options.words[i]);
-        for (size_t i = 0; i < VARIABLES; i++)
-            fprintf(stream, "%s=%s\n", variables[i], getenv(variables[i]) ? getenv(variables[i]) : "");
     }
     if (!memory_close(&memory, stream))
         return false;
@@ -120,75 +187,67 @@ static bool make_key(const struct opening *opening, const char *text, char key[S
     return true;
 }
 
-static int by_text(const void *a, const void *b)
+/* -- compiling ----------------------------------------------------------------------------------------- */
+
+/* Prints the messages of the compiler, and adds what they mean. */
+static enum status does_not_compile(const struct opening *opening, const struct kernel_object *object,
+                                    const char *spaces)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    char *at = object->messages;
+
+    for (char *line; (line = strsep(&at, "\n")) && (line[0] || at);) {
+        text_put(stderr, escapes_none, line);
+        fputc('\n', stderr);
+    }
+    if (object->status == STATUS_ENVIRONMENT)
+        return log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above", opening->request->path,
+                         object->compiler, (unsigned)opening->options.architecture);
+    return log_error(STATUS_USAGE, "%s does not compile with its tables %s%s, see above", opening->request->path,
+                     spaces ? "in " : "as they are written", spaces ? spaces : "");
 }
 
-/* Takes objects that are not there yet from the cache, and compiles the others. cached: which were in the cache. */
-static enum status get_objects(struct opening *opening, struct kernel_source *sources, bool *cached, size_t count)
+/* Compiles sources, unless they are made or in the cache. */
+static enum status get_objects(struct opening *opening, const struct kernel_file *file, struct kernel_object *objects,
+                               size_t count)
 {
-    struct kernel_source *const missing = calloc(count + 1, sizeof(*missing));
-    char(*const keys)[SHA256_HEX_BYTES] = calloc(count + 1, sizeof(*keys));
-    enum status status = STATUS_OK;
-    size_t missing_count = 0, next = 0;
+    char(*const keys)[SHA256_HEX_BYTES] = calloc(count, sizeof(*keys)), hash[SHA256_HEX_BYTES];
+    bool *const made = calloc(count, sizeof(*made)), keeps = opening->cache && opening->whole;
+    enum status status = keys && made ? STATUS_OK : log_memory("compiling %s", file->path);
 
-    if (!missing || !keys)
-        status = log_memory("compiling %s", opening->request->path);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        if (sources[i].object.cubin)
-            continue;
-        if (!sources[i].text || !make_key(opening, sources[i].text, keys[i]))
-            status = log_memory("compiling %s", opening->request->path);
-        else if (!(cached[i] = kernel_cache_get(opening->cache, keys[i], &sources[i].object)))
-            missing[missing_count++].text = sources[i].text;
-    }
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        if (!objects[i].text || !make_key(opening, objects[i].text, file->sha256, keys[i]))
+            status = log_memory("compiling %s", file->path);
+        else
+            made[i] =
+                kernel_object_made(&objects[i]) || (keeps && kernel_cache_get(opening->cache, keys[i], &objects[i]));
     if (status == STATUS_OK)
-        status = kernel_compile(&opening->compiler, &opening->options, missing, missing_count);
-    for (size_t i = 0; i < count && next < missing_count; i++) {
-        struct kernel_source *source = &missing[next];
-
-        if (sources[i].text != source->text)
-            continue;
-        if (source->object.includes.count > 0)
-            qsort(source->object.includes.items, source->object.includes.count, sizeof(char *), by_text);
-        if (status == STATUS_OK && !source->unsettled && (source->object.cubin || source->object.reason[0]))
-            kernel_cache_put(opening->cache, keys[i], &source->object);
-        sources[i] = *source;
-        next++;
-    }
-    if (opening->cache && missing_count > 0)
-        kernel_cache_clean(opening->cache);
-    free(missing);
+        status = kernel_compile(&opening->compiler, &opening->options, objects, count);
+    /* A file that changed while it was compiled is kept under neither hash. */
+    if (status == STATUS_OK && keeps)
+        status = hash_file(opening, hash);
+    for (size_t i = 0; status == STATUS_OK && keeps && i < count; i++)
+        if (!made[i] && kernel_object_made(&objects[i]) && strcmp(hash, file->sha256) == 0)
+            kernel_cache_put(opening->cache, keys[i], &objects[i]);
     free(keys);
+    free(made);
     return status;
 }
 
-static void source_close(struct kernel_source *source)
-{
-    kernel_object_close(&source->object);
-    free(source->messages);
-    free(source->text);
-}
-
 /* Compiles the file as it is, and reads what it says. */
-static enum status open_as_written(struct opening *opening, struct kernel_source *source, bool *cached,
-                                   struct kernel_file *out)
+static enum status open_as_written(struct opening *opening, struct kernel_object *object, struct kernel_file *out)
 {
     enum status status;
 
-    if (asprintf(&source->text, "#include \"%s\"\n", opening->path) < 0)
-        source->text = NULL;
-    status = get_objects(opening, source, cached, 1);
-    if (status == STATUS_OK && !source->object.cubin)
-        return does_not_compile(opening, source, NULL);
-    if (status == STATUS_OK && source->messages)
-        fputs(source->messages, stderr); /* warnings */
+    if (asprintf(&object->text, "#include \"%s\"\n", opening->path) < 0)
+        object->text = NULL;
+    status = get_objects(opening, out, object, 1);
+    if (status == STATUS_OK && !object->cubin)
+        return does_not_compile(opening, object, NULL);
+    if (status == STATUS_OK && object->messages)
+        fputs(object->messages, stderr); /* warnings */
     if (status == STATUS_OK)
-        status = hash_file(opening, &source->object, out);
-    if (status == STATUS_OK)
-        status = kernel_info_read(source->object.cubin, source->object.cubin_bytes, out);
-    snprintf(out->compiler, sizeof(out->compiler), "%s", source->object.compiler);
+        status = kernel_info_read(object->cubin, object->cubin_bytes, out);
+    snprintf(out->compiler, sizeof(out->compiler), "%s", object->compiler);
     return status;
 }
 
@@ -206,95 +265,66 @@ static char *build_text(const struct opening *opening, const struct kernel_file 
     return memory_close(&memory, stream) ? memory.text : NULL;
 }
 
-/* Compiles all builds but that of the file as it is written, which takes the cubin of `written`. */
-static enum status open_builds(struct opening *opening, struct kernel_source *written, bool written_cached,
-                               struct kernel_file *file)
+/* Compiles all builds. That of the file as it is written takes what *written has. */
+static enum status open_builds(struct opening *opening, struct kernel_object *written, struct kernel_file *file)
 {
-    struct kernel_source *const sources = calloc(file->build_count + 1, sizeof(*sources));
-    bool *const cached = calloc(file->build_count + 1, sizeof(*cached));
-    enum status status = STATUS_OK;
+    struct kernel_object *const objects = calloc(file->build_count, sizeof(*objects));
+    enum status status = objects ? STATUS_OK : log_memory("the builds of %s", file->path);
     char reason[KERNEL_REASON_BYTES];
 
-    if (!sources || !cached)
-        status = log_memory("the builds of %s", file->path);
     for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++)
         if (file->builds[i].as_written) {
-            sources[i] = *written;
-            cached[i] = written_cached;
-            *written = (struct kernel_source){0};
+            objects[i] = *written;
+            *written = (struct kernel_object){0};
         } else {
-            sources[i].text = build_text(opening, file, &file->builds[i]);
+            objects[i].text = build_text(opening, file, &file->builds[i]);
         }
     if (status == STATUS_OK)
-        status = get_objects(opening, sources, cached, file->build_count);
+        status = get_objects(opening, file, objects, file->build_count);
     for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++) {
         struct kernel_build *build = &file->builds[i];
-        struct kernel_object *object = &sources[i].object;
+        struct kernel_object *object = &objects[i];
 
-        if (!object->cubin && !object->reason[0])
-            status = does_not_compile(opening, &sources[i], build->kernel.spaces);
+        if (!kernel_object_made(object))
+            status = does_not_compile(opening, object, build->kernel.spaces);
         memcpy(build->reason, object->reason, sizeof(build->reason));
         build->cubin = object->cubin;
         build->cubin_bytes = object->cubin_bytes;
-        build->cached = cached[i];
+        build->cached = object->cached;
         build->seconds = object->seconds;
-        build->kernel.hash = strtoull(strndupa(file->sha256, 16), NULL, 16);
+        sscanf(file->sha256, "%16" SCNx64, &build->kernel.hash);
         object->cubin = NULL;
-        if (status == STATUS_OK && build->cubin && !kernel_symbol(build, reason))
+        if (build->cubin && !kernel_symbol(build, reason))
             status = log_error(STATUS_USAGE, "%s:%u: %s", file->path, (unsigned)file->info.line, reason);
     }
-    for (size_t i = 0; sources && i < file->build_count; i++)
-        source_close(&sources[i]);
-    free(sources);
-    free(cached);
+    for (size_t i = 0; objects && i < file->build_count; i++)
+        kernel_object_close(&objects[i]);
+    free(objects);
     return status;
-}
-
-/* The absolute path of a file. Its characters must be such that #include can have it. */
-static enum status make_path(const char *path, char out[PATH_MAX])
-{
-    char cwd[PATH_MAX] = "";
-    const bool absolute = path[0] == '/';
-
-    if (path[strcspn(path, "\"\\\n")])
-        return log_error(STATUS_USAGE,
-                         "%s: a path with a quote, a backslash or an end of line cannot be included; rename it", path);
-    if ((!absolute && !getcwd(cwd, sizeof(cwd))) ||
-        snprintf(out, PATH_MAX, "%s%s%s", cwd, absolute ? "" : "/", path) >= PATH_MAX)
-        return log_error(STATUS_USAGE,
-                         "%s: the path of the current folder cannot be read, or is too long; move the file", path);
-    return STATUS_OK;
 }
 
 enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out)
 {
     struct opening opening = {.request = request};
-    struct kernel_source written = {0};
-    enum status status;
-    char *text = NULL;
-    bool cached = false;
-    size_t bytes;
+    struct kernel_object written = {0};
+    enum status status = make_path(request->path, opening.path);
 
     *out = (struct kernel_file){.path = request->path};
-    status = file_read(request->path, FILE_BYTES_MAX, &text, &bytes);
-    if (status == STATUS_OK)
-        sha256_hex(text, bytes, opening.sha256);
-    free(text);
-    if (status == STATUS_OK)
-        status = make_path(request->path, opening.path);
     if (status == STATUS_OK)
         status = read_options(&opening);
+    if (status == STATUS_OK)
+        status = hash_file(&opening, out->sha256);
     if (status == STATUS_OK)
         status = kernel_compiler_find(request->compiler, &opening.compiler);
     if (status == STATUS_OK) {
         opening.cache = kernel_cache_folder();
-        status = open_as_written(&opening, &written, &cached, out);
+        status = open_as_written(&opening, &written, out);
     }
     if (status == STATUS_OK)
         status = kernel_choices_read(request->spaces, out);
     if (status == STATUS_OK)
-        status = open_builds(&opening, &written, cached, out);
-    source_close(&written);
+        status = open_builds(&opening, &written, out);
+    kernel_object_close(&written);
     free(opening.cache);
     free(opening.options.words);
     free(opening.option_text);

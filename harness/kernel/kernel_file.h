@@ -23,10 +23,10 @@ extern const char *const kernel_space_names[CBANK_SPACE_COUNT];
 
 struct kernel_request {
     const char *path;     /* of the .cu file */
-    const char *spaces;   /* comma-separated; each is a memory space for all tables, TABLE=SPACE joined by '+' for some
+    const char *spaces; /* comma-separated; each is a memory space for all tables, TABLE=SPACE joined by '+' for some
                            * (the others as the file has them), or "all". NULL: all, and as the file has them */
     const char *compiler; /* path of an nvcc, or "nvrtc"; NULL: CBANK_NVCC, nvcc on PATH, /usr/local/cuda, NVRTC */
-    const char *options;  /* for the compiler, separated by blanks; NULL: none */
+    const char *options; /* for the compiler, separated by blanks; NULL: none */
     uint32_t architecture; /* 90 for sm_90 */
 };
 
@@ -35,12 +35,12 @@ struct kernel_build {
     const char *path; /* of the .cu file: that of the request; not owned */
     struct user_kernel kernel;
     enum cbank_space spaces[CBANK_TABLES_MAX]; /* by table */
-    bool as_written;                  /* the memory spaces that the file has */
+    bool as_written; /* the memory spaces that the file has */
     char reason[KERNEL_REASON_BYTES]; /* why a table cannot live there; "": it can */
-    void *cubin;                      /* owned; NULL: there is a reason */
+    void *cubin; /* owned; NULL: there is a reason */
     size_t cubin_bytes;
-    bool cached;                      /* it was compiled before */
-    double seconds;                   /* of compiling */
+    bool cached; /* it was compiled before */
+    double seconds; /* of compiling */
 };
 
 struct kernel_file {

@@ -89,16 +89,13 @@ enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file
         return log_error(STATUS_USAGE,
                          "%s:%u: the file has no CBANK_TABLE(name, type, entries, space); see examples/crc32.cu",
                          out->path, (unsigned)out->info.line);
-    if (out->info.size_count == 0)
-        return log_error(STATUS_USAGE, "%s:%u: the case names no size: CBANK_CASE(kernel, 1 << 20)", out->path,
-                         (unsigned)out->info.line);
     for (size_t i = 0; i < out->table_count; i++)
         sound = sound && is_name(out->tables[i].name) && out->tables[i].space < CBANK_SPACE_COUNT &&
                 out->tables[i].written < CBANK_SPACE_COUNT;
-    if (!sound || !is_name(out->info.name) || out->info.size_count > CBANK_SIZES_MAX)
+    if (!sound || !is_name(out->info.name) || out->info.size_count == 0 || out->info.size_count > CBANK_SIZES_MAX)
         return log_error(STATUS_USAGE,
-                         "%s: its case or its tables are damaged; compile it with the cbank.cuh of this program",
-                         out->path);
+                         "%s:%u: its case or its tables are damaged; compile it with this program's cbank.cuh",
+                         out->path, (unsigned)out->info.line);
     qsort(out->tables, out->table_count, sizeof(out->tables[0]), by_line);
     return STATUS_OK;
 }
