@@ -265,7 +265,7 @@ static char *build_text(const struct opening *opening, const struct kernel_file 
     return memory_close(&memory, stream) ? memory.text : NULL;
 }
 
-/* Compiles all builds. That of the file as it is written takes what *written has. */
+/* Compiles all builds. The file as it is written has been compiled: its build takes *written. */
 static enum status open_builds(struct opening *opening, struct kernel_object *written, struct kernel_file *file)
 {
     struct kernel_object *const objects = calloc(file->build_count, sizeof(*objects));

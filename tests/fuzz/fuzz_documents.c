@@ -12,6 +12,7 @@
 #include "estimate.h"
 #include "fuzz.h"
 #include "indices.h"
+#include "kernel_info.h"
 #include "npy.h"
 #include "show_result.h"
 #include "side.h"
@@ -214,9 +215,19 @@ void fuzz_npy(const char *text, size_t bytes)
 
 void fuzz_cubin(const char *text, size_t bytes)
 {
+    const struct kernel_build build = {.kernel = {.name = "crc32"}, .cubin = (void *)text, .cubin_bytes = bytes};
+    struct kernel_file file = {.path = FUZZ_FILE};
+    char reason[KERNEL_REASON_BYTES];
     struct user_code code;
     enum status status;
 
+    /* The same cubin as one of a kernel file. */
+    kernel_symbol(&build, reason);
+    kernel_constant_symbol(&build, 0);
+    capture_begin(&fuzz_stderr);
+    status = kernel_info_read(text, bytes, &file);
+    capture_end(&fuzz_stderr);
+    require_said(status);
     capture_begin(&fuzz_stderr);
     status = user_code_parse(FUZZ_FILE, text, bytes, &code);
     capture_end(&fuzz_stderr);
