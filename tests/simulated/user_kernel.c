@@ -69,27 +69,54 @@ static void read_infos(struct user_module *user)
 
     for (size_t i = 0; symbol_at(user, i, &symbol, &name); i++)
         if (strcmp(name, "cbank_case_info") == 0)
-            snprintf(user->name, sizeof(user->name), "%s",
-                     ((const struct cbank_case_info *)(user->base + symbol.st_value))->name);
+            user->info = (const struct cbank_case_info *)(user->base + symbol.st_value);
         else if (strncmp(name, table_info, strlen(table_info)) == 0)
             user->spaces |= 1ull << ((const struct cbank_table_info *)(user->base + symbol.st_value))->space;
 }
 
-/* Each file in memory is another one to the loader: each module has its own variables. */
-static void *load_copy(const void *data, size_t bytes)
-{
-    const int file = memfd_create("cubin", MFD_CLOEXEC);
-    char path[64];
-    void *handle = NULL;
+typedef void case_function(struct cbank_request request, struct cbank_case_report *report);
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    if (file >= 0 && write(file, data, bytes) == (ssize_t)bytes)
-        handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        fprintf(stderr, "simulated GPU: a kernel file's code cannot be loaded: %s\n", dlerror());
-    if (file >= 0)
-        close(file);
-    return handle;
+static void call_case(void (*kernel)(void), void **arguments)
+{
+    ((case_function *)kernel)(*(const struct cbank_request *)arguments[0], *(struct cbank_case_report **)arguments[1]);
+}
+
+static const uint64_t case_bytes[] = {sizeof(struct cbank_request), sizeof(struct cbank_case_report *)};
+static const struct host_kernel host_of_case = {NULL, call_case, 2, case_bytes};
+
+/* Describes the case in memory of the host: the report says how the kernel is called. */
+static void describe(struct user_module *user, uint64_t size)
+{
+    struct cbank_case_report *report = calloc(1, sizeof(*report));
+    struct cbank_request request = {.call = CBANK_CALL_DESCRIBE, .size = size};
+    struct user_launch *const launch = calloc(1, sizeof(*launch) + 2 * sizeof(void *));
+    size_t bytes;
+    void *const address = user_symbol(user, "cbank_case_call", &bytes);
+
+    if (report && launch && address) {
+        *launch = (struct user_launch){.host = &host_of_case, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+        memcpy(&launch->kernel, &address, sizeof(address));
+        launch->arguments[0] = &request;
+        launch->arguments[1] = &report;
+        if (user_threads_run(launch) == 0)
+            user->host = report->host_launch;
+    }
+    free(launch);
+    free(report);
+}
+
+/* Each module has its own variables: to the loader, files are others when their names are. So the file stays open. */
+static bool load_copy(struct user_module *user)
+{
+    char path[64];
+
+    user->file = memfd_create("cubin", MFD_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", user->file);
+    if (user->file >= 0 && write(user->file, user->shared, user->shared_bytes) == (ssize_t)user->shared_bytes)
+        user->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!user->handle)
+        fprintf(stderr, "simulated GPU: the code of a kernel file cannot be loaded: %s\n", dlerror());
+    return user->handle;
 }
 
 bool user_module_open(CUmodule module, bool *failed)
@@ -107,13 +134,14 @@ bool user_module_open(CUmodule module, bool *failed)
         return false;
     user->shared = (const char *)module->image + section.sh_offset;
     user->shared_bytes = section.sh_size;
-    user->handle = load_copy(user->shared, user->shared_bytes);
-    if (!user->handle || dlinfo(user->handle, RTLD_DI_LINKMAP, &map) != 0) {
+    if (!load_copy(user) || dlinfo(user->handle, RTLD_DI_LINKMAP, &map) != 0) {
         user_module_close(user);
         return false;
     }
     user->base = (char *)map->l_addr;
     read_infos(user);
+    if (user->info)
+        describe(user, user->info->sizes[0]);
     module->user = user;
     *failed = false;
     return true;
@@ -123,6 +151,8 @@ void user_module_close(struct user_module *user)
 {
     if (user && user->handle)
         dlclose(user->handle);
+    if (user && user->file >= 0)
+        close(user->file);
     free(user);
 }
 
@@ -142,13 +172,6 @@ void *user_variable(CUmodule module, const char *name, size_t *bytes)
 
 /* -- launches ------------------------------------------------------------------------------------------ */
 
-typedef void case_function(struct cbank_request request, struct cbank_case_report *report);
-
-static void call_case(void (*kernel)(void), void **arguments)
-{
-    ((case_function *)kernel)(*(const struct cbank_request *)arguments[0], *(struct cbank_case_report **)arguments[1]);
-}
-
 bool user_is_case(const struct CUfunc_st *function)
 {
     return strcmp(function->symbol, "cbank_case_call") == 0;
@@ -156,10 +179,7 @@ bool user_is_case(const struct CUfunc_st *function)
 
 static const struct host_kernel *host_of(const struct CUfunc_st *function)
 {
-    static const uint64_t bytes[] = {sizeof(struct cbank_request), sizeof(struct cbank_case_report *)};
-    static const struct host_kernel of_case = {NULL, call_case, 2, bytes};
-
-    return user_is_case(function) ? &of_case : function->module->user->host;
+    return user_is_case(function) ? &host_of_case : function->module->user->host;
 }
 
 struct user_launch *user_launch_make(const struct CUfunc_st *function, void **parameters)
@@ -195,7 +215,7 @@ bool user_is_named(const struct user_module *user, const char *name)
     char identity[128];
 
     for (uint32_t space = 0; space < CBANK_SPACE_COUNT; space++) {
-        snprintf(identity, sizeof(identity), "%s/%s", user->name, space_names[space]);
+        snprintf(identity, sizeof(identity), "%s/%s", user->info ? user->info->name : "", space_names[space]);
         if (user->spaces >> space & 1 &&
             (strncmp(identity, name, strlen(name)) == 0 || fnmatch(name, identity, 0) == 0))
             return true;
@@ -219,19 +239,6 @@ static double user_ns(const struct device *device, const struct launch *launch)
     return (5000 + 0.001 * launch->blocks * launch->threads + (device->flushed ? 1000 : 0)) * factor;
 }
 
-/* A case's report says how its kernel is called. */
-static void take_report(const struct launch *launch)
-{
-    const struct cbank_request *const request = launch->user->arguments[0];
-    const struct cbank_case_report *report;
-
-    if (!user_is_case(launch->function) || request->call != CBANK_CALL_DESCRIBE)
-        return;
-    report = memory_at(*(void **)launch->user->arguments[1], sizeof(*report));
-    if (report && report->host_launch)
-        launch->function->module->user->host = report->host_launch;
-}
-
 int run_user(struct device *device, struct launch *launch, double *work_ns)
 {
     const bool of_case = user_is_case(launch->function);
@@ -241,8 +248,6 @@ int run_user(struct device *device, struct launch *launch, double *work_ns)
         memory_map(true);
         code = user_threads_run(launch->user);
         memory_map(false);
-        if (code == 0)
-            take_report(launch);
     }
     *work_ns = of_case ? chip.launch_ns : user_ns(device, launch);
     if (!of_case)

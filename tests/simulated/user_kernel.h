@@ -18,12 +18,13 @@ struct host_kernel {
 /* The host's code of a module. */
 struct user_module {
     void *handle;
+    int file;
     char *base;
     const char *shared; /* the shared object, in the image */
     size_t shared_bytes;
     uint64_t spaces;                /* memory spaces of its tables: a bit each */
-    char name[64];                  /* of the case */
-    const struct host_kernel *host; /* of the user's kernel; NULL until the case was described */
+    const struct cbank_case_info *info; /* of the case; NULL: it has none */
+    const struct host_kernel *host;     /* of the user's kernel; NULL where the case cannot be described */
     struct block *banks[BANKS_MAX]; /* variables that were asked for */
     size_t bank_count;
 };
