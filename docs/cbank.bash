@@ -9,6 +9,7 @@ _cbank_words() # PROGRAM COMMAND OPTION
     list:) "$1" list --json | sed -n 's/^\t"\([a-z_]*\)":.*/\1/p' ;;
     run:--device) echo all ;;
     *:--pattern | *:--path | *:--workload | *:--source | *:--sweep | *:--engine) "$1" list "${3#--}s" --csv ;;
+    *:--space) echo constant global readonly shared shared_copies param texture shuffle select prmt all ;;
     *:--cache-state) "$1" list cache_states --csv ;;
     *:--counters) "$1" list counters --csv ;;
     esac 2>/dev/null | sed 's/,.*//; /^name$/d'

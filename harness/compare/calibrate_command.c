@@ -30,6 +30,7 @@ static const struct option_row rows[] = {
 
 static const struct option_group groups[] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct calibrate_options, plan)),
+    OPTION_GROUP(kernel_option_rows, offsetof(struct calibrate_options, plan.kernel)),
     OPTION_GROUP(measure_option_rows, offsetof(struct calibrate_options, measure)),
     OPTION_GROUP(rows, 0),
 };
@@ -40,6 +41,7 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     struct calibration calibration = {0};
     struct sides sides = {0};
     struct file_lock lock = {0};
+    const struct texts none = {0};
     enum status status = file_lock_take(options->json_path, &lock);
 
     if (status != STATUS_OK)
@@ -48,7 +50,8 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     if (invocation->argument_count > 0)
         status = sides_add_list(&sides, invocation->arguments[0]);
     for (uint64_t i = 0; invocation->argument_count == 0 && i < options->processes && status <= STATUS_FINDING; i++)
-        status = status_worse(status, process_run(invocation, &options->measure, NULL, "calibration", i, &sides));
+        status =
+            status_worse(status, process_run(invocation, &options->measure, &none, NULL, "calibration", i, &sides));
     if (status <= STATUS_FINDING)
         status = status_worse(status, calibration_of(&sides, &calibration));
     if (status <= STATUS_FINDING)

@@ -92,6 +92,20 @@ static void add_gpu(struct comparison *out, const struct side *base_side, const 
     out->plans_differ |= !gpu->alone && gpu->plans_differ;
 }
 
+/* Says of a user's cell that only one side has that the other has its kernel with other code. */
+static void note_changed_kernel(const struct comparison *comparison, const struct sides sides[SIDES])
+{
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        struct comparison_cell *cell = &comparison->cells[i];
+        const struct side_kernel *base = sides_kernel(&sides[BASE], cell->cell.kernel.name);
+        const struct side_kernel *new_kernel = sides_kernel(&sides[NEW], cell->cell.kernel.name);
+
+        if (!cell->gpu->alone && !(cell->sides[BASE] && cell->sides[NEW]) && base && new_kernel &&
+            strcmp(base->sha256, new_kernel->sha256) != 0)
+            note(cell, "the kernel file of %s changed: %.8s -> %.8s", base->name, base->sha256, new_kernel->sha256);
+    }
+}
+
 /* -- what is known before times are judged ------------------------------------------------------------- */
 
 /* Sets the question about a cell of both sides, and whether its times are judged. */
@@ -230,6 +244,8 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     for (size_t i = 0; status == STATUS_OK && !one && i < new_sides->count; i++)
         if (!sides_find(base, &new_sides->gpus[i].identity.device))
             add_gpu(out, &none, &new_sides->gpus[i]);
+    if (status == STATUS_OK)
+        note_changed_kernel(out, sides);
     options_of->clocks_allowed = allowed >> CONTEXT_CLOCKS & 1;
     options_of->boards_differ =
         one && text_differs(base->total.identity.device.uuid, new_sides->total.identity.device.uuid);

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "text.h"
 #include "text_print.h"
+#include "user_cell.h"
 
 #define add(line, ...) text_join(line, LINE_BYTES, "", __VA_ARGS__)
 #define MEMBER(name)   .offset = offsetof(struct comparing_options, name)
@@ -331,7 +332,7 @@ enum status compare_junit(FILE *stream, const void *compared)
         char class[CELL_IDENTITY_BYTES], identity[CELL_IDENTITY_BYTES];
 
         snprintf(class, sizeof(class), "%s%s%s.%s", named ? cell->gpu->name : "", named ? "." : "",
-                 cell->cell.workload->name, cell->cell.path->name);
+                 cell_workload_name(&cell->cell), cell->cell.path->name);
         cell_identity(&cell->cell, identity);
         text_put_tag(stream, "    <testcase", (const char *[]){"classname", class, "name", identity, NULL});
         if (isfinite(judged->sides[NEW].estimate.ns))

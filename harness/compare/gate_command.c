@@ -2,6 +2,8 @@
  * Measures both sides in turn, or NEW alone, until a comparison decides every cell. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -9,7 +11,9 @@
 #include "command.h"
 #include "compare_report.h"
 #include "log.h"
+#include "memory.h"
 #include "processes.h"
+#include "user_cell.h"
 
 struct gate_options {
     struct plan_options plan;
@@ -48,16 +52,104 @@ static const struct option_row own_rows[] = {
 
 static const struct option_group groups[] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct gate_options, plan)),
+    OPTION_GROUP(kernel_option_rows, offsetof(struct gate_options, plan.kernel)),
     OPTION_GROUP(measure_option_rows, offsetof(struct gate_options, measure)),
     OPTION_GROUP(own_rows, 0),
     OPTION_GROUP(comparing_option_rows, offsetof(struct gate_options, comparing)),
     OPTION_GROUP(output_option_rows, offsetof(struct gate_options, look)),
 };
 
+/* -- kernel files of BASE ------------------------------------------------------------------------------ */
+
+/* A word of one of the user's cells of BASE: a memory space, a size or a cache state. */
+static void cell_word(const struct cell *cell, size_t which, char text[USER_KERNEL_SPACES_BYTES])
+{
+    if (which == 1)
+        snprintf(text, USER_KERNEL_SPACES_BYTES, "%" PRIu64, cell->elements);
+    else
+        snprintf(text, USER_KERNEL_SPACES_BYTES, "%s", which == 0 ? cell->kernel.spaces : cell->cache_state->name);
+}
+
+/* Adds "OPTION=" and what the user's cells of BASE have of it, each once. */
+static bool add_words(const struct side *base, const char *option, size_t which, struct texts *out)
+{
+    struct memory word = {0};
+    FILE *stream = memory_open(&word);
+    const char *comma = "";
+
+    if (stream)
+        fputs(option, stream);
+    for (size_t i = 0; stream && i < base->cell_count; i++) {
+        bool before = !cell_is_user(&base->cells[i].cell);
+        char text[USER_KERNEL_SPACES_BYTES], other[USER_KERNEL_SPACES_BYTES];
+
+        cell_word(&base->cells[i].cell, which, text);
+        for (size_t k = 0; k < i && !before; k++) {
+            cell_word(&base->cells[k].cell, which, other);
+            before = cell_is_user(&base->cells[k].cell) && strcmp(text, other) == 0;
+        }
+        if (!before) {
+            fprintf(stream, "%s%s", comma, text);
+            comma = ",";
+        }
+    }
+    return memory_close(&word, stream) && texts_take(out, word.text);
+}
+
+static bool add_word(const char *option, const char *value, struct texts *out)
+{
+    char *word = NULL;
+
+    return asprintf(&word, "%s%s", option, value) >= 0 && texts_take(out, word);
+}
+
+/* The options that measure the kernel files of BASE again, as far as the user gave none. Sizes and memory spaces of
+ * several files are those of the files. */
+static enum status kernel_words(const struct plan_options *plan, const struct sides *base, struct texts *out)
+{
+    const struct kernel_options *given = &plan->kernel;
+    const bool one = base->kernel_count == 1;
+    struct memory files = {0};
+    FILE *stream;
+    bool added = true;
+
+    if (base->kernel_count == 0 || plan->given)
+        return STATUS_OK;
+    stream = memory_open(&files);
+    for (size_t i = 0; stream && i < base->kernel_count; i++)
+        fprintf(stream, "%s%s", i ? "," : "", base->kernels[i].file);
+    added = memory_close(&files, stream) && (given->paths || add_word("--kernel=", files.text, out));
+    free(files.text);
+    if (one && !given->given)
+        added = added && add_words(&base->gpus[0], "--space=", 0, out) && add_words(&base->gpus[0], "--size=", 1, out);
+    if (!given->compiler_options && base->kernels[0].options)
+        added = added && add_word("--compiler-options=", base->kernels[0].options, out);
+    if (!plan->cache_states_given)
+        added = added && add_words(&base->gpus[0], "--cache-state=", 2, out);
+    return added ? STATUS_OK : log_memory("the options of kernel files");
+}
+
+/* A gate is of one kernel file: another is another workload. */
+static enum status same_kernels(const struct sides *sides)
+{
+    for (size_t i = 0; i < sides[BASE].kernel_count; i++) {
+        const struct side_kernel *base = &sides[BASE].kernels[i], *found = sides_kernel(&sides[NEW], base->name);
+
+        if (found && strcmp(base->sha256, found->sha256) != 0)
+            return log_error(STATUS_USAGE,
+                             "%s has changed since BASE was measured; put the file back whose SHA-256, with what it "
+                             "includes and the compiler's options, is %s, or measure BASE again",
+                             found->file, base->sha256);
+    }
+    return STATUS_OK;
+}
+
+/* -- measuring ----------------------------------------------------------------------------------------- */
+
 /* Runs processes until all is decided or the budget is spent, and compares at every interim analysis. The comparison of
  * the last one stays. */
 static enum status measure(const struct gate_options *options, const struct invocation *invocation,
-                           struct comparing *comparing)
+                           const struct texts *more, struct comparing *comparing)
 {
     struct comparison *comparison = &comparing->comparison;
     const uint64_t most = options->processes;
@@ -72,9 +164,11 @@ static enum status measure(const struct gate_options *options, const struct invo
             const size_t side = (i + processes - 1) % SIDES;
 
             if (side == NEW || !comparing->as.judge.base_fixed)
-                status = status_worse(status, process_run(invocation, &options->measure, options->programs[side],
+                status = status_worse(status, process_run(invocation, &options->measure, more, options->programs[side],
                                                           side_names[side], processes - 1, &comparing->sides[side]));
         }
+        if (processes == 1 && status <= STATUS_FINDING)
+            status = status_worse(status, same_kernels(comparing->sides));
         if (status > STATUS_FINDING)
             return status;
         over = processes == most || (options->seconds > 0 && clock_seconds() - start >= options->seconds);
@@ -102,6 +196,7 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
     const bool fixed = invocation->argument_count > 0;
     struct comparing comparing;
     struct sides *sides = comparing.sides;
+    struct texts more = {0};
     enum status status;
 
     if (fixed == !!options->programs[BASE])
@@ -118,8 +213,11 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
         snprintf(sides[i].total.label, sizeof(sides[i].total.label), "%s",
                  options->programs[i] ? options->programs[i] : "this program");
     interrupt_catch();
+    if (status == STATUS_OK && fixed)
+        status = kernel_words(&options->plan, &sides[BASE], &more);
     if (status == STATUS_OK)
-        status = measure(options, invocation, &comparing);
+        status = measure(options, invocation, &more, &comparing);
+    texts_close(&more);
     status = comparing_close(&comparing, status, output_color(&options->look, STDOUT_FILENO));
     interrupt_end();
     return status;
@@ -136,7 +234,8 @@ const struct command gate_command = {
     .details =
         "BASE is results, as compare takes them, or a program. NEW is a program: this one where nothing else is said. They take\n"
         "turns. After 3, 5, 10 and 20 processes a side, and at the end of the budget, they are compared at a level that allows\n"
-        "for so many interim analyses. The gate ends when more processes would decide nothing. Exit codes are those of compare.\n"
+        "for so many interim analyses. Where BASE has users' kernels and no option chooses cells, NEW measures their kernel files\n"
+        "again, with the memory spaces, sizes and cache states of BASE; --kernel names a file that moved. The gate ends when more processes would decide nothing. Exit codes are those of compare.\n"
         "Without a GPU it is 3, unless --engine model is given.",
     .run = gate,
 };

@@ -14,8 +14,9 @@
 #include "log.h"
 #include "memory.h"
 
-enum status process_run(const struct invocation *invocation, const struct measure_options *measure, const char *program,
-                        const char *name, uint64_t index, struct sides *sides)
+enum status process_run(const struct invocation *invocation, const struct measure_options *measure,
+                        const struct texts *more, const char *program, const char *name, uint64_t index,
+                        struct sides *sides)
 {
     const char *shown = program ? program : invocation->argv[0];
     char folder[] = "/tmp/cbank-processes-XXXXXX", path[sizeof(folder) + 16], what[64];
@@ -34,17 +35,20 @@ enum status process_run(const struct invocation *invocation, const struct measur
     if (!mkdtemp(folder))
         return log_error(STATUS_USAGE, "%s: cannot make a folder in /tmp: %s", what, strerror(errno));
     snprintf(path, sizeof(path), "%s/result.json", folder);
-    words = calloc(invocation->given_count + 6, sizeof(*words));
+    words = calloc(invocation->given_count + more->count + 6, sizeof(*words));
     stream = memory_open(&line);
     if (stream)
         fprintf(stream, "%s%crun%c--quiet%c", shown, '\0', '\0', '\0');
     for (size_t i = 0; stream && i < invocation->given_count; i++) {
         const struct given_option *given = &invocation->given[i];
 
-        if (given->group->rows == plan_option_rows || given->group->rows == measure_option_rows)
+        if (given->group->rows == plan_option_rows || given->group->rows == kernel_option_rows ||
+            given->group->rows == measure_option_rows)
             fprintf(stream, "--%s%s%s%c", given->option->name, given->value ? "=" : "",
                     given->value ? given->value : "", '\0');
     }
+    for (size_t i = 0; stream && i < more->count; i++)
+        fprintf(stream, "%s%c", more->items[i], '\0');
     if (stream && !measure->engine) /* or a gate without a GPU would compare models, and pass */
         fprintf(stream, "--engine=%s%c", engine_rows[0].name, '\0');
     if (stream)

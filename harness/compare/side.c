@@ -188,6 +188,37 @@ struct side *sides_find(const struct sides *sides, const struct device_info *dev
     return NULL;
 }
 
+const struct side_kernel *sides_kernel(const struct sides *sides, const char *name)
+{
+    for (size_t i = 0; i < sides->kernel_count; i++)
+        if (strcmp(sides->kernels[i].name, name) == 0)
+            return &sides->kernels[i];
+    return NULL;
+}
+
+/* Adds the kernel files of a result. One that changed between results is there as the last of them has it. */
+static bool add_kernels(struct sides *sides, const struct result *result)
+{
+    for (size_t i = 0; i < result->kernel_count; i++) {
+        const struct result_kernel *from = &result->kernels[i];
+        struct side_kernel *to = (struct side_kernel *)sides_kernel(sides, from->name);
+
+        if (!to) {
+            if (!memory_grow(&sides->kernels, sides->kernel_count, sizeof(*sides->kernels)))
+                return false;
+            to = &sides->kernels[sides->kernel_count++];
+        }
+        *to = (struct side_kernel){.file = texts_share(&sides->total.texts, from->file)};
+        memcpy(to->name, from->name, sizeof(to->name));
+        memcpy(to->sha256, from->sha256, sizeof(to->sha256));
+        if (from->options)
+            to->options = texts_share(&sides->total.texts, from->options);
+        if (!to->file || (from->options && !to->options))
+            return false;
+    }
+    return true;
+}
+
 enum status sides_take(struct sides *sides, const char *path, const struct result *result)
 {
     struct side *side = sides_find(sides, &result->device);
@@ -207,7 +238,7 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
     cells = realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells));
     if (cells)
         side->cells = cells;
-    if (!cells || !side->process)
+    if (!cells || !side->process || !add_kernels(sides, result))
         return log_memory("%s", path);
     add_identity(side, result);
     add_identity(&sides->total, result);
@@ -309,6 +340,8 @@ void sides_close(struct sides *sides)
         texts_close(&side->texts);
         free(side->cells);
     }
+    texts_close(&sides->total.texts);
+    free(sides->kernels);
     free(sides->gpus);
     *sides = (struct sides){0};
 }

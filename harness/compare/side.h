@@ -58,11 +58,20 @@ struct side {
     size_t cell_count;
 };
 
+/* A kernel file that cells of a side were compiled from. */
+struct side_kernel {
+    char name[USER_KERNEL_NAME_BYTES];
+    char sha256[SHA256_HEX_BYTES];
+    const char *file, *options; /* texts of the total; options NULL: none */
+};
+
 /* Results of any number of GPUs. Zeroed: empty. */
 struct sides {
     struct side total; /* of all GPUs, without cells; the caller sets its label */
     struct side *gpus; /* owned: one for each UUID and name, in order of appearance */
     size_t count;
+    struct side_kernel *kernels; /* owned: each once */
+    size_t kernel_count;
 };
 
 /* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known). `scratch` has room for
@@ -79,6 +88,9 @@ enum status sides_add_list(struct sides *sides, const char *paths);
 
 /* Like sides_add, for a result in memory, which the caller keeps; messages call it `path`. */
 enum status sides_take(struct sides *sides, const char *path, const struct result *result);
+
+/* The kernel file of that name; NULL if there is none. */
+const struct side_kernel *sides_kernel(const struct sides *sides, const char *name);
 
 /* The side of that GPU; NULL if there is none. */
 struct side *sides_find(const struct sides *sides, const struct device_info *device);

@@ -106,6 +106,9 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
     uint32_t taken = 0; /* parameters that a cell takes */
     enum status status = plan_options_check(options);
 
+    if (status == STATUS_OK && options->kernel.paths)
+        status = log_error(STATUS_USAGE, "--kernel: its cells are known once it is compiled for a device; cbank run "
+                                         "does both");
     if (status == STATUS_OK && options->indices_path)
         status = open_file(options, indices, &file);
 

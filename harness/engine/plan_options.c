@@ -142,7 +142,27 @@ const struct option_row plan_option_rows[] = {
 #include "parameters.def"
     {.name = "cache-state", .argument = "LIST",
      .help = "hot (launches back to back after warm-up), cold (caches flushed before every launch), or all (default hot)",
-     .kind = &option_selection, PLAN(cache_states), .table = TABLE("cache_state", cache_states, cache_state_count), .fallback = "hot"},
+     .kind = &option_selection, .offset = offsetof(struct plan_options, cache_states),
+     .given = offsetof(struct plan_options, cache_states_given), .table = TABLE("cache_state", cache_states, cache_state_count), .fallback = "hot"},
+};
+
+#define KERNEL(member) .offset = offsetof(struct kernel_options, member)
+#define OF_KERNEL(member) KERNEL(member), .given = offsetof(struct kernel_options, given)
+
+const struct option_row kernel_option_rows[] = {
+    {.name = "kernel", .argument = "LIST",
+     .help = "kernel files (.cu with a CBANK_CASE): measure their kernels, with the tables in each memory space",
+     .kind = &option_text, KERNEL(paths)},
+    {.name = "space", .argument = "LIST",
+     .help = "memory spaces of the kernel's tables: one for all, TABLE=SPACE with + between, or all (default)",
+     .kind = &option_text, OF_KERNEL(spaces)},
+    {.name = "size", .argument = "LIST", .help = "sizes of the kernel's case (default: those in the file)",
+     .kind = &option_integers, OF_KERNEL(sizes), .low = 1, .high = (double)CELL_ELEMENTS_MAX, .unit = "as a size"},
+    {.name = "compiler", .argument = "PATH",
+     .help = "an nvcc for the kernel, or nvrtc (default: CBANK_NVCC, nvcc on PATH, /usr/local/cuda, NVRTC)",
+     .kind = &option_text, KERNEL(compiler)},
+    {.name = "compiler-options", .argument = "TEXT", .help = "options for it, with blanks between",
+     .kind = &option_text, OF_KERNEL(compiler_options)},
 };
 
 #define MEASURE(member) \
@@ -183,11 +203,40 @@ const struct option_row measure_option_rows[] = {
 };
 /* clang-format on */
 
+bool plan_options_given(const struct plan_options *options)
+{
+    bool given = options->given || options->cache_states_given || options->kernel.given;
+
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        given = given || options->named[i];
+    return given;
+}
+
+/* A kernel takes no other options of a plan, and no workload takes those of a kernel. */
+static enum status check_kernel(const struct plan_options *options)
+{
+    const struct kernel_options *kernel = &options->kernel;
+    bool others = options->given;
+
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        others = others || options->named[i];
+    if (kernel->paths && others)
+        return log_error(STATUS_USAGE,
+                         "--kernel: the file says what is measured; of the options that choose cells, only --space, "
+                         "--size and --cache-state go with it");
+    if (!kernel->paths && (kernel->given || kernel->compiler))
+        return log_error(STATUS_USAGE, "--space, --size, --compiler and --compiler-options go with --kernel FILE");
+    return STATUS_OK;
+}
+
 enum status plan_options_check(const struct plan_options *options)
 {
     const struct integers *bytes = &options->parameters[PARAMETER_table_bytes];
     bool loaded = false, computed = false, large = false; /* a table is larger than those of patterns */
+    const enum status status = check_kernel(options);
 
+    if (status != STATUS_OK || options->kernel.paths)
+        return status;
     for (size_t i = 0; i < bytes->count; i++)
         large = large || bytes->values[i] > CBANK_TABLE_BYTES;
     for (size_t i = 0; i < options->workloads.count; i++) {

@@ -11,8 +11,19 @@
 #include "option.h"
 #include "parameter.h"
 
+/* Users' kernels, in place of the workloads of this program. */
+struct kernel_options {
+    const char *paths;            /* of kernel files, comma-separated; NULL: none */
+    const char *spaces;           /* see struct kernel_request; NULL: all */
+    struct integers sizes;        /* none: those of the case */
+    const char *compiler;         /* NULL: the one that is found */
+    const char *compiler_options; /* NULL: none */
+    bool given;                   /* spaces, sizes or compiler_options */
+};
+
 /* Selection of cells. */
 struct plan_options {
+    struct kernel_options kernel;
     const struct preset *sweep; /* NULL: none; its values are already in the other members */
     struct selection workloads, paths, patterns,
         cache_states; /* rows of these tables; no patterns: each workload's own */
@@ -22,6 +33,7 @@ struct plan_options {
     struct integers elements, block_sizes; /* none: each workload's own */
     struct integers parameters[PARAMETER_COUNT]; /* by enum parameter_index */
     bool named[PARAMETER_COUNT]; /* those of them that were given */
+    bool cache_states_given;
     bool given; /* one of the others was given */
 };
 
@@ -61,11 +73,17 @@ extern const size_t sweep_count;
 
 enum { PLAN_OPTION_COUNT = 9 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 12 };
 
+enum { KERNEL_OPTION_COUNT = 5 };
+
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
+extern const struct option_row kernel_option_rows[KERNEL_OPTION_COUNT]; /* of plan_options.kernel */
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];
 
+/* Whether an option chooses cells: then --resume is refused. */
+bool plan_options_given(const struct plan_options *options);
+
 /* Checks that workloads take the options for workloads of their kind: patterns, or sources, a file of indices and large
- * tables. STATUS_USAGE, logged, if one would be ignored. */
+ * tables; a user's kernel takes cache states alone. STATUS_USAGE, logged, if one would be ignored. */
 enum status plan_options_check(const struct plan_options *options);
 
 #endif

@@ -14,6 +14,7 @@
 #include "result_indices.h"
 #include "show_result.h"
 #include "text_print.h"
+#include "user_cell.h"
 
 /* Least time between two saves: seconds, and a multiple of the time that saving takes. */
 static const double save_seconds = 0.5, save_pause = 4;
@@ -218,8 +219,13 @@ static enum status run_cells(struct run *run)
     for (size_t i = 0; i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
 
-        if (cell->status == CELL_PENDING && cell_obstacle(&cell->cell, architecture, cell->reason))
+        if (cell->status == CELL_PENDING && cell_is_user(&cell->cell) && run->engine->modelled) {
             cell->status = CELL_SKIPPED;
+            snprintf(cell->reason, sizeof(cell->reason), "the engine %s has no model of a user's kernel",
+                     run->engine->name);
+        } else if (cell->status == CELL_PENDING && cell_obstacle(&cell->cell, architecture, cell->reason)) {
+            cell->status = CELL_SKIPPED;
+        }
     }
     status = result_give_indices(result, run->indices, run->options->plan.indices_path);
     if (status != STATUS_OK)

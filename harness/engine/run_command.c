@@ -10,6 +10,7 @@
 #include "child.h"
 #include "clock.h"
 #include "log.h"
+#include "plan_kernels.h"
 #include "run.h"
 
 /* clang-format off */
@@ -32,6 +33,7 @@ static const struct option_row own_rows[] = {
 
 static const struct option_group groups[] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct run_options, plan)),
+    OPTION_GROUP(kernel_option_rows, offsetof(struct run_options, plan.kernel)),
     OPTION_GROUP(measure_option_rows, offsetof(struct run_options, measure)),
     OPTION_GROUP(own_rows, 0),
     OPTION_GROUP(output_option_rows, offsetof(struct run_options, look)),
@@ -98,7 +100,8 @@ static enum status choose_engine(const struct engine_row *named, struct run_watc
 
 /* Opens run->result with the plan's cells, none of them measured, for the run's engine and device. The caller closes
  * it. */
-static enum status open_result(struct run *run, const struct plan *plan, const struct invocation *invocation)
+static enum status open_result(struct run *run, const struct plan *plan, const struct device_info *device,
+                               const struct invocation *invocation)
 {
     /* Batch systems put the job's number into the environment; Slurm also puts the node's name there. */
     static const char *const job_variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
@@ -123,7 +126,7 @@ static enum status open_result(struct run *run, const struct plan *plan, const s
     clock_utc(result->started_utc);
     command_line(invocation, result->argv, sizeof(result->argv));
     snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", measure->counters.text);
-    status = describe(run, run->device, &result->device);
+    result->device = *device;
     limit = result->device.memory_bytes / (2 * sizeof(uint32_t));
     for (size_t i = 0; status == STATUS_OK && limit && i < elements->count; i++)
         if (elements->values[i] > limit)
@@ -157,24 +160,46 @@ static enum status run_new(const struct run_options *options, const struct invoc
     struct plan plan = {0};
     uint32_t devices = 0;
     size_t count;
-    enum status status = choose_engine(options->measure.engine, watch, &run.engine, &devices), worst;
+    const struct engine_row *engine = options->measure.engine;
+    const bool kernels = options->plan.kernel.paths;
+    enum status status = plan_options_check(&options->plan), worst;
+
+    if (status != STATUS_OK)
+        return status;
+    if (kernels && engine && engine->engine->modelled)
+        return log_error(STATUS_ENVIRONMENT,
+                         "--kernel: a user's kernel is measured on a GPU; the engine %s has no model of it",
+                         engine->name);
+    /* No other engine runs for want of a GPU. */
+    status = choose_engine(kernels && !engine ? &engine_rows[0] : engine, watch, &run.engine, &devices);
 
     for (size_t i = 0; status == STATUS_OK && i < asked->count; i++)
         if (asked->values[i] >= devices)
             status = log_error(STATUS_USAGE, "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
                                asked->values[i], devices - 1);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !kernels)
         status = plan_open(&options->plan, &indices, &plan);
     worst = status;
     count = status != STATUS_OK ? 0 : asked->all ? devices : asked->count;
     for (size_t i = 0; !interrupted() && i < count; i++) {
+        struct kernel_files files = {0};
+        struct device_info device;
+        struct plan of_device = {0};
         struct run one = run;
 
         one.device = (uint32_t)(asked->all ? i : asked->values[i]);
-        status = open_result(&one, &plan, invocation);
+        status = describe(&one, one.device, &device);
+        if (status == STATUS_OK && kernels)
+            status = plan_open_kernels(&options->plan, 10 * device.cc_major + device.cc_minor, &files, &of_device);
+        if (status == STATUS_OK)
+            status = open_result(&one, kernels ? &of_device : &plan, &device, invocation);
+        if (status == STATUS_OK && kernels)
+            status = result_set_kernels(&one.result, &options->plan.kernel, &files);
         if (status == STATUS_OK)
             status = run_device(&one, count > 1);
         result_close(&one.result);
+        plan_close(&of_device);
+        kernel_files_close(&files);
         worst = status_worse(worst, status);
         run.start = clock_seconds();
     }
@@ -192,15 +217,14 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
     struct index_list indices = {0};
     struct run run = {
         .options = options, .counters = &counters, .watch = watch, .indices = &indices, .start = clock_seconds()};
-    bool given = options->plan.given || options->measure.given || options->measure.seed_given;
+    const bool given = plan_options_given(&options->plan) || options->measure.given || options->measure.seed_given;
+    struct kernel_files files = {0};
     const struct device_info *wanted = &run.result.device;
     const char *reason = NULL;
     enum status status;
     uint32_t devices = 0;
     size_t failed = 0; /* failed cells that stay so */
 
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        given = given || options->plan.named[i];
     if (given)
         return log_error(STATUS_USAGE,
                          "--resume takes its plan from %s; leave out the options that choose cells or "
@@ -253,11 +277,15 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
             same = describe(&run, run.device, &info) == STATUS_OK && strcmp(info.uuid, wanted->uuid) == 0 &&
                    strcmp(info.name, wanted->name) == 0 && strcmp(info.driver, wanted->driver) == 0;
     }
+    if (status == STATUS_OK && !run.engine->modelled)
+        status =
+            result_give_kernels(&run.result, &options->plan.kernel, 10 * wanted->cc_major + wanted->cc_minor, &files);
     if (status == STATUS_OK)
         status = run_device(&run, false);
     file_lock_release(&run.file.lock);
     counter_set_close(&counters);
     result_close(&run.result);
+    kernel_files_close(&files);
     index_list_close(&indices);
     return status;
 }
@@ -291,7 +319,10 @@ const struct command run_command = {
         "pattern has not, a filter too large) are skipped and say why. Each device gets a result file of its own, and\n"
         "is measured after the one before.\n"
         "\n"
+        "With --kernel the plan is every memory space by every size by every cache state of your own kernels. A file is\n"
+        "compiled once for each memory space, and kept in a cache. Output of all of them is checked.\n"
+        "\n"
         "With --resume the plan, the seed and the counters are the file's: options that choose cells or how to\n"
-        "measure them are refused. Device and driver have to be the same.",
+        "measure them are refused. Device, driver and kernel files have to be the same; --kernel names files that moved.",
     .run = run,
 };

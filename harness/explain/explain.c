@@ -5,6 +5,7 @@
 
 #include "text.h"
 #include "text_print.h"
+#include "user_cell.h"
 
 const struct explain_unit explain_units[EXPLAIN_UNITS] = {
     {"issue", "instructions", NULL, CARD_issue_per_cycle, .scale = 1},
@@ -20,7 +21,10 @@ const struct explain_unit explain_units[EXPLAIN_UNITS] = {
 void explain_cell(const struct cell_result *cell, const struct access_counts *counts, const struct card *card,
                   struct explained_cell *out)
 {
-    const double sms = fmin(card->number[CARD_sm_count].value, cell_grid_blocks(&cell->cell));
+    const uint32_t *grid = cell->of_case.grid;
+    const double blocks =
+        cell_is_user(&cell->cell) ? (double)grid[0] * grid[1] * grid[2] : cell_grid_blocks(&cell->cell);
+    const double sms = fmin(card->number[CARD_sm_count].value, blocks);
     struct cell_estimate estimate;
 
     *out = (struct explained_cell){.cell = cell, .longest = -1, .model_ns = {NAN, NAN, NAN}};

@@ -16,6 +16,7 @@
 #include "result_indices.h"
 #include "text.h"
 #include "text_print.h"
+#include "user_cell.h"
 #include "version.h"
 #include "version_json.h"
 
@@ -174,7 +175,7 @@ static enum status explain_file(const char *path, const struct explain_options *
             continue;
         status = access_count_next(result_cell, &out->result, i, counts);
         if (status == STATUS_OK)
-            explain_cell(cell, &counts[i], &out->card, &out->cells[out->count++]);
+            explain_cell(cell, cell_is_user(&cell->cell) ? NULL : &counts[i], &out->card, &out->cells[out->count++]);
     }
     free(counts);
     if (status == STATUS_OK && options->cell && out->count == 0)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * Cells of users' kernels: kernel files are compiled for a device, and their builds become cells. */
+#ifndef CBANK_PLAN_KERNELS_H
+#define CBANK_PLAN_KERNELS_H
+
+#include "kernel_file.h"
+#include "plan.h"
+#include "result.h"
+
+struct kernel_files {
+    char *paths; /* owned */
+    struct kernel_file *files; /* owned */
+    size_t count;
+};
+
+/* Compiles the files of --kernel for an architecture (90 for sm_90), and adds the cells to *out: for each file its
+ * sizes, by cache states, by memory spaces. STATUS_USAGE, logged, as kernel_file_open, and for two files whose cells
+ * have the same names. The caller closes both, also after an error. Cells point into *files. */
+enum status plan_open_kernels(const struct plan_options *options, uint32_t architecture, struct kernel_files *files,
+                              struct plan *out);
+
+/* Compiles again what the pending cells of a result need, and gives it to them. `options` may name other paths of the
+ * same files. STATUS_USAGE, logged, if a file has changed. The caller closes *files, also after an error, and after the
+ * result. */
+enum status result_give_kernels(struct result *result, const struct kernel_options *options, uint32_t architecture,
+                                struct kernel_files *files);
+
+/* Records the files in a new result, and skips the cells whose tables cannot live where they should. STATUS_ENVIRONMENT,
+ * logged, when out of memory. The result is closed before the files. */
+enum status result_set_kernels(struct result *result, const struct kernel_options *options,
+                               const struct kernel_files *files);
+
+/* Releases; accepts a zeroed struct. */
+void kernel_files_close(struct kernel_files *files);
+
+#endif
