@@ -21,9 +21,8 @@
  *   load(entries, stream)      host: gives the table `count` entries of host memory, in the order of the stream (0 by
  *                              default). A second call replaces them. It returns what the CUDA runtime returns
  *   release()                  host: frees what load() allocated. Copies of the object share it: release one of them
- *   stage(thread, threads)     device: prepares the table for reads. All threads of the block call it, each with its
- *                              number among `threads`: threadIdx.x of blockDim.x by default, which is correct for
- *                              blocks of several dimensions, too
+ *   stage()                    device: prepares the table for reads. All threads of the block call it. Threads of a row
+ *                              (threadIdx.x) share the work: in blocks of several dimensions each row does all of it
  *   table[index]               device: an entry by value. The index must be below `count`
  *
  * cbank::stage(a, b ...) stages several tables with one barrier.
@@ -43,8 +42,8 @@
  *   select          registers of the thread, by SEL                              64 bytes
  *   prmt            registers of the thread, by PRMT                             16 bytes, of 1 or 2 bytes each
  *
- * Entries are of any type that is trivially copyable. A table that its memory space cannot hold does not compile, and the
- * message begins with "cbank: ".
+ * Entries are of any type that is trivially copyable. A table that its memory space cannot hold does not compile, and
+ * the message begins with "cbank: ".
  *
  * A table belongs to the source file that has its CBANK_TABLE: two files that use one name have two tables. A program
  * of several files that share a table (-rdc=true) names cbank::table<entry, count, space, tag> with a tag of its own.
@@ -126,6 +125,14 @@ template <class Entry, cbank_u32 count> struct storage {
     CBANK_BOTH const Entry *entries() const { return reinterpret_cast<const Entry *>(bytes); }
 };
 
+template <class A, class B> struct is_same {
+    static constexpr bool value = false;
+};
+template <class A> struct is_same<A, A> {
+    static constexpr bool value = true;
+    typedef A type;
+};
+
 /* The base of every table. */
 template <class Entry, cbank_u32 count_, class Space> struct table_base {
     typedef Entry entry;
@@ -139,8 +146,8 @@ template <class Entry, cbank_u32 count_, class Space> struct table_base {
     static_assert(__is_trivially_copyable(Entry), "CBANK_TABLE: the type of an entry must be trivially copyable");
 
     /* stage() without its barrier. */
-    __device__ void copy(cbank_u32 = 0, cbank_u32 = 0) {}
-    __device__ void stage(cbank_u32 = 0, cbank_u32 = 0) {}
+    __device__ void copy() {}
+    __device__ void stage() {}
     CBANK_BOTH static cbank_u32 constant_offset() { return 0; }
 };
 
@@ -237,17 +244,21 @@ template <class Entry, cbank_u32 count_, class Tag>
 class table<Entry, count_, readonly, Tag> : public Tag, public memory_table<Entry, count_, readonly>
 {
   public:
-    template <class Index> __device__ Entry operator[](Index index) const 
+    template <class Index> __device__ Entry operator[](Index index) const { return read(this->entries + index, 0); }
+
+  private:
+    /* By __ldg of that type, else of words. */
+    template <class T> static __device__ auto read(const T *from, int) -> decltype(__ldg(from)) { return __ldg(from); }
+    template <class T> static __device__ T read(const T *from, long)
     {
-        typedef typename word_of<(alignof(Entry) < 16 ? alignof(Entry) : 16)>::type word;
-        constexpr cbank_u32 words = sizeof(Entry) / sizeof(word);
-        const word *const from = reinterpret_cast<const word *>(this->entries + index);
+        typedef typename word_of<(alignof(T) < 16 ? alignof(T) : 16)>::type word;
+        constexpr cbank_u32 words = sizeof(T) / sizeof(word);
         word read[words];
 
 #pragma unroll
         for (cbank_u32 i = 0; i < words; i++)
-            read[i] = __ldg(from + i);
-        return entry_of<Entry>(read);
+            read[i] = __ldg(reinterpret_cast<const word *>(from) + i);
+        return entry_of<T>(read);
     }
 };
 
@@ -284,14 +295,14 @@ class table<Entry, count_, shared, Tag> : public Tag, public memory_table<Entry,
     static constexpr cbank_u64 static_shared_bytes = dynamic ? 0 : table::bytes;
     static constexpr bool needs_barrier = true;
 
-    __device__ void copy(cbank_u32 thread = threadIdx.x, cbank_u32 threads = blockDim.x)
+    __device__ void copy()
     {
-        for (cbank_u32 i = thread; i < count_; i += threads)
+        for (cbank_u32 i = threadIdx.x; i < count_; i += blockDim.x)
             staged::entries()[i] = this->entries[i];
     }
-    __device__ void stage(cbank_u32 thread = threadIdx.x, cbank_u32 threads = blockDim.x)
+    __device__ void stage()
     {
-        copy(thread, threads);
+        copy();
         __syncthreads();
     }
     template <class Index> __device__ Entry operator[](Index index) const { return staged::entries()[index]; }
@@ -314,15 +325,15 @@ class table<Entry, count_, shared_copies, Tag> : public Tag, public memory_table
     static constexpr cbank_u64 static_shared_bytes = copies * table::bytes;
     static constexpr bool needs_barrier = true;
 
-    __device__ void copy(cbank_u32 thread = threadIdx.x, cbank_u32 threads = blockDim.x)
+    __device__ void copy()
     {
-        own = thread % copies;
-        for (cbank_u32 i = thread; i < count_ * copies; i += threads)
+        own = threadIdx.x % copies;
+        for (cbank_u32 i = threadIdx.x; i < count_ * copies; i += blockDim.x)
             staged::entries()[i] = this->entries[i / copies];
     }
-    __device__ void stage(cbank_u32 thread = threadIdx.x, cbank_u32 threads = blockDim.x)
+    __device__ void stage()
     {
-        copy(thread, threads);
+        copy();
         __syncthreads();
     }
     template <class Index> __device__ Entry operator[](Index index) const
@@ -438,93 +449,93 @@ class table<Entry, count_, texture, Tag> : public Tag, public table_base<Entry, 
 #endif
 };
 
-/* A thread holds one entry, and the others of its warp read it there, one shuffle for each word. */
+/* A thread holds one entry, and the others of its warp read it there: by __shfl_sync of that type, else of words. */
 template <class Entry, cbank_u32 count_, class Tag>
 class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry, count_, shuffle>
 {
-    static constexpr cbank_u32 words = (sizeof(Entry) + 3) / 4;
-
     static_assert(count_ <= 32, "cbank: the threads of a warp hold 32 entries");
 
   public:
-    __device__ void copy(cbank_u32 thread = threadIdx.x, cbank_u32 = 0)
+    __device__ void copy()
     {
-        const cbank_u32 lane = thread % 32;
+        const cbank_u32 lane = threadIdx.x % 32;
+        /* Other threads hold entries that nobody reads. */
+        const cbank_u32 at = count_ & (count_ - 1) ? (lane < count_ ? lane : count_ - 1) : threadIdx.x % count_;
 
-        own[words - 1] = 0; /* the last word may have fewer bytes of the entry */
-        if (count_ == 32 || lane < count_) {
-            const Entry entry = this->entries[lane];
-
-            memcpy(own, &entry, sizeof(Entry));
-        }
+        *own.entries() = this->entries[at];
     }
-    __device__ void stage(cbank_u32 thread = threadIdx.x, cbank_u32 = 0) { copy(thread); }
+    __device__ void stage() { copy(); }
     template <class Index> __device__ Entry operator[](Index index) const
     {
-        cbank_u32 read[words];
-
-#pragma unroll
-        for (cbank_u32 word = 0; word < words; word++)
-            read[word] = __shfl_sync(0xFFFFFFFFu, own[word], (int)index);
-        return entry_of<Entry>(read);
+        return read(*own.entries(), (int)index, 0);
     }
 
   private:
-    cbank_u32 own[words] = {}; /* the thread's entry */
-};
+    storage<Entry, 1> own;
 
-/* Entries in registers of each thread, as words: several entries share a word, or an entry has words of its own. */
-template <class Entry, cbank_u32 count> struct held_entries {
-    static constexpr cbank_u32 in_word = sizeof(Entry) == 1 ? 4 : sizeof(Entry) == 2 ? 2 : 1; /* entries */
-    static constexpr cbank_u32 of_entry = (sizeof(Entry) + 3) / 4;                           /* words */
-    static constexpr cbank_u32 words = in_word > 1 ? (count + in_word - 1) / in_word : count * of_entry;
-
-    cbank_u32 word[words];
-
-    __device__ void copy(const Entry *entries)
+    template <class T>
+    static __device__ typename is_same<T, decltype(__shfl_sync(0u, T(), 0))>::type read(T from, int lane, int)
     {
-#pragma unroll
-        for (cbank_u32 i = 0; i < words; i++)
-            word[i] = 0;
-#pragma unroll
-        for (cbank_u32 i = 0; i < count; i++) {
-            if (in_word > 1 && i % in_word == 0 && i + in_word <= count) {
-                word[i / in_word] = *reinterpret_cast<const cbank_u32 *>(entries + i);
-            } else if (in_word == 1 || count - i <= count % in_word) {
-                const Entry entry = entries[i];
+        return __shfl_sync(0xFFFFFFFFu, from, lane);
+    }
+    template <class T> static __device__ T read(T from, int lane, long)
+    {
+        constexpr cbank_u32 words = (sizeof(T) + 3) / 4;
+        cbank_u32 read[words];
 
-                memcpy((cbank_u8 *)word + (in_word > 1 ? i * sizeof(Entry) : i * of_entry * 4), &entry, sizeof(Entry));
-            }
-        }
+        read[words - 1] = 0; /* the last word may have fewer bytes of the entry */
+        memcpy(read, &from, sizeof(T));
+#pragma unroll
+        for (cbank_u32 word = 0; word < words; word++)
+            read[word] = __shfl_sync(0xFFFFFFFFu, read[word], lane);
+        return entry_of<T>(read);
     }
 };
 
-/* Word `at` of `number` words that lie `apart` from each other, by halving. */
-template <cbank_u32 first, cbank_u32 apart, cbank_u32 number> struct selection {
+/* Entries in registers of each thread: as they are, or several of them in a word. */
+template <class Entry, cbank_u32 in_word> struct held_unit {
+    typedef cbank_u32 type;
+};
+template <class Entry> struct held_unit<Entry, 1> {
+    typedef Entry type;
+};
+template <class Entry, cbank_u32 count> struct held_entries {
+    static constexpr cbank_u32 in_word = sizeof(Entry) == 1 ? 4 : sizeof(Entry) == 2 ? 2 : 1; /* entries */
+    static constexpr cbank_u32 units = (count + in_word - 1) / in_word;
+    static constexpr cbank_u32 words = units * ((in_word * sizeof(Entry) + 3) / 4);
+    typedef typename held_unit<Entry, in_word>::type unit;
+
+    storage<unit, units> held;
+
+    __device__ void copy(const Entry *entries)
+    {
+        const unit *const from = reinterpret_cast<const unit *>(entries);
+
+#pragma unroll
+        for (cbank_u32 i = 0; i + in_word <= count; i += in_word)
+            held.entries()[i / in_word] = from[i / in_word];
+        if (count % in_word)
+            memset(held.bytes + (units - 1) * sizeof(unit), 0, sizeof(unit));
+#pragma unroll
+        for (cbank_u32 i = count - count % in_word; i < count; i++)
+            memcpy(held.bytes + i * sizeof(Entry), entries + i, sizeof(Entry));
+    }
+};
+
+/* Entry `at` of `number` entries from `first` on, by halving. */
+template <cbank_u32 first, cbank_u32 number> struct selection {
     static constexpr cbank_u32 half = power_of_two(number - 1);
 
-    static __device__ cbank_u32 word(const cbank_u32 *words, cbank_u32 at)
+    template <class Unit> static __device__ Unit of(const Unit *held, cbank_u32 at)
     {
-        const cbank_u32 low = selection<first, apart, half>::word(words, at);
-        const cbank_u32 high = selection<first + apart * half, apart, number - half>::word(words, at);
+        const Unit low = selection<first, half>::of(held, at);
+        const Unit high = selection<first + half, number - half>::of(held, at);
 
         return at & half ? high : low;
     }
 };
-template <cbank_u32 first, cbank_u32 apart> struct selection<first, apart, 1> {
-    static __device__ cbank_u32 word(const cbank_u32 *words, cbank_u32) { return words[first]; }
-};
-
-/* Words `word` up to `end` of entry `at`. */
-template <cbank_u32 word, cbank_u32 end, cbank_u32 count> struct selections {
-    static __device__ void words(const cbank_u32 *held, cbank_u32 at, cbank_u32 *read)
-    {
-        read[word] = selection<word, end, count>::word(held, at);
-        selections<word + 1, end, count>::words(held, at, read);
-    }
-};
-template <cbank_u32 end, cbank_u32 count> struct selections<end, end, count> {
-    static __device__ void words(const cbank_u32 *, cbank_u32, cbank_u32 *) {}
+template <cbank_u32 first> struct selection<first, 1> {
+    template <class Unit> static __device__ Unit of(const Unit *held, cbank_u32) { return held[first]; }
 };
 
 template <class Entry, cbank_u32 count_, class Tag>
@@ -536,56 +547,55 @@ class table<Entry, count_, select, Tag> : public Tag, public memory_table<Entry,
     static_assert(fits, "cbank: a thread selects among 16 words of 4 bytes at most");
 
   public:
-    __device__ void copy(cbank_u32 = 0, cbank_u32 = 0) { held.copy(this->entries); }
-    __device__ void stage(cbank_u32 = 0, cbank_u32 = 0) { copy(); }
+    __device__ void copy() { own.copy(this->entries); }
+    __device__ void stage() { copy(); }
     template <class Index> __device__ Entry operator[](Index index) const
     {
         constexpr cbank_u32 in_word = held_type::in_word;
+        const cbank_u32 at = (cbank_u32)index;
 
-        if (in_word > 1) {
-            const cbank_u32 at = (cbank_u32)index;
-            const cbank_u32 word = selection<0, 1, held_type::words>::word(held.word, at / in_word);
-
-            return entry_of<Entry>(word >> at % in_word * 8 * sizeof(Entry));
-        }
-        constexpr cbank_u32 of_entry = held_type::of_entry;
-        cbank_u32 read[of_entry];
-
-        selections<0, of_entry, held_type::words / of_entry>::words(held.word, (cbank_u32)index, read);
-        return entry_of<Entry>(read);
+        return part(selection<0, held_type::units>::of(own.held.entries(), at / in_word),
+                    at % in_word * 8 * sizeof(Entry));
     }
 
   private:
-    held_type held;
+    held_type own;
+
+    static __device__ Entry part(const Entry &unit, cbank_u32) { return unit; }
+    template <class Word> static __device__ Entry part(const Word &word, cbank_u32 shift)
+    {
+        return entry_of<Entry>(word >> shift);
+    }
 };
 
 template <class Entry, cbank_u32 count_, class Tag>
 class table<Entry, count_, prmt, Tag> : public Tag, public memory_table<Entry, count_, prmt>
 {
     static constexpr bool fits = sizeof(Entry) <= 2 && table::bytes <= 16;
-    typedef held_entries<Entry, fits ? count_ : 1> held_type;
+    typedef held_entries<cbank_u8, fits ? table::bytes : 1> held_type;
 
     static_assert(fits, "cbank: PRMT reads tables of up to 16 bytes, of entries of 1 or 2 bytes");
 
   public:
-    __device__ void copy(cbank_u32 = 0, cbank_u32 = 0) { held.copy(this->entries); }
-    __device__ void stage(cbank_u32 = 0, cbank_u32 = 0) { copy(); }
+    __device__ void copy() { own.copy(reinterpret_cast<const cbank_u8 *>(this->entries)); }
+    __device__ void stage() { copy(); }
     template <class Index> __device__ Entry operator[](Index index) const
     {
-        constexpr cbank_u32 words = held_type::words;
+        constexpr cbank_u32 words = held_type::units;
+        const cbank_u32 *const word = own.held.entries();
         /* The bytes to take, by four bits each. The instruction ignores the highest of the four. */
         const cbank_u32 at = (cbank_u32)index, bytes = sizeof(Entry) == 1 ? at : at * 0x22 + 0x10;
-        const cbank_u32 low = __byte_perm(held.word[0], held.word[words > 1 ? 1 : 0], bytes);
+        const cbank_u32 low = __byte_perm(word[0], word[words > 1 ? 1 : 0], bytes);
 
         if (words <= 2)
             return entry_of<Entry>(low);
-        const cbank_u32 high = __byte_perm(held.word[words > 2 ? 2 : 0], held.word[words > 3 ? 3 : 0], bytes);
+        const cbank_u32 high = __byte_perm(word[words > 2 ? 2 : 0], word[words > 3 ? 3 : 0], bytes);
 
         return entry_of<Entry>(at * sizeof(Entry) & 8 ? high : low);
     }
 
   private:
-    held_type held;
+    held_type own;
 };
 
 /* Stages tables with one barrier. */
@@ -601,13 +611,6 @@ template <class... Tables> __device__ void stage(Tables &...tables)
 }
 
 /* -- cases ---------------------------------------------------------------------------------------------- */
-
-template <class A, class B> struct is_same {
-    static constexpr bool value = false;
-};
-template <class A> struct is_same<A, A> {
-    static constexpr bool value = true;
-};
 
 template <class From, class To> struct converts {
     CBANK_BOTH static cbank_u8 into(To);
