@@ -14,7 +14,7 @@
 #include "log.h"
 #include "parallel.h"
 
-enum { FOLDER_BYTES = 128, NAME_BYTES = FOLDER_BYTES + 32, OWN_WORDS = 12 /* and the source, and NULL */ };
+enum { FOLDER_BYTES = 128, NAME_BYTES = FOLDER_BYTES + 32, OWN_WORDS = 11 /* and the source, and NULL */ };
 
 /* -- finding ------------------------------------------------------------------------------------------- */
 
@@ -128,12 +128,13 @@ static bool make_folder(char folder[FOLDER_BYTES])
            write_text(folder, "cbank_case.h", cbank_header_case);
 }
 
-/* Takes the outcome of a source. */
-static void take_outcome(const struct kernel_compiler *compiler, const struct nvcc_files *files,
+/* Takes the outcome of a source. False when out of memory. */
+static bool take_outcome(const struct kernel_compiler *compiler, const struct nvcc_files *files,
                          const struct child_job *job, struct kernel_object *object)
 {
     size_t bytes;
 
+    errno = 0;
     object->messages = kernel_read(files->messages, &bytes);
     object->seconds = job->seconds;
     snprintf(object->compiler, sizeof(object->compiler), "%s", compiler->version);
@@ -143,6 +144,7 @@ static void take_outcome(const struct kernel_compiler *compiler, const struct nv
         kernel_reason(object->messages, object->reason);
     if (!kernel_object_made(object))
         object->status = object->messages && strstr(object->messages, "nvcc fatal") ? STATUS_ENVIRONMENT : STATUS_USAGE;
+    return kernel_object_made(object) || errno != ENOMEM;
 }
 
 /* Reads "nvcc 13.0.88" from the output of nvcc --version, "..., V13.0.88". */
@@ -175,7 +177,7 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
     snprintf(arch, sizeof(arch), "-arch=sm_%u", (unsigned)options->architecture);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         char **const to = words + i * word_count;
-        char *const own[] = {compiler->path, "-I", folder, "-DCBANK_MEASURE", "-std=c++17", "-cubin",
+        char *const own[] = {compiler->path, "-I", folder, "-DCBANK_MEASURE", "-cubin",
                              "-lineinfo",    arch, "-o",   files[i].cubin};
 
         if (kernel_object_made(&objects[i]))
@@ -205,8 +207,8 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
     if (status == STATUS_OK && !compiler->version[0])
         read_version(version, compiler);
     for (size_t i = 0, job = 0; status == STATUS_OK && i < count; i++)
-        if (!kernel_object_made(&objects[i]))
-            take_outcome(compiler, &files[i], &jobs[job++], &objects[i]);
+        if (!kernel_object_made(&objects[i]) && !take_outcome(compiler, &files[i], &jobs[job++], &objects[i]))
+            status = log_memory("what %s made", compiler->path);
     free(words);
     free(jobs);
     free(files);
@@ -250,6 +252,8 @@ enum status kernel_compile(struct kernel_compiler *compiler, const struct kernel
     else
         status = log_error(STATUS_ENVIRONMENT, "cannot write a temporary folder %s: %s; TMPDIR=FOLDER names another",
                            folder, strerror(errno));
-    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    /* A program that nvcc started may have written until it was killed. */
+    for (int i = 0; i < 2 && access(folder, F_OK) == 0; i++)
+        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return status;
 }

@@ -51,11 +51,13 @@ static enum status read_options(struct opening *opening)
 {
     const char *texts[] = {opening->request->options, getenv("NVCC_PREPEND_FLAGS"), getenv("NVCC_APPEND_FLAGS")};
     struct kernel_options *options = &opening->options;
+    const char *standard;
     char *at;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         texts[i] = texts[i] ? texts[i] : "";
-    if (asprintf(&opening->option_text, "%s %s %s", texts[0], texts[1], texts[2]) < 0)
+    standard = strstr(texts[0], "-std") ? "" : "-std=c++17 ";
+    if (asprintf(&opening->option_text, "%s%s %s %s", standard, texts[0], texts[1], texts[2]) < 0)
         opening->option_text = NULL;
     at = opening->option_text;
     options->architecture = opening->request->architecture;
@@ -65,7 +67,7 @@ static enum status read_options(struct opening *opening)
     for (char *word; (word = strsep(&at, " \t\n"));)
         if (word[0]) {
             options->words[opening->word_count++] = word;
-            if (word < opening->option_text + strlen(texts[0]))
+            if (word < opening->option_text + strlen(standard) + strlen(texts[0]))
                 options->word_count = opening->word_count;
         }
     return STATUS_OK;
@@ -189,9 +191,7 @@ static bool make_key(const struct opening *opening, const char *text, const char
 
 /* -- compiling ----------------------------------------------------------------------------------------- */
 
-/* Prints the messages of the compiler, and adds what they mean. */
-static enum status does_not_compile(const struct opening *opening, const struct kernel_object *object,
-                                    const char *spaces)
+static void print_messages(const struct kernel_object *object)
 {
     char *at = object->messages;
 
@@ -199,6 +199,13 @@ static enum status does_not_compile(const struct opening *opening, const struct 
         text_put(stderr, escapes_none, line);
         fputc('\n', stderr);
     }
+}
+
+/* Prints the messages of the compiler, and adds what they mean. */
+static enum status does_not_compile(const struct opening *opening, const struct kernel_object *object,
+                                    const char *spaces)
+{
+    print_messages(object);
     if (object->status == STATUS_ENVIRONMENT)
         return log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above", opening->request->path,
                          object->compiler, (unsigned)opening->options.architecture);
@@ -243,8 +250,8 @@ static enum status open_as_written(struct opening *opening, struct kernel_object
     status = get_objects(opening, out, object, 1);
     if (status == STATUS_OK && !object->cubin)
         return does_not_compile(opening, object, NULL);
-    if (status == STATUS_OK && object->messages)
-        fputs(object->messages, stderr); /* warnings */
+    if (status == STATUS_OK)
+        print_messages(object); /* warnings */
     if (status == STATUS_OK)
         status = kernel_info_read(object->cubin, object->cubin_bytes, out);
     snprintf(out->compiler, sizeof(out->compiler), "%s", object->compiler);

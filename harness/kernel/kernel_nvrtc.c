@@ -8,7 +8,7 @@
 #include "kernel_compiler.h"
 #include "library.h"
 
-enum { COMPILATION_FAILED = 6, OWN_WORDS = 4 };
+enum { COMPILATION_FAILED = 6, OWN_WORDS = 3 };
 
 static const struct library_symbol symbols[] = {
     {"nvrtcVersion", offsetof(struct nvrtc, version)},
@@ -60,7 +60,7 @@ void kernel_nvrtc_compile(const struct kernel_compiler *compiler, const struct k
     snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%u", (unsigned)options->architecture);
     object->status = STATUS_ENVIRONMENT;
     if (words && nvrtc->create(&program, object->text, "kernel.cu", 2, headers, header_names) == 0) {
-        words[0] = arch, words[1] = "-DCBANK_MEASURE", words[2] = "-std=c++17", words[3] = "-lineinfo";
+        words[0] = arch, words[1] = "-DCBANK_MEASURE", words[2] = "-lineinfo";
         memcpy(words + OWN_WORDS, options->words, options->word_count * sizeof(*words));
         error = nvrtc->compile(program, (int)(OWN_WORDS + options->word_count), words);
         if (nvrtc->log_bytes(program, &bytes) == 0 && (object->messages = calloc(bytes + 1, 1)))
