@@ -52,9 +52,7 @@
 #define CBANK_CUH
 
 #include "cbank_case.h"
-#ifdef CBANK_HOST_BUILD /* by a plain C++ compiler, see tests/simulated */
-#include <utility>
-#elif !defined(__CUDACC_RTC__)
+#if !defined(CBANK_HOST_BUILD) && !defined(__CUDACC_RTC__) /* a host build: tests/simulated */
 #include <string.h>
 #define CBANK_RUNTIME
 #endif
@@ -773,14 +771,22 @@ struct host_kernel {
     const cbank_u64 *bytes; /* of each argument */
 };
 
+template <cbank_u64... i> struct numbers {
+};
+template <cbank_u64 count, cbank_u64... i> struct numbers_below : numbers_below<count - 1, count - 1, i...> {
+};
+template <cbank_u64... i> struct numbers_below<0, i...> {
+    typedef numbers<i...> type;
+};
+
 template <class... Parameters> struct host_caller {
-    template <size_t... i> static void call_by(void (*kernel)(), void **arguments, std::index_sequence<i...>)
+    template <cbank_u64... i> static void call_by(void (*kernel)(), void **arguments, numbers<i...>)
     {
         ((void (*)(Parameters...))kernel)(*(Parameters *)arguments[i]...);
     }
     static void call(void (*kernel)(), void **arguments)
     {
-        call_by(kernel, arguments, std::index_sequence_for<Parameters...>());
+        call_by(kernel, arguments, typename numbers_below<sizeof...(Parameters)>::type());
     }
     static host_kernel *of(void (*kernel)(Parameters...))
     {

@@ -5,9 +5,11 @@
 #ifndef CUDA_HOST_H
 #define CUDA_HOST_H
 
+#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS /* those of C alone: kernel files are compiled often */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
+#undef _GLIBCXX_INCLUDE_NEXT_C_HEADERS
+#include <stdint.h>
 #include <string.h>
 
 #define __host__
