@@ -92,10 +92,32 @@ static void add_probe(const struct launch *launch, double *values)
     values[counter_count] += counts->cycles;
 }
 
+/* Every warp executes all instructions once. */
+static void add_user(const struct launch *launch, double cycles, double *values)
+{
+    static const struct {
+        const char *metric;
+        enum sass_class class;
+    } rows[] = {{"smsp__inst_executed_op_ldc.sum", SASS_LDC},
+                {"idc__requests.sum", SASS_LDC},
+                {"smsp__inst_executed_op_global_ld.sum", SASS_LDG},
+                {"smsp__inst_executed_op_texture.sum", SASS_TLD},
+                {"smsp__inst_executed_op_shared_ld_pred_on_any.sum", SASS_LDS}};
+    const struct kernel_sass *const sass = &launch->function->sass;
+    const double warps = launch->blocks * ceil(launch->threads / (double)CBANK_WARP_THREADS);
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        values[counting_row(rows[i].metric)] += warps * image_class_loads(sass, rows[i].class);
+    values[counting_row("smsp__inst_executed.sum")] += warps * sass->counts.prologue.instructions;
+    values[counter_count] += cycles * chip.sm_count;
+}
+
 void counting_add(const struct launch *launch, double cycles, double *values)
 {
     if (launch->function->row->of_cell)
         add_cell(launch, cycles, values);
+    else if (launch->user)
+        add_user(launch, cycles, values);
     else
         add_probe(launch, values);
 }

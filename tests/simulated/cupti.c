@@ -221,11 +221,16 @@ struct CUpti_RangeProfiler_Object {
 
 static struct CUpti_RangeProfiler_Object profiler; /* one at a time */
 
+bool counting_open(const struct device *device)
+{
+    return profiler.open && profiler.device == device;
+}
+
 void counting_launched(struct device *device, const struct launch *launch, double cycles)
 {
     double counted[BASES_MAX] = {0}, *values;
 
-    if (!profiler.open || profiler.device != device)
+    if (!counting_open(device))
         return;
     counting_add(launch, cycles, counted);
     values = profiler.values + profiler.range * counting_count();

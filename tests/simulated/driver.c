@@ -150,7 +150,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     return CUDA_SUCCESS;
 }
 
-/* Sizes: of the grid, and of a block. In a graph, time passes and nothing is computed. */
+/* Sizes: of the grid, and of a block. */
 static CUresult launch_user(CUfunction function, const uint32_t sizes[6], CUstream stream, void **parameters)
 {
     const uint64_t threads = (uint64_t)sizes[3] * sizes[4] * sizes[5];

@@ -122,6 +122,9 @@ int run_relay(struct device *device, struct launch *launch, double *work_ns);
 
 /* -- counting (cupti.c) -------------------------------------------------------------------------------- */
 
+/* Whether launches are counted now. */
+bool counting_open(const struct device *device);
+
 /* A launch has run, in so many cycles. */
 void counting_launched(struct device *device, const struct launch *launch, double cycles);
 

@@ -2,8 +2,8 @@
  * A simulated GPU: one library that stands in for the CUDA runtime, the driver, CUPTI and NVML, with the entry points
  * that the CUDA engine uses (entries.def). The unchanged engine runs on it without a GPU, and meets every fault.
  *
- * The kernel of a kernel file runs on the CPU when it is launched alone; in a graph, only time passes. compiler/nvcc
- * compiles it. A kernel of the program "runs" on the CPU, from the arguments of its launch and what is in the simulated memory. Its
+ * The kernel of a kernel file runs on the CPU: compiler/nvcc compiles it. In a graph, and while launches are counted,
+ * only time passes. A kernel of the program "runs" on the CPU, from the arguments of its launch and what is in the simulated memory. Its
  * output is computed when somebody reads it. Time is the card's model of the kernel, on a clock of the device's own.
  * Streams are queues: what is enqueued happens when somebody waits or asks. Memory of the device cannot be read by the
  * host: its addresses are not mapped.

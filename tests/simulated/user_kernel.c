@@ -244,7 +244,7 @@ int run_user(struct device *device, struct launch *launch, double *work_ns)
     const bool of_case = user_is_case(launch->function);
     int code = 0;
 
-    if (!launch->user->timed) {
+    if (!launch->user->timed && !counting_open(device)) {
         memory_map(true);
         code = user_threads_run(launch->user);
         memory_map(false);

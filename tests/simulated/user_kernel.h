@@ -37,7 +37,7 @@ struct user_launch {
     const struct host_kernel *host;
     void (*kernel)(void);
     uint32_t grid[3], block[3];
-    bool timed; /* in a graph: time passes, and nothing is computed */
+    bool timed; /* in a graph */
     void *arguments[]; /* then the values */
 };
 
