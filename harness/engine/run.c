@@ -94,8 +94,10 @@ static enum status report(const struct run *run, enum status written, enum statu
         log_error(
             STATUS_FINDING,
             "the run ended before its time%s%s: %s; look at nvidia-smi and the kernel's log for the GPU, then cbank "
-            "run --resume %s measures the rest and tries failed cells again",
-            end->cell[0] ? " at " : "", end->cell, end->reason, file);
+            "run --resume %s measures the rest%s",
+            end->cell[0] ? " at " : "", end->cell, end->reason, file,
+            first && cell_is_user(&first->cell) ? "; --retry-failed also tries failed cells"
+                                                : " and tries failed cells again");
     else if (!result->complete)
         log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", file);
     else if (first) {

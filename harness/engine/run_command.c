@@ -12,6 +12,7 @@
 #include "log.h"
 #include "plan_kernels.h"
 #include "run.h"
+#include "user_cell.h"
 
 /* clang-format off */
 #define OWN(member) .offset = offsetof(struct run_options, member)
@@ -244,7 +245,8 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
 
         if (cell->status != CELL_FAILED)
             continue;
-        if (!options->retry_failed && !run.result.end.given) {
+        /* A user's kernel that fails before it is verified would fail again. */
+        if (!options->retry_failed && (!run.result.end.given || (cell_is_user(&cell->cell) && !cell->verified))) {
             failed++;
             continue;
         }

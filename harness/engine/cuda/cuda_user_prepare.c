@@ -165,7 +165,8 @@ static bool size_obstacle(const struct cbank_case_report *report, char reason[CE
     for (uint32_t i = 0; i < report->buffer_count; i++)
         if (report->buffers[i].element_bytes == 0 ||
             report->buffers[i].elements > most / report->buffers[i].element_bytes) {
-            snprintf(reason, CELL_REASON_BYTES, "buffer %" PRIu32 " has %" PRIu64 " elements: that is more than memory",
+            snprintf(reason, CELL_REASON_BYTES,
+                     "buffer %" PRIu32 " has %" PRIu64 " elements: more than memory has; ask for a smaller --size",
                      i + 1, report->buffers[i].elements);
             return true;
         }
@@ -293,8 +294,11 @@ static enum status open_user(struct engine_session *session, const struct result
     user->shared_bytes = (uint32_t)user->report.shared_bytes;
     for (uint32_t k = 0; k < user->report.table_count; k++)
         user->shared_bytes += (uint32_t)user->report.tables[k].shared_bytes;
-    if (launch_obstacle(device, user, reason) || size_obstacle(&user->report, reason) ||
-        !cuda_function_allow_shared(device, user->functions[0], user->shared_bytes, reason)) {
+    if (launch_obstacle(device, user, reason) || size_obstacle(&user->report, reason)) {
+        engine_end_cell(cell, CELL_FAILED, "%s", reason);
+        goto out;
+    }
+    if (!cuda_function_allow_shared(device, user->functions[0], user->shared_bytes, reason)) {
         engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
         goto out;
     }

@@ -26,6 +26,8 @@ struct checking {
     unsigned char *seen[LAUNCHES][CBANK_BUFFERS_MAX]; /* outputs and inouts after a launch; owned */
     unsigned char *scratch; /* as large as the largest buffer or table, or guard zone; owned */
     enum case_reference reference;
+    bool kept[CBANK_BUFFERS_MAX];            /* the expected output is that of another build, ... */
+    char like[USER_KERNEL_SPACES_BYTES + 8]; /* ... "with constant" */
 };
 
 /* The findings of a build. */
@@ -209,7 +211,7 @@ static bool check_rest(const struct checking *checking, const struct cuda_user *
 
 /* -- outputs ------------------------------------------------------------------------------------------- */
 
-/* Compares what a launch wrote with what it should have written. False, with the reason, if an element differs. */
+/* Compares the output of a launch with another. False, with the reason, if an element differs. */
 static bool agrees(const struct checking *checking, uint32_t number, const void *found, const void *expected,
                    const char *what, const char *as, struct outcome *outcome)
 {
@@ -219,51 +221,47 @@ static bool agrees(const struct checking *checking, uint32_t number, const void 
 
     if (at == elements->count)
         return true;
-    fails(outcome, "%s: element %" PRIu64 " of buffer %" PRIu32 " is %s, %s %s", what, at, number + 1,
+    fails(outcome, "%s: element %" PRIu64 " of buffer %" PRIu32 " is %s, %.60s %s", what, at, number + 1,
           element_text(elements, found, at, text), as, element_text(elements, expected, at, other));
     return false;
 }
 
-/* Checks the outputs of all launches. */
-static void check_outputs(const struct checking *checking, struct outcome *outcome)
+/* Checks the outputs of all launches in a buffer. */
+static void check_output(const struct checking *checking, uint32_t number, struct outcome *outcome)
 {
-    for (uint32_t i = 0; i < checking->of->report.buffer_count; i++) {
-        const struct cuda_user_buffer *buffer = &checking->of->buffers[i];
-        const struct elements *elements = &buffer->elements;
-        unsigned char *const first = checking->seen[FIRST][i], *const expected = checking->expected[i];
-        const unsigned char *again = checking->seen[AGAIN][i], *restored = checking->seen[RESTORED][i];
-        const bool referred = expected && checking->reference != REFERENCE_NONE;
-        uint64_t at;
+    static const char *const differs[] = {"differs from launch to launch",
+                                          "differs from launch to launch (accept() takes a tolerance)"};
+    const struct cuda_user_buffer *buffer = &checking->of->buffers[number];
+    const struct elements *elements = &buffer->elements;
+    const unsigned char *first = checking->seen[FIRST][number], *restored = checking->seen[RESTORED][number];
+    const unsigned char *expected = checking->expected[number];
+    const bool referred = expected && !checking->kept[number];
 
-        if (!is_compared(buffer))
-            continue;
-        /* Where a reference has NaN or infinity, the output may. */
-        if (elements_not_finite(elements, first, referred) < elements->count &&
-            !(referred && elements_not_finite(elements, expected, true) < elements->count))
-            outcome->findings |= FINDING_NOT_A_NUMBER;
-        at = buffer->report.role == CBANK_ROLE_OUTPUT
-                 ? elements_untouched(elements, first, poisons[FIRST], restored, poisons[RESTORED])
-                 : elements->count;
-        if (at < elements->count)
+    /* Where a reference has NaN or infinity, the output may. */
+    if (elements_not_finite(elements, first, referred) < elements->count &&
+        !(referred && elements_not_finite(elements, expected, true) < elements->count))
+        outcome->findings |= FINDING_NOT_A_NUMBER;
+    if (buffer->report.role == CBANK_ROLE_OUTPUT) {
+        const uint64_t at = elements_untouched(elements, first, poisons[FIRST], restored, poisons[RESTORED]);
+
+        if (at < elements->count) {
             fails(outcome,
                   "does not write element %" PRIu64 " of buffer %" PRIu32 "; make it an inout if that is meant", at,
-                  i + 1);
-        if (expected)
-            agrees(checking, i, first, expected, "wrong output", "not", outcome);
-        if (memcmp(first, restored, buffer->bytes) != 0) {
-            outcome->findings |= FINDING_NOT_DETERMINISTIC;
-            agrees(checking, i, restored, first,
-                   buffer->elements.type == CBANK_TYPE_FLOAT
-                       ? "differs from launch to launch (accept() takes a tolerance)"
-                       : "differs from launch to launch",
-                   "before", outcome);
+                  number + 1);
+            return;
         }
-        if (elements_differ(elements, again, first) < elements->count)
-            outcome->findings |= FINDING_EARLIER_LAUNCH;
     }
-    /* A launch that differs by itself says nothing of the one before it. */
-    if (outcome->failed && outcome->findings & FINDING_NOT_DETERMINISTIC)
-        outcome->findings &= ~(uint32_t)FINDING_EARLIER_LAUNCH;
+    if (referred)
+        agrees(checking, number, first, expected, "wrong output", "not", outcome);
+    if (memcmp(first, restored, buffer->bytes) != 0) {
+        outcome->findings |= FINDING_NOT_DETERMINISTIC;
+        if (!agrees(checking, number, restored, first, differs[elements->type == CBANK_TYPE_FLOAT], "before", outcome))
+            return;
+    }
+    if (expected && !referred)
+        agrees(checking, number, first, expected, "differs between memory spaces", checking->like, outcome);
+    if (elements_differ(elements, checking->seen[AGAIN][number], first) < elements->count)
+        outcome->findings |= FINDING_EARLIER_LAUNCH;
 }
 
 /* Plants a wrong element. */
@@ -305,13 +303,16 @@ static bool launch_all(const struct checking *checking, const struct cuda_user *
     return true;
 }
 
-/* Keeps the outputs of the first right build of a case without a reference: others must agree with it. */
-static void keep_outputs(struct checking *checking)
+/* Keeps the outputs of the first right build where there is no reference: others must agree with it. */
+static void keep_outputs(struct checking *checking, const struct cuda_user *user)
 {
     for (uint32_t i = 0; i < checking->of->report.buffer_count; i++)
         if (is_compared(&checking->of->buffers[i]) && !checking->expected[i] &&
-            (checking->expected[i] = malloc(checking->of->buffers[i].bytes + 1)))
+            (checking->expected[i] = malloc(checking->of->buffers[i].bytes + 1))) {
             memcpy(checking->expected[i], checking->seen[FIRST][i], checking->of->buffers[i].bytes);
+            snprintf(checking->like, sizeof(checking->like), "with %s", user->build->kernel.spaces);
+            checking->kept[i] = true;
+        }
 }
 
 /* Verifies a build, on buffer sets and table offsets from `number` on. Its cells that cannot go on fail. */
@@ -345,7 +346,9 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
     }
     if (fault && fault->output)
         plant(checking);
-    check_outputs(checking, &outcome);
+    for (uint32_t i = 0; i < checking->of->report.buffer_count; i++)
+        if (is_compared(&checking->of->buffers[i]))
+            check_output(checking, i, &outcome);
     while ((cell = cuda_user_cell(user, checking->result, false))) {
         cell->of_case.findings = outcome.findings;
         cell->of_case.reference = checking->reference;
@@ -354,7 +357,7 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
         cell->verified = !outcome.failed;
     }
     if (!outcome.failed)
-        keep_outputs(checking);
+        keep_outputs(checking, user);
     return STATUS_OK;
 }
 
