@@ -168,7 +168,8 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
         struct cuda_launch launch;
         struct kernel_sass sass;
 
-        if (!cell->kernel.symbol[0] ||
+        /* Kernel files are compiled for pending cells alone. */
+        if (!cell->kernel.symbol[0] || (cell_is_user(&cell->cell) && !cell->cell.build) ||
             ((cell_is_user(&cell->cell) ? cuda_user_sass(cell->cell.build, &sass, reason)
                                         : cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason)) &&
              strcmp(sass.sha256, cell->kernel.sha256) == 0))

@@ -210,7 +210,7 @@ static struct cuda_case *find_case(struct engine_session *session, const struct 
                                    uint64_t size, enum status *status, char reason[CELL_REASON_BYTES])
 {
     struct cuda_memory *memory = session->device.memory;
-    struct cuda_case *of = memory->cases;
+    struct cuda_case *of = memory->cases, **at;
 
     while (of &&
            (of->size != size || of->hash != user->build->kernel.hash || !same_contents(&of->report, &user->report)))
@@ -229,8 +229,9 @@ static struct cuda_case *find_case(struct engine_session *session, const struct 
         cuda_case_close(&session->device, of);
         return NULL;
     }
-    of->next = memory->cases;
-    return memory->cases = of;
+    for (at = &memory->cases; *at;)
+        at = &(*at)->next;
+    return *at = of;
 }
 
 /* Fills the constant banks of all copies, and makes textures. */
@@ -271,7 +272,7 @@ static enum status open_user(struct engine_session *session, const struct result
 {
     struct cuda_device *device = &session->device;
     struct cbank_request request = {.size = cell->cell.elements, .seed = device->memory->seed};
-    struct cuda_user *user = calloc(1, sizeof(*user));
+    struct cuda_user *user = calloc(1, sizeof(*user)), **at;
     enum status status = STATUS_OK;
     char reason[CELL_REASON_BYTES];
     int room = 0;
@@ -317,8 +318,9 @@ static enum status open_user(struct engine_session *session, const struct result
     user->registers = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_NUM_REGS);
     user->static_shared_bytes =
         cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-    user->next = user->of->users;
-    *out = user->of->users = user;
+    for (at = &user->of->users; *at;)
+        at = &(*at)->next;
+    *out = *at = user;
 out:
     if (!*out)
         cuda_user_close(device, user);
