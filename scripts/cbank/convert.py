@@ -125,7 +125,8 @@ def kernel_tuner(catalogue: Catalogue) -> str:
 
 def tuner_result(result: dict, cell: dict) -> dict:
     # A parameter that is left out of a cell has its default; width and size of the table are always said.
-    said = {"width_bytes": cell.get("width_bytes"), "table_bytes": cell.get("table_bytes"), **(cell["parameters"] or {})}
+    said = {"width_bytes": cell.get("width_bytes"), "table_bytes": cell.get("table_bytes"), **(cell["parameters"] or {}),
+            **(cell.get("kernel_file") or {})}
     counted = [(name, number(counter["value"]), counter["unit"]) for name, counter in cell["counters"].items()
                if counter["status"] == "ok"]
     time = time_of(cell)

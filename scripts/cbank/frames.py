@@ -19,16 +19,13 @@ COLUMNS = documents.schema_of("table.schema.json")["properties"]
 TEXTS = {name for name, column in COLUMNS.items() if "type" not in column}  # columns that are not made numbers
 
 
-def parameters_text(cell: dict) -> str:
-    """Parameters of a cell as name=value, with blanks between."""
-    return " ".join(f"{name}={value}" for name, value in sorted((cell.get("parameters") or {}).items()))
-
-
 def cell_columns(cell: dict) -> dict:
-    """The columns that identify a cell, with one for each parameter."""
-    parameters = cell.get("parameters") or {}
-    return {"identity": cell["identity"], **{key: cell[key] for key in documents.CELL_KEYS},
-            "parameters": parameters_text(cell), **parameters}
+    """The columns that identify a cell, with one for each parameter. The path of a user's kernel says where each table lives."""
+    parameters, kernel = dict(cell.get("parameters") or {}), cell.get("kernel_file")
+    columns = {"identity": cell["identity"], **{key: cell[key] for key in documents.CELL_KEYS}}
+    if kernel:
+        columns["path"], parameters["kernel"] = kernel["spaces"], kernel["hash"]
+    return {**columns, "parameters": " ".join(f"{name}={value}" for name, value in sorted(parameters.items())), **parameters}
 
 
 def origin_columns(content: dict) -> dict:
@@ -48,7 +45,7 @@ def result_rows(content: dict) -> Iterator[dict]:
                   if counter["status"] == "ok"}
         yield {**origin, **cell_columns(cell), "width_bytes": cell.get("width_bytes"), "table_bytes": cell.get("table_bytes"),
                "status": cell["status"], "reason": cell["reason"], "verified": cell["verified"],
-               "flags": " ".join(cell["flags"]), "time_ns": documents.number(time.get("value")),
+               "flags": " ".join(cell["flags"] + (cell.get("case") or {}).get("findings", [])), "time_ns": documents.number(time.get("value")),
                "time_ns_low": documents.number(time.get("ci_low")), "time_ns_high": documents.number(time.get("ci_high")),
                "samples_ns": time.get("samples"), "launches_per_sample": time.get("launches_per_sample"),
                "cycles": documents.number(cell.get("cycles")), "sm_clock_mhz": documents.number(cell.get("sm_clock_mhz")),
@@ -145,7 +142,8 @@ def cell_of(identity: str) -> dict:
     keys, parameters = words[:len(documents.CELL_KEYS)], words[len(documents.CELL_KEYS):]
     cell = dict(zip(documents.CELL_KEYS, (int(word) if word.isdigit() else word for word in keys), strict=True))
     pairs = dict(word.split("=", 1) for word in parameters)
-    return cell_columns({"identity": identity, **cell,
+    kernel, spaces = pairs.pop("kernel", None), pairs.pop("spaces", cell["path"])
+    return cell_columns({"identity": identity, **cell, "kernel_file": kernel and {"hash": kernel, "spaces": spaces},
                          "parameters": {key: int(value) if value.isdigit() else value for key, value in pairs.items()}})
 
 

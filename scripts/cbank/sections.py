@@ -89,10 +89,12 @@ def matrix_table(one: One, rows: pandas.DataFrame, key: tuple, order: dict) -> T
     cells = {(row["path"], row["pattern"], row["parameters"]): row for row in rows.to_dict("records")}
     marks, made = {}, []
     for pattern in patterns:
-        times = [cells[path, *pattern]["time_ns"] for path in paths if (path, *pattern) in cells and path not in order["loadless"]]
+        # An output of a user's kernel that was not verified may be quick because it is wrong.
+        times = [cells[path, *pattern]["time_ns"] for path in paths if (path, *pattern) in cells and path not in order["loadless"]
+                 and (cells[path, *pattern]["verified"] or key[2])]
         best = min((time for time in times if not tables.missing(time)), default=None)
         made.append([" ".join(pattern), *(value for path in paths for value in cell_values(one, cells.get((path, *pattern)), best, marks))])
-    facts = [key[0], f"{tables.count(key[1])} elements", f"blocks of {key[2]}", key[3]] + \
+    facts = [key[0], *([f"{tables.count(key[1])} elements", f"blocks of {key[2]}"] if key[2] else [f"size {tables.count(key[1])}"]), key[3]] + \
             ([] if tables.missing(key[4]) else [f"table of {style.bytes_text(key[4])}"])
     heads = [[Head("pattern"), *(Head(path, 2) for path in paths)], [Head(""), *(Head(text) for _ in paths for text in ("time", "ratio"))]]
     return Table(f"{', '.join(facts)}: {one.label}", heads, made, [f"{mark} {text}" for text, mark in marks.items()])
@@ -108,7 +110,7 @@ def cell_values(one: One, cell: dict | None, best: float | None, marks: dict[str
     """Time with its interval, and the ratio to the fastest path; a mark where there is more to know."""
     if cell is None:
         return [tables.NONE, tables.NONE]
-    why = "; ".join(f"{flag}: {one.content['flag_reasons'].get(flag, flag)}" for flag in cell["flags"].split())
+    why = "; ".join(": ".join(filter(None, (flag, one.content["flag_reasons"].get(flag)))) for flag in cell["flags"].split())
     why = why if cell["status"] == "ok" else f"{cell['status']}: {cell['reason'] or 'no reason given'}"
     mark = tables.NARROW + marks.setdefault(why, f"({len(marks) + 1})") if why else ""
     if tables.missing(cell["time_ns"]):

@@ -27,6 +27,7 @@ from cbank import documents, errors, frames, schemas, text
 RESULT, SECOND, COLD, LOOKUP = (os.path.join(ROOT, "results/h200", name) for name in
                                 ("core-matrix.json", "second-process.json", "core-matrix-cold.json", "sweeps/lookup.json"))
 CHIP = os.path.join(ROOT, "results/chips/h200")
+KERNELS = os.path.join(ROOT, "tests/data/show/kernel.json")
 CHARACTERIZATION, CALIBRATION, CARD = (os.path.join(CHIP, name) for name in ("characterization.json", "calibration.json", "card.json"))
 
 
@@ -146,6 +147,16 @@ class Load(Scratch):
             for name, value in cell["parameters"].items():
                 self.assertEqual(row[name], value)
 
+    def test_users_kernels(self):
+        rows = cbank.load(KERNELS)
+        for cell, row in zip(read_json(KERNELS)["cells"], rows.to_dict("records")):
+            self.assertEqual([row[key] for key in ("identity", "workload", "path", "kernel", "parameters")],
+                             [cell["identity"], cell["workload"], cell["kernel_file"]["spaces"], cell["kernel_file"]["hash"],
+                              f"kernel={cell['kernel_file']['hash']}"])
+            self.assertEqual(row["flags"].split(), cell.get("case", {}).get("findings", []))
+            of_text = frames.cell_of(cell["identity"])  # as a history has it
+            self.assertEqual({key: row[key] for key in of_text}, of_text)
+
     def test_other_documents(self):
         numbers = cbank.load(CHARACTERIZATION)
         self.assertEqual(list(numbers.loc[numbers["number"] == "largest_group", "value"]), [18])
@@ -162,7 +173,7 @@ class Load(Scratch):
     def test_every_column_is_documented(self):
         listed = {row["name"] for table in ("parameters", "counters") for row in
                   json.loads(subprocess.run([CBANK, "list", table, "--json"], capture_output=True, check=True).stdout)}
-        rows = cbank.load([CHIP, LOOKUP, compared(self.folder)])
+        rows = cbank.load([CHIP, LOOKUP, KERNELS, compared(self.folder)])
         extra = {column for column in rows if column not in frames.COLUMNS and "__" not in column}  # with "__": a metric of CUPTI
         self.assertLessEqual(extra, listed)
         self.assertLessEqual(frames.TEXTS, set(frames.COLUMNS))

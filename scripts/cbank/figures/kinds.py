@@ -71,7 +71,7 @@ def fact_text(key: str, value: object) -> str:
 
 def told_apart(rows: pandas.DataFrame, keys: list[str], always: Sequence[str] = ()) -> tuple[str, pandas.Series]:
     """(what all rows have in common as words, a Series of what tells each from the others)."""
-    keys = [key for key in keys if key in rows]
+    keys = [key for key in keys if key in rows and (key != "block_size" or rows[key].any())]
     varied = [key for key in keys if key in always or rows[key].nunique(dropna=False) > 1]
     common = [fact_text(key, rows[key].iloc[0]) for key in keys if key not in varied and pandas.notna(rows[key].iloc[0])]
     texts = [", ".join(fact_text(key, value) for key, value in zip(varied, values) if pandas.notna(value))
@@ -140,7 +140,7 @@ def axes_of(rows: pandas.DataFrame) -> dict[tuple[str, str], str]:
 
     A workload with more patterns than an axis has values is a matrix of them, not a sweep."""
     parameters, found = parameter_names(rows), {}
-    named = [*(name for name in AXES if name in parameters), *(name for name in parameters if name not in AXES), *LAST_AXES]
+    named = [*(name for name in AXES if name in parameters), *(name for name in parameters if name not in AXES and name != "kernel"), *LAST_AXES]
     for key, members in rows.groupby(["workload", "pattern"], sort=False):
         patterns = rows.loc[rows["workload"] == key[0], "pattern"].nunique()
         for axis in named:
