@@ -227,6 +227,15 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
     fputs(look->color ? "\033[1m" : "", stream);
     text_paragraph((struct text_wrap){.stream = stream, .width = look->width}, "%s", line);
     fputs(look->color ? "\033[m" : "", stream);
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        const struct comparison_cell *cell = &comparison->cells[i];
+        bool before = cell->verdict != VERDICT_MISSING || !cell_is_user(&cell->cell) || !cell->note[0];
+
+        for (size_t k = 0; k < i && !before; k++)
+            before = strcmp(comparison->cells[k].note, cell->note) == 0;
+        if (!before)
+            say("%s", cell->note);
+    }
     if (comparison->common == 0 && comparison->gpu_count == 1)
         return STATUS_OK;
     putc('\n', stream);
