@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "log.h"
 #include "memory.h"
 #include "user_cell.h"
@@ -17,8 +18,23 @@ static enum status make_room(const char *paths, struct kernel_files *files)
 
     for (const char *c = paths; *c; c++)
         count += *c == ',';
-    *files = (struct kernel_files){.paths = strdup(paths), .files = calloc(count, sizeof(*files->files))};
-    return files->paths && files->files ? STATUS_OK : log_memory("%zu kernel files", count);
+    *files = (struct kernel_files){.paths = strdup(paths),
+                                   .files = calloc(count, sizeof(*files->files)),
+                                   .seconds = calloc(count, sizeof(*files->seconds))};
+    return files->paths && files->files && files->seconds ? STATUS_OK : log_memory("%zu kernel files", count);
+}
+
+static enum status open_next(const struct kernel_request *request, struct kernel_files *files)
+{
+    const double start = clock_seconds();
+    struct kernel_file *file = &files->files[files->count];
+    const enum status status = kernel_file_open(request, file);
+
+    for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++)
+        if (!file->builds[i].cached)
+            files->seconds[files->count] = clock_seconds() - start;
+    files->count += status == STATUS_OK;
+    return status;
 }
 
 static bool is_added(const struct plan *plan, const struct cell *cell)
@@ -71,9 +87,9 @@ enum status plan_open_kernels(const struct plan_options *options, uint32_t archi
                                                .options = options->kernel.compiler_options,
                                                .architecture = architecture};
 
-        status = kernel_file_open(&request, &files->files[files->count]);
+        status = open_next(&request, files);
         if (status == STATUS_OK)
-            status = add_cells(options, &files->files[files->count++], out);
+            status = add_cells(options, &files->files[files->count - 1], out);
     }
     return status;
 }
@@ -94,8 +110,6 @@ enum status result_set_kernels(struct result *result, const struct kernel_option
         snprintf(kernel->name, sizeof(kernel->name), "%s", file->info.name);
         snprintf(kernel->sha256, sizeof(kernel->sha256), "%s", file->sha256);
         snprintf(kernel->compiler, sizeof(kernel->compiler), "%s", file->compiler);
-        for (size_t i = 0; i < file->build_count; i++)
-            kernel->compile_seconds += file->builds[i].cached ? 0 : file->builds[i].seconds;
     }
     for (struct cell_result *cell = result->cells; cell < result->cells + result->cell_count; cell++) {
         const struct kernel_build *build = cell->cell.build;
@@ -176,9 +190,9 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
                                                    .options = kernel->options,
                                                    .architecture = architecture};
 
-            status = kernel_file_open(&request, &files->files[files->count]);
+            status = open_next(&request, files);
             if (status == STATUS_OK)
-                status = give(result, kernel, &files->files[files->count++]);
+                status = give(result, kernel, &files->files[files->count - 1]);
         }
         free(spaces.text);
     }
@@ -196,6 +210,7 @@ void kernel_files_close(struct kernel_files *files)
     for (size_t i = 0; i < files->count; i++)
         kernel_file_close(&files->files[i]);
     free(files->files);
+    free(files->seconds);
     free(files->paths);
     *files = (struct kernel_files){0};
 }
