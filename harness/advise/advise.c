@@ -16,7 +16,7 @@ const char *const advise_standing_names[ADVISE_STANDING_COUNT] = {
 const struct space_code *space_code_of(const struct path *path)
 {
     static const struct space_code codes[] = {
-#define SPACE(path, declaration, load) {#path, declaration, load},
+#define SPACE(path, space, declaration, load) {#path, #space, declaration, load},
 #include "spaces.def"
     };
     static const size_t count = sizeof(codes) / sizeof(codes[0]);

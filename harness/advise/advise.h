@@ -51,6 +51,7 @@ struct advice {
     struct card card;
     struct cell cell; /* the configuration: without a path */
     const char *indices_path; /* NULL: the indices were made */
+    const char *written_path; /* the kernel file of --write; NULL: none */
     struct advised_space *spaces; /* owned: `count` ranked ones, then those that cannot hold the table */
     size_t count, excluded;
     const char *choice; /* the best path; NULL: no time is known */
@@ -69,12 +70,21 @@ enum status advise_open(const struct plan *plan, const struct card *card, struct
  * standing. */
 void advise_rank(struct advice *advice);
 
+/* Checks, before anything is printed, that --write can write its file. STATUS_USAGE, logged, if the file exists, which a
+ * user may have changed, or if a formula gives the indices. */
+enum status advise_write_check(const struct plan_options *options, const char *path);
+
+/* Writes the lookups as a kernel file, or to stdout for "-". STATUS_USAGE, logged, if it cannot be written, or for a
+ * long path of a file of indices. */
+enum status advise_write(const struct advice *advice, const char *path);
+
 /* Releases; accepts a zeroed struct. */
 void advise_close(struct advice *advice);
 
 /* The C++ for a path: a row of spaces.def. */
 struct space_code {
     const char *name; /* of the path */
+    const char *space; /* in a kernel file */
     const char *declaration, *load;
 };
 

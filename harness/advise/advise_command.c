@@ -15,7 +15,7 @@
 
 struct advise_options {
     struct plan_options plan;
-    const char *card_path, *json_path, *kernel_path; /* NULL: not given */
+    const char *card_path, *json_path, *kernel_path, *write_path; /* NULL: not given */
     struct output_options look;
 };
 
@@ -27,6 +27,8 @@ static const struct option_row rows[] = {
      .kind = &option_text, MEMBER(card_path)},
     {.name = "kernel", .argument = "FILE", .help = "a cubin of your own: list the loads of its kernels",
      .kind = &option_text, MEMBER(kernel_path)},
+    {.name = "write", .argument = "FILE.cu", .help = "write these lookups as a kernel file for cbank run --kernel; -: to stdout",
+     .kind = &option_text, MEMBER(write_path)},
     {.name = "json", .argument = "PATH", .help = "write JSON to a file; -: to stdout, in place of text", .kind = &option_text,
      MEMBER(json_path)},
 };
@@ -87,9 +89,11 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     struct card card;
     char *cubin = NULL;
     size_t bytes;
-    enum status status = make_plan(&options->plan, &indices, &plan);
+    enum status status = options->write_path ? advise_write_check(&options->plan, options->write_path) : STATUS_OK;
 
     (void)invocation;
+    if (status == STATUS_OK)
+        status = make_plan(&options->plan, &indices, &plan);
     if (status == STATUS_OK)
         status = card_read(options->card_path, &card);
     if (status == STATUS_OK && options->kernel_path)
@@ -100,9 +104,13 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         status = advise_open(&plan, &card, &indices, options->plan.indices_path, &advice);
     if (code.path)
         advice.code = &code;
+    advice.written_path = options->write_path;
+    if (status == STATUS_OK && options->write_path)
+        status = advise_write(&advice, options->write_path);
     if (status == STATUS_OK && options->json_path)
         status = document_write(&advise_document, &advice, options->json_path);
-    if (status == STATUS_OK && (!options->json_path || strcmp(options->json_path, "-") != 0))
+    if (status == STATUS_OK && (!options->json_path || strcmp(options->json_path, "-") != 0) &&
+        (!options->write_path || strcmp(options->write_path, "-") != 0))
         status = advise_print(stdout, &advice, &look);
     advise_close(&advice);
     user_code_close(&code);
@@ -123,7 +131,8 @@ const struct command advise_command = {
         "memory, and the memory spaces that can hold the table. Times come from the simple model and a card; no GPU is needed.\n"
         "Nine of ten cells lie within the interval, so spaces whose intervals overlap are too close to call. If the card lacks a\n"
         "number, a time is a lower bound. Then follow the C++ to write, the instruction to look for in the SASS, and the command\n"
-        "that measures.\n"
+        "that measures. A kernel with arithmetic of its own has another ranking: --write makes a kernel file to put it into,\n"
+        "and cbank run --kernel measures that.\n"
         "\n"
         "The options of the lookups are those of cbank run, with one value each. Without --pattern, --source and --indices the\n"
         "indices are random. An option that is not given has the first of its default values.\n"
@@ -132,6 +141,6 @@ const struct command advise_command = {
         "\n"
         "Exit code 3: with --kernel, code before sm_70 or after sm_121, which cannot be read.\n"
         "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it. With --kernel also:\n"
-        "the file is not a cubin or is damaged.",
+        "the file is not a cubin or is damaged. With --write: the file exists, or --pattern gives the indices.",
     .run = advise,
 };

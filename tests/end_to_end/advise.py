@@ -29,6 +29,12 @@ ELEMENTS = 16384
 SMALL = ("--elements", str(ELEMENTS))
 
 
+def nvcc():
+    """The newest toolkit's; None: there is none."""
+    toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
+    return shutil.which("nvcc", path=os.pathsep.join([f"{toolkit}/bin", os.environ["PATH"]]))
+
+
 def cbank(*words, folder=None):
     return subprocess.run([CBANK, *words], cwd=folder or ROOT, capture_output=True, text=True, check=False, timeout=120,
                           env={**os.environ, "COLUMNS": "100"})
@@ -151,6 +157,77 @@ class Advise(Scratch):
             self.refused("--table-bytes", "64", *options, saying=["advice is of one configuration"])
 
 
+class Write(Scratch):
+    """Kernel files of advice. (options, loads of a table in the kernel's loop, what the file says)"""
+
+    CASES = ((("--width-bytes", "16", "--source", "zipf", "--skew-percent", "150"), 2,
+              ["CBANK_TABLE(table_a, uint4, entry_count,", "entry_count = 256,", "CBANK_CASE(lookup, 16384)", "skew = 150 / 100.0", "<<stride"]),
+             (("--table-count", "3", "--loads", "8", "--polluter-bytes", "4096"), 3,
+              ["CBANK_TABLE(table_c, unsigned, entry_count, global);", "if (load + 2 < loads)", "other_count = 1024", "<<stride"]),
+             (("--elements-per-thread", "1", "--loads", "8", "--in-flight", "4", "--source", "sorted"), 4,
+              ["if (i < elements)", "(elements + 255) / 256, 256, 0)", "(at % elements * entry_count", "#pragma unroll 4"]),
+             (("--elements-per-thread", "3", "--width-bytes", "1", "--source", "runs", "--extra-shared-bytes", "2048"), 1,
+              ["unsigned char, entry_count,", "(elements + 767) / 768, 256, 2048)", "random_bits(1, at) % 8)", "<<stride"]),
+             (("--indices", "it's 8.npy"), 1, ["const unsigned *index", 'it\'s 8.npy"}', "<<stride"]))
+
+    def write(self, *options, name="mine.cu"):
+        path = self.path(name)
+        done = cbank("advise", "--table-bytes", "4096", *options, "--write", path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(done.stdout.endswith(f"\n    cbank run --kernel {path}\n"))
+        with open(path, encoding="utf-8") as file:
+            return path, file.read()
+
+    def cases(self):
+        for number, (options, loads, said) in enumerate(self.CASES):
+            if options[0] == "--indices":
+                options = ("--indices", self.path(options[1]))
+                write_npy(options[1], [[thread % 8 for thread in range(64)]] * 2)
+            else:
+                options = (*options, *SMALL)
+            yield loads, said, *self.write(*options, name=f"{number}.cu")
+
+    def test_the_file_says_what_was_asked_for(self):
+        for _, said, _, text in self.cases():
+            for words in said:
+                self.assertIn("i += gridDim.x * blockDim.x" if words == "<<stride" else words, text)
+            self.assertNotRegex(text, r"[$?]\w|^\*")
+
+    def test_the_file_compiles(self):
+        """The kernel's loop has the loads of each table, one for each lookup that is in flight."""
+        if not nvcc():
+            self.skipTest("no nvcc")
+        for loads, _, path, text in self.cases():
+            tables = "".join(f"#define CBANK_SPACE_table_{letter} ,constant\n" for letter in "abc")
+            with open(self.path("whole.cu"), "w", encoding="utf-8") as file:
+                file.write(f'{tables}#include "{path}"\n')
+            subprocess.run([nvcc(), "-DCBANK_MEASURE", "-std=c++17", "-cubin", "-arch=sm_90", "-Ikernels", "-Werror", "all-warnings",
+                            "-o", self.path("whole.cubin"), self.path("whole.cu")], check=True, capture_output=True, cwd=ROOT)
+            done = cbank("advise", "--table-bytes", "64", *SMALL, "--kernel", self.path("whole.cubin"), "--json", "-")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            kernel, = [kernel for kernel in json.loads(done.stdout)["code"]["kernels"] if kernel["name"] != "cbank_case_call"]
+            self.assertEqual(sum(row["in_loops"] for row in kernel["loads"] if row["load"].endswith("c[3][register]")), loads, text)
+
+    def test_what_is_not_written(self):
+        path, text = self.write(*SMALL)
+        self.assertEqual(text.replace(path, "-"), cbank("advise", "--table-bytes", "4096", *SMALL, "--write", "-").stdout)
+        for words, said in ((("--write", path), [path, "is there already"]), (("--write", self.path("none/a.cu")), ["none/a.cu"]),
+                            (("--pattern", "per_warp", "--write", self.path("b.cu")), ["--source random", "--indices"]),
+                            (("--source", "distinct", "--distinct", "2", "--write", self.path("b.cu")), ["--source random"])):
+            done = cbank("advise", "--table-bytes", "4096", *SMALL, *words)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+            for word in said:
+                self.assertIn(word, done.stderr)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+        long = os.path.join(self.path("n" * 200), "n" * 100 + ".npy")
+        os.mkdir(os.path.dirname(long))
+        write_npy(long, [[0] * 64])
+        done = cbank("advise", "--table-bytes", "64", "--indices", long, "--write", self.path("c.cu"))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("255 bytes at most", done.stderr)
+
+
 class Kernel(Scratch):
     """Advice about cubins: those of the corpus, and some that are damaged."""
 
@@ -228,12 +305,10 @@ class Kernel(Scratch):
 
     def test_kernels_that_a_compiler_makes(self):
         """tests/kernels/loads.cu: each kernel has the load that its name says, as the newest toolkit here makes it."""
-        toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
-        nvcc = shutil.which("nvcc", path=os.pathsep.join([f"{toolkit}/bin", os.environ["PATH"]]))
-        if not nvcc:
+        if not nvcc():
             self.skipTest("no nvcc")
         path = self.path("user.cubin")
-        subprocess.run([nvcc, "-cubin", "-arch=sm_90", "-o", path, os.path.join(ROOT, "tests/kernels/loads.cu")],
+        subprocess.run([nvcc(), "-cubin", "-arch=sm_90", "-o", path, os.path.join(ROOT, "tests/kernels/loads.cu")],
                        check=True, capture_output=True)
         code = self.advise(path)["code"]
         kernels = {kernel["name"]: kernel for kernel in code["kernels"]}
