@@ -16,6 +16,7 @@ import jsonschema
 from common import ROOT, Scratch, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+SIMULATED = os.path.join(ROOT, "build/tests/simulated/cbank")
 PATHS = ("constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "shared_copies", "param")
 # A load that each kernel of tests/kernels/loads.cu has.
 LOAD_OF_KERNEL = {
@@ -172,7 +173,8 @@ class Write(Scratch):
 
     def write(self, *options, name="mine.cu"):
         path = self.path(name)
-        done = cbank("advise", "--table-bytes", "4096", *options, "--write", path)
+        size = () if "--table-bytes" in options else ("--table-bytes", "4096")
+        done = cbank("advise", *size, *options, "--write", path)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertTrue(done.stdout.endswith(f"\n    cbank run --kernel {path}\n"))
         with open(path, encoding="utf-8") as file:
@@ -207,6 +209,24 @@ class Write(Scratch):
             self.assertEqual(done.returncode, 0, done.stderr)
             kernel, = [kernel for kernel in json.loads(done.stdout)["code"]["kernels"] if kernel["name"] != "cbank_case_call"]
             self.assertEqual(sum(row["in_loops"] for row in kernel["loads"] if row["load"].endswith("c[3][register]")), loads, text)
+
+    def test_the_check_holds(self):
+        """On the simulated GPU, where the loads of two tables are in turn, and indices are of a file."""
+        if not os.path.exists(SIMULATED):
+            self.skipTest("no simulated GPU")
+        indices = self.path("indices.npy")
+        write_npy(indices, [[(7 * thread + load) % 16 for thread in range(100)] for load in range(3)])
+        path, _ = self.write("--table-bytes", "64", "--indices", indices, "--elements-per-thread", "1", "--polluter-bytes", "4096")
+        for file, spaces in ((path, "constant,select"),
+                             (self.write("--table-bytes", "64", "--table-count", "2", "--loads", "3", "--elements", "512",
+                                         "--source", "zipf", name="two.cu")[0], "shared")):
+            result = self.path("result.json")
+            done = subprocess.run([SIMULATED, "run", "--kernel", file, "--space", spaces, "--max-samples", "10", "--counters", "none",
+                                   "--quiet", "--json", result], capture_output=True, text=True, check=False, timeout=120,
+                                  env={**os.environ, "CBANK_NVCC": os.path.join(ROOT, "tests/simulated/compiler/nvcc")})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            cells = read_json(result)["cells"]
+            self.assertEqual([(cell["status"], cell["verified"]) for cell in cells], [("ok", True)] * len(spaces.split(",")))
 
     def test_what_is_not_written(self):
         path, text = self.write(*SMALL)
