@@ -90,9 +90,9 @@ static void put_own_kernel(FILE *stream, const struct advice *advice, const stru
     fputc('\n', stream);
     advise_put(
         stream, look,
-        "This ranking is of lookups alone. It does not carry over to a kernel with arithmetic of its own: there, "
-        "its best memory space took 15 %% longer in the mean than the best that was measured, and 24 %% longer where a "
-        "thread has one element. Measure your kernel:");
+        "This ranking is of lookups alone. It does not carry over to a kernel with arithmetic of its own. There, its best "
+        "memory space took 15 %% longer in the mean than the best that was measured, and 24 %% longer with one element a "
+        "thread. Measure your kernel:");
     if (!advice->written_path)
         advise_put(stream, look, "    cbank advise ... --write my.cu");
     advise_put(stream, look, "    cbank run --kernel %s", advice->written_path ? advice->written_path : "my.cu");

@@ -29,8 +29,8 @@ static enum status read_kernel(const struct cubin_function *function, struct cub
     enum status status = kernel_loads_read(function->code, function->bytes, function->architecture, &loads);
 
     *out = (struct cubin_kernel){.name = strdup(function->symbol),
-                                .calls_out = loads.calls_out,
-                                .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT, sizeof(*out->loads))};
+                                 .calls_out = loads.calls_out,
+                                 .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT, sizeof(*out->loads))};
     if (!out->name || !out->loads)
         return log_memory("the loads of %s", function->symbol);
     text_clean(out->name, 0);

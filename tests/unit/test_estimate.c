@@ -148,8 +148,8 @@ TEST(waves_wait_one_after_the_other)
     expect_busy(&estimate, TIME_LATENCY, 2 * 5000 + 128 * 32 / 2);
 }
 
-/* Where a thread takes one element, four blocks are two waves: the second copies its table after the first is done,
- * a word a thread, by two warp loads a block. A grid that strides has one wave. */
+/* Where a thread takes one element, four blocks are two waves, and the second copies its table after the first is done.
+ * A block copies it by two warp loads, a word a thread. A grid that strides has one wave. */
 TEST(every_wave_of_blocks_copies_the_table)
 {
     static const uint8_t index[4096];
