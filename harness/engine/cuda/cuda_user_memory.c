@@ -209,35 +209,28 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
 
 /* -- buffer sets --------------------------------------------------------------------------------------- */
 
-/* Adds a buffer set with the contents of the first. */
-static bool add_set(struct cuda_device *device, struct cuda_case *of)
-{
-    uint32_t failed;
-
-    if (!allocate_set(device, of, of->sets, &failed))
-        return false;
-    for (uint32_t i = 0; i < of->report.buffer_count; i++)
-        if (!CUDA(device, cudaMemcpyAsync, cuda_buffer_at(&of->buffers[i], of->sets),
-                  cuda_buffer_at(&of->buffers[i], 0), of->buffers[i].bytes, cudaMemcpyDeviceToDevice, device->stream)) {
-            release_set(device, of, of->sets);
-            return false;
-        }
-    of->sets++;
-    return true;
-}
-
 bool cuda_case_multiply(struct cuda_device *device, struct cuda_case *of)
 {
     size_t largest = 0, all = 0;
     bool multiplied = true;
+    uint32_t failed;
 
     for (uint32_t i = 0; i < of->report.buffer_count; i++) {
         largest = of->buffers[i].bytes > largest ? of->buffers[i].bytes : largest;
         all += of->buffers[i].bytes;
     }
     /* The limits hold for the largest buffer, and the room is that of all. */
-    while (multiplied && cuda_memory_is_room(device, of->sets, largest) && cuda_memory_is_room(device, 0, all))
-        multiplied = add_set(device, of);
+    while (multiplied && cuda_memory_is_room(device, of->sets, largest) && cuda_memory_is_room(device, 0, all)) {
+        multiplied = allocate_set(device, of, of->sets, &failed);
+        for (uint32_t i = 0; multiplied && i < of->report.buffer_count; i++)
+            multiplied = CUDA(device, cudaMemcpyAsync, cuda_buffer_at(&of->buffers[i], of->sets),
+                              cuda_buffer_at(&of->buffers[i], 0), of->buffers[i].bytes, cudaMemcpyDeviceToDevice,
+                              device->stream);
+        if (multiplied)
+            of->sets++;
+        else
+            release_set(device, of, of->sets);
+    }
     for (uint32_t k = 0; multiplied && k < of->report.table_count; k++)
         multiplied = cuda_table_multiply(device, &of->tables[k]);
     return multiplied;

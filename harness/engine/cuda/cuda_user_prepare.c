@@ -9,6 +9,8 @@
 #include "kernel_file.h"
 #include "log.h"
 
+enum { FILL_PATIENCE = 8 }; /* launches that filling a buffer may last as long as */
+
 /* -- code ---------------------------------------------------------------------------------------------- */
 
 bool cuda_user_sass(const struct kernel_build *build, struct kernel_sass *out, char reason[CELL_REASON_BYTES])
@@ -81,7 +83,9 @@ static enum status check_case(const struct cuda_user *user)
 /* Limits of CUDA, the same on all GPUs. */
 static const uint64_t grid_most[] = {INT32_MAX, 65535, 65535}, block_most[] = {1024, 1024, 64};
 
-/* Whether the launch is one that the GPU cannot make; then writes the reason. */
+static const uint64_t bytes_most = UINT64_C(1) << 42; /* of a buffer: more than any GPU has */
+
+/* Whether the launch, or a buffer, is one that no GPU has; then writes the reason. */
 static bool launch_obstacle(struct cuda_device *device, const struct cuda_user *user, char reason[CELL_REASON_BYTES])
 {
     const struct cbank_case_report *report = &user->report;
@@ -98,11 +102,26 @@ static bool launch_obstacle(struct cuda_device *device, const struct cuda_user *
                      report->block[2]);
             return true;
         }
-    if (most == 0 || threads <= most)
-        return false;
-    snprintf(reason, CELL_REASON_BYTES,
-             "the case asks for blocks of %" PRIu64 " threads; this kernel can have %" PRIu32, threads, most);
-    return true;
+    if (most > 0 && threads > most) {
+        snprintf(reason, CELL_REASON_BYTES,
+                 "the case asks for blocks of %" PRIu64 " threads; this kernel can have %" PRIu32, threads, most);
+        return true;
+    }
+    for (uint32_t i = 0; i < report->buffer_count; i++)
+        if (report->buffers[i].element_bytes == 0 ||
+            report->buffers[i].elements > bytes_most / report->buffers[i].element_bytes) {
+            snprintf(reason, CELL_REASON_BYTES,
+                     "buffer %" PRIu32 " has %" PRIu64 " elements: more than memory has; ask for a smaller --size",
+                     i + 1, report->buffers[i].elements);
+            return true;
+        }
+    for (uint32_t k = 0; k < report->table_count; k++)
+        if (report->tables[k].entry_bytes == 0 ||
+            report->tables[k].entries > bytes_most / report->tables[k].entry_bytes) {
+            snprintf(reason, CELL_REASON_BYTES, "table %.60s is larger than memory", report->tables[k].name);
+            return true;
+        }
+    return false;
 }
 
 /* Bytes that a table's object in an argument holds at least. */
@@ -155,27 +174,6 @@ static bool lay_out(struct cuda_device *device, struct cuda_user *user, char rea
             user->argument_bytes += (user->report.arguments[i].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
     return true;
-}
-
-/* Whether a buffer or a table has more bytes than can be addressed; then writes the reason. */
-static bool size_obstacle(const struct cbank_case_report *report, char reason[CELL_REASON_BYTES])
-{
-    static const uint64_t most = UINT64_C(1) << 42;
-
-    for (uint32_t i = 0; i < report->buffer_count; i++)
-        if (report->buffers[i].element_bytes == 0 ||
-            report->buffers[i].elements > most / report->buffers[i].element_bytes) {
-            snprintf(reason, CELL_REASON_BYTES,
-                     "buffer %" PRIu32 " has %" PRIu64 " elements: more than memory has; ask for a smaller --size",
-                     i + 1, report->buffers[i].elements);
-            return true;
-        }
-    for (uint32_t k = 0; k < report->table_count; k++)
-        if (report->tables[k].entry_bytes == 0 || report->tables[k].entries > most / report->tables[k].entry_bytes) {
-            snprintf(reason, CELL_REASON_BYTES, "table %.60s is larger than memory", report->tables[k].name);
-            return true;
-        }
-    return false;
 }
 
 /* -- the case ------------------------------------------------------------------------------------------ */
@@ -295,7 +293,7 @@ static enum status open_user(struct engine_session *session, const struct result
     user->shared_bytes = (uint32_t)user->report.shared_bytes;
     for (uint32_t k = 0; k < user->report.table_count; k++)
         user->shared_bytes += (uint32_t)user->report.tables[k].shared_bytes;
-    if (launch_obstacle(device, user, reason) || size_obstacle(&user->report, reason)) {
+    if (launch_obstacle(device, user, reason)) {
         engine_end_cell(cell, CELL_FAILED, "%s", reason);
         goto out;
     }
@@ -327,29 +325,22 @@ out:
     return status;
 }
 
-/* The build of a cell at its size; NULL if it is not open. */
-static struct cuda_user *find_user(const struct cuda_device *device, const struct cell *cell)
-{
-    for (struct cuda_case *of = device->memory->cases; of; of = of->next)
-        for (struct cuda_user *user = of->users; of->size == cell->elements && user; user = user->next)
-            if (user->build == cell->build)
-                return user;
-    return NULL;
-}
-
 enum status cuda_user_prepare(struct engine_session *session, struct result *result, struct cell_result *cell,
                               struct cuda_cell *cuda)
 {
-    struct cuda_user *user = find_user(&session->device, &cell->cell);
+    struct cuda_user *user = NULL;
     const char *const name = file_name(cell->cell.build);
     enum status status = STATUS_OK;
     char loads[CELL_REASON_BYTES] = "";
 
-    cuda_expect_cell(&session->device, cell, 1);
+    cuda_expect_cell(&session->device, cell, FILL_PATIENCE);
     if (cell->cell.build->reason[0]) {
         engine_end_cell(cell, CELL_SKIPPED, "%s", cell->cell.build->reason);
         return STATUS_OK;
     }
+    for (struct cuda_case *of = session->device.memory->cases; !user && of; of = of->next)
+        for (user = of->size == cell->cell.elements ? of->users : NULL; user && user->build != cell->cell.build;)
+            user = user->next;
     if (!user)
         status = open_user(session, result, cell, &user);
     if (!user)
