@@ -296,12 +296,27 @@ bool memory_set(void *address, int byte, size_t bytes)
     return true;
 }
 
-void memory_map(bool open)
+void memory_settle(void)
 {
     for (struct block *block = blocks; block; block = block->next)
-        if (block->kind == BLOCK_DEVICE && block->reserved) {
-            if (open)
-                settle(block);
-            mprotect(block->address, block->bytes + 1, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+        settle(block);
+}
+
+bool memory_unlock(const void *address)
+{
+    struct block *const block = block_find(address, 1, BLOCK_DEVICE);
+
+    if (!block || block->open || !block->reserved)
+        return false;
+    block->open = mprotect(block->address, block->bytes + 1, PROT_READ | PROT_WRITE) == 0;
+    return block->open;
+}
+
+void memory_lock(void)
+{
+    for (struct block *block = blocks; block; block = block->next)
+        if (block->open) {
+            mprotect(block->address, block->bytes + 1, PROT_NONE);
+            block->open = false;
         }
 }

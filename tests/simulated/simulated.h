@@ -231,7 +231,7 @@ struct block {
     const char *owner; /* the function that allocated it */
     struct device *device;
     uint32_t references; /* by launches that have yet to read it */
-    bool freed;
+    bool freed, open; /* open: it can be used at its address */
     struct pending pending[PENDING_MAX]; /* oldest first: each covers more than the next */
     uint32_t pending_count;
     struct block *next;
@@ -257,8 +257,11 @@ void *memory_at(const void *address, size_t bytes);
 bool memory_write(void *address, const void *from, size_t bytes);
 bool memory_set(void *address, int byte, size_t bytes);
 
-/* All memory is at its addresses while a user's kernel runs. */
-void memory_map(bool open);
+/* For a user's kernel: all that is pending is written; memory can be used at an address of the device (false: it can be
+ * already, or there is none); none can be used any more. */
+void memory_settle(void);
+bool memory_unlock(const void *address);
+void memory_lock(void);
 
 /* The launch is to write bytes at an address, later. */
 bool memory_defer(struct launch *launch, void *address, size_t bytes);

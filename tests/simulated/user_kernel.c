@@ -245,9 +245,9 @@ int run_user(struct device *device, struct launch *launch, double *work_ns)
     int code = 0;
 
     if (!launch->user->timed && !counting_open(device)) {
-        memory_map(true);
+        memory_settle();
         code = user_threads_run(launch->user);
-        memory_map(false);
+        memory_lock();
     }
     *work_ns = of_case ? chip.launch_ns : user_ns(device, launch);
     if (!of_case)

@@ -212,13 +212,16 @@ static bool run_block(void)
 
 /* -- a launch ------------------------------------------------------------------------------------------ */
 
-static void caught(int number)
+/* Memory of the device is unlocked when it is used first. */
+static void caught(int number, siginfo_t *info, void *context)
 {
     if (!runs_kernel) {
         if (number != SIGVTALRM)
             signal(number, SIG_DFL);
         return;
     }
+    if (number == SIGSEGV && memory_unlock(info->si_addr))
+        return;
     siglongjmp(run.outside, number == SIGVTALRM                     ? CODE_NEVER
                             : number == SIGSEGV || number == SIGBUS ? cudaErrorIllegalAddress
                                                                     : cudaErrorLaunchFailure);
@@ -255,7 +258,8 @@ int user_threads_run(const struct user_launch *launch)
 {
     static char signal_stack[1 << 16];
     const stack_t own_stack = {.ss_sp = signal_stack, .ss_size = sizeof(signal_stack)};
-    struct sigaction before[SIGNALS], action = {.sa_handler = caught, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    struct sigaction before[SIGNALS],
+        action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGVTALRM};
     const struct itimerspec limit = {
         .it_value = {(time_t)(settings.limit_ms / 1000), (long)(1e6 * fmod(settings.limit_ms, 1000))}};
