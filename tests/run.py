@@ -48,7 +48,7 @@ SLOTS = len(os.sched_getaffinity(0))
 SECONDS = {"build": 65, "sanitizer build": 65, "sanitizer build, gcc": 110, "build, scratch tree": 18, "build, simulated GPU, sanitizers": 26,
            "lint": 51, "fuzz": 18, "unit tests, sanitizers": 40, "unit tests, sanitizers, gcc": 60, "kernels/cuda_11_8": 180, "kernels/toolkit": 85,
            "kernels/kernel_faults": 40, "kernels/kernel_checks": 27, "end_to_end/report": 50, "end_to_end/readme": 30, "end_to_end/model": 30,
-           "end_to_end/figures": 40, "end_to_end/scratch": 40, "end_to_end/packages": 47, "end_to_end/simulated": 32,
+           "end_to_end/figures": 40, "end_to_end/scratch": 40, "end_to_end/packages": 47, "end_to_end/simulated": 32, "end_to_end/kernel_file": 15,
            "end_to_end/faults, sanitizers": 35, "end_to_end/walk, sanitizers": 30, "end_to_end/store": 23,
            "attacks/documents, sanitizers": 50, "attacks/cubins, sanitizers": 50, "committed files, sanitizers": 40,
            "end_to_end/fleet": 20, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26}
@@ -60,7 +60,7 @@ WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm
 ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have in addition
 
 # The files of tests/end_to_end for the simulated GPU. Sanitizers run those of them whose subject is failing calls.
-SIMULATED = ("simulated.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
+SIMULATED = ("simulated.py", "kernel_file.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
 FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run them.

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""End-to-end tests of users' kernels on the simulated GPU: a kernel file is compiled, measured, compared and refused. The
+stand-in for nvcc (tests/simulated/compiler/nvcc) compiles for the host."""
+
+import json
+import os
+import re
+import shutil
+import tempfile
+import unittest
+
+from common import FULL, QUICK, ROOT, read_json
+from simulated import HERE, Case, script
+
+EXAMPLES = os.path.join(ROOT, "examples")
+CRC32 = os.path.join(EXAMPLES, "crc32.cu")
+# What each example is launched with, and two memory spaces beside constant memory that hold its table.
+SIZES = {"aes_ctr": 256, "convolution_rows": 4, "crc32": 500, "fp4_matvec": 64, "iq2_matvec": 64, "jpeg_decode": 32,
+         "json_tokens": 200, "lennard_jones": 4096, "marching_cubes": 16, "nf4_dequantize": 500, "pq_scan": 500,
+         "reed_solomon": 500, "smith_waterman": 100, "sobol": 1000}
+FEW = ("aes_ctr", "fp4_matvec")  # of `make test`: several tables, and a table that all memory spaces hold
+SPACES = ("constant", "global", "readonly", "shared", "shared_copies", "param", "texture", "shuffle", "select", "prmt")
+QUICK_RUN = ("--counters", "none", "--max-samples", "20")
+
+SOURCE = """#include <cbank.cuh>
+CBANK_TABLE(squares, float, 16, constant);
+template <class Table> __global__ void NAME(Table table, const float *in, float *out, unsigned count)
+{
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    table.stage();
+    if (i >= count)
+        return;
+    float value = table[(unsigned)(in[i] * 16)];
+    BODY;
+}
+CBANK_CASE(NAME, 1000)
+{
+    const auto table = entries<squares>([](int i) { return 0.1f * i * i; });
+    const auto in = input<float>(size);
+    const auto out = ROLE;
+    launch(NAME<squares>, (size + 127) / 128, 128)(table, in, out, size);
+    CHECK;
+}
+"""
+CHECK = "check(out, [=](cbank_u64 i) { return table[(int)(in[i] * 16)]; })"
+
+
+def source(name, body="out[i] = value", role="output<float>(size)", check=CHECK):
+    return SOURCE.replace("NAME", name).replace("BODY", body).replace("ROLE", role).replace("CHECK", check)
+
+
+@HERE
+class Kernels(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.shared)
+        os.environ.update(CBANK_CACHE=os.path.join(cls.shared, "cache"), STAND_IN_LOG=os.path.join(cls.shared, "log"),
+                          CBANK_NVCC=os.path.join(ROOT, "tests/simulated/compiler/nvcc"))
+
+    def compilations(self):
+        """How often the compiler ran."""
+        with open(os.environ["STAND_IN_LOG"], encoding="utf-8") as file:
+            return len(file.readlines())
+
+    def kernel(self, name, *arguments, **settings):
+        """The cells of a run by memory space, and what it said."""
+        files = ",".join([name] if isinstance(name, str) else name)
+        result, said = self.measure("--kernel", files, *QUICK_RUN, *arguments, **settings)
+        return {cell["path"]: cell for cell in result["cells"]}, said
+
+    def write_kernel(self, name, *arguments, **texts):
+        return self.write(f"{name}.cu", source(name, *arguments, **texts))
+
+
+class Spaces(Kernels):
+    def test_every_memory_space(self):
+        """Each is verified or skipped with the compiler's reason; the result is shown, compared and measured again without a
+        compiler."""
+        cells, said = self.kernel(CRC32, "--size", "500")
+        self.assertEqual(tuple(sorted(cells)), tuple(sorted(SPACES)))
+        for space, cell in cells.items():
+            fits = space not in ("shuffle", "select", "prmt")
+            self.assertEqual((cell["status"], cell["verified"]), ("ok", True) if fits else ("skipped", False), space)
+            self.assertRegex(cell["identity"], rf"^crc32/{space}/own/500/0/hot/kernel=[0-9a-f]{{16}}$")
+            if not fits:
+                self.assertRegex(cell["reason"], "threads of a warp hold 32|selects among 16 words|PRMT reads tables", space)
+        self.assertEqual({space: cell["case"]["instructions"] for space, cell in cells.items() if cell["status"] == "ok"},
+                         {"constant": "1 LDC", "global": "1 LDG", "readonly": "1 LDG.CONSTANT", "shared": "1 LDS",
+                          "shared_copies": "1 LDS", "param": "1 LDC.PARAMETER", "texture": "1 TLD"})
+        self.assertEqual((cells["shared"]["case"]["grid"], cells["shared"]["case"]["block"]), ([2, 1, 1], [256, 1, 1]))
+        self.assertRegex(said, r"constant \(as written\) \| \S+ us \S+ 1.00x")
+        self.assertIn("shared_copies", self.cbank("show", self.file).stdout)
+        first, runs = self.path("first.json"), self.compilations()
+        os.rename(self.file, first)
+        self.kernel(CRC32, "--size", "500", seed=2)
+        self.assertEqual(self.compilations(), runs)
+        self.assertIn("10 same of 10 cells", self.cbank("compare", first, self.file).stdout)
+
+    def test_a_slowdown_in_one_memory_space(self):
+        """compare and gate find it, and nothing else."""
+        spaces = ("--space", "constant,shared,global", "--size", "500", "--seed", "1")
+        self.kernel(CRC32, *spaces)
+        first = self.path("first.json")
+        os.rename(self.file, first)
+        self.kernel(CRC32, *spaces, slow="shared", slow_factor=1.03)
+        done = self.cbank("compare", "--json", self.path("compare.json"), first, self.file, status=1)
+        pairs = {pair["identity"].split("/")[1]: pair["verdict"] for pair in read_json(self.path("compare.json"))["cells"]}
+        self.assertEqual(pairs, {"constant": "same", "global": "same", "shared": "regressed"}, done.stdout)
+        self.cbank("gate", first, "--kernel", CRC32, "--json", self.path("gate.json"))
+        self.cbank("gate", first, "--kernel", CRC32, "--json", self.path("gate.json"), status=1, slow="shared", slow_factor=1.03)
+
+    def test_examples(self):
+        """Those of `make test` as written and in one other memory space, else all in all."""
+        names = sorted(name[:-3] for name in os.listdir(EXAMPLES) if name.endswith(".cu"))
+        self.assertEqual(names, sorted(SIZES))
+        for name in FEW if QUICK else names:
+            with self.subTest(name):
+                cells, _ = self.kernel(os.path.join(EXAMPLES, f"{name}.cu"), "--size", str(SIZES[name]),
+                                       *(("--space", "written,shared") if QUICK else ()))
+                measured = {space for space, cell in cells.items() if cell["status"] != "skipped"}
+                self.assertLessEqual({"shared"}, measured)
+                self.assertGreaterEqual(len(measured), 2 if QUICK else 5)
+                for space in measured:
+                    self.assertEqual((cells[space]["status"], cells[space]["verified"], cells[space]["case"]["findings"]),
+                                     ("ok", True, []), (space, cells[space]["reason"]))
+
+
+class Refused(Kernels):
+    """Mistakes in a kernel file or about one: the exit code, and where it is."""
+
+    def refused(self, words, status, name=None, *, text=None, arguments=(), **environment):
+        path = self.write("bad.cu", text) if text else name or self.write_kernel("plain")
+        before = {key: os.environ[key] for key in environment}
+        os.environ.update(environment)
+        self.addCleanup(os.environ.update, before)
+        said = self.cbank("run", "--kernel", path, *QUICK_RUN, *arguments, "--json", self.file, status=status)
+        os.environ.update(before)
+        self.assertRegex(re.sub(r"\s+", " ", said.stderr), words)
+        self.assertFalse(os.path.exists(self.file))
+
+    def test_files(self):
+        plain = source("plain")
+        self.refused(r"bad\.cu\(10\): error: .*undeclared_name", 2, text=plain.replace("out[i] = value", "out[i] = undeclared_name"))
+        self.refused(r"bad\.cu: no CBANK_CASE", 2, text=plain.split("CBANK_CASE")[0])
+        self.refused(r"error: redefinition of .*bad\.cu:20", 2, text=plain + "CBANK_CASE(plain, 1) {}\n")
+        self.refused(r"bad\.cu:17:.*error: .*the case gives the kernel another number of arguments than it takes", 2,
+                     text=plain.replace("in, out, size)", "in, out, size, size)"))
+        self.refused(r"absent\.cu", 2, self.path("absent.cu"))
+
+    def test_names(self):
+        self.refused(r"'sharde' is no memory space; memory spaces: constant, .*tables of the file: squares", 2,
+                     arguments=("--space", "sharde"))
+        self.refused(r"'cubes' is no table", 2, arguments=("--space", "cubes=shared"))
+        self.refused("--kernel: the file says what is measured", 2, arguments=("--workload", "add"))
+
+    def test_compilers(self):
+        self.refused(r"cannot run /absent/nvcc", 3, CBANK_NVCC="/absent/nvcc")
+        self.refused(r"Unknown option '--nonsense'", 3, arguments=("--compiler-options=--nonsense",))
+
+    def test_a_table_that_is_too_large(self):
+        cells, said = self.kernel(CRC32, "--space", "prmt,global", "--size", "500")
+        self.assertEqual(cells["global"]["status"], "ok")
+        self.assertEqual(cells["prmt"]["status"], "skipped")
+        self.assertIn("PRMT reads tables of up to 16 bytes", said)
+
+
+class Safety(Kernels):
+    """Kernels that do what they should not are named, and others lose nothing."""
+
+    def test_what_kernels_do_wrong(self):
+        output = "output<float>(size)"
+        added = "inout<float>(size, cbank::zeros{})"
+        kernels = {  # name: (what it does, the buffer, the reference), its findings, and the reason of a failure
+            "right": ((), [], None),
+            "wrong": (("out[i] = value + (i == 7)",), [], r"wrong output: element 7 of buffer 2 is \S+, not"),
+            "beyond": (("out[i] = value; if (i == 0) out[count + 3] = 1",), ["guard_zone"], "bytes behind it, the nearest 12 bytes"),
+            "before": (("out[i] = value; if (i == 0) out[-1] = 1",), ["guard_zone"], "4 bytes before it, the nearest 0 bytes"),
+            "overwrites": (("out[i] = value; if (i == 5) ((float *)in)[i] = 0",), ["input_changed"], "changes buffer 1"),
+            "unwritten": (("if (i != 9) out[i] = value",), [], "does not write element 9 of buffer 2"),
+            "number": (("out[i] = i == 5 ? sqrtf(-1 - value) : value", output, ""), ["not_a_number"], None),
+            "state": (("out[i] += value", added), ["depends_on_earlier_launch"], None),
+            "order": (("atomicAdd(&out[0], value); ", "inout<float>(1, cbank::zeros{})", "accept(out, {1e-4})"),
+                      ["depends_on_earlier_launch", "not_deterministic"], None),
+            "unordered": (("atomicAdd(&out[0], value); ", "inout<float>(1, cbank::zeros{})", ""),
+                          ["not_deterministic"], "differs from launch to launch"),
+        }
+        paths = [self.write_kernel(name, *texts) for name, (texts, _, _) in kernels.items()]
+        result, _ = self.measure("--kernel", ",".join(paths), "--space", "written", *QUICK_RUN, status=1)
+        cells = {cell["workload"]: cell for cell in result["cells"]}
+        self.assertEqual(set(cells), set(kernels))
+        for name, (_, findings, reason) in kernels.items():
+            with self.subTest(name):
+                self.assertEqual((cells[name]["status"], cells[name]["verified"]), ("failed", False) if reason else ("ok", True))
+                self.assertEqual(set(findings) - set(cells[name]["case"]["findings"]), set())
+                self.assertEqual(set(cells[name]["case"]["findings"]) - {*findings, "depends_on_earlier_launch"}, set())
+                self.assertRegex(cells[name]["reason"] or "", reason or "^$")
+
+    def test_what_ends_a_run(self):
+        """The cell fails; --resume measures the others, and tries that one no more."""
+        for body, words in (("out[i] = in[1ull << 45]", "illegal memory access"),
+                            ("while (*(volatile const float *)in >= 0)", "did not come back")):
+            with self.subTest(words):
+                ends = self.write_kernel("ends", body)
+                paths = f"{ends},{self.write_kernel('right')}"
+                self.measure("--kernel", paths, "--space", "written", "--seed", "1", "--watchdog-slack",
+                             "1", *QUICK_RUN, status=1, limit_ms=100)
+                self.cbank("run", "--resume", self.file, status=1)
+                cells = {cell["workload"]: cell for cell in read_json(self.file)["cells"]}
+                self.assertEqual({name: cell["status"] for name, cell in cells.items()}, {"ends": "failed", "right": "ok"})
+                self.assertIn(words, cells["ends"]["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main()
