@@ -51,7 +51,7 @@ SECONDS = {"build": 65, "sanitizer build": 65, "sanitizer build, gcc": 110, "bui
            "end_to_end/figures": 40, "end_to_end/scratch": 40, "end_to_end/packages": 47, "end_to_end/simulated": 32, "end_to_end/kernel_file": 15,
            "end_to_end/faults, sanitizers": 35, "end_to_end/walk, sanitizers": 30, "end_to_end/store": 23,
            "attacks/documents, sanitizers": 50, "attacks/cubins, sanitizers": 50, "committed files, sanitizers": 40,
-           "end_to_end/fleet": 20, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26}
+           "end_to_end/fleet": 20, "faults/planted": 700, "end_to_end/e2e, sanitizers": 26, "end_to_end/e2e, sanitizers, gcc": 26}
 SECONDS_OF_OTHERS = 8
 # Parts that wait most of their time, for a moment to kill or for what hangs: so many of them run in one slot.
 WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm": 3,
@@ -241,6 +241,11 @@ def attacks(rounds, of=None, sanitizers=False):
                  CBANK=os.path.abspath(f"{build}/cbank")) for name in names]
 
 
+def planted():
+    """Faults that tests must find, each planted in a copy of the tree, which takes what is compiled."""
+    return Part("faults/planted", [sys.executable, "tests/faults/planted.py", *sys.argv[2:]], after=["build"])
+
+
 def committed_files():
     """Every command over the committed files of its kind, with sanitizers."""
     return Part("committed files, sanitizers", [sys.executable, "tests/attacks/documents.py", "--committed"], after=["sanitizer build"],
@@ -337,7 +342,7 @@ def parts_of(suite, found):
         return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(), *attacks(100 if full else 5),
                 *attacks(8 if full else 1, SANITIZED_ATTACKS, sanitizers=True), committed_files(),
                 *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), fuzz(found),
-                *(sanitized(", gcc", "build/asan-gcc") if full else ()),
+                *((*sanitized(", gcc", "build/asan-gcc"), planted()) if full else ()),
                 *simulated(toolkit, SIMULATED if full else FAULTS, sanitizers=True)]
     return [build, *(attacks(1) if suite == "test" else ()), *{"test": test, "kernels": lambda _: [scratch_tree(), *kernels()], "fleet": fleet, "gpu": gpu}[suite](toolkit)]
 

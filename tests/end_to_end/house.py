@@ -104,7 +104,8 @@ class Limits(unittest.TestCase):
                                     'static int once(int x, int y) { return x; }\n'
                                     'static int twice(void (*f)(int, int)) { return 2; }\nint d(void) { return twice() + twice(); }\n',
                 "harness/base/b.c": "int b;\n", "patterns/p.def": "P(1)\nP(2)\n", "docs/a.md": "1234\n",
-                "tests/golden/g.c": "int g;\n", "tests/t.c": "int t;\n", "tests/attacks/a.py": "a = 1\nb = 2\n"}
+                "tests/golden/g.c": "int g;\n", "tests/t.c": "int t;\n", "tests/attacks/a.py": "a = 1\n",
+                "tests/faults/a.py": "b = 2\n", "tests/faults/planted/a.patch": "+int c;\n"}
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(house, "ROOT", folder):
             for name, text in tree.items():
                 os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
@@ -116,7 +117,7 @@ class Limits(unittest.TestCase):
             numbers = {name: number for name, number, _, _ in house.check()}
             parameters = {where.split()[1]: count for where, count in house.parameters().items()}
         self.assertEqual({name: numbers[name] for name in list(numbers)[:7]},
-                         {"lines of C": 12, "lines of scripts": 0, "lines of tests, but for attacks": 1, "lines of attacks": 2,
+                         {"lines of C": 12, "lines of scripts": 0, "lines of tests, but for attacks and faults": 1, "lines of attacks and planted faults": 2,
                           "lines of C of the core": 9,
                           "% of static functions with one use": 50, "bytes of docs/*.md": 5})
         self.assertEqual(numbers["sentences: starts with Of, What, That, Such"], 1)
