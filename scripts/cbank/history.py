@@ -67,7 +67,7 @@ class History:
         with contextlib.closing(open_in_memory()) as store:
             counts = add_all(store, files)
             if counts["refused"]:
-                raise Failure("a file was refused; name results of a version that this cbank reads")
+                raise Failure(f"{counts['refused']} of {len(files)} files were refused; write them again, or leave them out")
             if counts["known"]:
                 say("warning", f"{counts['known']} of {len(files)} files were read already; they count once")
             if not counts["new"]:
