@@ -20,6 +20,7 @@ enum { SUMMARY_COLUMN = 16, STACK_KIB_MIN = 512, FILES_MIN = 64 };
 /* clang-format off */
 #define COMMANDS(EACH) \
     EACH(run) \
+    EACH(spaces) \
     EACH(show) \
     EACH(counters) \
     EACH(explain) \

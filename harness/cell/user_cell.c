@@ -55,6 +55,20 @@ const struct path *user_path(const char *spaces)
     return &own_paths[MIXED];
 }
 
+bool user_table_space(const struct user_kernel *kernel, const char *name, char out[USER_KERNEL_NAME_BYTES])
+{
+    const char *of_all = strchr(kernel->spaces, '=') ? "" : kernel->spaces;
+    const size_t length = strlen(name);
+
+    snprintf(out, USER_KERNEL_NAME_BYTES, "%.*s", USER_KERNEL_NAME_BYTES - 1, of_all);
+    for (const char *at = kernel->spaces; !*of_all && at; at = strchr(at, '+')) {
+        at += *at == '+';
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            snprintf(out, USER_KERNEL_NAME_BYTES, "%.*s", (int)strcspn(at + length + 1, "+"), at + length + 1);
+    }
+    return *out != '\0';
+}
+
 struct cell user_cell(const struct user_kernel *kernel, uint64_t size, const struct cache_state *cache_state)
 {
     return (struct cell){.workload = &user_workload,

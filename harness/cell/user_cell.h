@@ -18,6 +18,9 @@ const char *cell_workload_name(const struct cell *cell);
  * paths.def where it has that name, or "mixed" for several. NULL: a memory space is not known. */
 const struct path *user_path(const char *spaces);
 
+/* Writes the memory space of a table. False, with "", if the kernel's spaces do not say it: the file does. */
+bool user_table_space(const struct user_kernel *kernel, const char *name, char out[USER_KERNEL_NAME_BYTES]);
+
 /* The cell of a user's kernel with a size of its case. `spaces` of the kernel are known. */
 struct cell user_cell(const struct user_kernel *kernel, uint64_t size, const struct cache_state *cache_state);
 

@@ -145,6 +145,21 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
     return to->code || !from->kernel.code;
 }
 
+enum status judged_side_of(const struct cell_result *cell, struct judged_side *out)
+{
+    const struct cell_time *time = &cell->time;
+    double *scratch = malloc((time->summary.count + 1) * sizeof(*scratch));
+    struct process_time process;
+
+    if (!scratch)
+        return log_memory("the time of a cell");
+    process = process_of(time->samples_ns, time->summary.count, time->series.buffer_sets, scratch);
+    free(scratch);
+    out->processes = 1;
+    out->clock_mhz = time->sm_clock_mhz;
+    return estimate_of(&process, 1, false, &out->estimate);
+}
+
 /* -- results ------------------------------------------------------------------------------------------- */
 
 /* Adds what a result is of. Numbers of a device stay known while its name does. */

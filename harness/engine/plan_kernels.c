@@ -11,16 +11,17 @@
 #include "memory.h"
 #include "user_cell.h"
 
-/* Splits the paths, and makes room for a file each. */
-static enum status make_room(const char *paths, struct kernel_files *files)
+/* Joins the paths with the one of --against, which may be NULL, and makes room for a file each. */
+static enum status make_room(const char *paths, const char *against, struct kernel_files *files)
 {
-    size_t count = 1;
+    size_t count = 2;
 
     for (const char *c = paths; *c; c++)
-        count += *c == ',';
-    *files = (struct kernel_files){.paths = strdup(paths),
-                                   .files = calloc(count, sizeof(*files->files)),
+        count += *c == ',' || *c == '\n';
+    *files = (struct kernel_files){.files = calloc(count, sizeof(*files->files)),
                                    .seconds = calloc(count, sizeof(*files->seconds))};
+    if (asprintf(&files->paths, "%s%s%s", paths, against ? "," : "", against ? against : "") < 0)
+        files->paths = NULL;
     return files->paths && files->files && files->seconds ? STATUS_OK : log_memory("%zu kernel files", count);
 }
 
@@ -71,6 +72,20 @@ static enum status add_cells(const struct plan_options *options, const struct ke
     return STATUS_OK;
 }
 
+/* The request for a file of a plan; `against`: that of --against. */
+static struct kernel_request request_of(const struct kernel_options *options, uint32_t architecture, const char *path,
+                                        bool against)
+{
+    const bool compiler = against && options->against_compiler, own = against && options->against_options;
+
+    return (struct kernel_request){.path = path,
+                                   .spaces = options->spaces,
+                                   .compiler = compiler ? options->against_compiler : options->compiler,
+                                   .options = own ? options->against_options : options->compiler_options,
+                                   .architecture = architecture,
+                                   .against = against};
+}
+
 enum status plan_open_kernels(const struct plan_options *options, uint32_t architecture, struct kernel_files *files,
                               struct plan *out)
 {
@@ -79,13 +94,10 @@ enum status plan_open_kernels(const struct plan_options *options, uint32_t archi
     *out = (struct plan){0};
     *files = (struct kernel_files){0};
     if (status == STATUS_OK)
-        status = make_room(options->kernel.paths, files);
+        status = make_room(options->kernel.paths, options->kernel.against, files);
     for (char *rest = files->paths, *path; status == STATUS_OK && (path = strsep(&rest, ","));) {
-        const struct kernel_request request = {.path = path,
-                                               .spaces = options->kernel.spaces,
-                                               .compiler = options->kernel.compiler,
-                                               .options = options->kernel.compiler_options,
-                                               .architecture = architecture};
+        const struct kernel_request request =
+            request_of(&options->kernel, architecture, path, files->count > 0 && options->kernel.against);
 
         status = open_next(&request, files);
         if (status == STATUS_OK)
@@ -105,8 +117,10 @@ enum status result_set_kernels(struct result *result, const struct kernel_option
     for (const struct kernel_file *file = files->files; file < files->files + files->count; file++) {
         struct result_kernel *kernel = &result->kernels[result->kernel_count++];
 
-        *kernel =
-            (struct result_kernel){.file = file->path, .line = file->info.line, .options = options->compiler_options};
+        *kernel = (struct result_kernel){.file = file->path,
+                                         .line = file->info.line,
+                                         .against = options->against && file > files->files};
+        kernel->options = request_of(options, 0, NULL, kernel->against).options;
         snprintf(kernel->name, sizeof(kernel->name), "%s", file->info.name);
         snprintf(kernel->sha256, sizeof(kernel->sha256), "%s", file->sha256);
         snprintf(kernel->compiler, sizeof(kernel->compiler), "%s", file->compiler);
@@ -171,7 +185,7 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
         fprintf(stream, "%s%s", i ? "\n" : "", result->kernels[i].file);
     status = memory_close(&joined, stream) ? STATUS_OK : log_memory("the names of kernel files");
     if (status == STATUS_OK && result->kernel_count > 0)
-        status = make_room(options->paths ? options->paths : joined.text, files);
+        status = make_room(options->paths ? options->paths : joined.text, NULL, files);
     rest = files->paths;
     for (size_t i = 0; status == STATUS_OK && i < result->kernel_count; i++) {
         const struct result_kernel *kernel = &result->kernels[i];
@@ -188,7 +202,8 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
                                                    .spaces = spaces.text,
                                                    .compiler = options->compiler,
                                                    .options = kernel->options,
-                                                   .architecture = architecture};
+                                                   .architecture = architecture,
+                                                   .against = kernel->against};
 
             status = open_next(&request, files);
             if (status == STATUS_OK)

@@ -163,6 +163,13 @@ const struct option_row kernel_option_rows[] = {
      .kind = &option_text, KERNEL(compiler)},
     {.name = "compiler-options", .argument = "TEXT", .help = "options for it, with blanks between",
      .kind = &option_text, OF_KERNEL(compiler_options)},
+    {.name = "against", .argument = "FILE",
+     .help = "a second kernel file, or the same: measure both in turn, hold their outputs against each other, and compare",
+     .kind = &option_text, OF_KERNEL(against)},
+    {.name = "against-compiler", .argument = "PATH", .help = "its compiler (default: that of the first)",
+     .kind = &option_text, OF_KERNEL(against_compiler)},
+    {.name = "against-options", .argument = "TEXT", .help = "its compiler's options (default: those of the first)",
+     .kind = &option_text, OF_KERNEL(against_options)},
 };
 
 #define MEASURE(member) \
@@ -225,7 +232,12 @@ static enum status check_kernel(const struct plan_options *options)
                          "--kernel: the file says what is measured; of the options that choose cells, only --space, "
                          "--size and --cache-state go with it");
     if (!kernel->paths && (kernel->given || kernel->compiler))
-        return log_error(STATUS_USAGE, "--space, --size, --compiler and --compiler-options go with --kernel FILE");
+        return log_error(STATUS_USAGE,
+                         "--space, --size, --compiler, --compiler-options and --against go with --kernel FILE");
+    if (kernel->against && strchr(kernel->paths, ','))
+        return log_error(STATUS_USAGE, "--against: name one file by --kernel");
+    if (!kernel->against && (kernel->against_compiler || kernel->against_options))
+        return log_error(STATUS_USAGE, "--against-compiler and --against-options go with --against FILE");
     return STATUS_OK;
 }
 

@@ -18,7 +18,9 @@ struct kernel_options {
     struct integers sizes;        /* none: those of the case */
     const char *compiler;         /* NULL: the one that is found */
     const char *compiler_options; /* NULL: none */
-    bool given;                   /* spaces, sizes or compiler_options */
+    const char *against;          /* another kernel file that is compared with the one; NULL: none */
+    const char *against_compiler, *against_options; /* for it; NULL: as for the one */
+    bool given; /* spaces, sizes, compiler_options or a comparison */
 };
 
 /* Selection of cells. */
@@ -73,7 +75,7 @@ extern const size_t sweep_count;
 
 enum { PLAN_OPTION_COUNT = 9 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 12 };
 
-enum { KERNEL_OPTION_COUNT = 5 };
+enum { KERNEL_OPTION_COUNT = 8 };
 
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row kernel_option_rows[KERNEL_OPTION_COUNT]; /* of plan_options.kernel */

@@ -134,6 +134,9 @@ static enum status run_end(struct run *run)
     written = save(run);
     verdict = result_verdict(result);
     written = report(run, written, verdict);
+    if (run->judge && result->complete && result->kernel_count == 2 && result->kernels[1].against)
+        written = status_worse(written, run->judge(result, output_color(&run->options->look, STDOUT_FILENO),
+                                                   run->options->quiet));
     return status_worse(written, verdict == STATUS_INCONCLUSIVE && !run->options->strict ? STATUS_OK : verdict);
 }
 

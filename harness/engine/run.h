@@ -21,6 +21,9 @@ struct run_options {
     bool retry_failed, strict, quiet;
 };
 
+/* Judges what was measured, prints verdicts to stdout unless `quiet`, and returns the exit code. */
+typedef enum status run_judge(const struct result *result, bool color, bool quiet);
+
 /* Ends the command if a call of an engine does not come back. Everything measured is saved. */
 struct run_watch {
     struct watchdog watchdog;
@@ -47,6 +50,7 @@ struct run {
     char path[RESULT_PATH_BYTES];
     struct result_file file;
     struct progress_line line;
+    run_judge *judge;               /* of a result that is complete; NULL: none */
     struct run_watch *watch;        /* not owned */
     struct index_list *indices;     /* that cells read; not owned */
     struct engine_session *session; /* NULL until opened */
@@ -58,6 +62,12 @@ struct run {
 /* Measures, writes and prints. The caller owns the result (which has its cells), the path and the device. `several`:
  * there are several devices. */
 enum status run_device(struct run *run, bool several);
+
+/* The command's options, its help, and the command: a new run, or one that continues. `judge` may be NULL. */
+enum { RUN_GROUP_COUNT = 5 };
+extern const struct option_group run_groups[RUN_GROUP_COUNT];
+extern const char run_details[];
+enum status run_plan(const struct run_options *options, const struct invocation *invocation, run_judge *judge);
 
 /* Ends the process from another thread if a call does not come back. Everything measured is saved. It is the `end` of a
  * watchdog, whose context is a struct run_watch. */

@@ -32,7 +32,7 @@ static const struct option_row own_rows[] = {
 };
 /* clang-format on */
 
-static const struct option_group groups[] = {
+const struct option_group run_groups[RUN_GROUP_COUNT] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct run_options, plan)),
     OPTION_GROUP(kernel_option_rows, offsetof(struct run_options, plan.kernel)),
     OPTION_GROUP(measure_option_rows, offsetof(struct run_options, measure)),
@@ -149,12 +149,13 @@ static enum status open_result(struct run *run, const struct plan *plan, const s
 
 /* Measures on one device after the other. */
 static enum status run_new(const struct run_options *options, const struct invocation *invocation,
-                           struct run_watch *watch)
+                           struct run_watch *watch, run_judge *judge)
 {
     const struct integers *asked = &options->measure.devices;
     struct index_list indices = {0};
     struct run run = {.options = options,
                       .counters = &options->measure.counters.set,
+                      .judge = judge,
                       .watch = watch,
                       .indices = &indices,
                       .start = clock_seconds()};
@@ -211,13 +212,17 @@ static enum status run_new(const struct run_options *options, const struct invoc
 
 /* -- interrupted runs ------------------------------------------------------------------------------------ */
 
-static enum status run_resumed(const struct run_options *options, struct run_watch *watch)
+static enum status run_resumed(const struct run_options *options, struct run_watch *watch, run_judge *judge)
 {
     static const struct table engines = TABLE("engine", engine_rows, engine_count);
     struct counter_set counters = {0};
     struct index_list indices = {0};
-    struct run run = {
-        .options = options, .counters = &counters, .watch = watch, .indices = &indices, .start = clock_seconds()};
+    struct run run = {.options = options,
+                      .counters = &counters,
+                      .judge = judge,
+                      .watch = watch,
+                      .indices = &indices,
+                      .start = clock_seconds()};
     const bool given = plan_options_given(&options->plan) || options->measure.given || options->measure.seed_given;
     struct kernel_files files = {0};
     const struct device_info *wanted = &run.result.device;
@@ -294,9 +299,8 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
 
 /* -- the command --------------------------------------------------------------------------------------- */
 
-static enum status run(const void *parsed, const struct invocation *invocation)
+enum status run_plan(const struct run_options *options, const struct invocation *invocation, run_judge *judge)
 {
-    const struct run_options *options = parsed;
     struct run_watch watch = {.watchdog_slack = options->watchdog_slack_seconds};
     enum status status;
 
@@ -304,27 +308,19 @@ static enum status run(const void *parsed, const struct invocation *invocation)
         return log_error(STATUS_USAGE, "--retry-failed goes with --resume FILE, whose failed cells it tries again");
     interrupt_catch();
     watchdog_open(&watch.watchdog, &(struct watchdog_end){.end = run_end_now, .asked = interrupted, .context = &watch});
-    status = options->resume_path ? run_resumed(options, &watch) : run_new(options, invocation, &watch);
+    status = options->resume_path ? run_resumed(options, &watch, judge) : run_new(options, invocation, &watch, judge);
     watchdog_close(&watch.watchdog);
     interrupt_end();
     return status;
 }
 
-const struct command run_command = {
-    .name = "run",
-    .summary = "Run the access-pattern matrix, verify it, count it, write a JSON result",
-    .groups = groups,
-    .group_count = sizeof(groups) / sizeof(groups[0]),
-    .options_bytes = sizeof(struct run_options),
-    .details =
-        "The plan is every combination of what the options select. Cells that cannot be (a path that a chip or a\n"
-        "pattern has not, a filter too large) are skipped and say why. Each device gets a result file of its own, and\n"
-        "is measured after the one before.\n"
-        "\n"
-        "With --kernel the plan is every memory space by every size by every cache state of your own kernels. A file is\n"
-        "compiled once for each memory space, and kept in a cache. Output of all of them is checked.\n"
-        "\n"
-        "With --resume the plan, the seed and the counters are the file's: options that choose cells or how to\n"
-        "measure them are refused. Device, driver and kernel files have to be the same; --kernel names files that moved.",
-    .run = run,
-};
+const char run_details[] =
+    "The plan is every combination of what the options select. Cells that cannot be (a path that a chip or a\n"
+    "pattern has not, a filter too large) are skipped and say why. Each device gets a result file of its own, and\n"
+    "is measured after the one before.\n"
+    "\n"
+    "With --kernel the plan is every memory space by every size by every cache state of your own kernels. A file is\n"
+    "compiled once for each memory space, and kept in a cache. Output of all of them is checked.\n"
+    "\n"
+    "With --resume the plan, the seed and the counters are the file's: options that choose cells or how to\n"
+    "measure them are refused. Device, driver and kernel files have to be the same; --kernel names files that moved.";

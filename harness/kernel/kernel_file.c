@@ -161,6 +161,8 @@ static enum status hash_file(struct opening *opening, char hex[SHA256_HEX_BYTES]
         else
             fprintf(stream, "%s\n", word);
     }
+    if (status == STATUS_OK && opening->request->against)
+        fputs("against\n", stream);
     free(includes.hashes);
     if (!memory_close(&memory, stream) && status == STATUS_OK)
         status = log_memory("the hash of %s", opening->request->path);
@@ -331,6 +333,8 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
         status = kernel_choices_read(request->spaces, out);
     if (status == STATUS_OK)
         status = open_builds(&opening, &written, out);
+    for (size_t i = 0; i < out->build_count; i++)
+        out->builds[i].against = request->against;
     kernel_object_close(&written);
     free(opening.cache);
     free(opening.options.words);

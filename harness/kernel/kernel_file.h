@@ -28,6 +28,7 @@ struct kernel_request {
     const char *compiler; /* path of an nvcc, or "nvrtc"; NULL: CBANK_NVCC, nvcc on PATH, /usr/local/cuda, NVRTC */
     const char *options; /* for the compiler, separated by blanks; NULL: none */
     uint32_t architecture; /* 90 for sm_90 */
+    bool against;          /* of --against: the hash says so, as the file may be that of --kernel */
 };
 
 /* The file with one choice of memory spaces. */
@@ -36,6 +37,7 @@ struct kernel_build {
     struct user_kernel kernel;
     enum cbank_space spaces[CBANK_TABLES_MAX]; /* by table */
     bool as_written; /* the memory spaces that the file has */
+    bool against;    /* of the request */
     char reason[KERNEL_REASON_BYTES]; /* why a table cannot live there; "": it can */
     void *cubin; /* owned; NULL: there is a reason */
     size_t cubin_bytes;

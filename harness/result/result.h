@@ -167,6 +167,7 @@ struct result_kernel {
     char compiler[128];            /* "nvcc 13.0.88" */
     const char *options;           /* of --compiler-options; NULL: none; not owned */
     double compile_seconds;        /* of all builds; 0: all were compiled before */
+    bool against;                  /* of --against: compared with the one before */
 };
 
 /* Stores the kept part of a cell's exact counts: its counts, and its operations. */

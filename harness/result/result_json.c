@@ -146,6 +146,7 @@ static const struct field kernel_rows[] = {
     {FIELD(field_text, struct result_kernel, "compiler", compiler, REQUIRED)},
     {FIELD(field_reference, struct result_kernel, "options", options, NULLABLE)},
     {FIELD(field_number, struct result_kernel, "compile_seconds", compile_seconds, REQUIRED), .low = 0, .high = 1e9},
+    {FIELD(field_bool, struct result_kernel, "against", against, OMITTED)},
 };
 static const struct objects kernel_list = {
     .fields = FIELDS(kernel_rows),

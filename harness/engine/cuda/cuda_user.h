@@ -32,6 +32,8 @@ struct cuda_case {
     struct cuda_user_buffer buffers[CBANK_BUFFERS_MAX];
     struct cuda_table tables[CBANK_TABLES_MAX];
     struct cuda_user *users; /* owned: a list */
+    unsigned char *kept[CBANK_BUFFERS_MAX]; /* owned: outputs of its first right build, if another kernel file is held
+                                             * against them; else NULL */
 };
 
 /* A build at one size. */

@@ -256,6 +256,8 @@ void cuda_case_close(struct cuda_device *device, struct cuda_case *of)
         next = user->next;
         cuda_user_close(device, user);
     }
+    for (uint32_t i = 0; i < CBANK_BUFFERS_MAX; i++)
+        free(of->kept[i]);
     free(of);
 }
 

@@ -23,6 +23,8 @@ struct checking {
     struct engine_session *session;
     struct result *result;
     struct cuda_case *of;
+    const struct cuda_case
+        *rival; /* of the kernel file that the builds are held against, at the same size; NULL: none */
     unsigned char *contents[CBANK_BUFFERS_MAX];       /* of inputs and inouts before a launch; owned */
     unsigned char *expected[CBANK_BUFFERS_MAX];       /* of outputs and inouts; owned; NULL: not compared */
     unsigned char *seen[LAUNCHES][CBANK_BUFFERS_MAX]; /* outputs and inouts after a launch; owned */
@@ -229,6 +231,13 @@ static bool agrees(const struct checking *checking, uint32_t number, const void 
     return false;
 }
 
+/* Whether two kernel files have such a buffer with elements of one type. */
+static bool is_alike(const struct cuda_user_buffer *a, const struct cuda_user_buffer *b)
+{
+    return a->bytes == b->bytes && a->elements.type == b->elements.type && a->elements.bytes == b->elements.bytes &&
+           a->report.role == b->report.role;
+}
+
 /* Checks the outputs of all launches in a buffer. */
 static void check_output(const struct checking *checking, uint32_t number, struct outcome *outcome)
 {
@@ -263,6 +272,9 @@ static void check_output(const struct checking *checking, uint32_t number, struc
     }
     if (expected && !referred)
         agrees(checking, number, first, expected, "differs between memory spaces", checking->like, outcome);
+    if (checking->rival && checking->rival->kept[number] && is_alike(buffer, &checking->rival->buffers[number]))
+        agrees(checking, number, first, checking->rival->kept[number], "differs between the kernel files",
+               "with the first", outcome);
     if (elements_differ(elements, checking->seen[AGAIN][number], first) < elements->count)
         outcome->findings |= FINDING_EARLIER_LAUNCH;
 }
@@ -318,6 +330,22 @@ static void keep_outputs(struct checking *checking, const struct cuda_user *user
         }
 }
 
+/* Keeps what the first right build of a case wrote, for another kernel file. STATUS_ENVIRONMENT, logged, when out of
+ * memory. */
+static enum status keep_for_rival(const struct checking *checking)
+{
+    struct cuda_case *of = checking->of;
+
+    for (uint32_t i = 0; i < of->report.buffer_count; i++)
+        if (is_compared(&of->buffers[i]) && !of->kept[i]) {
+            of->kept[i] = malloc(of->buffers[i].bytes + 1);
+            if (!of->kept[i])
+                return log_memory("an output");
+            memcpy(of->kept[i], checking->seen[FIRST][i], of->buffers[i].bytes);
+        }
+    return STATUS_OK;
+}
+
 /* Verifies a build, on buffer sets and table offsets from `number` on. Its cells that cannot go on fail. */
 static enum status verify_user(struct checking *checking, const struct cuda_user *user, uint32_t number)
 {
@@ -359,9 +387,21 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
             engine_end_cell(cell, CELL_FAILED, "%s", outcome.reason);
         cell->verified = !outcome.failed;
     }
-    if (!outcome.failed)
-        keep_outputs(checking, user);
-    return STATUS_OK;
+    if (outcome.failed)
+        return STATUS_OK;
+    keep_outputs(checking, user);
+    return checking->result->kernel_count == 2 && checking->result->kernels[1].against ? keep_for_rival(checking)
+                                                                                       : STATUS_OK;
+}
+
+/* The case of the first kernel file at the size of one of --against; NULL: it is not of --against. */
+static const struct cuda_case *rival_of(const struct cuda_case *cases, const struct cuda_case *of)
+{
+    if (!of->users || !of->users->build->against)
+        return NULL;
+    while (cases && (cases->size != of->size || !cases->users || cases->users->build->against))
+        cases = cases->next;
+    return cases;
 }
 
 enum status cuda_users_verify(struct engine_session *session, struct result *result, const struct progress *progress)
@@ -370,7 +410,10 @@ enum status cuda_users_verify(struct engine_session *session, struct result *res
     uint32_t number = 0;
 
     for (struct cuda_case *of = session->device.memory->cases; status == STATUS_OK && of; of = of->next) {
-        struct checking checking = {.session = session, .result = result, .of = of};
+        struct checking checking = {.session = session,
+                                    .result = result,
+                                    .of = of,
+                                    .rival = rival_of(session->device.memory->cases, of)};
 
         /* Without a reference, others must agree with the build as the file has it. */
         for (int as_written = 1; as_written >= 0; as_written--)

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * The command run, with the verdict of --against: two builds of a kernel, cell by cell. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "grid.h"
+#include "log.h"
+#include "run.h"
+#include "side.h"
+#include "user_cell.h"
+
+static const double threshold = 0.01; /* a change of time that counts: the default of compare */
+
+/* A cell of both builds. */
+struct pair {
+    const struct cell_result *sides[SIDES];
+    struct judged_cell judged;
+};
+
+/* The same memory spaces, size and cache state of the second build; NULL: there is none. */
+static const struct cell_result *second_of(const struct result *result, const struct cell *first)
+{
+    for (const struct cell_result *cell = result->cells; cell < result->cells + result->cell_count; cell++)
+        if (result_kernel(result, &cell->cell) == &result->kernels[1] && cell->cell.elements == first->elements &&
+            cell->cell.cache_state == first->cache_state && strcmp(cell->cell.kernel.spaces, first->kernel.spaces) == 0)
+            return cell;
+    return NULL;
+}
+
+static void value_name(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct cell *cell = &((const struct pair *)row)->sides[BASE]->cell;
+
+    (void)column;
+    snprintf(out->room, sizeof(out->room), "%s, %s %s", cell->kernel.spaces,
+             text_of(text_count, (double)cell->elements).text, cell->cache_state->name);
+    out->text = out->room;
+}
+
+static void change_text(double ratio, char out[TEXT_NUMBER_BYTES])
+{
+    text_change(ratio - 1, out);
+}
+
+static void value_range(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct ratio *ratio = &((const struct pair *)row)->judged.ratio;
+
+    (void)column;
+    if (!isnan(ratio->ci_low))
+        grid_range(change_text, ratio->ci_low, ratio->ci_high, out);
+}
+
+static void value_verdict(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    out->text = verdict_rows[((const struct pair *)row)->judged.verdict].name;
+}
+
+/* clang-format off */
+#define SIDE_TIME(side) .of = GRID_MEMBER(struct pair, judged.sides[side].estimate.ns)
+
+static const struct grid_column columns[] = {
+    {.key = "cell", .heading = "memory space, size", .value = value_name, .head = true},
+    {.key = "base_ns", .heading = "first", .format = text_time, .value = grid_number, SIDE_TIME(BASE)},
+    {.key = "new_ns", .heading = "against", .format = text_time, .value = grid_number, SIDE_TIME(NEW)},
+    {.key = "ratio", .heading = "change", .format = change_text, .value = grid_number,
+     .of = GRID_MEMBER(struct pair, judged.ratio.value)},
+    {.key = "range", .heading = "95% CI", .value = value_range, .rank = 1},
+    {.key = "verdict", .heading = "verdict", .value = value_verdict},
+};
+/* clang-format on */
+
+static enum status judge_against(const struct result *result, bool color, bool quiet)
+{
+    const struct judge_options options = {.threshold = threshold};
+    const struct print_style look = {.width = text_width(stdout), .color = color};
+    struct pair *pairs = calloc(result->cell_count + 1, sizeof(*pairs));
+    struct judged_cell **judged = calloc(result->cell_count + 1, sizeof(*judged));
+    char title[512];
+    struct grid grid = {.title = title,
+                        .columns = columns,
+                        .column_count = sizeof(columns) / sizeof(columns[0]),
+                        .rows = pairs,
+                        .row_bytes = sizeof(*pairs)};
+    enum status status = pairs && judged ? STATUS_OK : log_memory("a comparison"), worst = STATUS_OK;
+    size_t timed = 0, decided = 0;
+
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
+        const struct cell_result *first = &result->cells[i], *second = second_of(result, &first->cell);
+        struct pair *pair = &pairs[grid.row_count];
+
+        if (result_kernel(result, &first->cell) != &result->kernels[0] || !second ||
+            (first->status == CELL_SKIPPED && second->status == CELL_SKIPPED))
+            continue;
+        *pair = (struct pair){{first, second}, judged_unknown};
+        grid.row_count++;
+        if (first->status != CELL_OK || second->status != CELL_OK)
+            continue;
+        pair->judged.cold = first->cell.cache_state->flush;
+        pair->judged.doubtful = (first->flags | second->flags) & FLAGS_DOUBTFUL;
+        for (size_t side = 0; status == STATUS_OK && side < SIDES; side++)
+            status = judged_side_of(pair->sides[side], &pair->judged.sides[side]);
+        judged[timed++] = &pair->judged;
+    }
+    if (status == STATUS_OK)
+        status = judge(judged, timed, &options);
+    for (size_t i = 0; status == STATUS_OK && i < grid.row_count; i++) {
+        const enum cell_verdict verdict = pairs[i].judged.verdict;
+
+        worst = status_worse(worst, verdict == VERDICT_INCONCLUSIVE ? STATUS_OK : verdict_rows[verdict].status);
+        decided += verdict != VERDICT_INCONCLUSIVE;
+    }
+    if (status == STATUS_OK && decided == 0)
+        worst = status_worse(worst, STATUS_INCONCLUSIVE);
+    snprintf(title, sizeof(title), "\n%s (%s%s%s) against %s (%s%s%s)", result->kernels[1].file,
+             result->kernels[1].compiler, result->kernels[1].options ? " " : "",
+             result->kernels[1].options ? result->kernels[1].options : "", result->kernels[0].file,
+             result->kernels[0].compiler, result->kernels[0].options ? " " : "",
+             result->kernels[0].options ? result->kernels[0].options : "");
+    if (status == STATUS_OK && !quiet)
+        status = grid_print(stdout, &grid, &look);
+    free(pairs);
+    free(judged);
+    return status_worse(status, worst);
+}
+
+static enum status run(const void *options, const struct invocation *invocation)
+{
+    return run_plan(options, invocation, judge_against);
+}
+
+const struct command run_command = {
+    .name = "run",
+    .summary = "Run the access-pattern matrix, verify it, count it, write a JSON result",
+    .groups = run_groups,
+    .group_count = RUN_GROUP_COUNT,
+    .options_bytes = sizeof(struct run_options),
+    .details = run_details,
+    .run = run,
+};

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT
+ * Ranks the memory spaces of a user's kernel: which is the fastest, and which differ from it by more than noise. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cell_row.h"
+#include "command.h"
+#include "file_lock.h"
+#include "log.h"
+#include "run.h"
+#include "side.h"
+#include "text.h"
+#include "user_cell.h"
+
+struct spaces_options {
+    struct plan_options plan;
+    struct measure_options measure;
+    struct output_options look;
+    const char *json_path; /* NULL: the result is not kept */
+    double threshold_percent;
+};
+
+#define MEMBER(name) .offset = offsetof(struct spaces_options, name)
+
+/* clang-format off */
+static const struct option_row own_rows[] = {
+    {.name = "json", .argument = "FILE", .help = "keep the result in this file", .kind = &option_text, .written = true,
+     MEMBER(json_path)},
+    {.name = "threshold", .argument = "PERCENT", .help = "a difference that counts (default 1)",
+     .kind = &option_number, MEMBER(threshold_percent), .low = 0.001, .high = 1000, .unit = "percent", .fallback = "1"},
+};
+/* clang-format on */
+
+static const struct option_group groups[] = {
+    OPTION_GROUP(kernel_option_rows, offsetof(struct spaces_options, plan.kernel)),
+    OPTION_GROUP(plan_option_rows, offsetof(struct spaces_options, plan)),
+    OPTION_GROUP(measure_option_rows, offsetof(struct spaces_options, measure)),
+    OPTION_GROUP(own_rows, 0),
+    OPTION_GROUP(output_option_rows, offsetof(struct spaces_options, look)),
+};
+
+/* -- reasons ------------------------------------------------------------------------------------------- */
+
+/* Reasons for a time, from counters: the ratio of two of them, where it is at least 1.5. */
+static const struct {
+    const char *counter, *over, *reason; /* `reason` has the ratio */
+} reasons[] = {
+    {"idc_requests", "ldc_instructions", "an LDC reads %.1f addresses, one after the other"},
+    {"shared_wavefronts", "shared_load_instructions", "an LDS takes %.1f turns, for bank conflicts"},
+    {"l1_sectors", "l1_requests", "a global load reads %.1f sectors"},
+};
+
+static double counter_of(const struct cell_result *cell, const char *name)
+{
+    for (size_t i = 0; i < cell->counter_count; i++)
+        if (strcmp(cell->counters[i].name, name) == 0 && cell->counters[i].status == COUNTER_OK)
+            return cell->counters[i].value;
+    return NAN;
+}
+
+/* Why a cell may be slower than the fastest one: what it does more often. */
+static void why_slower(const struct cell_result *cell, const struct cell_result *fastest, char *out, size_t bytes)
+{
+    const struct cell_case *is = &cell->of_case, *best = &fastest->of_case;
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        const double ratio = counter_of(cell, reasons[i].counter) / counter_of(cell, reasons[i].over);
+        const double other = counter_of(fastest, reasons[i].counter) / counter_of(fastest, reasons[i].over);
+
+        if (ratio >= 1.5 && !(other >= ratio / 1.2))
+            text_join(out, bytes, "; ", reasons[i].reason, ratio);
+    }
+    if (is->blocks_per_sm < best->blocks_per_sm)
+        text_join(out, bytes, "; ", "an SM has room for %u blocks, not %u", is->blocks_per_sm, best->blocks_per_sm);
+}
+
+/* -- ranks --------------------------------------------------------------------------------------------- */
+
+/* A memory space in the table of a size and a cache state. */
+struct rank {
+    struct cell_row row; /* the first member, as the columns require */
+    struct judged_cell judged; /* BASE is the fastest */
+    bool timed;
+    double ratio; /* to the fastest */
+    const char *verdict;
+    char why[GRID_NOTE_BYTES];
+};
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const struct rank *a = left, *b = right;
+    const double one = a->row.found->time.summary.value, other = b->row.found->time.summary.value;
+
+    if (a->timed != b->timed)
+        return a->timed ? -1 : 1;
+    return !a->timed ? cell_order(a->row.cell, b->row.cell) : (one > other) - (one < other);
+}
+
+/* Cells of one kernel, size and cache state are neighbours. */
+static int compare_groups(const void *left, const void *right)
+{
+    const struct cell *a = ((const struct cell_row *)left)->cell, *b = ((const struct cell_row *)right)->cell;
+    const int order = strcmp(a->kernel.name, b->kernel.name);
+
+    if (order != 0 || a->kernel.hash != b->kernel.hash)
+        return order ? order : a->kernel.hash < b->kernel.hash ? -1 : 1;
+    if (a->elements != b->elements)
+        return a->elements < b->elements ? -1 : 1;
+    return (a->cache_state > b->cache_state) - (a->cache_state < b->cache_state);
+}
+
+/* Sorts the ranks, the fastest first, and judges the others against it. */
+static enum status judge_ranks(struct rank *ranks, size_t count, const struct judge_options *options)
+{
+    static const char *const words[VERDICTS] = {
+        [VERDICT_SAME] = "as fast", [VERDICT_INCONCLUSIVE] = "too close to call", [VERDICT_REGRESSED] = "slower"};
+    struct judged_cell **judged = calloc(count + 1, sizeof(*judged));
+    enum status status = judged ? STATUS_OK : log_memory("ranks");
+    size_t timed = 0;
+
+    qsort(ranks, count, sizeof(*ranks), compare_ranks);
+    while (timed < count && ranks[timed].timed)
+        timed++;
+    for (size_t i = 0; status == STATUS_OK && i < timed; i++) {
+        struct judged_cell *cell = judged[i] = &ranks[i].judged;
+
+        *cell = judged_unknown;
+        cell->cold = ranks[i].row.cell->cache_state->flush;
+        cell->doubtful = (ranks[0].row.found->flags | ranks[i].row.found->flags) & FLAGS_DOUBTFUL;
+        status = judged_side_of(ranks[0].row.found, &cell->sides[BASE]);
+        if (status == STATUS_OK)
+            status = judged_side_of(ranks[i].row.found, &cell->sides[NEW]);
+    }
+    if (status == STATUS_OK && timed > 1)
+        status = judge(judged + 1, timed - 1, options);
+    free(judged);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        ranks[i].ratio =
+            ranks[i].timed ? ranks[i].row.found->time.summary.value / ranks[0].row.found->time.summary.value : NAN;
+        ranks[i].verdict = !ranks[i].timed ? cell_status_names[ranks[i].row.found->status]
+                           : i == 0        ? "fastest"
+                                           : words[ranks[i].judged.verdict];
+        if (i > 0 && i < timed && ranks[i].judged.verdict == VERDICT_REGRESSED)
+            why_slower(ranks[i].row.found, ranks[0].row.found, ranks[i].why, sizeof(ranks[i].why));
+    }
+    return status;
+}
+
+/* -- tables -------------------------------------------------------------------------------------------- */
+
+static void value_space(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct cell_result *cell = ((const struct cell_row *)row)->found;
+
+    (void)column;
+    snprintf(out->room, sizeof(out->room), "%s%s", cell->cell.kernel.spaces,
+             cell->of_case.as_written ? " (as written)" : "");
+    out->text = out->room;
+}
+
+static void value_loads(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const char *loads = ((const struct cell_row *)row)->found->of_case.instructions;
+
+    (void)column;
+    out->text = *loads ? loads : NULL;
+}
+
+static bool note_rank(const void *row, size_t index, char *out, size_t bytes)
+{
+    const struct rank *rank = row;
+    const char *notes[] = {rank->row.note, rank->why};
+    size_t seen = 0;
+
+    for (size_t i = 0; i < 2; i++)
+        if (*notes[i] && seen++ == index) {
+            snprintf(out, bytes, "%s", notes[i]);
+            return true;
+        }
+    return false;
+}
+
+#define CELL_MEMBER(member) GRID_BEHIND(struct cell_row, found, struct cell_result, member)
+
+/* clang-format off */
+static const struct grid_column columns[] = {
+    {.key = "memory_space", .heading = "memory space", .value = value_space, .head = true},
+    {.key = "time_ns", .heading = "time", .format = text_time, .value = grid_number, .of = CELL_MEMBER(time.summary.value)},
+    {.key = "half_width", .heading = "95% CI", .format = text_half_width, .value = grid_number,
+     .of = GRID_MEMBER(struct cell_row, half_width), .rank = 3},
+    {.key = "ratio", .heading = "ratio", .format = text_ratio, .value = grid_number, .of = GRID_MEMBER(struct rank, ratio)},
+    {.key = "verdict", .heading = "verdict", .value = grid_text, .of = GRID_MEMBER(struct rank, verdict)},
+    {.key = "loads", .heading = "loads", .value = value_loads, .rank = 1},
+    {.key = "registers", .heading = "registers", .format = text_count, .value = grid_integer,
+     .of = CELL_MEMBER(kernel.registers), .rank = 2},
+    {.key = "blocks_per_sm", .heading = "blocks an SM", .format = text_count, .value = grid_integer,
+     .of = CELL_MEMBER(of_case.blocks_per_sm), .rank = 2},
+};
+/* clang-format on */
+
+/* Prints the lines of a kernel file that define tables, with the memory spaces of the fastest cell. */
+static void print_lines(const struct result_kernel *kernel, const struct cell *fastest)
+{
+    FILE *file = kernel && kernel->file ? fopen(kernel->file, "r") : NULL;
+    char line[512], name[USER_KERNEL_NAME_BYTES];
+
+    for (unsigned number = 1; file && fgets(line, sizeof(line), file); number++) {
+        char *comma = strrchr(line, ','), space[USER_KERNEL_NAME_BYTES];
+
+        if (!comma || sscanf(line, " CBANK_TABLE ( %63[A-Za-z0-9_]", name) != 1)
+            continue;
+        if (user_table_space(&fastest->kernel, name, space))
+            text_line(stdout, "write in %s, line %u: %.*s, %s);", kernel->file, number, (int)(comma - line), line,
+                      space);
+    }
+    if (file)
+        fclose(file);
+}
+
+/* Prints the ranks of the rows of one kernel, size and cache state. */
+static enum status print_ranks(const struct cell_row *rows, size_t count, const struct print_style *look,
+                               const struct judge_options *options)
+{
+    const struct cell *cell = rows->cell;
+    struct rank *ranks = calloc(count, sizeof(*ranks));
+    char title[TEXT_PARAGRAPH_BYTES];
+    struct grid grid = {.title = title,
+                        .columns = columns,
+                        .column_count = sizeof(columns) / sizeof(columns[0]),
+                        .rows = ranks,
+                        .row_count = count,
+                        .row_bytes = sizeof(*ranks),
+                        .note = note_rank};
+    enum status status = ranks ? STATUS_OK : log_memory("ranks");
+
+    for (size_t i = 0; ranks && i < count; i++)
+        ranks[i] = (struct rank){.row = rows[i],
+                                 .judged = judged_unknown,
+                                 .timed = rows[i].found->status == CELL_OK && rows[i].found->verified};
+    snprintf(title, sizeof(title), "\n%s, size %s, %s", cell->kernel.name,
+             text_of(text_count, (double)cell->elements).text, cell->cache_state->name);
+    if (status == STATUS_OK)
+        status = judge_ranks(ranks, count, options);
+    if (status == STATUS_OK)
+        status = grid_print(stdout, &grid, look);
+    if (status == STATUS_OK && ranks[0].timed)
+        print_lines(result_kernel(rows->result, cell), ranks[0].row.cell);
+    free(ranks);
+    return status;
+}
+
+static enum status print_result(const struct result *result, const struct spaces_options *options)
+{
+    const struct judge_options judging = {.threshold = options->threshold_percent / 100};
+    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
+    struct cell_rows rows;
+    enum status status = cell_rows_open(result, NULL, NULL, &rows);
+    size_t users = 0;
+
+    if (status == STATUS_OK)
+        text_line(stdout, "%s, driver %s", result->device.name, result->device.driver);
+    qsort(rows.rows, rows.count, sizeof(*rows.rows), compare_groups);
+    for (size_t first = 0, end; first < rows.count && status == STATUS_OK; first = end) {
+        for (end = first + 1; end < rows.count && compare_groups(&rows.rows[first], &rows.rows[end]) == 0;)
+            end++;
+        users += cell_is_user(rows.rows[first].cell);
+        if (cell_is_user(rows.rows[first].cell))
+            status = print_ranks(&rows.rows[first], end - first, &look, &judging);
+    }
+    free(rows.rows);
+    if (status == STATUS_OK && users == 0)
+        return log_error(STATUS_USAGE, "the result has no user's kernel; cbank run --kernel FILE.cu measures one");
+    return status;
+}
+
+/* -- the command --------------------------------------------------------------------------------------- */
+
+static enum status spaces(const void *parsed, const struct invocation *invocation)
+{
+    const struct spaces_options *options = parsed;
+    const char *file = invocation->arguments[0], *point = strrchr(file, '.');
+    const bool measured = point && strcmp(point, ".json") == 0;
+    char folder[] = "/tmp/cbank-spaces-XXXXXX", path[sizeof(folder) + 16] = "";
+    struct run_options run = {.plan = options->plan,
+                              .measure = options->measure,
+                              .look = options->look,
+                              .json_path = options->json_path,
+                              .quiet = true};
+    struct result result = {0};
+    enum status status = STATUS_OK, read;
+
+    if (measured && options->json_path)
+        return log_error(STATUS_USAGE, "--json goes with a kernel file, whose result it keeps; %s is a result", file);
+    if (options->plan.kernel.paths)
+        return log_error(STATUS_USAGE, "--kernel: name the kernel file without an option");
+    if (!measured) {
+        run.plan.kernel.paths = file;
+        if (!run.json_path && !mkdtemp(folder))
+            return log_error(STATUS_USAGE, "cannot make a folder in /tmp: %s", strerror(errno));
+        if (!run.json_path) {
+            snprintf(path, sizeof(path), "%s/result.json", folder);
+            run.json_path = path;
+        }
+        status = run_plan(&run, invocation, NULL);
+        file = run.json_path;
+    }
+    if (status <= STATUS_FINDING) {
+        read = result_read(file, &result);
+        if (read == STATUS_OK)
+            read = print_result(&result, options);
+        result_close(&result);
+        status = status_worse(status, read);
+    }
+    if (*path) {
+        file_discard(path);
+        rmdir(folder);
+    }
+    return status;
+}
+
+const struct command spaces_command = {
+    .name = "spaces",
+    .summary = "Measure a user's kernel in every memory space, and rank them",
+    .arguments = "FILE",
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .groups = groups,
+    .group_count = sizeof(groups) / sizeof(groups[0]),
+    .options_bytes = sizeof(struct spaces_options),
+    .details =
+        "FILE is a kernel file (.cu), or a result (.json) of one. Memory spaces are ranked by the time of the kernel. One that is\n"
+        "slower is so by more than --threshold, as compare judges it. The last line is what to write into the kernel file.",
+    .run = spaces,
+};

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cbank spaces: the memory spaces of a user's kernel, ranked. On the simulated GPU each takes 3 % longer than the one
+before."""
+
+import os
+import re
+import unittest
+
+from common import ROOT, read_json
+from kernel_file import CRC32, QUICK_RUN, Kernels, source
+
+
+class Ranks(Kernels):
+    MEASURED = "examples/crc32.cu, line 5: CBANK_TABLE(remainders, unsigned, 256, {});"
+
+    def ranks(self, said):
+        """(memory space, ratio, verdict) of the lines that were measured, in their order."""
+        return re.findall(r"^(\w+)(?: \(as written\))? +\d\S* [mnu]s +(?:±\S+ +)?(\d\S+)x +(\w[a-z ]*?)  ", said, re.MULTILINE)
+
+    def test_the_fastest_comes_first(self):
+        kept = self.path("kept.json")
+        said = self.cbank("spaces", CRC32, "--size", "500", "--json", kept, *QUICK_RUN).stdout
+        names, ratios, verdicts = zip(*self.ranks(said))
+        self.assertEqual(names, ("constant", "global", "readonly", "shared", "shared_copies", "param", "texture"))
+        self.assertEqual(list(map(float, ratios)), sorted(map(float, ratios)))
+        self.assertEqual(verdicts, ("fastest",) + 6 * ("slower",))
+        self.assertIn(" skipped: the threads of a warp hold 32 entries", said)
+        self.assertTrue(said.rstrip().endswith(self.MEASURED.format("constant")), said)
+        self.assertEqual(len(read_json(kept)["cells"]), 10)
+        self.assertEqual(self.cbank("spaces", kept).stdout, said)
+        # 3 % is no difference where 5 % counts; the fastest and the next ones are as fast as each other then.
+        verdicts = [verdict for _, _, verdict in self.ranks(self.cbank("spaces", kept, "--threshold", "5").stdout)]
+        self.assertEqual(verdicts[:2], ["fastest", "as fast"])
+        self.assertEqual(verdicts[-1], "slower")
+
+    def test_a_space_made_slower(self):
+        said = self.cbank("spaces", CRC32, "--size", "500", *QUICK_RUN, slow="constant", slow_factor=1.5).stdout
+        ranks = self.ranks(said)
+        self.assertEqual((ranks[0][0], ranks[-1][0]), ("global", "constant"))
+        self.assertTrue(said.rstrip().endswith(self.MEASURED.format("global")), said)
+
+    def test_wrong_and_unverified_cells_have_no_rank(self):
+        said = self.cbank("spaces", os.path.join(ROOT, "tests/data/show/kernel.json")).stdout
+        self.assertRegex(said, r"(?m)^shared +22.80 us +(±\S+ +)?1.00x +fastest")
+        self.assertRegex(said, r"(?m)^prmt .* failed .*\n +failed: out\[7\] is 1, not 2")
+        self.assertRegex(said, r"(?m)^shared_copies +11.00 us +(±\S+ +)?- +ok .*\n +the output was not verified")
+
+    def test_usage(self):
+        builtin = os.path.join(ROOT, "tests/data/show/measured.json")
+        self.assertIn("no user's kernel", self.cbank("spaces", builtin, status=2).stderr)
+        self.assertIn("--json goes with a kernel file", self.cbank("spaces", builtin, "--json", "x", status=2).stderr)
+        self.assertIn("name the kernel file without an option",
+                      self.cbank("spaces", CRC32, "--kernel", CRC32, status=2).stderr)
+        self.cbank("spaces", status=2)
+        self.cbank("spaces", self.path("missing.cu"), status=2)
+
+
+class Against(Kernels):
+    """Two builds of a kernel, measured in one process."""
+
+    def against(self, first, second, *arguments, status=0):
+        done = self.cbank("run", "--kernel", first, "--against", second, "--space", "constant,shared", "--json", self.file,
+                          *QUICK_RUN, *arguments, status=status)
+        return re.findall(r"^(constant|shared), \S+ hot .* (\w+)$", done.stdout, re.MULTILINE), done
+
+    def test_the_same_file(self):
+        verdicts, done = self.against(CRC32, CRC32, "--size", "500", "--against-options", "-O1")
+        self.assertEqual(verdicts, [("constant", "same"), ("shared", "same")], done.stdout)
+        first, second = read_json(self.file)["kernel_files"]
+        self.assertEqual((first["against"], second["against"], first["options"], second["options"]), (False, True, None, "-O1"))
+        self.assertNotEqual(first["sha256"], second["sha256"])
+        self.assertIn("(nvcc", done.stdout)
+        self.assertRegex(self.cbank("show", self.file).stdout, "crc32 of crc32.cu(.|\n)*crc32 of crc32.cu")
+
+    def test_a_slower_one(self):
+        """It has 128 times the threads, most of which do nothing."""
+        first = self.write("first.cu", source("one"))
+        second = self.write("second.cu", source("one").replace("launch(one<squares>, (size", "launch(one<squares>, 128 * (size"))
+        verdicts, done = self.against(first, second, status=1)
+        self.assertEqual(verdicts, [("constant", "regressed"), ("shared", "regressed")], done.stdout)
+        self.assertEqual({cell["verified"] for cell in read_json(self.file)["cells"]}, {True})
+        verdicts, _ = self.against(second, first)
+        self.assertEqual(verdicts, [("constant", "improved"), ("shared", "improved")])
+
+    def test_outputs_are_held_against_each_other(self):
+        first = self.write("first.cu", source("one", check=""))
+        second = self.write("second.cu", source("one", "out[i] = value + 1", check=""))
+        verdicts, _ = self.against(first, second, status=1)
+        self.assertEqual(verdicts, [("constant", "invalid"), ("shared", "invalid")])
+        cells = read_json(self.file)["cells"]
+        self.assertEqual([cell["status"] for cell in cells], ["ok", "ok", "failed", "failed"])
+        self.assertRegex(cells[2]["reason"], "differs between the kernel files: element 0 of buffer 2 is \S+, with the first \S")
+
+    def test_usage(self):
+        for words, said in ((("--against", CRC32), "go with --kernel FILE"),
+                            (("--kernel", f"{CRC32},{CRC32}", "--against", CRC32), "name one file by --kernel"),
+                            (("--kernel", CRC32, "--against-options", "-O1"), "go with --against FILE")):
+            self.assertIn(said, self.cbank("run", *words, status=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
