@@ -18,6 +18,8 @@ static const double threshold = 0.01; /* a change of time that counts: the defau
 struct pair {
     const struct cell_result *sides[SIDES];
     struct judged_cell judged;
+    char name[USER_KERNEL_SPACES_BYTES + 48], range[2 * TEXT_NUMBER_BYTES + 8];
+    const char *verdict;
 };
 
 /* The same memory spaces, size and cache state of the second build; NULL: there is none. */
@@ -30,47 +32,22 @@ static const struct cell_result *second_of(const struct result *result, const st
     return NULL;
 }
 
-static void value_name(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct cell *cell = &((const struct pair *)row)->sides[BASE]->cell;
-
-    (void)column;
-    snprintf(out->room, sizeof(out->room), "%s, %s %s", cell->kernel.spaces,
-             text_of(text_count, (double)cell->elements).text, cell->cache_state->name);
-    out->text = out->room;
-}
-
 static void change_text(double ratio, char out[TEXT_NUMBER_BYTES])
 {
     text_change(ratio - 1, out);
-}
-
-static void value_range(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct ratio *ratio = &((const struct pair *)row)->judged.ratio;
-
-    (void)column;
-    if (!isnan(ratio->ci_low))
-        grid_range(change_text, ratio->ci_low, ratio->ci_high, out);
-}
-
-static void value_verdict(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    out->text = verdict_rows[((const struct pair *)row)->judged.verdict].name;
 }
 
 /* clang-format off */
 #define SIDE_TIME(side) .of = GRID_MEMBER(struct pair, judged.sides[side].estimate.ns)
 
 static const struct grid_column columns[] = {
-    {.key = "cell", .heading = "memory space, size", .value = value_name, .head = true},
+    {.key = "cell", .heading = "memory space, size", .value = grid_array, .of = GRID_MEMBER(struct pair, name), .head = true},
     {.key = "base_ns", .heading = "first", .format = text_time, .value = grid_number, SIDE_TIME(BASE)},
     {.key = "new_ns", .heading = "against", .format = text_time, .value = grid_number, SIDE_TIME(NEW)},
     {.key = "ratio", .heading = "change", .format = change_text, .value = grid_number,
      .of = GRID_MEMBER(struct pair, judged.ratio.value)},
-    {.key = "range", .heading = "95% CI", .value = value_range, .rank = 1},
-    {.key = "verdict", .heading = "verdict", .value = value_verdict},
+    {.key = "range", .heading = "95% CI", .value = grid_array, .of = GRID_MEMBER(struct pair, range), .rank = 1},
+    {.key = "verdict", .heading = "verdict", .value = grid_text, .of = GRID_MEMBER(struct pair, verdict)},
 };
 /* clang-format on */
 
@@ -96,7 +73,9 @@ static enum status judge_against(const struct result *result, bool color, bool q
         if (result_kernel(result, &first->cell) != &result->kernels[0] || !second ||
             (first->status == CELL_SKIPPED && second->status == CELL_SKIPPED))
             continue;
-        *pair = (struct pair){{first, second}, judged_unknown};
+        *pair = (struct pair){.sides = {first, second}, .judged = judged_unknown};
+        snprintf(pair->name, sizeof(pair->name), "%s, %s %s", first->cell.kernel.spaces,
+                 text_of(text_count, (double)first->cell.elements).text, first->cell.cache_state->name);
         grid.row_count++;
         if (first->status != CELL_OK || second->status != CELL_OK)
             continue;
@@ -109,8 +88,13 @@ static enum status judge_against(const struct result *result, bool color, bool q
     if (status == STATUS_OK)
         status = judge(judged, timed, &options);
     for (size_t i = 0; status == STATUS_OK && i < grid.row_count; i++) {
+        const struct ratio *ratio = &pairs[i].judged.ratio;
         const enum cell_verdict verdict = pairs[i].judged.verdict;
 
+        pairs[i].verdict = verdict_rows[verdict].name;
+        if (!isnan(ratio->ci_low))
+            snprintf(pairs[i].range, sizeof(pairs[i].range), "%s to %s", text_of(text_change, ratio->ci_low - 1).text,
+                     text_of(text_change, ratio->ci_high - 1).text);
         worst = status_worse(worst, verdict == VERDICT_INCONCLUSIVE ? STATUS_OK : verdict_rows[verdict].status);
         decided += verdict != VERDICT_INCONCLUSIVE;
     }

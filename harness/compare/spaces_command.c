@@ -87,6 +87,7 @@ struct rank {
     bool timed;
     double ratio; /* to the fastest */
     const char *verdict;
+    char space[USER_KERNEL_SPACES_BYTES + 16]; /* with a mark where the file has it */
     char why[GRID_NOTE_BYTES];
 };
 
@@ -152,24 +153,6 @@ static enum status judge_ranks(struct rank *ranks, size_t count, const struct ju
 
 /* -- tables -------------------------------------------------------------------------------------------- */
 
-static void value_space(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const struct cell_result *cell = ((const struct cell_row *)row)->found;
-
-    (void)column;
-    snprintf(out->room, sizeof(out->room), "%s%s", cell->cell.kernel.spaces,
-             cell->of_case.as_written ? " (as written)" : "");
-    out->text = out->room;
-}
-
-static void value_loads(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    const char *loads = ((const struct cell_row *)row)->found->of_case.instructions;
-
-    (void)column;
-    out->text = *loads ? loads : NULL;
-}
-
 static bool note_rank(const void *row, size_t index, char *out, size_t bytes)
 {
     const struct rank *rank = row;
@@ -188,13 +171,15 @@ static bool note_rank(const void *row, size_t index, char *out, size_t bytes)
 
 /* clang-format off */
 static const struct grid_column columns[] = {
-    {.key = "memory_space", .heading = "memory space", .value = value_space, .head = true},
+    {.key = "memory_space", .heading = "memory space", .value = grid_array,
+     .of = GRID_MEMBER(struct rank, space), .head = true},
     {.key = "time_ns", .heading = "time", .format = text_time, .value = grid_number, .of = CELL_MEMBER(time.summary.value)},
     {.key = "half_width", .heading = "95% CI", .format = text_half_width, .value = grid_number,
      .of = GRID_MEMBER(struct cell_row, half_width), .rank = 3},
     {.key = "ratio", .heading = "ratio", .format = text_ratio, .value = grid_number, .of = GRID_MEMBER(struct rank, ratio)},
     {.key = "verdict", .heading = "verdict", .value = grid_text, .of = GRID_MEMBER(struct rank, verdict)},
-    {.key = "loads", .heading = "loads", .value = value_loads, .rank = 1},
+    {.key = "loads", .heading = "loads", .value = grid_array,
+     .of = CELL_MEMBER(of_case.instructions), .rank = 1},
     {.key = "registers", .heading = "registers", .format = text_count, .value = grid_integer,
      .of = CELL_MEMBER(kernel.registers), .rank = 2},
     {.key = "blocks_per_sm", .heading = "blocks an SM", .format = text_count, .value = grid_integer,
@@ -237,10 +222,13 @@ static enum status print_ranks(const struct cell_row *rows, size_t count, const 
                         .note = note_rank};
     enum status status = ranks ? STATUS_OK : log_memory("ranks");
 
-    for (size_t i = 0; ranks && i < count; i++)
+    for (size_t i = 0; ranks && i < count; i++) {
         ranks[i] = (struct rank){.row = rows[i],
                                  .judged = judged_unknown,
                                  .timed = rows[i].found->status == CELL_OK && rows[i].found->verified};
+        snprintf(ranks[i].space, sizeof(ranks[i].space), "%s%s", rows[i].cell->kernel.spaces,
+                 rows[i].found->of_case.as_written ? " (as written)" : "");
+    }
     snprintf(title, sizeof(title), "\n%s, size %s, %s", cell->kernel.name,
              text_of(text_count, (double)cell->elements).text, cell->cache_state->name);
     if (status == STATUS_OK)
