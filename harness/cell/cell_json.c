@@ -49,24 +49,6 @@ static uint64_t read_hash(const struct node *node, const char *key, bool require
     return hash;
 }
 
-static void write_user_cell(cJSON *object, const struct cell *cell)
-{
-    char text[CELL_INDEX_FILE_HASH_BYTES];
-    cJSON *kernel;
-
-    json_add_text(object, "workload", cell->kernel.name);
-    json_add_text(object, "path", cell->path->name);
-    json_add_text(object, "pattern", cell->pattern->name);
-    json_add_integer(object, "elements", cell->elements);
-    json_add_integer(object, "block_size", 0);
-    json_add_text(object, "cache_state", cell->cache_state->name);
-    kernel = json_add(object, "kernel_file", cJSON_CreateObject());
-    json_add_text(kernel, "hash", cell_index_file_hash_text(cell->kernel.hash, text));
-    json_add_text(kernel, "spaces", cell->kernel.spaces);
-    json_add(object, "parameters", cJSON_CreateObject());
-    json_add(object, "array_bytes", cJSON_CreateNull());
-}
-
 /* The object kernel_file makes a cell one of a user's kernel, whatever its name. */
 static void read_user_cell(const struct node *node, struct cell *cell)
 {
@@ -94,21 +76,28 @@ static void read_user_cell(const struct node *node, struct cell *cell)
 static void write_cell(cJSON *object, const struct field *field, const void *base)
 {
     const struct cell *cell = (const struct cell *)((const char *)base + field->offset);
+    const struct workload named = {.name = cell_workload_name(cell)};
+    struct cell written = *cell;
     char text[CELL_IDENTITY_BYTES];
     cJSON *values;
 
+    written.workload = &named;
     cell_identity(cell, text);
     json_add_text(object, "identity", text);
+    fields_write(object, &(struct fields){cell_rows, CELL_ROWS}, &written);
     if (cell_is_user(cell)) {
-        write_user_cell(object, cell);
-        return;
+        values = json_add(object, "kernel_file", cJSON_CreateObject());
+        json_add_text(values, "hash", cell_index_file_hash_text(cell->kernel.hash, text));
+        json_add_text(values, "spaces", cell->kernel.spaces);
     }
-    fields_write(object, &(struct fields){cell_rows, CELL_ROWS}, cell);
     values = json_add(object, "parameters", cJSON_CreateObject());
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->parameters[i])
             json_add_integer(values, parameters[i].name, cell->parameters[i]);
-    json_add_integer(object, "array_bytes", array_bytes(cell));
+    if (cell_is_user(cell))
+        json_add_text(object, "array_bytes", NULL);
+    else
+        json_add_integer(object, "array_bytes", array_bytes(cell));
     if (cell->index_file_hash)
         json_add_text(object, "index_file_hash", cell_index_file_hash_text(cell->index_file_hash, text));
 }

@@ -61,71 +61,52 @@ static const struct option_group groups[] = {
 
 /* -- kernel files of BASE ------------------------------------------------------------------------------ */
 
-/* A word of one of the user's cells of BASE: a memory space, a size or a cache state. */
-static void cell_word(const struct cell *cell, size_t which, char text[USER_KERNEL_SPACES_BYTES])
+/* Writes a memory space, a size or a cache state of a cell of BASE. */
+static void write_word(const struct cell *cell, size_t which, char text[USER_KERNEL_SPACES_BYTES])
 {
     if (which == 1)
         snprintf(text, USER_KERNEL_SPACES_BYTES, "%" PRIu64, cell->elements);
     else
-        snprintf(text, USER_KERNEL_SPACES_BYTES, "%s", which == 0 ? cell->kernel.spaces : cell->cache_state->name);
-}
-
-/* Adds "OPTION=" and what the user's cells of BASE have of it, each once. */
-static bool add_words(const struct side *base, const char *option, size_t which, struct texts *out)
-{
-    struct memory word = {0};
-    FILE *stream = memory_open(&word);
-    const char *comma = "";
-
-    if (stream)
-        fputs(option, stream);
-    for (size_t i = 0; stream && i < base->cell_count; i++) {
-        bool before = !cell_is_user(&base->cells[i].cell);
-        char text[USER_KERNEL_SPACES_BYTES], other[USER_KERNEL_SPACES_BYTES];
-
-        cell_word(&base->cells[i].cell, which, text);
-        for (size_t k = 0; k < i && !before; k++) {
-            cell_word(&base->cells[k].cell, which, other);
-            before = cell_is_user(&base->cells[k].cell) && strcmp(text, other) == 0;
-        }
-        if (!before) {
-            fprintf(stream, "%s%s", comma, text);
-            comma = ",";
-        }
-    }
-    return memory_close(&word, stream) && texts_take(out, word.text);
-}
-
-static bool add_word(const char *option, const char *value, struct texts *out)
-{
-    char *word = NULL;
-
-    return asprintf(&word, "%s%s", option, value) >= 0 && texts_take(out, word);
+        snprintf(text, USER_KERNEL_SPACES_BYTES, "%s", which ? cell->cache_state->name : cell->kernel.spaces);
 }
 
 /* The options that measure the kernel files of BASE again, as far as the user gave none. Sizes and memory spaces of
  * several files are those of the files. */
 static enum status kernel_words(const struct plan_options *plan, const struct sides *base, struct texts *out)
 {
-    const struct kernel_options *given = &plan->kernel;
-    const bool one = base->kernel_count == 1;
-    struct memory files = {0};
-    FILE *stream;
+    static const char *const names[] = {"--space=", "--size=", "--cache-state="};
+    const bool own = base->kernel_count == 1 && !plan->kernel.given;
+    const bool wanted[] = {own, own, !plan->cache_states_given};
+    const struct side *side = base->gpus;
+    const char *options = base->kernel_count > 0 && !plan->kernel.compiler_options ? base->kernels[0].options : NULL;
     bool added = true;
 
-    if (base->kernel_count == 0 || plan->given)
-        return STATUS_OK;
-    stream = memory_open(&files);
-    for (size_t i = 0; stream && i < base->kernel_count; i++)
-        fprintf(stream, "%s%s", i ? "," : "", base->kernels[i].file);
-    added = memory_close(&files, stream) && (given->paths || add_word("--kernel=", files.text, out));
-    free(files.text);
-    if (one && !given->given)
-        added = added && add_words(&base->gpus[0], "--space=", 0, out) && add_words(&base->gpus[0], "--size=", 1, out);
-    if (!given->compiler_options && base->kernels[0].options)
-        added = added && add_word("--compiler-options=", base->kernels[0].options, out);
-    if (!plan->cache_states_given)
-        added = added && add_words(&base->gpus[0], "--cache-state=", 2, out);
+    for (size_t option = 0; option < 5 && base->kernel_count > 0 && !plan->given; option++) {
+        struct memory word = {0};
+        FILE *stream = memory_open(&word);
+        const char *before = option < 3 ? names[option] : option == 3 ? "--kernel=" : "--compiler-options=";
+
+        for (size_t i = 0; stream && option == 3 && !plan->kernel.paths && i < base->kernel_count; i++, before = ",")
+            fprintf(stream, "%s%s", before, base->kernels[i].file);
+        if (stream && option == 4 && options)
+            fprintf(stream, "%s%s", before, options);
+        for (size_t i = 0; stream && option < 3 && wanted[option] && i < side->cell_count; i++) {
+            char text[USER_KERNEL_SPACES_BYTES], other[USER_KERNEL_SPACES_BYTES];
+            bool again = !cell_is_user(&side->cells[i].cell);
+
+            write_word(&side->cells[i].cell, option, text);
+            for (size_t k = 0; k < i && !again; k++) {
+                write_word(&side->cells[k].cell, option, other);
+                again = cell_is_user(&side->cells[k].cell) && strcmp(text, other) == 0;
+            }
+            if (!again) {
+                fprintf(stream, "%s%s", before, text);
+                before = ",";
+            }
+        }
+        added = added && memory_close(&word, stream) && (!word.text[0] || texts_take(out, strdup(word.text)));
+        free(word.text);
+    }
     return added ? STATUS_OK : log_memory("the options of kernel files");
 }
 
@@ -234,8 +215,8 @@ const struct command gate_command = {
     .details =
         "BASE is results, as compare takes them, or a program. NEW is a program: this one where nothing else is said. They take\n"
         "turns. After 3, 5, 10 and 20 processes a side, and at the end of the budget, they are compared at a level that allows\n"
-        "for so many interim analyses. Where BASE has users' kernels and no option chooses cells, NEW measures their kernel files\n"
-        "again, with the memory spaces, sizes and cache states of BASE; --kernel names a file that moved. The gate ends when more processes would decide nothing. Exit codes are those of compare.\n"
-        "Without a GPU it is 3, unless --engine model is given.",
+        "for so many interim analyses. The gate ends when more processes would decide nothing. Exit codes are those of compare.\n"
+        "Without a GPU it is 3, unless --engine model is given. If BASE has users' kernels and no option chooses cells, NEW\n"
+        "measures their files again, as BASE did. --kernel names a file that moved.",
     .run = gate,
 };

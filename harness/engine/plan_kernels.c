@@ -11,16 +11,12 @@
 #include "memory.h"
 #include "user_cell.h"
 
-/* Joins the paths with the one of --against, which may be NULL, and makes room for a file each. */
-static enum status make_room(const char *paths, const char *against, struct kernel_files *files)
+/* Makes room for so many files. Joins their paths, to split them, with the one of --against; both may be NULL. */
+static enum status make_room(const char *paths, const char *against, size_t count, struct kernel_files *files)
 {
-    size_t count = 2;
-
-    for (const char *c = paths; *c; c++)
-        count += *c == ',' || *c == '\n';
-    *files = (struct kernel_files){.files = calloc(count, sizeof(*files->files)),
-                                   .seconds = calloc(count, sizeof(*files->seconds))};
-    if (asprintf(&files->paths, "%s%s%s", paths, against ? "," : "", against ? against : "") < 0)
+    *files = (struct kernel_files){.files = calloc(count + 1, sizeof(*files->files)),
+                                   .seconds = calloc(count + 1, sizeof(*files->seconds))};
+    if (asprintf(&files->paths, "%s%s%s", paths ? paths : "", against ? "," : "", against ? against : "") < 0)
         files->paths = NULL;
     return files->paths && files->files && files->seconds ? STATUS_OK : log_memory("%zu kernel files", count);
 }
@@ -38,14 +34,6 @@ static enum status open_next(const struct kernel_request *request, struct kernel
     return status;
 }
 
-static bool is_added(const struct plan *plan, const struct cell *cell)
-{
-    for (size_t i = 0; i < plan->count; i++)
-        if (cell_order(&plan->cells[i], cell) == 0)
-            return true;
-    return false;
-}
-
 /* Adds the cells of a file. */
 static enum status add_cells(const struct plan_options *options, const struct kernel_file *file, struct plan *plan)
 {
@@ -57,11 +45,14 @@ static enum status add_cells(const struct plan_options *options, const struct ke
     for (size_t i = 0; i < count * states->count; i++)
         for (const struct kernel_build *build = file->builds; build < file->builds + file->build_count; build++) {
             struct cell cell = user_cell(&build->kernel, sizes[i / states->count], states->rows[i % states->count]);
+            bool twice = false;
 
             if (!cell.path || cell.elements == 0 || cell.elements > CELL_ELEMENTS_MAX)
                 return log_error(STATUS_USAGE, "%s:%u: a size is from 1 to %" PRIu64, file->path, file->info.line,
                                  CELL_ELEMENTS_MAX);
-            if (is_added(plan, &cell))
+            for (size_t k = 0; k < plan->count && !twice; k++)
+                twice = cell_order(&plan->cells[k], &cell) == 0;
+            if (twice)
                 return log_error(STATUS_USAGE, "%s:%u: %s is there twice, with the same code and size", file->path,
                                  file->info.line, cell.kernel.name);
             if (!memory_grow(&plan->cells, plan->count, sizeof(*plan->cells)))
@@ -89,12 +80,13 @@ static struct kernel_request request_of(const struct kernel_options *options, ui
 enum status plan_open_kernels(const struct plan_options *options, uint32_t architecture, struct kernel_files *files,
                               struct plan *out)
 {
-    enum status status = plan_options_check(options);
+    enum status status;
+    size_t count = 2;
 
+    for (const char *c = options->kernel.paths; *c; c++)
+        count += *c == ',';
     *out = (struct plan){0};
-    *files = (struct kernel_files){0};
-    if (status == STATUS_OK)
-        status = make_room(options->kernel.paths, options->kernel.against, files);
+    status = make_room(options->kernel.paths, options->kernel.against, count, files);
     for (char *rest = files->paths, *path; status == STATUS_OK && (path = strsep(&rest, ","));) {
         const struct kernel_request request =
             request_of(&options->kernel, architecture, path, files->count > 0 && options->kernel.against);
@@ -156,43 +148,19 @@ static enum status pending_spaces(const struct result *result, const struct resu
     return memory_close(out, stream) ? STATUS_OK : log_memory("the memory spaces of %s", kernel->name);
 }
 
-/* Gives the pending cells of a kernel their builds. */
-static enum status give(struct result *result, const struct result_kernel *kernel, const struct kernel_file *file)
-{
-    if (strcmp(file->sha256, kernel->sha256) != 0)
-        return log_error(STATUS_USAGE,
-                         "%s has changed since cells were measured with it; put the file back whose SHA-256, with what "
-                         "it includes and the compiler's options, is %s, or name it with --kernel",
-                         file->path, kernel->sha256);
-    for (struct cell_result *cell = result->cells; cell < result->cells + result->cell_count; cell++)
-        for (size_t i = 0; i < file->build_count; i++)
-            if (cell->status == CELL_PENDING && result_kernel(result, &cell->cell) == kernel &&
-                strcmp(file->builds[i].kernel.spaces, cell->cell.kernel.spaces) == 0)
-                cell->cell.build = &file->builds[i];
-    return STATUS_OK;
-}
-
 enum status result_give_kernels(struct result *result, const struct kernel_options *options, uint32_t architecture,
                                 struct kernel_files *files)
 {
-    struct memory joined = {0};
-    FILE *stream = memory_open(&joined);
-    enum status status;
-    char *rest;
+    enum status status = make_room(options->paths, NULL, result->kernel_count, files);
+    char *rest = files->paths;
 
-    *files = (struct kernel_files){0};
-    for (size_t i = 0; stream && i < result->kernel_count; i++)
-        fprintf(stream, "%s%s", i ? "\n" : "", result->kernels[i].file);
-    status = memory_close(&joined, stream) ? STATUS_OK : log_memory("the names of kernel files");
-    if (status == STATUS_OK && result->kernel_count > 0)
-        status = make_room(options->paths ? options->paths : joined.text, NULL, files);
-    rest = files->paths;
     for (size_t i = 0; status == STATUS_OK && i < result->kernel_count; i++) {
         const struct result_kernel *kernel = &result->kernels[i];
+        const char *path = options->paths ? strsep(&rest, ",") : kernel->file;
+        const struct kernel_file *opened = NULL;
         struct memory spaces = {0};
-        const char *path = strsep(&rest, options->paths ? "," : "\n");
 
-        if (!path || (i + 1 == result->kernel_count && rest))
+        if (!path || (options->paths && i + 1 == result->kernel_count && rest))
             status = log_error(STATUS_USAGE, "--kernel: the result has %zu kernel files; name as many",
                                result->kernel_count);
         if (status == STATUS_OK)
@@ -206,12 +174,24 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
                                                    .against = kernel->against};
 
             status = open_next(&request, files);
-            if (status == STATUS_OK)
-                status = give(result, kernel, &files->files[files->count - 1]);
+            opened = status == STATUS_OK ? &files->files[files->count - 1] : NULL;
         }
         free(spaces.text);
+        if (opened && strcmp(opened->sha256, kernel->sha256) != 0)
+            status =
+                log_error(STATUS_USAGE,
+                          "%s has changed since cells were measured with it; put the file back whose SHA-256, with "
+                          "what it includes and the compiler's options, is %s, or name it with --kernel",
+                          path, kernel->sha256);
+        for (size_t k = 0; status == STATUS_OK && opened && k < result->cell_count * opened->build_count; k++) {
+            const struct kernel_build *build = &opened->builds[k % opened->build_count];
+            struct cell_result *cell = &result->cells[k / opened->build_count];
+
+            if (cell->status == CELL_PENDING && result_kernel(result, &cell->cell) == kernel &&
+                strcmp(build->kernel.spaces, cell->cell.kernel.spaces) == 0)
+                cell->cell.build = build;
+        }
     }
-    free(joined.text);
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
         if (result->cells[i].status == CELL_PENDING && cell_is_user(&result->cells[i].cell) &&
             !result->cells[i].cell.build)

@@ -219,11 +219,12 @@ bool plan_options_given(const struct plan_options *options)
     return given;
 }
 
-/* A kernel takes no other options of a plan, and no workload takes those of a kernel. */
-static enum status check_kernel(const struct plan_options *options)
+enum status plan_options_check(const struct plan_options *options)
 {
+    const struct integers *bytes = &options->parameters[PARAMETER_table_bytes];
+    bool loaded = false, computed = false, large = false; /* a table is larger than those of patterns */
     const struct kernel_options *kernel = &options->kernel;
-    bool others = options->given;
+    bool others = options->given; /* than a kernel takes */
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         others = others || options->named[i];
@@ -238,17 +239,8 @@ static enum status check_kernel(const struct plan_options *options)
         return log_error(STATUS_USAGE, "--against: name one file by --kernel");
     if (!kernel->against && (kernel->against_compiler || kernel->against_options))
         return log_error(STATUS_USAGE, "--against-compiler and --against-options go with --against FILE");
-    return STATUS_OK;
-}
-
-enum status plan_options_check(const struct plan_options *options)
-{
-    const struct integers *bytes = &options->parameters[PARAMETER_table_bytes];
-    bool loaded = false, computed = false, large = false; /* a table is larger than those of patterns */
-    const enum status status = check_kernel(options);
-
-    if (status != STATUS_OK || options->kernel.paths)
-        return status;
+    if (kernel->paths)
+        return STATUS_OK;
     for (size_t i = 0; i < bytes->count; i++)
         large = large || bytes->values[i] > CBANK_TABLE_BYTES;
     for (size_t i = 0; i < options->workloads.count; i++) {

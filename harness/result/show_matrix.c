@@ -10,8 +10,8 @@
 
 enum { NAME_BYTES = USER_KERNEL_SPACES_BYTES + 32, NOTE_INDENT = 2 };
 
-/* A row or a column of a table: the cells of a path, or those of a pattern with its parameters. Of a user's kernel:
- * those of a memory space, or those of a size and a cache state. */
+/* A row or a column of a table: the cells of a path, or those of a pattern with its parameters. A user's kernel has a
+ * size and a cache state in place of a pattern. */
 struct axis {
     char name[NAME_BYTES];
     const struct cell_row *path;  /* a cell with it; NULL: a pattern */
@@ -50,7 +50,7 @@ static const struct cell_row *next_path(const struct cell_row *rows, size_t coun
     return next;
 }
 
-/* What stands above the table of a user's kernel: its name, its file, and the cache state that all cells have. */
+/* Prints the title of the table of a user's kernel: its name, its file, and the cache state that all cells have. */
 static void print_kernel(const struct cell_row *row, bool one_state, int width, FILE *stream)
 {
     const struct result_kernel *kernel = result_kernel(row->result, row->cell);
@@ -63,6 +63,30 @@ static void print_kernel(const struct cell_row *row, bool one_state, int width, 
                            : kernel->file,
                    kernel ? ", " : "", kernel ? kernel->compiler : "", one_state ? ", " : "",
                    one_state ? row->cell->cache_state->name : "");
+}
+
+/* Gives the rows their marks, and lists a row for each note. Cells with the same note have the same mark, and cells
+ * without one have blanks. */
+static size_t mark_rows(struct cell_row *rows, size_t count, const struct cell_row **notes)
+{
+    size_t note_count = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t note = 0;
+
+        if (!rows[i].note[0] || rows[i].found->status == CELL_SKIPPED)
+            continue;
+        while (note < note_count && strcmp(notes[note]->note, rows[i].note) != 0)
+            note++;
+        if (note == note_count)
+            notes[note_count++] = &rows[i];
+        snprintf(rows[i].mark, sizeof(rows[i].mark), " %.*s%c", note >= 26,
+                 &"abcdefghijklmnopqrstuvwxyz"[(note / 26 + 25) % 26], 'a' + (int)(note % 26));
+    }
+    for (size_t i = 0; note_count > 0 && i < count; i++)
+        if (!rows[i].mark[0])
+            snprintf(rows[i].mark, sizeof(rows[i].mark), "  ");
+    return note_count;
 }
 
 enum status show_matrix(FILE *stream, const struct print_style *look, struct cell_row *rows, size_t count)
@@ -132,23 +156,7 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
         kept_paths += kept;
     }
 
-    /* Cells with the same note have the same mark, and cells without one have blanks. */
-    for (size_t i = 0; i < count; i++) {
-        size_t note = 0;
-
-        if (!rows[i].note[0] || rows[i].found->status == CELL_SKIPPED)
-            continue;
-        while (note < note_count && strcmp(notes[note]->note, rows[i].note) != 0)
-            note++;
-        if (note == note_count)
-            notes[note_count++] = &rows[i];
-        snprintf(rows[i].mark, sizeof(rows[i].mark), " %.*s%c", note >= 26,
-                 &"abcdefghijklmnopqrstuvwxyz"[(note / 26 + 25) % 26], 'a' + (int)(note % 26));
-    }
-    for (size_t i = 0; note_count > 0 && i < count; i++)
-        if (!rows[i].mark[0])
-            snprintf(rows[i].mark, sizeof(rows[i].mark), "  ");
-
+    note_count = mark_rows(rows, count, notes);
     cell_parameters_text(cell, common & ~CELL_TRACE_BIT, shared, sizeof(shared));
     if (user)
         print_kernel(&rows[0], one_state, look->width, stream);
