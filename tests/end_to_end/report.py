@@ -222,6 +222,15 @@ class Inputs(Case):
         self.assertEqual([page.rows("file", "engine")[f"few-{count}"][2] for count in (0, 1)], ["0 of 0", "1 of 1"])
         self.assertEqual(page.rows("pattern", "constant", "readonly")["per_block"][1], "1.00×")
 
+    def test_users_kernels(self):
+        """A size stands in place of elements and blocks, and the fastest cell is one that was verified."""
+        self.report(os.path.join(ROOT, "tests/data/show/kernel.json"))
+        page = self.page()
+        self.assertIn("crc32, size 131\u202f072, hot", page.text)
+        row = page.rows("pattern", "constant", "global", "texture")["own kernel=ba7816bf8f01cfea"]
+        self.assertEqual([row[2 * place + 1] for place in (0, 3, 4)], ["3.96×", "1.00×", "0.48×"])
+        self.assertEqual(page.rows("pattern", "constant", "shared")["own kernel=cb8379ac2098aa16"][-1], "1.00×")
+
     def test_folders_and_names(self):
         """Other files of the folder stay; files of one name, and those whose name is no text, have names."""
         odd = os.fsencode(self.folder) + b"/\xff\x1b[31m \n.json"
