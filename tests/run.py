@@ -60,7 +60,7 @@ WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm
 ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have in addition
 
 # The files of tests/end_to_end for the simulated GPU. Sanitizers run those of them whose subject is failing calls.
-SIMULATED = ("simulated.py", "kernel_file.py", "spaces.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
+SIMULATED = ("simulated.py", "kernel_file.py", "user_cells.py", "spaces.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
 FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run them.
