@@ -491,7 +491,7 @@ coverage: ## run the tests with gcov's counters; print the functions that never 
 	@$(MAKE) BUILD=build/coverage CFLAGS='--coverage -O0' LDFLAGS=--coverage all tests simulated
 	@find build/coverage -name '*.gcda' -delete
 	@export CBANK_TEST=small; for name in $(TESTS:$(BUILD)/%=build/coverage/%); do $$name >/dev/null 2>&1 || echo "FAILED: $$name"; done; \
-	for name in characterize cards counters e2e formats gate lookup names terminal =simulated =faults =walk; do \
+	for name in characterize cards counters e2e formats gate lookup names terminal =simulated =kernel_file =faults =walk; do \
 	    program=cbank; [ $$name = $${name#=} ] || program=tests/simulated/cbank; \
 	    CBANK=build/coverage/$$program "$$PYTHON" tests/end_to_end/$${name#=}.py >/dev/null 2>&1 || echo "FAILED: $$name"; done
 	@gcov -n -f -r $$(find build/coverage/obj -name '*.gcda') 2>/dev/null | awk '/^F/ { name = $$0 } \

@@ -61,6 +61,8 @@ ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have in addition
 
 # The files of tests/end_to_end for the simulated GPU. Sanitizers run those of them whose subject is failing calls.
 SIMULATED = ("simulated.py", "kernel_file.py", "user_cells.py", "spaces.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
+# Kernels of kernel files change stacks, which sanitizers do not follow.
+SANITIZED = [file for file in SIMULATED if file not in ("kernel_file.py", "spaces.py")]
 FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run them.
@@ -343,7 +345,7 @@ def parts_of(suite, found):
                 *attacks(8 if full else 1, SANITIZED_ATTACKS, sanitizers=True), committed_files(),
                 *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), fuzz(found),
                 *((*sanitized(", gcc", "build/asan-gcc"), planted()) if full else ()),
-                *simulated(toolkit, SIMULATED if full else FAULTS, sanitizers=True)]
+                *simulated(toolkit, SANITIZED if full else FAULTS, sanitizers=True)]
     return [build, *(attacks(1) if suite == "test" else ()), *{"test": test, "kernels": lambda _: [scratch_tree(), *kernels()], "fleet": fleet, "gpu": gpu}[suite](toolkit)]
 
 

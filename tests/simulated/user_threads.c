@@ -126,7 +126,7 @@ const void *simulated_fetch(uint64_t texture, int index, size_t bytes)
     const struct cudaChannelFormatDesc *const desc = resource ? &resource->res.linear.desc : NULL;
 
     if (!desc || index < 0 || ((size_t)index + 1) * bytes > resource->res.linear.sizeInBytes ||
-        (size_t)(desc->x + desc->y + desc->z + desc->w) != 8 * bytes)
+        (uint64_t)desc->x + desc->y + desc->z + desc->w != 8 * bytes)
         return NULL;
     return (const char *)resource->res.linear.devPtr + (size_t)index * bytes;
 }
