@@ -35,6 +35,7 @@ files() {
     [ ! -e docs/cbank.1 ] || printf '644\tshare/man/man1/cbank.1\tdocs/cbank.1\n'
     for source in results/*schema.json; do printf '644\tshare/cbank/%s\t%s\n' "${source##*/}" "$source"; done
     for source in results/cards/*.json; do printf '644\tshare/cbank/cards/%s\t%s\n' "${source##*/}" "$source"; done
+    for source in examples/*.cu; do printf '644\tshare/cbank/%s\t%s\n' "$source" "$source"; done
     (cd scripts && find cbank -type f ! -name '*.pyc' ! -name '*[[:cntrl:]]*') |
         while IFS= read -r name; do printf '644\tshare/cbank/python/%s\tscripts/%s\n' "$name" "$name"; done
 }

@@ -18,7 +18,7 @@ struct run_options {
     const char *json_path;   /* NULL: a name made up in the current folder; "-": stdout */
     const char *resume_path; /* NULL: a new run */
     double watchdog_slack_seconds; /* 0: not given */
-    bool retry_failed, strict, quiet;
+    bool suite, retry_failed, strict, quiet;
 };
 
 /* Judges what was measured, prints verdicts to stdout unless `quiet`, and returns the exit code. */

@@ -12,12 +12,15 @@
 #include "log.h"
 #include "plan_kernels.h"
 #include "run.h"
+#include "suite.h"
 #include "user_cell.h"
 
 /* clang-format off */
 #define OWN(member) .offset = offsetof(struct run_options, member)
 
 static const struct option_row own_rows[] = {
+    {.name = "suite", .help = "measure the kernel files that are installed with cbank, as --kernel does",
+     .kind = &option_flag, OWN(suite)},
     {.name = "json", .argument = "PATH",
      .help = "write the result to a file, into a folder (made if it ends in /), or - for stdout",
      .kind = &option_text, OWN(json_path)},
@@ -301,16 +304,30 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
 
 enum status run_plan(const struct run_options *options, const struct invocation *invocation, run_judge *judge)
 {
+    struct run_options with_suite = *options;
     struct run_watch watch = {.watchdog_slack = options->watchdog_slack_seconds};
-    enum status status;
+    enum status status = STATUS_OK;
+    char *paths = NULL;
 
+    if (options->suite && (options->plan.kernel.paths || options->resume_path))
+        return log_error(STATUS_USAGE,
+                         "--suite: it names kernel files and begins a run; leave out --kernel and --resume");
     if (options->retry_failed && !options->resume_path)
         return log_error(STATUS_USAGE, "--retry-failed goes with --resume FILE, whose failed cells it tries again");
+    if (options->suite)
+        status = suite_paths(&paths);
+    if (status != STATUS_OK)
+        return status;
+    if (paths) {
+        with_suite.plan.kernel.paths = paths;
+        options = &with_suite;
+    }
     interrupt_catch();
     watchdog_open(&watch.watchdog, &(struct watchdog_end){.end = run_end_now, .asked = interrupted, .context = &watch});
     status = options->resume_path ? run_resumed(options, &watch, judge) : run_new(options, invocation, &watch, judge);
     watchdog_close(&watch.watchdog);
     interrupt_end();
+    free(paths);
     return status;
 }
 
@@ -320,7 +337,8 @@ const char run_details[] =
     "is measured after the one before.\n"
     "\n"
     "With --kernel the plan is every memory space by every size by every cache state of your own kernels. A file is\n"
-    "compiled once for each memory space, and kept in a cache. Output of all of them is checked.\n"
+    "compiled once for each memory space, and kept in a cache. Output of all of them is checked. --suite has fourteen kernels of tables that\n"
+    "people have.\n"
     "\n"
     "With --resume the plan, the seed and the counters are the file's: options that choose cells or how to\n"
     "measure them are refused. Device, driver and kernel files have to be the same; --kernel names files that moved.";

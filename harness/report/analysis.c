@@ -2,22 +2,21 @@
 #include "analysis.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "log.h"
+#include "program.h"
 
 /* The Python that the distribution's packages are for. */
 static const char python[] = "/usr/bin/python3";
 
 /* The package, relative to the folder of the program: installed; in build/, build/NAME/, build/tests/NAME/. */
 static const char *const folders[] = {"../share/cbank/python/cbank", "../scripts/cbank", "../../scripts/cbank",
-                                      "../../../scripts/cbank"};
+                                      "../../../scripts/cbank", NULL};
 
 /* Imports the package by its path, and nothing else from there. sys.argv: the path, then the words of the command. */
 static const char start[] =
@@ -34,22 +33,13 @@ enum status analysis_start(size_t count, char **words)
     /* -I: no current folder, PYTHONPATH or user's packages; -B: no bytecode in the installed folder. */
     const char *fixed[] = {python, "-I", "-B", "-c", start};
     const size_t fixed_count = sizeof(fixed) / sizeof(fixed[0]);
-    const char *executed = (const char *)getauxval(AT_EXECFN);
-    char program[PATH_MAX], package[PATH_MAX] = "";
+    char program[PATH_MAX], package[PATH_MAX];
     enum status status;
     const char **line;
 
-    /* The second one is for machines without /proc. */
-    if (!realpath("/proc/self/exe", program) && (!executed || !realpath(executed, program)))
-        return log_error(STATUS_ENVIRONMENT, "cannot find the path of cbank: %s; mount /proc", strerror(errno));
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && access(package, R_OK | X_OK) != 0; i++)
-        if (snprintf(package, PATH_MAX, "%.*s/%s", (int)(strrchr(program, '/') - program), program, folders[i]) >=
-            PATH_MAX)
-            package[0] = '\0';
-    if (access(package, R_OK | X_OK) != 0)
-        return log_error(STATUS_ENVIRONMENT,
-                         "the Python package cbank is not where %s expects it (%s); make install puts it there",
-                         program, folders[0]);
+    status = program_find("the Python package cbank is", folders, program, package);
+    if (status != STATUS_OK)
+        return status;
     line = calloc(fixed_count + count + 2, sizeof(*line));
     if (!line || setenv("CBANK_PROGRAM", program, 1) != 0) {
         free(line);

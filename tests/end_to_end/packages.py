@@ -32,6 +32,7 @@ INSTALLED = {"bin/cbank": "build/cbank", "lib/libcbank.a": "build/libcbank.a", "
              "share/man/man1/cbank.1": "docs/cbank.1"}
 MANIFEST = "share/cbank/manifest"
 INSTALLED_FROM = {"share/cbank": "results/*schema.json", "share/cbank/cards": "results/cards/*.json",
+                  "share/cbank/examples": "examples/*.cu",
                   **{f"share/cbank/python/{folder}": f"scripts/{folder}/*.*" for folder in ("cbank", "cbank/figures", "cbank/templates")}}
 
 

@@ -64,6 +64,34 @@ class Case(Scratch):
         return self.write(name, text)
 
 
+class Suite(Case):
+    def test_the_kernel_files_that_are_installed_with_the_program(self):
+        os.makedirs(self.path("bin"))
+        shutil.copy(CBANK, self.path("bin"))
+        for library in (name for name in os.listdir(os.path.dirname(CBANK)) if ".so" in name):
+            os.symlink(os.path.join(os.path.dirname(CBANK), library), self.path(f"bin/{library}"))
+        command = [self.path("bin/cbank"), "run", "--suite", *PLAN, "--json", "suite.json"]
+        environment = {**os.environ, "CBANK_NVCC": NVCC, "CBANK_CACHE": os.path.join(self.kept, "cache")}
+        for kept in (["bin"], ["bin", "share/cbank/examples"]):
+            for folder in kept[1:]:
+                os.makedirs(self.path(folder))
+            done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 3, done.stdout)
+            self.assertIn("make install puts", done.stderr)
+        shutil.copy(self.file, self.path("share/cbank/examples"))
+        self.write("share/cbank/examples/notes.txt", "no kernel file")
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        result = read_json(self.path("suite.json"))
+        self.assertEqual([row["file"] for row in result["kernel_files"]], ["share/cbank/examples/lookup.cu"])
+        self.assertEqual({cell["identity"] for cell in result["cells"]},
+                         {cell["identity"] for cell in read_json(self.base)["cells"]})
+
+    def test_other_options_that_choose_kernels_are_refused(self):
+        for more in (["--kernel", self.file], ["--resume", self.base]):
+            self.assertIn("--suite", self.cbank("run", "--suite", *more, status=2))
+
+
 class Run(Case):
     def test_the_plan_is_spaces_by_sizes_by_cache_states(self):
         result = read_json(self.base)
