@@ -1,0 +1,92 @@
+#!/usr/bin/python3 -IB
+# SPDX-License-Identifier: MIT
+"""Compares times of four kernels of the suite with those of a program that was written by hand.
+
+Proves that a time of cbank run --kernel is that of the kernel, without cbank.cuh and with another way of timing.
+
+usage: by_hand.py [--program build/cbank] [--by-hand PROGRAM] [--result FILE] --json FILE [RUN OPTION...]
+       by_hand.py --show FILE
+
+The other program is tests/kernels/by_hand.cu, which nvcc compiles, or what --by-hand names. The result has the same
+kernels; without --result they are measured now. Exits 1 where a launch of 20 us or more differs by more than 3 %, where
+two memory spaces differ by more than that and are not in the same order, or where a time is missing.
+"""
+
+import itertools
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import trials
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LEAST_NS = 20000  # of a launch that is compared
+MOST = 0.03
+
+
+def options(parser):
+    parser.add_argument("--by-hand", metavar="PROGRAM")
+    parser.add_argument("--result", metavar="FILE")
+
+
+def build(folder):
+    program = os.path.join(folder, "by_hand")
+    trials.call("nvcc", "-O3", "-std=c++17", "-arch=native", "-o", program,
+                os.path.join(ROOT, "tests/kernels/by_hand.cu"))
+    return program
+
+
+def make(arguments, rest):
+    with tempfile.TemporaryDirectory() as folder:
+        by_hand = json.loads(trials.call(arguments.by_hand or build(folder)).stdout)
+        files = dict.fromkeys(os.path.join(ROOT, f"examples/{row['kernel']}.cu") for row in by_hand["times"])
+        path = arguments.result or trials.measure(arguments.program, os.path.join(folder, "result.json"), "--kernel",
+                                                  ",".join(files), "--counters", "none", *rest)
+        result, _ = trials.read(path)
+    measured = {(cell["workload"], cell["elements"], cell["kernel_file"]["spaces"]): cell["time_ns"]["value"]
+                for cell in result["cells"]
+                if cell["status"] == "ok" and "kernel_file" in cell and cell["cache_state"] == "hot"}
+    if by_hand["device"] != result["device"]["name"]:
+        trials.fail(f"one side is of {by_hand['device']}, the other of {result['device']['name']}")
+    return {**trials.origin(result), "times": [
+        {**row, "cbank_ns": measured.get((row["kernel"], row["size"], row["space"]))} for row in by_hand["times"]]}
+
+
+def out_of_order(rows):
+    """Pairs of memory spaces that differ by more than MOST on one side, and are in another order on the other."""
+    for a, b in itertools.combinations(rows, 2):
+        ratios = [a[key] / b[key] for key in ("time_ns", "cbank_ns")]
+        differs = any(not 1 / (1 + MOST) <= ratio <= 1 + MOST for ratio in ratios)
+        if differs and (ratios[0] > 1) != (ratios[1] > 1):
+            yield a["space"], b["space"]
+
+
+def show(report):
+    """Prints both times of each cell; returns whether they agree."""
+    met, compared = True, 0
+    print(f"{report['device']['name']}: us a launch by hand, by cbank, and the difference in %")
+    for (kernel, size), group in itertools.groupby(report["times"], lambda row: (row["kernel"], row["size"])):
+        rows, long = list(group), []
+        print(f"{kernel}, {size}")
+        for row in sorted(rows, key=lambda row: row["time_ns"]):
+            if row["cbank_ns"] is None:
+                print(f"  {row['space']:14}{row['time_ns'] / 1e3:10.2f}   MISSING")
+                met = False
+                continue
+            difference, counts = row["cbank_ns"] / row["time_ns"] - 1, row["time_ns"] >= LEAST_NS
+            agrees = abs(difference) <= MOST or not counts
+            print(f"  {row['space']:14}{row['time_ns'] / 1e3:10.2f}{row['cbank_ns'] / 1e3:10.2f}"
+                  f"{100 * difference:+8.2f}{'' if counts else '   short'}{'' if agrees else '   MISSED'}")
+            met, compared = met and agrees, compared + counts
+            long += [row] if counts else []
+        for pair in out_of_order(long):
+            print(f"  {pair[0]} and {pair[1]}: another order   MISSED")
+            met = False
+    print(f"{compared} times of 20 us or more: {'all agree' if met and compared else 'MISSED'}")
+    return met and compared > 0
+
+
+if __name__ == "__main__":
+    trials.main(__doc__, options, make, show)

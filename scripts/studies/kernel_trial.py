@@ -1,0 +1,121 @@
+#!/usr/bin/python3 -IB
+# SPDX-License-Identifier: MIT
+"""Tries cbank run --suite on this machine's GPU: how far processes differ, and what compare says of them.
+
+Proves on a real GPU that every kernel of the suite is verified in every memory space that fits, that compare is silent
+where nothing changed, and that it finds a slowdown that was planted.
+
+usage: kernel_trial.py [--program build/cbank] [--processes 5] [--trials 20] [--slow global] [--folder DIR] --json FILE
+                       [RUN OPTION...]
+       kernel_trial.py --show FILE
+
+One process compiles and is not counted. Each pair of the others is compared. Then as many trials follow as --trials
+says: a process measures the kernels in one memory space alone, with 1.5 % of work added (cbank run --slow, a developer
+option), and is compared with one that has no work added. --folder keeps the results. Exits 1 when a figure is not what
+is asked for (LIMITS).
+"""
+
+import contextlib
+import itertools
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import trials
+from process_trial import describe_cell
+
+SLOW_PERCENT = 1.5
+# Figures that are asked for.
+LIMITS = {"cells that were not verified": 0, "range of processes, median": 0.003, "range of processes, worst": 0.01,
+          "cells changed by nothing": 0, "planted and not found": 0.05, "seconds of the suite": 60}
+
+
+def options(parser):
+    parser.add_argument("--processes", type=int, default=5)
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--slow", metavar="SPACE", default="global")
+    parser.add_argument("--folder")
+
+
+def wrong(result):
+    """The cells of a result that are neither verified nor skipped, or with which something is wrong."""
+    return {(cell["identity"], cell["status"], str(cell["reason"]), *cell.get("case", {}).get("findings", []))
+            for cell in result["cells"] if cell["status"] != "skipped" and (
+                not cell["verified"] or cell["status"] != "ok" or cell["case"]["findings"])}
+
+
+def make(arguments, rest):
+    program, count = arguments.program, arguments.trials
+    with contextlib.ExitStack() as stack:
+        folder = arguments.folder or stack.enter_context(tempfile.TemporaryDirectory())
+        os.makedirs(folder, exist_ok=True)
+        seconds = []
+
+        def measure(name, *more):
+            path, begin = os.path.join(folder, f"{name}.json"), time.monotonic()
+            trials.call(program, "run", "--suite", "--quiet", *(rest or ["--counters", "none"]), *more, "--json", path,
+                        statuses=(0, 1))
+            seconds.append(time.monotonic() - begin)
+            return path
+
+        only = ["--space", arguments.slow]
+        measure("compiled")
+        paths = [measure(f"process-{i}") for i in range(arguments.processes)]
+        plain = [measure(f"plain-{i}", *only) for i in range(2)]
+        slowed = [measure(f"slow-{i}", *only, "--slow", f"{arguments.slow}:{SLOW_PERCENT}") for i in range(count)]
+        read_all, (_, times) = [trials.read(path) for path in paths], trials.read(plain[0])
+        first, cells = read_all[0]
+        cells = [identity for identity in cells if all(identity in times for _, times in read_all)]
+        return {**trials.origin(first), "trials": count, "compiling_seconds": seconds[0],
+                "seconds": seconds[1:1 + len(paths)], "planted": list(times),
+                "wrong": sorted(set().union(*(wrong(result) for result, _ in read_all))),
+                "cells": [describe_cell(identity, [times[identity] for _, times in read_all]) for identity in cells],
+                "pairs": [trials.compare(program, *pair) for pair in itertools.combinations(paths, 2)],
+                "slowed": [trials.compare(program, plain[i % 2], path) for i, path in enumerate(slowed)]}
+
+
+def figures(report):
+    ranges, slowed, planted = [cell["range"] for cell in report["cells"]], report["slowed"], report["planted"]
+    found = sum(f"{identity} regressed" in one["changed"] for one in slowed for identity in planted)
+    return {"cells that were not verified": len(report["wrong"]),
+            "range of processes, median": statistics.median(ranges), "range of processes, worst": max(ranges),
+            "cells changed by nothing": sum(len(pair["changed"]) for pair in report["pairs"]),
+            "planted and not found": 1 - found / (len(slowed) * len(planted)),
+            "seconds of the suite": max(report["seconds"])}
+
+
+def table(cells):
+    """Times of kernels, by memory space."""
+    rows = {}
+    for cell in cells:
+        kernel, path, _, size, _, cache_state = cell["identity"].split("/")[:6]
+        rows.setdefault((kernel, int(size), cache_state), {})[path] = cell["median_ns"]
+    for (kernel, size, cache_state), times in rows.items():
+        best = min(times.values())
+        print(f"  {kernel:18}{size:9} {cache_state:4} {best / 1e3:9.2f} us  " + ", ".join(
+            f"{path} {time / best:.2f}" for path, time in sorted(times.items(), key=lambda item: item[1])))
+
+
+def show(report):
+    """Prints each figure with what is asked for; returns whether all are met."""
+    found = figures(report)
+    kernels = {cell["identity"].split("/")[0] for cell in report["cells"]}
+    print(f"{report['device']['name']}: {len(kernels)} kernels, {len(report['cells'])} cells, "
+          f"{len(report['seconds'])} processes, {len(report['pairs'])} pairs; the process that compiled took "
+          f"{report['compiling_seconds']:.0f} s")
+    table(report["cells"])
+    for cell in sorted(report["cells"], key=lambda cell: -cell["range"])[:5]:
+        print(f"  range {100 * cell['range']:5.2f} %: {cell['identity']}")
+    for words in report["wrong"]:
+        print("  " + ", ".join(words))
+    for name, limit in LIMITS.items():
+        print(f"{name:30}{found[name]:10.4f}   asked for {limit:7.3f} at most   "
+              f"{'met' if found[name] <= limit else 'MISSED'}")
+    return all(found[name] <= limit for name, limit in LIMITS.items())
+
+
+if __name__ == "__main__":
+    trials.main(__doc__, options, make, show)
