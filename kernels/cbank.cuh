@@ -58,6 +58,8 @@
 #endif
 
 #define CBANK_BOTH __host__ __device__
+/* Inlined before anything else, so that compilers see what they see of code written by hand. */
+#define CBANK_INLINE __device__ __forceinline__
 
 struct __half;
 
@@ -119,8 +121,8 @@ static constexpr cbank_u64 shared_max = 232448;
 template <class Entry, cbank_u32 count> struct storage {
     alignas(Entry) cbank_u8 bytes[sizeof(Entry) * count];
 
-    CBANK_BOTH Entry *entries() { return reinterpret_cast<Entry *>(bytes); }
-    CBANK_BOTH const Entry *entries() const { return reinterpret_cast<const Entry *>(bytes); }
+    CBANK_BOTH __forceinline__ Entry *entries() { return reinterpret_cast<Entry *>(bytes); }
+    CBANK_BOTH __forceinline__ const Entry *entries() const { return reinterpret_cast<const Entry *>(bytes); }
 };
 
 template <class A, class B> struct is_same {
@@ -144,8 +146,8 @@ template <class Entry, cbank_u32 count_, class Space> struct table_base {
     static_assert(__is_trivially_copyable(Entry), "CBANK_TABLE: the type of an entry must be trivially copyable");
 
     /* stage() without its barrier. */
-    __device__ void copy() {}
-    __device__ void stage() {}
+    CBANK_INLINE void copy() {}
+    CBANK_INLINE void stage() {}
     CBANK_BOTH static cbank_u32 constant_offset() { return 0; }
 };
 
@@ -185,7 +187,7 @@ class table<Entry, count_, constant, Tag> : public Tag, public table_base<Entry,
     static_assert(table::bytes <= constant_max, "cbank: constant memory has 65,536 bytes");
 
   public:
-    template <class Index> __device__ Entry operator[](Index index) const
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         return constant_entries<Entry, count_, Tag>.entries()[index];
     }
@@ -213,7 +215,7 @@ template <class Entry, cbank_u32 count_, class Tag>
 class table<Entry, count_, global, Tag> : public Tag, public memory_table<Entry, count_, global>
 {
   public:
-    template <class Index> __device__ Entry operator[](Index index) const { return this->entries[index]; }
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const { return this->entries[index]; }
 };
 
 /* The word that __ldg reads at a time: the largest power of two up to 16 that divides size and alignment. */
@@ -230,7 +232,7 @@ CBANK_WORD(4, unsigned int);
 CBANK_WORD(8, uint2);
 
 /* The entry that has those bytes. */
-template <class Entry, class From> __device__ Entry entry_of(const From &from)
+template <class Entry, class From> CBANK_INLINE Entry entry_of(const From &from)
 {
     storage<Entry, 1> entry;
 
@@ -242,12 +244,15 @@ template <class Entry, cbank_u32 count_, class Tag>
 class table<Entry, count_, readonly, Tag> : public Tag, public memory_table<Entry, count_, readonly>
 {
   public:
-    template <class Index> __device__ Entry operator[](Index index) const { return read(this->entries + index, 0); }
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const { return read(this->entries + index, 0); }
 
   private:
     /* By __ldg of that type, else of words. */
-    template <class T> static __device__ auto read(const T *from, int) -> decltype(__ldg(from)) { return __ldg(from); }
-    template <class T> static __device__ T read(const T *from, long)
+    template <class T> static CBANK_INLINE auto read(const T *from, int) -> decltype(__ldg(from))
+    {
+        return __ldg(from);
+    }
+    template <class T> static CBANK_INLINE T read(const T *from, long)
     {
         typedef typename word_of<(alignof(T) < 16 ? alignof(T) : 16)>::type word;
         constexpr cbank_u32 words = sizeof(T) / sizeof(word);
@@ -262,7 +267,7 @@ class table<Entry, count_, readonly, Tag> : public Tag, public memory_table<Entr
 
 /* Shared memory of one table: its own variable up to 48 KB, else the start of the block's dynamic shared memory. */
 template <class Entry, cbank_u32 count, class Tag, bool dynamic> struct shared_entries {
-    static __device__ Entry *entries()
+    static CBANK_INLINE Entry *entries()
     {
         __shared__ storage<Entry, count> staged;
 
@@ -271,7 +276,7 @@ template <class Entry, cbank_u32 count, class Tag, bool dynamic> struct shared_e
 };
 #ifndef CBANK_HOST_BUILD
 template <class Entry, cbank_u32 count, class Tag> struct shared_entries<Entry, count, Tag, true> {
-    static __device__ Entry *entries()
+    static CBANK_INLINE Entry *entries()
     {
         extern __shared__ uint4 cbank_dynamic_shared[];
 
@@ -293,17 +298,20 @@ class table<Entry, count_, shared, Tag> : public Tag, public memory_table<Entry,
     static constexpr cbank_u64 static_shared_bytes = dynamic ? 0 : table::bytes;
     static constexpr bool needs_barrier = true;
 
-    __device__ void copy()
+    CBANK_INLINE void copy()
     {
+        const Entry *const from = this->entries;
+        Entry *const to = staged::entries();
+
         for (cbank_u32 i = threadIdx.x; i < count_; i += blockDim.x)
-            staged::entries()[i] = this->entries[i];
+            to[i] = from[i];
     }
-    __device__ void stage()
+    CBANK_INLINE void stage()
     {
         copy();
         __syncthreads();
     }
-    template <class Index> __device__ Entry operator[](Index index) const { return staged::entries()[index]; }
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const { return staged::entries()[index]; }
 };
 
 /* The largest power of two that is `most` or less. */
@@ -323,18 +331,18 @@ class table<Entry, count_, shared_copies, Tag> : public Tag, public memory_table
     static constexpr cbank_u64 static_shared_bytes = copies * table::bytes;
     static constexpr bool needs_barrier = true;
 
-    __device__ void copy()
+    CBANK_INLINE void copy()
     {
         own = threadIdx.x % copies;
         for (cbank_u32 i = threadIdx.x; i < count_ * copies; i += blockDim.x)
             staged::entries()[i] = this->entries[i / copies];
     }
-    __device__ void stage()
+    CBANK_INLINE void stage()
     {
         copy();
         __syncthreads();
     }
-    template <class Index> __device__ Entry operator[](Index index) const
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         return staged::entries()[index * copies + own];
     }
@@ -351,7 +359,7 @@ class table<Entry, count_, param, Tag> : public Tag, public table_base<Entry, co
                   "cbank: kernel parameters hold tables of up to 2,048 bytes (32,764 from CUDA 12.1 and sm_70 on)");
 
   public:
-    template <class Index> __device__ Entry operator[](Index index) const { return values.entries()[index]; }
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const { return values.entries()[index]; }
 #ifdef CBANK_RUNTIME
     cudaError_t load(const Entry *from, cudaStream_t = 0)
     {
@@ -390,7 +398,7 @@ class table<Entry, count_, texture, Tag> : public Tag, public table_base<Entry, 
     static_assert(count_ <= 1u << 27, "cbank: a texture has 134,217,728 entries at most");
 
   public:
-    template <class Index> __device__ Entry operator[](Index index) const
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         const typename fetched::type value = tex1Dfetch<typename fetched::type>(object, (int)index);
 
@@ -454,7 +462,7 @@ class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry
     static_assert(count_ <= 32, "cbank: the threads of a warp hold 32 entries");
 
   public:
-    __device__ void copy()
+    CBANK_INLINE void copy()
     {
         const cbank_u32 lane = threadIdx.x % 32;
         /* Other threads hold entries that nobody reads. */
@@ -462,8 +470,8 @@ class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry
 
         *own.entries() = this->entries[at];
     }
-    __device__ void stage() { copy(); }
-    template <class Index> __device__ Entry operator[](Index index) const
+    CBANK_INLINE void stage() { copy(); }
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         return read(*own.entries(), (int)index, 0);
     }
@@ -472,11 +480,11 @@ class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry
     storage<Entry, 1> own;
 
     template <class T>
-    static __device__ typename is_same<T, decltype(__shfl_sync(0u, T(), 0))>::type read(T from, int lane, int)
+    static CBANK_INLINE typename is_same<T, decltype(__shfl_sync(0u, T(), 0))>::type read(T from, int lane, int)
     {
         return __shfl_sync(0xFFFFFFFFu, from, lane);
     }
-    template <class T> static __device__ T read(T from, int lane, long)
+    template <class T> static CBANK_INLINE T read(T from, int lane, long)
     {
         constexpr cbank_u32 words = (sizeof(T) + 3) / 4;
         cbank_u32 read[words];
@@ -505,7 +513,7 @@ template <class Entry, cbank_u32 count> struct held_entries {
 
     storage<unit, units> held;
 
-    __device__ void copy(const Entry *entries)
+    CBANK_INLINE void copy(const Entry *entries)
     {
         const unit *const from = reinterpret_cast<const unit *>(entries);
 
@@ -524,7 +532,7 @@ template <class Entry, cbank_u32 count> struct held_entries {
 template <cbank_u32 first, cbank_u32 number> struct selection {
     static constexpr cbank_u32 half = power_of_two(number - 1);
 
-    template <class Unit> static __device__ Unit of(const Unit *held, cbank_u32 at)
+    template <class Unit> static CBANK_INLINE Unit of(const Unit *held, cbank_u32 at)
     {
         const Unit low = selection<first, half>::of(held, at);
         const Unit high = selection<first + half, number - half>::of(held, at);
@@ -533,7 +541,7 @@ template <cbank_u32 first, cbank_u32 number> struct selection {
     }
 };
 template <cbank_u32 first> struct selection<first, 1> {
-    template <class Unit> static __device__ Unit of(const Unit *held, cbank_u32) { return held[first]; }
+    template <class Unit> static CBANK_INLINE Unit of(const Unit *held, cbank_u32) { return held[first]; }
 };
 
 template <class Entry, cbank_u32 count_, class Tag>
@@ -545,9 +553,9 @@ class table<Entry, count_, select, Tag> : public Tag, public memory_table<Entry,
     static_assert(fits, "cbank: a thread selects among 16 words of 4 bytes at most");
 
   public:
-    __device__ void copy() { own.copy(this->entries); }
-    __device__ void stage() { copy(); }
-    template <class Index> __device__ Entry operator[](Index index) const
+    CBANK_INLINE void copy() { own.copy(this->entries); }
+    CBANK_INLINE void stage() { copy(); }
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         constexpr cbank_u32 in_word = held_type::in_word;
         const cbank_u32 at = (cbank_u32)index;
@@ -559,8 +567,8 @@ class table<Entry, count_, select, Tag> : public Tag, public memory_table<Entry,
   private:
     held_type own;
 
-    static __device__ Entry part(const Entry &unit, cbank_u32) { return unit; }
-    template <class Word> static __device__ Entry part(const Word &word, cbank_u32 shift)
+    static CBANK_INLINE Entry part(const Entry &unit, cbank_u32) { return unit; }
+    template <class Word> static CBANK_INLINE Entry part(const Word &word, cbank_u32 shift)
     {
         return entry_of<Entry>(word >> shift);
     }
@@ -575,9 +583,9 @@ class table<Entry, count_, prmt, Tag> : public Tag, public memory_table<Entry, c
     static_assert(fits, "cbank: PRMT reads tables of up to 16 bytes, of entries of 1 or 2 bytes");
 
   public:
-    __device__ void copy() { own.copy(reinterpret_cast<const cbank_u8 *>(this->entries)); }
-    __device__ void stage() { copy(); }
-    template <class Index> __device__ Entry operator[](Index index) const
+    CBANK_INLINE void copy() { own.copy(reinterpret_cast<const cbank_u8 *>(this->entries)); }
+    CBANK_INLINE void stage() { copy(); }
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         constexpr cbank_u32 words = held_type::units;
         const cbank_u32 *const word = own.held.entries();
@@ -597,7 +605,7 @@ class table<Entry, count_, prmt, Tag> : public Tag, public memory_table<Entry, c
 };
 
 /* Stages tables with one barrier. */
-template <class... Tables> __device__ void stage(Tables &...tables)
+template <class... Tables> CBANK_INLINE void stage(Tables &...tables)
 {
     const bool copied[] = {(tables.copy(), Tables::needs_barrier)...};
     bool any = false;
