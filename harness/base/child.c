@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-
 enum { RUNNING_MAX = 64 };
 
 /* Written by the signal handler: the received signal. Read by it: the processes to pass it on to; 0: none. A negative
@@ -137,26 +135,24 @@ bool child_run(const char *program, char *const words[], int *code)
 
 bool children_run(struct child_job *jobs, size_t count, size_t at_a_time)
 {
-    size_t started = 0, ended = 0;
+    size_t started = 0;
     bool whole = true;
     int error = 0;
 
     at_a_time = at_a_time < RUNNING_MAX ? at_a_time : RUNNING_MAX;
-    while (ended < started || (whole && started < count)) {
-        if (whole && started < count && started - ended < at_a_time) {
-            struct child_job *job = &jobs[started];
-            const int output = open(job->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    for (size_t i = 0; i < count + at_a_time; i++) {
+        const size_t slot = i % at_a_time; /* that of the job so many before, which ends first */
 
-            job->seconds = -clock_seconds();
-            whole = output >= 0 && start(job->words[0], job->words, job, output, started % at_a_time) > 0;
+        if (i >= at_a_time && i - at_a_time < started)
+            whole = end(slot, &jobs[i - at_a_time].code) && whole;
+        if (whole && i < count) {
+            const int output = open(jobs[i].output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+            whole = output >= 0 && start(jobs[i].words[0], jobs[i].words, &jobs[i], output, slot) > 0;
             error = whole ? 0 : errno;
             started += whole;
             if (output >= 0)
                 close(output);
-        } else {
-            whole = end(ended % at_a_time, &jobs[ended].code) && whole;
-            jobs[ended].seconds += clock_seconds();
-            ended++;
         }
     }
     if (error || interrupted())

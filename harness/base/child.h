@@ -32,7 +32,6 @@ struct child_job {
     const char *output; /* path of a file for its output and its messages, which is created */
     const char *folder; /* for its temporary files: its TMPDIR */
     int code;           /* the status from waitpid */
-    double seconds;     /* that it took at most */
 };
 
 /* Runs all jobs, at_a_time of them at once, which is at least 1. Its input is empty, and what it started ends with

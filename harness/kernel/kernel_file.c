@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "cubin.h"
-#include "kernel_compiler.h"
-#include "kernel_info.h"
+#include "kernel_parts.h"
 #include "log.h"
 #include "memory.h"
 #include "text_print.h"
@@ -75,33 +74,35 @@ static enum status read_options(struct opening *opening)
 
 /* -- hashes -------------------------------------------------------------------------------------------- */
 
-/* The hashes of files that were read. */
-struct includes {
+/* The hashes of the kernel file and of what it includes, a line each. */
+struct sources {
     struct opening *opening;
-    char (*hashes)[SHA256_HEX_BYTES]; /* owned: each once, that of the kernel file first */
-    size_t count;
+    struct memory memory;
+    FILE *stream;
+    bool out_of_memory;
 };
 
-/* Reads a file, and those that it includes: next to it, or in a folder of -I, whatever #if says. A file that is not there
- * is the system's or the toolkit's. False when out of memory. */
-static bool read_includes(const char *path, struct includes *includes)
+/* Adds a file, and those that it includes: next to it, or in a folder that is an option or stands behind -I, whatever
+ * #if says. A file that is not there is the system's or the toolkit's. */
+static void add_source(const char *path, struct sources *sources)
 {
-    const size_t folder_bytes = strrchr(path, '/') ? (size_t)(strrchr(path, '/') + 1 - path) : 0;
-    struct opening *const opening = includes->opening;
+    const int folder_bytes = (int)(strrchr(path, '/') + 1 - path);
+    const struct opening *opening = sources->opening;
     char hex[SHA256_HEX_BYTES], *text;
-    bool known = false, good;
     size_t bytes;
+    bool known;
 
     text = kernel_read(path, &bytes);
-    if (!text)
-        return errno != ENOMEM;
+    if (!text) {
+        sources->out_of_memory = sources->out_of_memory || errno == ENOMEM;
+        return;
+    }
     sha256_hex(text, bytes, hex);
-    for (size_t i = 0; i < includes->count; i++)
-        known = known || strcmp(includes->hashes[i], hex) == 0;
-    good = known || memory_grow(&includes->hashes, includes->count, sizeof(*includes->hashes));
-    if (good && !known)
-        memcpy(includes->hashes[includes->count++], hex, sizeof(hex));
-    for (char *line = text, *next; good && !known && line; line = next) {
+    known = strstr(sources->memory.text, hex);
+    if (!known)
+        fprintf(sources->stream, "%s\n", hex);
+    fflush(sources->stream);
+    for (char *line = text, *next; !known && line; line = next) {
         char name[PATH_MAX], file[2 * PATH_MAX];
 
         next = strchr(line, '\n');
@@ -110,47 +111,35 @@ static bool read_includes(const char *path, struct includes *includes)
         if (line[0] != '#' || strncmp(line + 1 + strspn(line + 1, " \t"), "include", 7) != 0)
             continue;
         if (sscanf(line + 1, " include %*1[\"<]%4095[^\">\n]", name) != 1) {
-            opening->whole = false; /* a macro's name */
+            sources->opening->whole = false; /* a macro's name */
             continue;
         }
-        snprintf(file, sizeof(file), "%.*s%s", name[0] == '/' ? 0 : (int)folder_bytes, path, name);
-        good = read_includes(file, includes);
-        for (size_t i = 0; good && i < opening->word_count; i++) {
+        snprintf(file, sizeof(file), "%.*s%s", name[0] == '/' ? 0 : folder_bytes, path, name);
+        add_source(file, sources);
+        for (size_t i = 0; i < opening->word_count; i++) {
             const char *const word = opening->options.words[i];
 
-            if (strncmp(word, "-I", 2) != 0)
-                continue;
-            snprintf(file, sizeof(file), "%s/%s", word[2] ? word + 2 : opening->options.words[i + 1], name);
-            good = read_includes(file, includes);
+            snprintf(file, sizeof(file), "%s/%s", word + (strncmp(word, "-I", 2) == 0 ? 2 : 0), name);
+            add_source(file, sources);
         }
     }
     free(text);
-    return good;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(a, b);
 }
 
 /* Hashes the file, its includes and the options. Paths do not count: two copies have the same hash. */
 static enum status hash_file(struct opening *opening, char hex[SHA256_HEX_BYTES])
 {
-    struct includes includes = {.opening = opening};
-    struct memory memory;
-    FILE *stream = memory_open(&memory);
+    struct sources sources = {.opening = opening};
     enum status status = STATUS_OK;
 
     opening->whole = !getenv("CPATH") && !getenv("CPLUS_INCLUDE_PATH");
-    if (!stream || !read_includes(opening->path, &includes))
-        status = log_memory("the hash of %s", opening->request->path);
-    else if (includes.count == 0)
+    sources.stream = memory_open(&sources.memory);
+    if (!sources.stream)
+        return log_memory("the hash of %s", opening->request->path);
+    add_source(opening->path, &sources);
+    if (!sources.out_of_memory && sources.memory.bytes == 0)
         status = log_error(STATUS_USAGE, "cannot read %s: %s", opening->request->path, strerror(errno));
-    else
-        qsort(includes.hashes + 1, includes.count - 1, sizeof(*includes.hashes), by_text);
-    for (size_t i = 0; status == STATUS_OK && i < includes.count; i++)
-        fprintf(stream, "%s\n", includes.hashes[i]);
-    for (size_t i = 0; status == STATUS_OK && i < opening->word_count; i++) {
+    for (size_t i = 0; i < opening->word_count; i++) {
         const char *const word = opening->options.words[i];
         const bool folder = strncmp(word, "-I", 2) == 0, host = strncmp(word, "-ccbin", 6) == 0;
 
@@ -159,16 +148,15 @@ static enum status hash_file(struct opening *opening, char hex[SHA256_HEX_BYTES]
         if (folder || host)
             i += !word[folder ? 2 : 6]; /* the path is a word of its own */
         else
-            fprintf(stream, "%s\n", word);
+            fprintf(sources.stream, "%s\n", word);
     }
-    if (status == STATUS_OK && opening->request->against)
-        fputs("against\n", stream);
-    free(includes.hashes);
-    if (!memory_close(&memory, stream) && status == STATUS_OK)
+    if (opening->request->against)
+        fputs("against\n", sources.stream);
+    if ((!memory_close(&sources.memory, sources.stream) || sources.out_of_memory) && status == STATUS_OK)
         status = log_memory("the hash of %s", opening->request->path);
     if (status == STATUS_OK)
-        sha256_hex(memory.text, memory.bytes, hex);
-    free(memory.text);
+        sha256_hex(sources.memory.text, sources.memory.bytes, hex);
+    free(sources.memory.text);
     return status;
 }
 
@@ -179,8 +167,8 @@ static bool make_key(const struct opening *opening, const char *text, const char
     FILE *stream = memory_open(&memory);
 
     if (stream) {
-        fprintf(stream, "%s\n%s\n%s%s\n%s\nsm_%u\n", opening->compiler.identity, hash, cbank_header_tables,
-                cbank_header_case, text, (unsigned)opening->options.architecture);
+        fprintf(stream, "%s\n%s\n%s\n%s%s\n%s\nsm_%u\n", opening->compiler.path, opening->compiler.version, hash,
+                cbank_header_tables, cbank_header_case, text, (unsigned)opening->options.architecture);
         for (size_t i = 0; i < opening->word_count; i++)
             fprintf(stream, "%s\n", opening->options.words[i]);
     }
@@ -193,75 +181,9 @@ static bool make_key(const struct opening *opening, const char *text, const char
 
 /* -- compiling ----------------------------------------------------------------------------------------- */
 
-static void print_messages(const struct kernel_object *object)
-{
-    char *at = object->messages;
-
-    for (char *line; (line = strsep(&at, "\n")) && (line[0] || at);) {
-        text_put(stderr, escapes_none, line);
-        fputc('\n', stderr);
-    }
-}
-
-/* Prints the messages of the compiler, and adds what they mean. */
-static enum status does_not_compile(const struct opening *opening, const struct kernel_object *object,
-                                    const char *spaces)
-{
-    print_messages(object);
-    if (object->status == STATUS_ENVIRONMENT)
-        return log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above", opening->request->path,
-                         object->compiler, (unsigned)opening->options.architecture);
-    return log_error(STATUS_USAGE, "%s does not compile with its tables %s%s, see above", opening->request->path,
-                     spaces ? "in " : "as they are written", spaces ? spaces : "");
-}
-
-/* Compiles sources, unless they are made or in the cache. */
-static enum status get_objects(struct opening *opening, const struct kernel_file *file, struct kernel_object *objects,
-                               size_t count)
-{
-    char(*const keys)[SHA256_HEX_BYTES] = calloc(count, sizeof(*keys)), hash[SHA256_HEX_BYTES];
-    bool *const made = calloc(count, sizeof(*made)), keeps = opening->cache && opening->whole;
-    enum status status = keys && made ? STATUS_OK : log_memory("compiling %s", file->path);
-
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        if (!objects[i].text || !make_key(opening, objects[i].text, file->sha256, keys[i]))
-            status = log_memory("compiling %s", file->path);
-        else
-            made[i] =
-                kernel_object_made(&objects[i]) || (keeps && kernel_cache_get(opening->cache, keys[i], &objects[i]));
-    if (status == STATUS_OK)
-        status = kernel_compile(&opening->compiler, &opening->options, objects, count);
-    /* A file that changed while it was compiled is kept under neither hash. */
-    if (status == STATUS_OK && keeps)
-        status = hash_file(opening, hash);
-    for (size_t i = 0; status == STATUS_OK && keeps && i < count; i++)
-        if (!made[i] && kernel_object_made(&objects[i]) && strcmp(hash, file->sha256) == 0)
-            kernel_cache_put(opening->cache, keys[i], &objects[i]);
-    free(keys);
-    free(made);
-    return status;
-}
-
-/* Compiles the file as it is, and reads what it says. */
-static enum status open_as_written(struct opening *opening, struct kernel_object *object, struct kernel_file *out)
-{
-    enum status status;
-
-    if (asprintf(&object->text, "#include \"%s\"\n", opening->path) < 0)
-        object->text = NULL;
-    status = get_objects(opening, out, object, 1);
-    if (status == STATUS_OK && !object->cubin)
-        return does_not_compile(opening, object, NULL);
-    if (status == STATUS_OK)
-        print_messages(object); /* warnings */
-    if (status == STATUS_OK)
-        status = kernel_info_read(object->cubin, object->cubin_bytes, out);
-    snprintf(out->compiler, sizeof(out->compiler), "%s", object->compiler);
-    return status;
-}
-
 /* The source of a build: definitions that give tables other spaces than they are written with. */
-static char *build_text(const struct opening *opening, const struct kernel_file *file, const struct kernel_build *build)
+static char *build_source(const struct opening *opening, const struct kernel_file *file,
+                          const struct kernel_build *build)
 {
     struct memory memory;
     FILE *stream = memory_open(&memory);
@@ -274,48 +196,103 @@ static char *build_text(const struct opening *opening, const struct kernel_file 
     return memory_close(&memory, stream) ? memory.text : NULL;
 }
 
-/* Compiles all builds. The file as it is written has been compiled: its build takes *written. */
-static enum status open_builds(struct opening *opening, struct kernel_object *written, struct kernel_file *file)
+static void print_messages(const struct kernel_build *build)
 {
-    struct kernel_object *const objects = calloc(file->build_count, sizeof(*objects));
-    enum status status = objects ? STATUS_OK : log_memory("the builds of %s", file->path);
+    char *at = build->messages;
+
+    for (char *line; (line = strsep(&at, "\n")) && (line[0] || at);) {
+        text_put(stderr, escapes_none, line);
+        fputc('\n', stderr);
+    }
+}
+
+/* Compiles builds, unless they are made or in the cache. STATUS_USAGE, logged after the compiler's messages, if one does
+ * not compile. */
+static enum status make_builds(struct opening *opening, const struct kernel_file *file, struct kernel_build *builds,
+                               size_t count)
+{
+    char(*const keys)[SHA256_HEX_BYTES] = calloc(count, sizeof(*keys)), hash[SHA256_HEX_BYTES];
+    const bool keeps = opening->cache && opening->whole;
+    enum status status = keys ? STATUS_OK : log_memory("compiling %s", file->path);
+
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        if (kernel_build_made(&builds[i]))
+            continue;
+        builds[i].source = build_source(opening, file, &builds[i]);
+        if (!builds[i].source || !make_key(opening, builds[i].source, file->sha256, keys[i]))
+            status = log_memory("compiling %s", file->path);
+        else
+            builds[i].cached = keeps && kernel_cache_get(opening->cache, keys[i], &builds[i]);
+    }
+    if (status == STATUS_OK)
+        status = kernel_compile(&opening->compiler, &opening->options, builds, count);
+    /* A file that changed while it was compiled is kept under neither hash. */
+    if (status == STATUS_OK && keeps)
+        status = hash_file(opening, hash);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        const char *const spaces = builds[i].kernel.spaces;
+
+        /* The file as it is written must compile. */
+        if (builds[i].cubin || (builds[i].reason[0] && spaces[0])) {
+            if (keeps && keys[i][0] && !builds[i].cached && strcmp(hash, file->sha256) == 0)
+                kernel_cache_put(opening->cache, keys[i], &builds[i]);
+            continue;
+        }
+        print_messages(&builds[i]);
+        if (builds[i].status == STATUS_ENVIRONMENT)
+            status = log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above", file->path,
+                               opening->compiler.version, (unsigned)opening->options.architecture);
+        else
+            status = log_error(STATUS_USAGE, "%s does not compile with its tables %s%s, see above", file->path,
+                               spaces[0] ? "in " : "as they are written", spaces);
+    }
+    free(keys);
+    return status;
+}
+
+/* Compiles the file as it is, reads what it says, and compiles all builds. */
+static enum status open_builds(struct opening *opening, struct kernel_build *written, struct kernel_file *file)
+{
+    enum status status = make_builds(opening, file, written, 1);
     char reason[KERNEL_REASON_BYTES];
 
+    if (status == STATUS_OK)
+        print_messages(written); /* warnings */
+    if (status == STATUS_OK)
+        status = kernel_info_read(written->cubin, written->cubin_bytes, file);
+    if (status == STATUS_OK)
+        status = kernel_choices_read(opening->request->spaces, file);
     for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++)
         if (file->builds[i].as_written) {
-            objects[i] = *written;
-            *written = (struct kernel_object){0};
-        } else {
-            objects[i].text = build_text(opening, file, &file->builds[i]);
+            file->builds[i].cubin = written->cubin;
+            file->builds[i].cubin_bytes = written->cubin_bytes;
+            file->builds[i].cached = written->cached;
+            written->cubin = NULL;
         }
     if (status == STATUS_OK)
-        status = get_objects(opening, file, objects, file->build_count);
+        status = make_builds(opening, file, file->builds, file->build_count);
     for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++) {
         struct kernel_build *build = &file->builds[i];
-        struct kernel_object *object = &objects[i];
 
-        if (!kernel_object_made(object))
-            status = does_not_compile(opening, object, build->kernel.spaces);
-        memcpy(build->reason, object->reason, sizeof(build->reason));
-        build->cubin = object->cubin;
-        build->cubin_bytes = object->cubin_bytes;
-        build->cached = object->cached;
-        build->seconds = object->seconds;
+        build->against = opening->request->against;
         sscanf(file->sha256, "%16" SCNx64, &build->kernel.hash);
-        object->cubin = NULL;
         if (build->cubin && !kernel_symbol(build, reason))
             status = log_error(STATUS_USAGE, "%s:%u: %s", file->path, (unsigned)file->info.line, reason);
     }
-    for (size_t i = 0; objects && i < file->build_count; i++)
-        kernel_object_close(&objects[i]);
-    free(objects);
     return status;
+}
+
+static void close_build(struct kernel_build *build)
+{
+    free(build->cubin);
+    free(build->source);
+    free(build->messages);
 }
 
 enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out)
 {
     struct opening opening = {.request = request};
-    struct kernel_object written = {0};
+    struct kernel_build written = {0};
     enum status status = make_path(request->path, opening.path);
 
     *out = (struct kernel_file){.path = request->path};
@@ -324,18 +301,14 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
     if (status == STATUS_OK)
         status = hash_file(&opening, out->sha256);
     if (status == STATUS_OK)
-        status = kernel_compiler_find(request->compiler, &opening.compiler);
+        status = kernel_compiler_open(request->compiler, &opening.compiler);
     if (status == STATUS_OK) {
         opening.cache = kernel_cache_folder();
-        status = open_as_written(&opening, &written, out);
-    }
-    if (status == STATUS_OK)
-        status = kernel_choices_read(request->spaces, out);
-    if (status == STATUS_OK)
         status = open_builds(&opening, &written, out);
-    for (size_t i = 0; i < out->build_count; i++)
-        out->builds[i].against = request->against;
-    kernel_object_close(&written);
+    }
+    memcpy(out->compiler, opening.compiler.version, sizeof(out->compiler));
+    kernel_compiler_close(&opening.compiler);
+    close_build(&written);
     free(opening.cache);
     free(opening.options.words);
     free(opening.option_text);
@@ -347,7 +320,7 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
 void kernel_file_close(struct kernel_file *file)
 {
     for (size_t i = 0; i < file->build_count; i++)
-        free(file->builds[i].cubin);
+        close_build(&file->builds[i]);
     free(file->builds);
     *file = (struct kernel_file){0};
 }

@@ -42,7 +42,8 @@ struct kernel_build {
     void *cubin; /* owned; NULL: there is a reason */
     size_t cubin_bytes;
     bool cached; /* it was compiled before */
-    double seconds; /* of compiling */
+    char *source, *messages; /* owned: what was compiled, and what the compiler said; NULL: it was not needed */
+    enum status status; /* of a build that has neither cubin nor reason: whose fault it is */
 };
 
 struct kernel_file {

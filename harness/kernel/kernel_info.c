@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernel_info.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "cubin.h"
+#include "kernel_parts.h"
 #include "log.h"
+#include "table.h"
 #include "text.h"
 
 const char *const kernel_space_names[CBANK_SPACE_COUNT] = {
@@ -102,34 +102,27 @@ enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file
 
 /* -- choices ------------------------------------------------------------------------------------------- */
 
-/* Writes "shared" if all tables live there, else "grid=shared+signs=constant". False if there is no room. */
-static bool write_spaces(const struct kernel_file *file, const enum cbank_space *spaces,
-                         char out[USER_KERNEL_SPACES_BYTES])
-{
-    bool same = true;
-    size_t length = 0;
-
-    for (size_t i = 1; i < file->table_count; i++)
-        same = same && spaces[i] == spaces[0];
-    for (size_t i = 0; i < (same ? 1 : file->table_count) && length < USER_KERNEL_SPACES_BYTES; i++)
-        length += (size_t)snprintf(out + length, USER_KERNEL_SPACES_BYTES - length, "%s%s%s%s", i ? "+" : "",
-                                   same ? "" : file->tables[i].name, same ? "" : "=", kernel_space_names[spaces[i]]);
-    return length < USER_KERNEL_SPACES_BYTES;
-}
-
-/* Adds a build unless there is one with these spaces. */
+/* Adds a build unless there is one with these spaces. It is called "shared" if all tables live there, else
+ * "grid=shared+signs=constant". */
 static enum status add_build(struct kernel_file *file, const enum cbank_space *spaces)
 {
     struct kernel_build build = {.path = file->path, .as_written = true};
+    bool same = true;
+    size_t length = 0;
 
     for (size_t i = 0; i < file->table_count; i++) {
         build.spaces[i] = spaces[i];
         build.as_written = build.as_written && spaces[i] == file->tables[i].written;
+        same = same && spaces[i] == spaces[0];
     }
     for (size_t i = 0; i < file->build_count; i++)
         if (memcmp(file->builds[i].spaces, build.spaces, sizeof(build.spaces)) == 0)
             return STATUS_OK;
-    if (!write_spaces(file, spaces, build.kernel.spaces))
+    for (size_t i = 0; i < (same ? 1 : file->table_count) && length < USER_KERNEL_SPACES_BYTES; i++)
+        length +=
+            (size_t)snprintf(build.kernel.spaces + length, USER_KERNEL_SPACES_BYTES - length, "%s%s%s%s", i ? "+" : "",
+                             same ? "" : file->tables[i].name, same ? "" : "=", kernel_space_names[spaces[i]]);
+    if (length >= USER_KERNEL_SPACES_BYTES)
         return log_error(STATUS_USAGE,
                          "%s:%u: the names of its tables and of their memory spaces are longer than %d bytes together; "
                          "give the tables shorter names",
@@ -139,38 +132,19 @@ static enum status add_build(struct kernel_file *file, const enum cbank_space *s
     return STATUS_OK;
 }
 
-static bool find_space(const char *name, enum cbank_space *out)
-{
-    for (size_t i = 0; i < CBANK_SPACE_COUNT; i++)
-        if (strcmp(kernel_space_names[i], name) == 0) {
-            *out = (enum cbank_space)i;
-            return true;
-        }
-    return false;
-}
-
-static enum status unknown(const struct kernel_file *file, const char *text, const char *what)
-{
-    char spaces[256] = "", tables[CBANK_TABLES_MAX * (CBANK_NAME_BYTES + 2)] = "", shown[TEXT_SHOWN_BYTES];
-
-    for (size_t i = 0; i < CBANK_SPACE_COUNT; i++)
-        text_join(spaces, sizeof(spaces), ", ", "%s", kernel_space_names[i]);
-    for (size_t i = 0; i < file->table_count; i++)
-        text_join(tables, sizeof(tables), ", ", "%s", file->tables[i].name);
-    return log_error(STATUS_USAGE, "%s: '%s' is no %s; memory spaces: %s, all, written; tables of the file: %s",
-                     file->path, text_shown(text, shown), what, spaces, tables);
-}
-
 /* Adds the builds of one choice of the list: it is changed. */
 static enum status add_choice(struct kernel_file *file, char *text)
 {
-    enum cbank_space spaces[CBANK_TABLES_MAX], space;
+    static const size_t space_count = CBANK_SPACE_COUNT;
+    static const struct table names = TABLE("memory space", kernel_space_names, space_count);
+    char known[CBANK_TABLES_MAX * (CBANK_NAME_BYTES + 2)] = "", shown[TEXT_SHOWN_BYTES];
+    enum cbank_space spaces[CBANK_TABLES_MAX];
     enum status status = STATUS_OK;
 
     if (strcmp(text, "all") == 0) {
-        for (size_t s = 0; status == STATUS_OK && s < CBANK_SPACE_COUNT; s++) {
+        for (size_t space = 0; status == STATUS_OK && space < CBANK_SPACE_COUNT; space++) {
             for (size_t i = 0; i < file->table_count; i++)
-                spaces[i] = (enum cbank_space)s;
+                spaces[i] = (enum cbank_space)space;
             status = add_build(file, spaces);
         }
         return status;
@@ -180,20 +154,24 @@ static enum status add_choice(struct kernel_file *file, char *text)
     if (strcmp(text, "written") == 0)
         return add_build(file, spaces);
     for (char *part; (part = strsep(&text, "+"));) {
-        char *equal = strchr(part, '=');
-        bool known = false;
+        char *const equal = strchr(part, '='), *const name = equal ? equal + 1 : part;
+        const char *const *const space = table_find(&names, name);
+        bool found = false;
 
-        if (!find_space(equal ? equal + 1 : part, &space))
-            return unknown(file, equal ? equal + 1 : part, "memory space");
+        if (!space)
+            return table_unknown(&names, name);
         if (equal)
             *equal = '\0';
-        for (size_t i = 0; i < file->table_count; i++)
-            if (!equal || strcmp(file->tables[i].name, part) == 0) {
-                spaces[i] = space;
-                known = true;
-            }
-        if (!known)
-            return unknown(file, part, "table");
+        for (size_t i = 0; i < file->table_count; i++) {
+            text_join(known, sizeof(known), ", ", "%s", file->tables[i].name);
+            if (equal && strcmp(file->tables[i].name, part) != 0)
+                continue;
+            spaces[i] = (enum cbank_space)(space - kernel_space_names);
+            found = true;
+        }
+        if (!found)
+            return log_error(STATUS_USAGE, "%s: unknown table '%s'; valid: %s", file->path, text_shown(part, shown),
+                             known);
     }
     return add_build(file, spaces);
 }

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "kernel_compiler.h"
+#include "kernel_parts.h"
 #include "library.h"
 
 enum { COMPILATION_FAILED = 6, OWN_WORDS = 3 };
@@ -34,7 +33,6 @@ bool kernel_nvrtc_open(struct kernel_compiler *out)
         if (library && library_bind(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &out->nvrtc, &missing) &&
             out->nvrtc.version(&major, &minor) == 0) {
             snprintf(out->version, sizeof(out->version), "nvrtc %d.%d", major, minor);
-            snprintf(out->identity, sizeof(out->identity), "%s", out->version);
             return true;
         }
         if (library)
@@ -44,35 +42,31 @@ bool kernel_nvrtc_open(struct kernel_compiler *out)
 }
 
 void kernel_nvrtc_compile(const struct kernel_compiler *compiler, const struct kernel_options *options,
-                          struct kernel_object *object)
+                          struct kernel_build *build)
 {
     static const char *const header_names[] = {"cbank.cuh", "cbank_case.h"};
     const char *const headers[] = {cbank_header_tables, cbank_header_case};
     const char **const words = calloc(OWN_WORDS + options->word_count, sizeof(*words));
     const struct nvrtc *nvrtc = &compiler->nvrtc;
-    const double began = clock_seconds();
     void *program = NULL;
     size_t bytes = 0;
     char arch[40];
     int error;
 
-    snprintf(object->compiler, sizeof(object->compiler), "%s", compiler->version);
     snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%u", (unsigned)options->architecture);
-    object->status = STATUS_ENVIRONMENT;
-    if (words && nvrtc->create(&program, object->text, "kernel.cu", 2, headers, header_names) == 0) {
+    build->status = STATUS_ENVIRONMENT;
+    if (words && nvrtc->create(&program, build->source, "kernel.cu", 2, headers, header_names) == 0) {
         words[0] = arch, words[1] = "-DCBANK_MEASURE", words[2] = "-lineinfo";
         memcpy(words + OWN_WORDS, options->words, options->word_count * sizeof(*words));
         error = nvrtc->compile(program, (int)(OWN_WORDS + options->word_count), words);
-        if (nvrtc->log_bytes(program, &bytes) == 0 && (object->messages = calloc(bytes + 1, 1)))
-            nvrtc->log(program, object->messages);
+        if (nvrtc->log_bytes(program, &bytes) == 0 && (build->messages = calloc(bytes + 1, 1)))
+            nvrtc->log(program, build->messages);
         if (error == COMPILATION_FAILED)
-            object->status =
-                object->messages && kernel_reason(object->messages, object->reason) ? STATUS_OK : STATUS_USAGE;
-        if (error == 0 && nvrtc->cubin_bytes(program, &object->cubin_bytes) == 0 &&
-            (object->cubin = malloc(object->cubin_bytes)) && nvrtc->cubin(program, object->cubin) == 0)
-            object->status = STATUS_OK;
+            build->status = build->messages && kernel_reason(build->messages, build->reason) ? STATUS_OK : STATUS_USAGE;
+        if (error == 0 && nvrtc->cubin_bytes(program, &build->cubin_bytes) == 0 &&
+            (build->cubin = malloc(build->cubin_bytes)) && nvrtc->cubin(program, build->cubin) == 0)
+            build->status = STATUS_OK;
         nvrtc->destroy(&program);
     }
-    object->seconds = clock_seconds() - began;
     free(words);
 }

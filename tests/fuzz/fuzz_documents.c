@@ -12,7 +12,7 @@
 #include "estimate.h"
 #include "fuzz.h"
 #include "indices.h"
-#include "kernel_info.h"
+#include "kernel_parts.h"
 #include "npy.h"
 #include "show_result.h"
 #include "side.h"
