@@ -209,9 +209,8 @@ $(OBJ)/harness/cell/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
 $(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE) $(OBJ)/images.stamp
 # The cards go into the program by .incbin, which dependency files do not see.
 $(filter $(OBJ)/harness/counts/card%,$(OBJECTS)): $(CARDS)
-# So do the headers of kernel files, and the text that advise writes them from.
+# So do the headers of kernel files.
 $(OBJ)/harness/kernel/kernel_headers.o: kernels/cbank.cuh kernels/cbank_case.h
-$(OBJ)/harness/advise/kernel_text.o: harness/advise/kernel_file.txt
 
 
 # The folders that an object may include, by its own folder.

@@ -6,24 +6,11 @@
 
 #include "image.h"
 #include "log.h"
-#include "table.h"
 
 const char *const advise_standing_names[ADVISE_STANDING_COUNT] = {
     [ADVISE_FIRST] = "best",    [ADVISE_ALIKE_FIRST] = "as good", [ADVISE_TOO_CLOSE] = "too close to call",
     [ADVISE_SLOWER] = "slower", [ADVISE_UNKNOWN] = "not known",
 };
-
-const struct space_code *space_code_of(const struct path *path)
-{
-    static const struct space_code codes[] = {
-#define SPACE(path, space, declaration, load) {#path, #space, declaration, load},
-#include "spaces.def"
-    };
-    static const size_t count = sizeof(codes) / sizeof(codes[0]);
-    static const struct table table = TABLE("memory space", codes, count);
-
-    return table_find(&table, path->name);
-}
 
 /* Spaces by their times; equal times stay in the order of paths.def. A lower bound does not rank: those spaces come
  * after all times. */

@@ -81,16 +81,6 @@ enum status advise_write(const struct advice *advice, const char *path);
 /* Releases; accepts a zeroed struct. */
 void advise_close(struct advice *advice);
 
-/* The C++ for a path: a row of spaces.def. */
-struct space_code {
-    const char *name; /* of the path */
-    const char *space; /* in a kernel file */
-    const char *declaration, *load;
-};
-
-/* NULL if there is no row. */
-const struct space_code *space_code_of(const struct path *path);
-
 /* Prints advice as text. STATUS_ENVIRONMENT when out of memory. */
 enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look);
 

@@ -102,7 +102,6 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
 {
     const struct grid grid = grid_of(advice, TEXT_COLUMNS);
     const struct advised_space *first = &advice->spaces[0];
-    const struct space_code *code = space_code_of(first->path);
     const struct cell *cell = &advice->cell;
     const uint32_t width = table_width(cell->parameters), bytes = cell->parameters[PARAMETER_table_bytes];
     const struct advised_facts facts = advice->facts;
@@ -137,10 +136,6 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
         advise_put(stream, look, "no memory space is best by this card, which does not know %s", missing);
     } else {
         advise_put(stream, look, "best: %s", advice->choice);
-        if (code) {
-            advise_put(stream, look, "write: %s", code->declaration);
-            advise_put(stream, look, "       %s", code->load);
-        }
         advise_put(stream, look, "look for in the SASS: %s", image_instruction(&first->cell));
     }
     advise_put(stream, look, "measure: %s", advice->measure);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The kernel file of advice: kernel_file.txt with its values.
- *
- * A line `?NAME TEXT` is written if the value NAME is given; a line `*TEXT` once for each table, with its letter for @ and
- * its number for #. $NAME$ stands for a value. */
+ * The kernel file of advice: the lookups that were asked about, with a place for the user's arithmetic. */
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,143 +9,179 @@
 #include "advise.h"
 #include "cbank_case.h"
 #include "files.h"
+#include "kernel_file.h"
 #include "log.h"
 #include "source.h"
 #include "text.h"
 
-enum { VALUES_MAX = 40, VALUE_BYTES = 512 };
-
-struct kernel_text {
-    uint32_t tables;
-    size_t count;
-    struct {
-        const char *name;
-        char text[VALUE_BYTES];
-    } values[VALUES_MAX];
+/* The body of index_at, for the sources that a kernel file can make. */
+static const char *const formulas[SOURCE_COUNT] = {
+    [SOURCE_random] = "    return (unsigned)(cbank::random_bits(1, at) % entry_count);\n",
+    [SOURCE_sorted] =
+        "    return (unsigned)((at % elements * entry_count + cbank::random_bits(1, at) % entry_count) / elements);\n",
+    [SOURCE_lockstep] = "    return (unsigned)(at / elements % entry_count);\n",
+    [SOURCE_runs] = "    while (at % elements && cbank::random_bits(1, at) % run_threads)\n"
+                    "        at--; // a run begins at one thread in so many\n"
+                    "    return (unsigned)(cbank::random_bits(2, at) % entry_count);\n",
+    [SOURCE_zipf] =
+        "    // Entry k is read in proportion to 1 / (k + 1)^skew: rejection-inversion, by Hoermann and Derflinger (1996).\n"
+        "    const double skew = skew_percent / 100.0;\n"
+        "    const auto integral = [=](double x) { return skew == 1 ? log(x) : (pow(x, 1 - skew) - 1) / (1 - skew); };\n"
+        "    const double low = integral(1.5) - 1, high = integral(entry_count + 0.5);\n"
+        "\n"
+        "    for (cbank_u64 attempt = 0;; attempt++) {\n"
+        "        const double u = low + (high - low) * (cbank::random_bits(attempt, at) >> 11) / 9007199254740992.0;\n"
+        "        const double x = skew == 1 ? exp(u) : pow(1 + u * (1 - skew), 1 / (1 - skew));\n"
+        "        const double k = fmin(fmax(floor(x + 0.5), 1.0), (double)entry_count);\n"
+        "\n"
+        "        if (u >= integral(k + 0.5) - pow(k, -skew))\n"
+        "            return (unsigned)k - 1;\n"
+        "    }\n",
 };
 
-extern const char cbank_advise_kernel[]; /* kernel_file.txt */
+/* What is written. Tables are called a, b, c ... */
+struct lookups {
+    const struct advice *advice;
+    const struct cell *cell;
+    char path[PATH_MAX];      /* of the kernel file, to show it */
+    const char *index;        /* the C++ type of an index */
+    char indices[PATH_MAX];   /* their file; "": a source makes them */
+    uint32_t tables, polluter_bytes;
+};
 
-__attribute__((format(printf, 3, 4))) static void give(struct kernel_text *text, const char *name, const char *format,
-                                                       ...)
+/* Writes the loop over the lookups of element i. */
+static void write_loop(FILE *stream, const struct lookups *lookups, bool pollutes)
 {
-    va_list arguments;
+    char load[32] = "load";
 
-    va_start(arguments, format);
-    text->values[text->count].name = name;
-    vsnprintf(text->values[text->count].text, VALUE_BYTES, format, arguments);
-    text_clean(text->values[text->count++].text, VALUE_BYTES);
-    va_end(arguments);
-}
-
-/* NULL if it is not given. */
-static const char *value_of(const struct kernel_text *text, const char *name, size_t length)
-{
-    for (size_t i = 0; i < text->count; i++)
-        if (strlen(text->values[i].name) == length && strncmp(text->values[i].name, name, length) == 0)
-            return text->values[i].text;
-    return NULL;
-}
-
-/* Writes a part of a line, for a table unless that is NULL. Values are written as they are, but for the table's letter
- * and number. */
-static void put_text(FILE *stream, const struct kernel_text *text, const char *from, size_t length,
-                     const uint32_t *table, bool is_value)
-{
-    for (const char *at = from, *end = from + length; at < end; at++) {
-        if (*at == '$' && !is_value) {
-            const size_t name = strcspn(at + 1, "$");
-            const char *value = value_of(text, at + 1, name);
-
-            put_text(stream, text, value ? value : "", value ? strlen(value) : 0, table, true);
-            at += name + 1;
-        } else if (*at == '@' && table) {
-            putc((int)('a' + *table), stream);
-        } else if (*at == '#' && table) {
-            fprintf(stream, "%" PRIu32, *table);
-        } else {
-            putc(*at, stream);
-        }
+    fprintf(stream, "        for (unsigned load = 0; load < loads; load += %" PRIu32 ") {\n", lookups->tables);
+    if (pollutes)
+        fputs("            sum += other[(position += blockDim.x) % other_count];\n", stream);
+    for (uint32_t i = 0; i < lookups->tables; i++) {
+        if (lookups->tables > 1)
+            snprintf(load, sizeof(load), "(load + %" PRIu32 ")", i);
+        if (lookups->cell->parameters[PARAMETER_loads] % lookups->tables)
+            fprintf(stream, "            if (load + %" PRIu32 " < loads)\n    ", i);
+        fprintf(stream, "            sum = use(sum, %c[index[%s * elements + i]]);\n", 'a' + (int)i, load);
     }
+    fputs("        }\n", stream);
 }
 
-static enum status write_kernel(FILE *stream, const void *context)
-{
-    const struct kernel_text *text = context;
-    size_t length;
-
-    for (const char *line = cbank_advise_kernel; *line; line += length + 1) {
-        const char *from = line;
-        bool given = true;
-
-        length = strcspn(line, "\n");
-        if (*line == '?') {
-            const size_t name = strcspn(line + 1, " \n");
-
-            given = value_of(text, line + 1, name) != NULL;
-            from += 1 + name + (line[1 + name] == ' ');
-        }
-        for (uint32_t table = 0; given && table < (*from == '*' ? text->tables : 1); table++) {
-            const bool each = *from == '*';
-
-            put_text(stream, text, from + each, length - (size_t)(from - line) - each, each ? &table : NULL, false);
-            putc('\n', stream);
-        }
-    }
-    return STATUS_OK;
-}
-
-/* A list of `each` for all tables, with the letter of a table for @. */
-static void give_tables(struct kernel_text *text, const char *name, const char *each)
-{
-    char list[VALUE_BYTES] = "", item[32];
-
-    for (uint32_t table = 0; table < text->tables; table++) {
-        snprintf(item, sizeof(item), "%s", each);
-        for (char *at = item; *at; at++)
-            *at = *at == '@' ? (char)('a' + table) : *at;
-        text_join(list, sizeof(list), ", ", "%s", item);
-    }
-    give(text, name, "%s", list);
-}
-
-/* The values that the cell's lookups determine. */
-static void give_lookups(struct kernel_text *text, const struct cell *cell)
+/* Writes the tables, the user's arithmetic, the indices, and the kernel. */
+static void write_kernel(FILE *stream, const struct lookups *lookups)
 {
     static const char *const entries[] = {"unsigned char", "unsigned short", "unsigned", "uint2", "uint4"};
     static const char *const words[] = {"entry", "entry", "entry", "entry.x + entry.y",
                                         "entry.x + entry.y + entry.z + entry.w"};
-    static const char *const indices[][2] = {{"unsigned char", "signed char"},
-                                             {"unsigned short", "short"},
-                                             {"unsigned", "int"},
-                                             {"unsigned long long", "long long"}};
-    const uint32_t *value = cell->parameters, width = table_width(value), tables = text->tables;
-    const uint32_t entry_count = value[PARAMETER_table_bytes] / width;
+    const struct cell *cell = lookups->cell;
+    const uint32_t *value = cell->parameters, width = table_width(value), in_flight = value[PARAMETER_in_flight];
+    const char *const entry = entries[__builtin_ctz(width)], *space = "global";
 
-    give(text, "entry", "%s", entries[__builtin_ctz(width)]);
-    give(text, "words", "%s", words[__builtin_ctz(width)]);
-    give(text, "index", "%s", indices[__builtin_ctz(cell->indices->bytes)][cell->indices->is_signed != 0]);
-    give(text, "entry_count", "%" PRIu32, entry_count);
-    give(text, "loads", "%" PRIu32, value[PARAMETER_loads]);
-    give(text, "unroll", "%" PRIu32, value[PARAMETER_in_flight] > tables ? value[PARAMETER_in_flight] / tables : 1);
-    give(text, "step", tables > 1 ? "load += %" PRIu32 : "load++", tables);
-    give(text, "load", "%s", tables > 1 ? "(load + #)" : "load");
-    if (value[PARAMETER_loads] % tables)
-        give(text, "guard", "if (load + # < loads) ");
-    if (entry_count <= CBANK_WARP_THREADS && cell->elements % CBANK_WARP_THREADS)
-        give(text, "ragged", "yes");
-    if (value[PARAMETER_polluter_bytes])
-        give(text, "polluter", "%" PRIu32, value[PARAMETER_polluter_bytes] / 4);
-    give(text, "elements", "%" PRIu64, cell->elements);
-    give(text, "threads", "%" PRIu32, cell->block_size);
-    give(text, "shared", "%" PRIu32, value[PARAMETER_extra_shared_bytes]);
+    /* The memory space of the best path, as select of select_16. Not every one has room for several tables. */
+    for (size_t i = 0; lookups->advice->choice && lookups->tables == 1 && i < CBANK_SPACE_COUNT; i++)
+        if (strncmp(lookups->advice->choice, kernel_space_names[i], strlen(kernel_space_names[i])) == 0)
+            space = kernel_space_names[i];
+    fprintf(
+        stream,
+        "// Lookups as cbank advise was asked for them. The arithmetic of your kernel is missing, and it decides where the\n"
+        "// table should live: put it where the comments say so, then measure every memory space:\n"
+        "//\n"
+        "//     cbank run --kernel %s\n"
+        "//\n"
+        "#include <cbank.cuh>\n\n"
+        "constexpr unsigned entry_count = %" PRIu32 ", loads = %" PRIu32 ";\n",
+        lookups->path, value[PARAMETER_table_bytes] / width, value[PARAMETER_loads]);
+    for (size_t i = 0; i < parameter_count && !lookups->indices[0]; i++)
+        if (cell->pattern->parameter_mask >> i & 1)
+            fprintf(stream, "constexpr unsigned %s = %" PRIu32 ";\n", parameters[i].name, value[i]);
+    if (lookups->polluter_bytes)
+        fprintf(stream, "constexpr unsigned other_count = %" PRIu32 "; // other data, which is streamed through L1\n",
+                lookups->polluter_bytes / 4);
+    fputs("\n// The line to change: constant, global, readonly, shared ... shuffle needs a size that 32 divides.\n",
+          stream);
+    for (uint32_t i = 0; i < lookups->tables; i++)
+        fprintf(stream, "CBANK_TABLE(table_%c, %s, entry_count, %s);\n", 'a' + (int)i, entry, space);
+    fprintf(stream,
+            "\n// Your arithmetic with an entry. The check calls it, too.\n"
+            "static __host__ __device__ unsigned use(unsigned sum, %s entry)\n{\n    return sum + %s;\n}\n\n",
+            entry, words[__builtin_ctz(width)]);
+    if (!lookups->indices[0])
+        fprintf(stream,
+                "// The index of a lookup; at = load * elements + element. Source: %s.\n"
+                "static __host__ __device__ unsigned index_at(cbank_u64 at, cbank_u64 elements)\n{\n%s}\n\n",
+                cell->pattern->name, formulas[cell->pattern - sources]);
+    for (uint32_t i = 0; i < lookups->tables; i++)
+        fprintf(stream, "%sclass Table_%c", i ? ", " : "template <", 'a' + (int)i);
+    fputs(">\n__global__ void lookup(", stream);
+    for (uint32_t i = 0; i < lookups->tables; i++)
+        fprintf(stream, "%sTable_%c %c,", i ? " " : "", 'a' + (int)i, 'a' + (int)i);
+    fprintf(stream, "\n                       %sconst %s *index, unsigned *out, unsigned elements)\n{\n",
+            lookups->polluter_bytes ? "const unsigned *other, " : "", lookups->index);
+    if (lookups->polluter_bytes)
+        fputs("    unsigned position = blockIdx.x * blockDim.x + threadIdx.x;\n\n", stream);
+    for (uint32_t i = 0; i < lookups->tables; i++)
+        fprintf(stream, "    %c.stage(); // by all threads of the block\n", 'a' + (int)i);
+    fprintf(
+        stream,
+        "    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < elements; i += gridDim.x * blockDim.x) {\n"
+        "        unsigned sum = 0;\n\n"
+        "        // The loads and the arithmetic of your kernel go here, and around the lookups. `index` stands for how it\n"
+        "        // finds its entries. The compiler unrolls as many lookups as are in flight.\n"
+        "#pragma unroll %" PRIu32 "\n",
+        in_flight > lookups->tables ? in_flight / lookups->tables : 1);
+    write_loop(stream, lookups, lookups->polluter_bytes > 0);
+    fputs("        out[i] = sum;\n    }\n}\n\n", stream);
+}
+
+static enum status write_file(FILE *stream, const void *context)
+{
+    const struct lookups *lookups = context;
+    const struct advice *advice = lookups->advice;
+    const struct cell *cell = lookups->cell;
+    const uint64_t taken = (uint64_t)cell->block_size * cell->parameters[PARAMETER_elements_per_thread];
+    uint32_t blocks = 0;
+
+    write_kernel(stream, lookups);
+    fprintf(stream,
+            "CBANK_CASE(lookup, %" PRIu64 ")\n{\n    const cbank_u64 elements = size;\n"
+            "    // The entries are random. Yours: entries<table_a>([](unsigned i) { ... }) or (npy{\"file.npy\"}).\n",
+            cell->elements);
+    for (uint32_t i = 0; i < lookups->tables; i++)
+        fprintf(stream, "    const auto %c = entries<table_%c>();\n", 'a' + (int)i, 'a' + (int)i);
+    fprintf(stream, "    const auto index = input<%s>(loads * elements, ", lookups->index);
+    if (lookups->indices[0])
+        fprintf(stream, "npy{\"%s\"});\n", lookups->indices);
+    else
+        fputs("[=](cbank_u64 at) { return index_at(at, elements); });\n", stream);
+    if (lookups->polluter_bytes)
+        fputs("    const auto other = input<unsigned>(other_count, zeros{});\n", stream);
+    fputs("    const auto out = output<unsigned>(elements);\n\n    launch(lookup<", stream);
+    for (uint32_t i = 0; i < lookups->tables; i++)
+        fprintf(stream, "%stable_%c", i ? ", " : "", 'a' + (int)i);
+    for (size_t i = 0; i < advice->count; i++) /* memory spaces that take no shared memory have most */
+        blocks = advice->spaces[i].cell.grid_blocks > blocks ? advice->spaces[i].cell.grid_blocks : blocks;
+    if (taken)
+        fprintf(stream, ">, (elements + %" PRIu64 ") / %" PRIu64, taken - 1, taken);
+    else
+        fprintf(stream, ">, %" PRIu32 " /* that the %s runs at a time */", blocks, advice->card.name);
+    fprintf(stream, ", %" PRIu32 ", %" PRIu32 ")(\n        ", cell->block_size,
+            cell->parameters[PARAMETER_extra_shared_bytes]);
+    for (uint32_t i = 0; i < lookups->tables; i++)
+        fprintf(stream, "%c, ", 'a' + (int)i);
+    fprintf(stream,
+            "%sindex, out, elements);\n"
+            "    check(out, [=](cbank_u64 i) {\n        unsigned sum = 0;\n\n",
+            lookups->polluter_bytes ? "other, " : "");
+    write_loop(stream, lookups, false);
+    fputs("        return sum;\n    });\n}\n", stream);
+    return STATUS_OK;
 }
 
 enum status advise_write_check(const struct plan_options *options, const char *path)
 {
     const struct pattern *source = options->sources.count ? options->sources.rows[0] : NULL;
 
-    if (options->patterns.count || source == &sources[SOURCE_distinct] || source == &sources[SOURCE_unequal])
+    if (options->patterns.count || (source && !formulas[source - sources]))
         return log_error(STATUS_USAGE,
                          "--write is for lookups; name --source random, zipf, sorted, runs or lockstep, or "
                          "--indices");
@@ -161,36 +193,25 @@ enum status advise_write_check(const struct plan_options *options, const char *p
 
 enum status advise_write(const struct advice *advice, const char *path)
 {
+    static const char *const types[][2] = {{"unsigned char", "signed char"},
+                                           {"unsigned short", "short"},
+                                           {"unsigned", "int"},
+                                           {"unsigned long long", "long long"}};
     const struct cell *cell = &advice->spaces[0].cell;
-    const uint64_t taken = (uint64_t)cell->block_size * cell->parameters[PARAMETER_elements_per_thread];
-    struct kernel_text text = {.tables = table_count(cell->parameters)};
-    char file[PATH_MAX];
-    uint32_t blocks = 0;
+    struct lookups lookups = {
+        .advice = advice,
+        .cell = cell,
+        .index = types[__builtin_ctz(cell->indices->bytes)][cell->indices->is_signed != 0],
+        .tables = table_count(cell->parameters),
+        .polluter_bytes = cell->parameters[PARAMETER_polluter_bytes],
+    };
 
-    give(&text, "path", "%s", path);
-    /* Not every memory space has room for several tables. */
-    give(&text, "space", "%s",
-         advice->choice && text.tables == 1 ? space_code_of(advice->spaces[0].path)->space : "global");
-    give_lookups(&text, cell);
-    give_tables(&text, "classes", "class Table_@");
-    give_tables(&text, "types", "table_@");
-    for (size_t i = 0; i < advice->count; i++) /* memory spaces that take no shared memory have most */
-        blocks = advice->spaces[i].cell.grid_blocks > blocks ? advice->spaces[i].cell.grid_blocks : blocks;
-    give(&text, cell->parameters[PARAMETER_elements_per_thread] == 1 ? "one" : "strides", "yes");
-    if (taken)
-        give(&text, "blocks", "(elements + %" PRIu64 ") / %" PRIu64, taken - 1, taken);
-    else
-        give(&text, "blocks", "%" PRIu32 " /* that the %s runs at a time */", blocks, advice->card.name);
-    if (!advice->indices_path) {
-        give(&text, "made", "%s", cell->pattern->name);
-        give(&text, cell->pattern->name, "yes");
-        give(&text, "skew_percent", "%" PRIu32, cell->parameters[PARAMETER_skew_percent]);
-        give(&text, "run_threads", "%" PRIu32, cell->parameters[PARAMETER_run_threads]);
-        return file_write(path, write_kernel, &text);
-    }
-    if (!realpath(advice->indices_path, file) || strlen(file) >= CBANK_FILE_NAME_BYTES || strpbrk(file, "\"\\"))
+    if (advice->indices_path &&
+        (!realpath(advice->indices_path, lookups.indices) || strlen(lookups.indices) >= CBANK_FILE_NAME_BYTES ||
+         strpbrk(lookups.indices, "\"\\\n")))
         return log_error(STATUS_USAGE, "%s: a kernel file names files by %d bytes at most, without \" and \\",
                          advice->indices_path, CBANK_FILE_NAME_BYTES - 1);
-    give(&text, "file", "%s", file);
-    return file_write(path, write_kernel, &text);
+    snprintf(lookups.path, sizeof(lookups.path), "%s", path);
+    text_clean(lookups.path, sizeof(lookups.path));
+    return file_write(path, write_file, &lookups);
 }

@@ -61,8 +61,7 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
     if (interrupted())
         return STATUS_ENVIRONMENT;
     if (named && !nvrtc)
-        return log_error(STATUS_ENVIRONMENT, "%s --version cannot be run, or it is no nvcc; name an nvcc, or nvrtc",
-                         asked);
+        return log_error(STATUS_ENVIRONMENT, "cannot run %s, or it is no nvcc; name an nvcc, or nvrtc", asked);
     if (kernel_nvrtc_open(out))
         return STATUS_OK;
     return log_error(STATUS_ENVIRONMENT,

@@ -162,13 +162,13 @@ class Write(Scratch):
     """Kernel files of advice. (options, loads of a table in the kernel's loop, what the file says)"""
 
     CASES = ((("--width-bytes", "16", "--source", "zipf", "--skew-percent", "150"), 2,
-              ["CBANK_TABLE(table_a, uint4, entry_count,", "entry_count = 256,", "CBANK_CASE(lookup, 16384)", "skew = 150 / 100.0", "<<stride"]),
+              ["CBANK_TABLE(table_a, uint4, entry_count,", "entry_count = 256,", "CBANK_CASE(lookup, 16384)", "skew_percent = 150;", "<<stride"]),
              (("--table-count", "3", "--loads", "8", "--polluter-bytes", "4096"), 3,
               ["CBANK_TABLE(table_c, unsigned, entry_count, global);", "if (load + 2 < loads)", "other_count = 1024", "<<stride"]),
              (("--elements-per-thread", "1", "--loads", "8", "--in-flight", "4", "--source", "sorted"), 4,
-              ["if (i < elements)", "(elements + 255) / 256, 256, 0)", "(at % elements * entry_count", "#pragma unroll 4"]),
+              ["(elements + 255) / 256, 256, 0)", "(at % elements * entry_count", "#pragma unroll 4"]),
              (("--elements-per-thread", "3", "--width-bytes", "1", "--source", "runs", "--extra-shared-bytes", "2048"), 1,
-              ["unsigned char, entry_count,", "(elements + 767) / 768, 256, 2048)", "random_bits(1, at) % 8)", "<<stride"]),
+              ["unsigned char, entry_count,", "(elements + 767) / 768, 256, 2048)", "run_threads = 8;", "<<stride"]),
              (("--indices", "it's 8.npy"), 1, ["const unsigned *index", 'it\'s 8.npy"}', "<<stride"]))
 
     def write(self, *options, name="mine.cu"):

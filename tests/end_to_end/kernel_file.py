@@ -150,9 +150,8 @@ class Refused(Kernels):
         self.refused(r"absent\.cu", 2, self.path("absent.cu"))
 
     def test_names(self):
-        self.refused(r"'sharde' is no memory space; memory spaces: constant, .*tables of the file: squares", 2,
-                     arguments=("--space", "sharde"))
-        self.refused(r"'cubes' is no table", 2, arguments=("--space", "cubes=shared"))
+        self.refused(r"unknown memory space 'sharde'; valid: constant, ", 2, arguments=("--space", "sharde"))
+        self.refused(r"unknown table 'cubes'; valid: squares", 2, arguments=("--space", "cubes=shared"))
         self.refused("--kernel: the file says what is measured", 2, arguments=("--workload", "add"))
 
     def test_compilers(self):

@@ -33,9 +33,3 @@ TEST(a_space_is_slower_where_the_intervals_lie_apart)
     }
     assert_true(spaces[3].relative == 2 && isnan(spaces[5].relative) && isnan(spaces[6].relative));
 }
-
-TEST(every_path_that_loads_has_its_code)
-{
-    for (size_t i = 0; i < path_count; i++)
-        assert_true(!paths[i].loads == !space_code_of(&paths[i]));
-}

@@ -432,8 +432,7 @@ TEST_WITH(files_that_cannot_be_compiled_are_refused, open_folder, close_folder)
     expect_refused(&request, STATUS_USAGE, "#include takes no path with a quote");
     request.path = folder->kernel;
     request.compiler = "/no/nvcc";
-    expect_refused(&request, STATUS_ENVIRONMENT,
-                   "/no/nvcc --version cannot be run, or it is no nvcc; name an nvcc, or nvrtc");
+    expect_refused(&request, STATUS_ENVIRONMENT, "cannot run /no/nvcc, or it is no nvcc; name an nvcc, or nvrtc");
 }
 
 TEST_WITH(memory_spaces_and_tables_that_are_unknown_are_refused, open_folder, close_folder)
