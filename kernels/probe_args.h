@@ -71,17 +71,4 @@ struct probe_relay_args {
 /* Largest number of members. */
 enum { PROBE_MEMBERS = 8 };
 
-/* probe_code: one thread follows `warm_up` links of the constant bank, as probe_chase does. Then it runs `chunks` pieces
- * of straight code, and follows `timed` more links. */
-struct probe_code_args {
-    uint32_t start, warm_up, timed, chunks;
-    uint32_t zero;
-    float one; /* 1, unknown to the compiler */
-    uint32_t *cycles;
-    struct probe_reading *readings;
-};
-
-/* Instructions in one piece of code, and the largest number of pieces. */
-enum { PROBE_CHUNK_INSTRUCTIONS = 256, PROBE_CHUNKS_MAX = 32 };
-
 #endif

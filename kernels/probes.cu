@@ -7,10 +7,9 @@
  *   probe_stream<path>  loads that do not depend on each other, by many warps: throughput
  *   probe_sharing       the SMs, one after the other, load data from the constant bank that one of them loaded before
  *   probe_relay         a pointer chase as in probe_chase, over the constant banks of several modules that run at a time
- *   probe_code          a pointer chase over the constant bank, straight code, and the chase again
  *
  * The load expressions are those of paths.def. Here they take offsets in bytes, so that a chain has no address
- * arithmetic between two loads. scripts/check_sass.py does not look at this module: cuda_probe_count.c counts the loads
+ * arithmetic between two loads. scripts/check_sass.py does not look at this module: cuda_probe.c counts the loads
  * of each probe by class before it believes them.
  */
 #include <stdint.h>
@@ -290,7 +289,7 @@ extern "C" __global__ void probe_sharing(const CBANK_PARAMETER probe_sharing_arg
     *(volatile uint32_t *)args.turn = turn + 1;
 }
 
-/* -- more than one bank, and code ----------------------------------------------------------------------- */
+/* -- more than one bank -------------------------------------------------------------------------------- */
 
 /* Loads at `offset` of the bank, timed as in probe_chase, into *cycles. The address of *cycles depends on the thread. */
 static __device__ uint32_t timed_load(uint32_t offset, volatile uint32_t &arrived, uint32_t *cycles, uint32_t lane_zero)
@@ -383,33 +382,6 @@ extern "C" __global__ void probe_relay(const CBANK_PARAMETER probe_relay_args ar
         *baton = (uint64_t)made << 32 | next;
     }
     args.readings[args.member] = {0, next, sm_id(), 1};
-}
-
-/* One thread. */
-extern "C" __global__ void probe_code(const CBANK_PARAMETER probe_code_args args)
-{
-    __shared__ volatile uint32_t arrived;
-    const uint32_t lane_zero = threadIdx.x & args.zero;
-    uint32_t *cycles = args.cycles + lane_zero;
-    uint32_t offset = args.start + lane_zero;
-    float value = args.one;
-
-#pragma unroll 1
-    for (uint32_t i = 0; i < args.warm_up; i++)
-        offset = word_at(probe_bank, offset);
-    arrived = offset;
-#pragma unroll
-    for (uint32_t chunk = 0; chunk < PROBE_CHUNKS_MAX; chunk++) {
-        if (chunk == args.chunks)
-            break;
-#pragma unroll
-        for (uint32_t i = 0; i < PROBE_CHUNK_INSTRUCTIONS; i++)
-            value = fmaf(value, value, args.one);
-    }
-#pragma unroll 1
-    for (uint32_t i = 0; i < args.timed; i++, cycles++)
-        offset = timed_load(offset, arrived, cycles, lane_zero);
-    args.readings[0] = {__float_as_uint(value), offset, sm_id(), 1};
 }
 
 /* -- instances ----------------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #include "version.h"
 #include "version_json.h"
 
-enum { RECORDED_MAX = 1 << 20, VALUE_ROW = 8 /* where the conditions of a number end */ };
+enum { RECORDED_MAX = 1 << 20, VALUE_ROW = 6 /* where the conditions of a number end */ };
 
 #define COUNT(array)                    (sizeof(array) / sizeof((array)[0]))
 #define OBJECTS(element, outer, count_) .element_bytes = sizeof(struct element), .count = offsetof(struct outer, count_)
@@ -33,15 +33,6 @@ static const struct {
     {"what_it_held_is", "lost", "%s is emptied by a %s: %.0f %% of later accesses hit."},
     {"what_it_held_is", "kept", "%s keeps its data over a %s: %.0f %% of later accesses hit."},
     {"what_it_held_is", "partly kept", "%s keeps part of its data over a %s: %.0f %% of later accesses hit."},
-    {"table_is", "cold", "%.0sAfter a %s no cache has a line of the table."},
-    {"table_is", "not cold", "%.0sAfter a %s some lines of the table are still there."},
-    {"sets_swapped_by", "nothing", "%s has the same sets for every bank."},
-    {"sets_swapped_by", "order of launches", "%s has sets that are swapped by the order in which kernels start."},
-    {"sets_swapped_by", "address", "%s has sets that are swapped by the address of the bank."},
-    {"instructions_and_constants_share", "yes", "%s holds instructions, too."},
-    {"instructions_and_constants_share", "not seen", "%s was not seen to hold instructions."},
-    {"counters_and_time", "agree", "%s has the same misses by counter and by time."},
-    {"counters_and_time", "differ", "%s has other misses by counter than by time."},
 };
 /* clang-format on */
 
@@ -64,20 +55,12 @@ void verdict_explain(struct verdict *verdict)
 #define VERDICT(kind, key, member, presence) FIELD(kind, struct verdict, key, member, presence)
 
 static const struct field number_rows[] = {
-    {NUMBER(field_reference, "name", name, REQUIRED)},
-    {NUMBER(field_uint32, "level", level, OMITTED)},
-    {NUMBER(field_uint32, "distinct", distinct, OMITTED)},
-    {NUMBER(field_uint32, "stride_bytes", stride, OMITTED)},
-    {NUMBER(field_uint32, "warps", warps, OMITTED)},
-    {NUMBER(field_uint32, "region_bytes", region_bytes, OMITTED)},
-    {NUMBER(field_uint32, "code_bytes", code_bytes, OMITTED)},
-    {NUMBER(field_reference, "before", before, OMITTED)},
-    {NUMBER(field_number, "value", value, NULLABLE)},
-    {NUMBER(field_number, "low", low, NULLABLE)},
-    {NUMBER(field_number, "high", high, NULLABLE)},
-    {NUMBER(field_reference, "unit", unit, REQUIRED)},
-    {NUMBER(field_uint64, "samples", samples, REQUIRED)},
-    {NUMBER(field_reference, "method", method, NULLABLE)},
+    {NUMBER(field_reference, "name", name, REQUIRED)},     {NUMBER(field_uint32, "level", level, OMITTED)},
+    {NUMBER(field_uint32, "distinct", distinct, OMITTED)}, {NUMBER(field_uint32, "stride_bytes", stride, OMITTED)},
+    {NUMBER(field_uint32, "warps", warps, OMITTED)},       {NUMBER(field_reference, "before", before, OMITTED)},
+    {NUMBER(field_number, "value", value, NULLABLE)},      {NUMBER(field_number, "low", low, NULLABLE)},
+    {NUMBER(field_number, "high", high, NULLABLE)},        {NUMBER(field_reference, "unit", unit, REQUIRED)},
+    {NUMBER(field_uint64, "samples", samples, REQUIRED)},  {NUMBER(field_reference, "method", method, NULLABLE)},
     {NUMBER(field_text, "reason", reason, NULLABLE)},
 };
 
@@ -114,7 +97,6 @@ static void write_level_numbers(cJSON *object, const struct field *field, const 
                             latency->ci_high,
                             latency->count,
                             .reason = ""};
-    cJSON *swaps;
 
     fields_write(json_add(object, field->key, cJSON_CreateObject()), &values, &number);
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
@@ -122,9 +104,6 @@ static void write_level_numbers(cJSON *object, const struct field *field, const 
         fields_write(json_add(object, number.name, cJSON_CreateObject()), &values, &number);
     }
     json_add_text(object, "replacement_name", level->replacement.known ? level->replacement_name : NULL);
-    swaps = level->bank_count ? json_add(object, "bank_swaps", cJSON_CreateArray()) : NULL;
-    for (uint32_t i = 0; i < level->bank_count; i++)
-        json_append(swaps, cJSON_CreateNumber(level->bank_swap[i]));
 }
 
 static const struct field_kind field_level_numbers = {write_level_numbers, NULL};
@@ -183,7 +162,6 @@ static const struct field outcome_rows[] = {
     {OUTCOME(field_reference, "name", experiment.name, REQUIRED)},
     {OUTCOME(field_reference, "what", experiment.what, REQUIRED)},
     {OUTCOME(field_reference, "path", experiment.path, REQUIRED)},
-    {OUTCOME(field_reference, "other", experiment.other, OMITTED)},
     {OUTCOME(field_name, "status", status, REQUIRED), .of = &statuses},
     {OUTCOME(field_text, "reason", reason, NULLABLE)},
     {OUTCOME(field_number, "seconds", seconds, REQUIRED)},
@@ -216,8 +194,6 @@ static const struct objects kernels = {OBJECTS(probe_kernel_row, probes, kernel_
 static const struct field probe_rows[] = {
     {PROBES(field_uint64, samples_max, REQUIRED), .low = 1 << 16, .high = 1 << 24},
     {PROBES(field_text, shared_carve_out, REQUIRED)},
-    {PROBES(field_uint32, chunk_bytes, REQUIRED), .high = 1 << 20},
-    {PROBES(field_numbers, bank_addresses, REQUIRED)},
     {PROBES(field_list, kernels, REQUIRED), .of = &kernels},
 };
 static const struct object probes = {.fields = FIELDS(probe_rows), .given = SIZE_MAX};
@@ -292,7 +268,6 @@ void characterization_close(struct characterization *characterization)
     }
     free(characterization->outcomes);
     free(characterization->probes.kernels);
-    free(characterization->probes.bank_addresses.values);
     free(characterization->exchanges);
     json_free(characterization->tree);
     *characterization = (struct characterization){0};

@@ -17,7 +17,6 @@ struct experiment {
     void (*run)(struct experiment_run *run); /* finds numbers and verdicts */
     uint32_t probes;     /* bits of enum probe_kind: the experiment is skipped if one of them has no kernel */
     uint32_t bytes;      /* experiment_geometry: memory for the pointer chases */
-    const char *other;   /* experiment_crossover: the path to compare `path` with */
     uint32_t levels;     /* levels of the path's geometry that must be known; 0: none */
     const char *unknown; /* the reason to skip if they are not known */
 };
@@ -30,7 +29,6 @@ struct number {
     double value, low, high; /* 95 % */
     uint64_t samples;
     uint32_t distinct, stride, warps, level; /* its conditions; 0 if one does not apply; levels from 1 */
-    uint32_t region_bytes, code_bytes;       /* region of the chase, and straight code; 0 if one does not apply */
     const char *before;                      /* the step before; NULL if it does not apply */
     char reason[NUMBER_REASON_BYTES];        /* why there is no number, or why later steps ignore it; "" */
 };

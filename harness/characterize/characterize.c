@@ -12,13 +12,10 @@
 static const char follows[] = "cycles of a dependent load";
 static const char follows_l1[] = "cycles of a dependent load that hits L1, the addition of its 64-bit address included";
 static const char serializes[] = "cost of distinct addresses in a warp";
-static const char crosses[] = "distinct addresses from which the other path is faster";
 static const char streams[] = "loads of one address against resident warps";
-static const char activity[] = "how much of the time the indexed constant cache is active under full load";
 
 #define ASKS(kind) (1u << PROBE_##kind)
 
-/* Those that read counters are the last. */
 /* clang-format off */
 static const struct experiment experiments[] = {
     {"latency_constant", follows, "constant", experiment_latency, .probes = ASKS(CHAIN)},
@@ -41,8 +38,6 @@ static const struct experiment experiments[] = {
     {"serialization_global", serializes, "global", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
     {"serialization_readonly", serializes, "readonly", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
     {"serialization_shared", serializes, "shared", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
-    {"crossover_global", crosses, "constant", experiment_crossover, .other = "global"},
-    {"crossover_shared", crosses, "constant", experiment_crossover, .other = "shared"},
     {"throughput_constant", streams, "constant", experiment_throughput, .probes = ASKS(STREAM)},
     {"throughput_constant_uniform", streams, "constant_uniform", experiment_throughput, .probes = ASKS(STREAM)},
     {"throughput_constant_operand", streams, "constant_operand", experiment_throughput, .probes = ASKS(STREAM)},
@@ -58,18 +53,8 @@ static const struct experiment experiments[] = {
      .unknown = "no three levels are known: what is shared cannot be told from what is not"},
     {"geometry_global", "the L1 data cache and what is behind it", "global", experiment_geometry, .probes = ASKS(CHASE),
      .bytes = 512 << 10},
-    {"code_constant", "what straight code leaves of the constants behind the first level", "constant", experiment_code,
-     .probes = ASKS(CODE), .levels = 3,
-     .unknown = "no three levels are known: what was lost cannot be told from what was not"},
     {"whole_kernels", "launches, the start and the life of blocks, and bandwidths, by cells of run", "global",
      experiment_cells, .probes = ASKS(CELL)},
-    {"activity_constant", activity, "constant", experiment_activity, .probes = ASKS(STREAM) | ASKS(COUNT)},
-    {"activity_param", activity, "param", experiment_activity, .probes = ASKS(STREAM) | ASKS(COUNT)},
-    {"counts_constant", "lines that pointer chases bring into the first constant level, counted and by time", "constant",
-     experiment_counts, .probes = ASKS(COUNT), .levels = 2, .unknown = "the first level is not known"},
-    {"cold_constant", "what a launch, and the flush of the cache state cold, leave of the whole table", "constant",
-     experiment_cold, .probes = ASKS(CHASE) | ASKS(COUNT), .levels = 2,
-     .unknown = "no two levels of the path are known to tell apart"},
 };
 /* clang-format on */
 

@@ -48,9 +48,7 @@ const struct outcome *experiment_outcome(const struct experiment_run *run, const
 /* experiment_warps.c: warps that only load. */
 void experiment_latency(struct experiment_run *run);
 void experiment_serialization(struct experiment_run *run);
-void experiment_crossover(struct experiment_run *run);
 void experiment_throughput(struct experiment_run *run);
-void experiment_activity(struct experiment_run *run);
 
 /* experiment_cells.c: whole kernels. */
 void experiment_cells(struct experiment_run *run);
@@ -58,9 +56,6 @@ void experiment_cells(struct experiment_run *run);
 /* experiment_levels.c: caches. */
 void experiment_geometry(struct experiment_run *run);
 void experiment_invalidation(struct experiment_run *run);
-void experiment_cold(struct experiment_run *run);
-void experiment_code(struct experiment_run *run);
-void experiment_counts(struct experiment_run *run);
 
 /* experiment_sharing.c: SMs that share a level. */
 void experiment_sharing(struct experiment_run *run);

@@ -17,31 +17,12 @@ static void add(struct experiment_run *run, struct number number)
     experiment_number(run, isnan(number.value) ? experiment_unknown(number, "no pair of SMs") : number);
 }
 
-/* Collects the cycles of the SMs of a row (of the pairs, or of one SM) that do, or do not, share. `apart` is the distance
- * of neighbours in the row. Returns how many. */
-static size_t collect(const uint32_t *cycles, size_t count, size_t apart, double threshold, bool shared, uint32_t *out)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (cycles[i * apart] && (cycles[i * apart] < threshold) == shared)
-            out[n++] = cycles[i * apart];
-    stats_sort_uint32(out, n);
-    return n;
-}
-
 /* Every SM in turn loads the region, and the others time a load of it. Adds the times of pairs, and the groups. */
 void experiment_sharing(struct experiment_run *run)
 {
     static const char method[] =
         "one SM loads every line; the others time a first load. Shared: nearer to the second level than to the third";
-    static const char spread_method[] = "median of an SM's first loads of lines that others brought; over the SMs";
     static const char *const names[2] = {"cycles_not_shared", "cycles_shared"};
-    static const char *const spread_names[2][3] = {{"cycles_not_shared_of_the_fastest_sm",
-                                                    "cycles_not_shared_of_the_middle_sm",
-                                                    "cycles_not_shared_of_the_slowest_sm"},
-                                                   {"cycles_shared_of_the_fastest_sm", "cycles_shared_of_the_middle_sm",
-                                                    "cycles_shared_of_the_slowest_sm"}};
     const struct geometry_level *levels = run->geometry->level;
     const uint32_t sms = run->out->device.sm_count, fits = levels[1].fits_bytes.value;
     const double threshold = geometry_behind(run->geometry, 1);
@@ -90,32 +71,17 @@ void experiment_sharing(struct experiment_run *run)
     for (size_t i = 0; i < pairs; i++)
         wrong += cycles[i] && (cycles[i] < threshold) != (outcome->group[i / sms] == outcome->group[i % sms]);
     for (int shared = 1; shared >= 0; shared--) {
-        const size_t n = collect(cycles, pairs, 1, threshold, shared, room);
-        const size_t rank = stats_median_rank(n, STATS_CONFIDENCE);
+        size_t n = 0, rank;
 
+        for (size_t i = 0; i < pairs; i++)
+            if (cycles[i] && (cycles[i] < threshold) == shared)
+                room[n++] = cycles[i];
+        stats_sort_uint32(room, n);
+        rank = stats_median_rank(n, STATS_CONFIDENCE);
         add(run,
             (struct number){names[shared], cycles_unit, method, n ? room[(n - 1) / 2] : (double)NAN,
                             rank ? room[rank - 1] : (double)NAN, rank ? room[n - rank] : (double)NAN, n, .reason = ""});
         count += n;
-    }
-    for (int shared = 1; shared >= 0; shared--) {
-        uint32_t *const medians = room + sms; /* of each SM, over what the other SMs brought */
-        size_t n = 0, samples = 0;
-
-        for (uint32_t to = 0; to < sms; to++) {
-            const size_t here = collect(cycles + to, sms, sms, threshold, shared, room);
-
-            samples += here;
-            if (here)
-                medians[n++] = room[(here - 1) / 2];
-        }
-        stats_sort_uint32(medians, n);
-        for (size_t i = 0; i < 3; i++) {
-            const double one = n ? medians[i * (n - 1) / 2] : (double)NAN;
-
-            add(run, (struct number){spread_names[shared][i], cycles_unit, spread_method, one, one, one, samples,
-                                     .reason = ""});
-        }
     }
     wrong /= (double)count;
     add(run, (struct number){"groups", "groups", method, outcome->group_count, outcome->group_count,

@@ -8,7 +8,6 @@
 
 enum {
     REPEATS = 21,
-    ACTIVITY_REPEATS = 9,
     FEW_ITERATIONS = 5,
     MANY_ITERATIONS = 69, /* 64 x 16 loads more */
     LOADED_WARPS = 16,    /* for throughput against distinct addresses: enough to keep the unit busy */
@@ -72,13 +71,12 @@ enum { BASE, COST, LARGEST, FITTED };
 static const struct curve {
     enum probe_kind kind;
     uint32_t warps;
-    const char *name, *verdict, *crossover, *fitted[FITTED];
+    const char *name, *verdict, *fitted[FITTED];
 } curves[] = {
     /* clang-format off */
-    {.kind = PROBE_CHAIN, .warps = 1, .name = "latency", .verdict = "latency_grows_per", .crossover = "latency_crossover",
+    {.kind = PROBE_CHAIN, .warps = 1, .name = "latency", .verdict = "latency_grows_per",
      .fitted = {"latency_base", "latency_per_extra_address", "latency_largest_deviation"}},
     {.kind = PROBE_STREAM, .warps = LOADED_WARPS, .name = "cycles_per_load", .verdict = "throughput_falls_per",
-     .crossover = "throughput_crossover",
      .fitted = {"cycles_per_load_base", "cycles_per_load_per_extra_address", "cycles_per_load_largest_deviation"}},
     /* clang-format on */
 };
@@ -183,44 +181,6 @@ void experiment_serialization(struct experiment_run *run)
     }
 }
 
-static const struct number *number_of(const struct outcome *of, const char *name, uint32_t distinct, uint32_t stride)
-{
-    const struct number *one = of->numbers;
-
-    while (strcmp(one->name, name) != 0 || one->distinct != distinct || (distinct > 1 && one->stride != stride))
-        one++;
-    return one;
-}
-
-void experiment_crossover(struct experiment_run *run)
-{
-    static const char method[] = "first of 1, 2, 4 ... 32 addresses at which the other path's interval is below";
-    const struct outcome *one = experiment_outcome(run, "serialization", run->path->name);
-    const struct outcome *other = experiment_outcome(run, "serialization", run->outcome->experiment.other);
-
-    if (!one || !other)
-        experiment_skip(run, "the serialization of one of the paths is not known");
-    for (size_t i = 0; one && other && i < COUNT(curves) * COUNT(strides); i++) {
-        const struct curve *curve = &curves[i / COUNT(strides)];
-        const uint32_t stride = strides[i % COUNT(strides)];
-        struct number number = {curve->crossover, "distinct addresses", method, NAN, NAN, NAN, .stride = stride};
-
-        for (size_t d = 0; d < COUNT(distinct_counts) && isnan(number.value); d++) {
-            const struct number *a = number_of(one, curve->name, distinct_counts[d], stride);
-            const struct number *b = number_of(other, curve->name, distinct_counts[d], stride);
-
-            number.samples += a->samples + b->samples;
-            if (b->high < a->low) {
-                number.value = number.high = distinct_counts[d];
-                number.low = d ? distinct_counts[d - 1] : 1;
-            }
-        }
-        if (isnan(number.value))
-            number = experiment_unknown(number, "not up to 32");
-        experiment_number(run, number);
-    }
-}
-
 /* -- throughput ---------------------------------------------------------------------------------------- */
 
 /* The largest number of warps on an SM of the device. */
@@ -265,28 +225,4 @@ void experiment_throughput(struct experiment_run *run)
     most.high *= 128;
     most.warps = 0;
     experiment_number(run, most);
-}
-
-/* -- activity ------------------------------------------------------------------------------------------ */
-
-/* Adds the share of the cycles in which the indexed constant caches are active while every SM is full. */
-void experiment_activity(struct experiment_run *run)
-{
-    static const char method[] =
-        "active cycles by cycles of SMs, of 69 iterations less those of 5: median of 9 of each";
-    struct probe_request request = {PROBE_COUNT, .counted = PROBE_STREAM, .distinct = 1, .stride = WORD, .repeats = 1};
-    struct number number = {.name = "unit_active_share", .unit = "of the cycles", .method = method};
-    double shares[ACTIVITY_REPEATS];
-
-    request.warps = number.warps = most_warps(run);
-    for (size_t r = 0; r < ACTIVITY_REPEATS; r++) {
-        uint32_t few[PROBE_COUNTED_COUNT], many[PROBE_COUNTED_COUNT];
-
-        if (!ask_twice(run, &request, few, many))
-            return;
-        shares[r] = ((double)many[PROBE_COUNTED_ACTIVE_CYCLES] - few[PROBE_COUNTED_ACTIVE_CYCLES]) /
-                    ((double)many[PROBE_COUNTED_SM_CYCLES] - few[PROBE_COUNTED_SM_CYCLES]);
-    }
-    experiment_median(&number, shares, ACTIVITY_REPEATS);
-    experiment_number(run, number);
 }

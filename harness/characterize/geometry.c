@@ -382,8 +382,6 @@ static void find_banks(struct search *search)
             return;
     }
     memcpy(shape->swap, swap, sizeof(swap));
-    memcpy(search->level->bank_swap, swap, sizeof(swap));
-    search->level->bank_count = banks;
 }
 
 /* -- lists drawn at random ----------------------------------------------------------------------------- */

@@ -54,8 +54,6 @@ struct geometry_level {
      * misses, as bits of enum cache_replacement; 0: none. */
     struct geometry_number fetch_bytes, line_bytes, fits_bytes, capacity_bytes, ways, sets, lines_taken, replacement;
     char replacement_name[GEOMETRY_REASON_BYTES]; /* "LRU", "one of LRU, FIFO" or "none of ..."; "" if not known */
-    uint32_t bank_count; /* entries of bank_swap; 0: one bank, or not known */
-    uint32_t bank_swap[GEOMETRY_BANKS_MAX]; /* line i of this bank is in the set of line i ^ this of the first */
     char contradiction[GEOMETRY_REASON_BYTES]; /* findings that disagree; "" if none do */
 };
 

@@ -18,19 +18,13 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
 {
     const size_t answers = answer ? probe_answer_count(request) : 0;
     const uint32_t *const address = request->address;
-    enum probe_kind kind = request->kind;
+    const enum probe_kind kind = request->kind;
     char identity[CELL_IDENTITY_BYTES];
     struct memory memory;
     FILE *text = memory_open(&memory);
 
     if (text) {
         fprintf(text, "%s %s", probe_kind_names[kind], request->path->name);
-        if (kind == PROBE_COUNT) {
-            kind = request->counted;
-            fprintf(text, " of %s", probe_kind_names[kind]);
-        }
-        if (kind == PROBE_CODE)
-            fprintf(text, " chunks %u", request->chunks);
         if (kind == PROBE_CELL)
             fprintf(text, " %s", (cell_identity(request->cell, identity), identity));
         else if (kind == PROBE_SHARING)
@@ -90,14 +84,11 @@ void probe_record_close(struct probe_record *record)
 
 enum status probes_describe(const struct probe_source *source, struct probes *out)
 {
-    *out = (struct probes){.samples_max = source->samples_max, .chunk_bytes = source->chunk_bytes};
+    *out = (struct probes){.samples_max = source->samples_max};
     memcpy(out->shared_carve_out, source->shared_carve_out, sizeof(out->shared_carve_out));
     out->kernels = calloc(PROBE_KIND_COUNT * path_count, sizeof(*out->kernels));
-    out->bank_addresses.values = calloc(PROBE_MEMBERS, sizeof(double));
-    if (!out->kernels || !out->bank_addresses.values)
+    if (!out->kernels)
         return log_memory("the kernels of the probes");
-    for (size_t i = 0; i < PROBE_MEMBERS; i++)
-        out->bank_addresses.values[out->bank_addresses.count++] = (double)source->bank_address[i];
     for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++)
         for (size_t row = 0; row < path_count && (row == 0 || !probe_is_single((enum probe_kind)kind)); row++)
             if (paths[row].loads && !path_is_small(&paths[row])) /* paths without probes */
@@ -163,14 +154,8 @@ static const struct probe_kernel *kernel_again(void *context, enum probe_kind ki
 struct probe_source probe_replay_source(struct probe_replay *replay)
 {
     const struct probes *probes = replay->probes;
-    const struct numbers *addresses = &probes->bank_addresses;
-    struct probe_source source = {replay, probes->samples_max, .chunk_bytes = probes->chunk_bytes, .ask = answer_again,
-                                  .kernel = kernel_again};
+    struct probe_source source = {replay, probes->samples_max, .ask = answer_again, .kernel = kernel_again};
 
-    for (size_t i = 0; i < addresses->count && i < PROBE_MEMBERS; i++)
-        if (addresses->values[i] >= 0 && addresses->values[i] < 0x1p53)
-            replay->bank_address[i] = (uint64_t)addresses->values[i];
-    source.bank_address = replay->bank_address;
     memcpy(source.shared_carve_out, probes->shared_carve_out, sizeof(source.shared_carve_out));
     return source;
 }

@@ -36,15 +36,13 @@ struct probe_kernel_row {
 /* The source, as in a file. */
 struct probes {
     uint64_t samples_max;
-    uint32_t chunk_bytes;
-    struct numbers bank_addresses;
     char shared_carve_out[PROBE_TEXT_BYTES];
     struct probe_kernel_row *kernels; /* owned */
     size_t kernel_count;
 };
 
 /* Describes a source, with the kernels of all its probes. STATUS_ENVIRONMENT, logged, when out of memory. The caller
- * frees out->kernels and the addresses. */
+ * frees out->kernels. */
 enum status probes_describe(const struct probe_source *source, struct probes *out);
 
 /* A recorded file as a source. */
@@ -54,7 +52,6 @@ struct probe_replay {
     const struct probe_exchange *exchanges;
     size_t count;
     size_t next; /* where the search for a question starts */
-    uint64_t bank_address[PROBE_MEMBERS];
 };
 
 /* The source of the replay, which it refers to. STATUS_USAGE, logged, for a question that the file does not answer. */

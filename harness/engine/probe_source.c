@@ -2,17 +2,8 @@
 #include "probe_source.h"
 
 const char *const probe_kind_names[PROBE_KIND_COUNT + 1] = {
-    [PROBE_CHASE] = "chase", [PROBE_CHAIN] = "chain", [PROBE_STREAM] = "stream", [PROBE_SHARING] = "sharing",
-    [PROBE_RELAY] = "relay", [PROBE_CODE] = "code",   [PROBE_COUNT] = "count",   [PROBE_CELL] = "cell"};
-
-const char *const probe_counters[PROBE_COUNTED_COUNT] = {
-    [PROBE_COUNTED_REQUESTS] = "idc_requests",
-    [PROBE_COUNTED_LINES] = "idc_misses_new",
-    [PROBE_COUNTED_GCC_REQUESTS] = "gcc_constant_requests",
-    [PROBE_COUNTED_GCC_MISSES] = "gcc_constant_misses",
-    [PROBE_COUNTED_ACTIVE_CYCLES] = "idc_active_cycles",
-    [PROBE_COUNTED_SM_CYCLES] = "sm__cycles_active.sum",
-};
+    [PROBE_CHASE] = "chase",     [PROBE_CHAIN] = "chain", [PROBE_STREAM] = "stream",
+    [PROBE_SHARING] = "sharing", [PROBE_RELAY] = "relay", [PROBE_CELL] = "cell"};
 
 const char *const probe_before_names[PROBE_BEFORE_COUNT] = {[PROBE_BEFORE_NOTHING] = "nothing",
                                                             [PROBE_BEFORE_LAUNCH] = "launch",
@@ -22,7 +13,7 @@ const char *const probe_before_names[PROBE_BEFORE_COUNT] = {[PROBE_BEFORE_NOTHIN
 
 bool probe_is_single(enum probe_kind kind)
 {
-    return kind == PROBE_SHARING || kind == PROBE_RELAY || kind == PROBE_CODE || kind == PROBE_COUNT;
+    return kind == PROBE_SHARING || kind == PROBE_RELAY;
 }
 
 size_t probe_answer_count(const struct probe_request *request)
@@ -30,10 +21,7 @@ size_t probe_answer_count(const struct probe_request *request)
     switch (request->kind) {
     case PROBE_CHASE:
     case PROBE_RELAY:
-    case PROBE_CODE:
         return request->count * request->timed;
-    case PROBE_COUNT:
-        return PROBE_COUNTED_COUNT;
     case PROBE_SHARING:
         return 2 * (size_t)request->blocks;
     case PROBE_CELL:

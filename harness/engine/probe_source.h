@@ -19,8 +19,6 @@ enum probe_kind {
     PROBE_STREAM,
     PROBE_SHARING,
     PROBE_RELAY,
-    PROBE_CODE,
-    PROBE_COUNT, /* another kernel, with counters */
     PROBE_KIND_COUNT,
     PROBE_CELL = PROBE_KIND_COUNT /* not one of them: a cell, as `cbank run` measures it */
 };
@@ -50,16 +48,11 @@ struct probe_request {
     const struct path *path; /* for PROBE_SHARING, the path of the constant bank */
 
     /* PROBE_CHASE: see struct probe_chase. Answer: count x timed cycles. PROBE_RELAY: the same over the constant
-     * banks of PROBE_MEMBERS modules, one after the other. PROBE_CODE: the same in the constant bank, with `chunks`
-     * pieces of straight code (probe_args.h) between the warm-up and the timed part. PROBE_COUNT: counts a launch of
-     * `counted`, which is PROBE_CHASE or PROBE_STREAM; `before` applies as in a pointer chase. Answer: one value for
-     * each of probe_counters. */
-    enum probe_kind counted;
+     * banks of PROBE_MEMBERS modules, one after the other. */
     const uint32_t *address;
     size_t count;
     uint32_t warm_up, timed;
     enum probe_before before;
-    uint32_t chunks;
 
     /* PROBE_CHAIN, PROBE_STREAM: lane i of every warp loads from byte i % distinct x stride. Answer, `repeats` times:
      * cycles from the start of the first warp to the end of the last one, for PROBE_LOADS x (iterations - 1) loads of
@@ -79,25 +72,11 @@ struct probe_request {
 
 enum { PROBE_CELL_VALUES = 8 };
 
-/* Counters of PROBE_COUNT, over all SMs. */
-enum {
-    PROBE_COUNTED_REQUESTS, /* of the indexed constant caches */
-    PROBE_COUNTED_LINES, /* filled into these caches */
-    PROBE_COUNTED_GCC_REQUESTS, /* of the next level (L1.5), for constants */
-    PROBE_COUNTED_GCC_MISSES,
-    PROBE_COUNTED_ACTIVE_CYCLES, /* of the indexed constant caches */
-    PROBE_COUNTED_SM_CYCLES, /* with a warp resident */
-    PROBE_COUNTED_COUNT
-};
-
 /* No SM ran that many warps at the same time. */
 #define PROBE_NOT_AT_ONCE UINT32_MAX
 
 /* The chip cannot count this. */
 #define PROBE_NOT_COUNTED UINT32_MAX
-
-extern const char *const probe_counters[PROBE_COUNTED_COUNT]; /* names from harness/cell/counter.h, or metrics of
-                                                               * CUPTI */
 
 /* Number of values in the answer. */
 size_t probe_answer_count(const struct probe_request *request);
@@ -117,9 +96,6 @@ struct probe_source {
     void *context;
     size_t samples_max; /* of one pointer chase */
     uint32_t sm_count;
-    uint32_t chunk_bytes; /* of a piece of straight code; 0: not known */
-    const uint64_t *bank_address; /* PROBE_MEMBERS device addresses of the banks of PROBE_RELAY, owned by the source; 0
-                                     until its kernel is requested */
     char shared_carve_out[PROBE_TEXT_BYTES]; /* shared memory that pointer chases of the L1 data cache request */
     /* STATUS_ENVIRONMENT: the GPU failed; STATUS_USAGE: the file lacks the answer. */
     enum status (*ask)(void *context, const struct probe_request *request, uint32_t *answer);

@@ -31,8 +31,14 @@ GEOMETRY = {
 }
 FINDINGS = ("fetch_bytes", "line_bytes", "fits_bytes", "capacity_bytes", "ways", "sets")
 
+# Of committed records: what the program found when it made them, and does not look for any more.
+GONE = re.compile("crossover_|activity_|code_|counts_|cold_")
+GONE_NUMBERS = re.compile("cycles_(not_)?shared_of_")
+GONE_PROBES = ("code", "count")
+GONE_VERDICTS = ("sets_swapped_by",)
+
 FOUND = ("name", "path", "status", "reason", "numbers", "verdicts", "geometry", "groups")
-TEXTS = {"method", "reason", "sentence", "plateaus"}  # may be said better; plateaus are in older records alone
+TEXTS = {"method", "reason", "sentence", "plateaus", "bank_swaps"}  # may be said better; the last two are in older records alone
 
 
 def stripped(value):
@@ -42,8 +48,11 @@ def stripped(value):
 
 
 def found(file):
-    """The findings of a file, by experiment."""
-    return {experiment["name"]: {key: experiment.get(key) for key in FOUND} for experiment in file["experiments"]}
+    """The findings of a file that the program still looks for, by experiment."""
+    return {experiment["name"]: {**{key: experiment.get(key) for key in FOUND},
+                                 "numbers": [one for one in experiment["numbers"] if not GONE_NUMBERS.match(one["name"])],
+                                 "verdicts": [one for one in experiment["verdicts"] if one["name"] not in GONE_VERDICTS]}
+            for experiment in file["experiments"] if not GONE.match(experiment["name"])}
 
 
 def number(experiment, name, **of):
@@ -109,10 +118,14 @@ class Records(Case):
                 self.assertEqual({one["status"] for one in newer} - {"skipped"}, set())
                 again["experiments"] = [one for one in again["experiments"] if one["name"] in names]
                 self.assertEqual(stripped(found(again)), stripped(found(recorded)))
+                probes = recorded["probes"]
+                for key in ("chunk_bytes", "bank_addresses"):
+                    probes.pop(key)
+                probes["kernels"] = [one for one in probes["kernels"] if one["probe"] not in GONE_PROBES]
                 for key in ("device", "probes"):
                     self.assertEqual(again[key], recorded[key])
                 self.assertEqual([one["evidence"] for one in again["experiments"]],
-                                 [one["evidence"] for one in recorded["experiments"]])
+                                 [one["evidence"] for one in recorded["experiments"] if not GONE.match(one["name"])])
                 self.assertEqual((again["replayed"], recorded["replayed"], recorded["tool"]["git_dirty"]), (path, None, False))
                 for name, levels in GEOMETRY.items():
                     self.assertEqual([[*(level[key]["value"] for key in FINDINGS), level["replacement_name"]]
@@ -123,7 +136,7 @@ class Records(Case):
     def test_an_experiment_that_the_record_lacks_is_skipped_with_what_rests_on_it(self):
         again, before = self.replay(lambda record: None, without=("geometry_constant",)), found(read_json(RECORDED))
         self.assertIn("the record lacks this experiment", again["geometry_constant"]["reason"])
-        for name in ("invalidation_constant", "sharing_constant", "code_constant", "counts_constant"):
+        for name in ("invalidation_constant", "sharing_constant"):
             self.assertEqual((again[name]["status"], again[name]["numbers"]), ("skipped", []))
         for name in ("latency_constant", "geometry_constant_modules", "throughput_shared"):
             self.assertEqual(stripped(again[name]), stripped(before[name]))
@@ -137,7 +150,6 @@ class Records(Case):
                 ("version", lambda record: record["schema"].update(version="99.0")),
                 ("sm_count", lambda record: record["device"].update(sm_count=0)),
                 ("samples_max", lambda record: record["probes"].update(samples_max=64)),
-                ("bank_addresses", lambda record: record["probes"].update(bank_addresses=["a"])),
                 ("schema", dict.clear)):
             with self.subTest(what):
                 path = self.record(change)
@@ -161,9 +173,9 @@ class Records(Case):
         for width in (60, 160):
             done = self.cbank("--replay", record, environment={"COLUMNS": str(width)})
             self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-1])), width)
-            for word in ("latency_constant:", "pseudo-LRU", "skipped:", "lines_counted:"):
+            for word in ("latency_constant:", "pseudo-LRU", "skipped:"):
                 self.assertIn(word, done.stdout.split())
-            self.assertIn("1 of 35: latency_constant", done.stderr)
+            self.assertIn("1 of 28: latency_constant", done.stderr)
         self.assertTrue(os.path.exists(os.path.join(self.folder, "characterization.json")))
         quiet = self.cbank("--replay", record, "--quiet")
         self.assertEqual(quiet.stdout + quiet.stderr, "")
@@ -190,14 +202,6 @@ PLANTED = (
     ("a pointer chase over twice the level that empties nothing: empty cannot be told from held",
      r"^chase constant .* before nothing list 0\+64\*80$", lambda numbers: [34] * len(numbers), "invalidation_constant",
      {("what_it_held_is", 1, "launch"): None, ("what_it_held_is", 1, "flush"): None}),
-    ("code that pushes nothing out", "^code ", lambda numbers: [104] * len(numbers), "code_constant",
-     {("instructions_and_constants_share", 2, None): "not seen"}),
-    ("a counter that counts one line more, in one pointer chase", r"^count constant of chase .* list 0\+64\*33$",
-     lambda numbers: [numbers[0], numbers[1] + 1, *numbers[2:]], "counts_constant",
-     {("counters_and_time", 1, None): "differ"}),
-    ("a table that stays in the second level", r"^count constant of chase .* before launch list 0\+256\*256$",
-     lambda numbers: [*numbers[:3], 9, *numbers[4:]], "cold_constant",
-     {("table_is", None, "launch"): "not cold", ("table_is", None, "flush"): "cold"}),
 )
 
 
@@ -243,37 +247,16 @@ class Planted(Case):
             record, "^sharing ", lambda numbers: [value if i % 2 == 0 else 320 for i, value in enumerate(numbers)]))
         self.assertEqual([len(group) for group in groups["sharing_constant"]["groups"]], [1] * 132)
 
-    def test_what_swaps_sets(self):
-        for addresses, expected in (([(5 + k) << 16 for k in range(8)], "order of launches"),
-                                    ([k << 16 for k in range(8)], None)):  # it could be either
-            after = self.replay(lambda record, it=addresses: record["probes"].update(bank_addresses=it),
-                                without=("geometry_global",))["geometry_constant_modules"]
-            self.assertEqual(verdicts(after), {("sets_swapped_by", 1, None): expected})
-        self.assertEqual(after["geometry"]["levels"][0]["bank_swaps"], list(range(8)))
-
-    def test_cycles_of_the_unit(self):
-        """Made up: 3 cycles a request and 5 a line."""
-        after = self.replay(lambda record: change_answers(
-            record, "^count constant of chase ",
-            lambda numbers: [*numbers[:4], 3 * numbers[0] + 5 * numbers[1], numbers[5]]))["counts_constant"]
-        for name, expected in (("active_cycles_per_request", 3), ("active_cycles_per_line", 5)):
-            for key in ("value", "low", "high"):
-                self.assertAlmostEqual(number(after, name)[key], expected, places=6)
-
     def test_a_probe_that_is_not_usable_skips_its_experiments(self):
-        for probe, path, reason, skipped in (("count", "constant", "no permission", ("counts_constant", "activity_param")),
-                                             ("chain", "constant_uniform", "the compiler made 16 LDC",
-                                              ("latency_constant_uniform",))):
-            def change(record, probe=probe, path=path, reason=reason):
-                for kernel in record["probes"]["kernels"]:
-                    if (kernel["probe"], kernel["path"]) == (probe, path):
-                        kernel.update(usable=False, reason=reason)
+        def change(record):
+            for kernel in record["probes"]["kernels"]:
+                if (kernel["probe"], kernel["path"]) == ("chain", "constant_uniform"):
+                    kernel.update(usable=False, reason="the compiler made 16 LDC")
 
-            again = self.replay(change)
-            for name in skipped:
-                self.assertEqual((again[name]["status"], again[name]["reason"], again[name]["numbers"]),
-                                 ("skipped", reason, []))
-            self.assertEqual(again["throughput_constant"]["status"], "ok")
+        again = self.replay(change)
+        skipped = again["latency_constant_uniform"]
+        self.assertEqual((skipped["status"], skipped["reason"], skipped["numbers"]), ("skipped", "the compiler made 16 LDC", []))
+        self.assertEqual(again["throughput_constant"]["status"], "ok")
 
 
 if __name__ == "__main__":

@@ -76,22 +76,6 @@ static void add_cell(const struct launch *launch, double cycles, double *values)
     values[counter_count] += cycles * chip.sm_count;
 }
 
-/* For its loads, and for the lines of its parameters. */
-static void add_probe(const struct launch *launch, double *values)
-{
-    const struct probe_counts *const counts = &launch->counts;
-
-    values[counting_row("idc__requests.sum")] += counts->requests[0] + chip.parameter_lines;
-    values[counting_row("idc__requests_lookup_miss_tag_miss.sum")] += counts->misses[0] + chip.parameter_lines;
-    values[counting_row("gcc__cache_requests_type_constant.sum")] += counts->requests[1] + chip.parameter_lines;
-    values[counting_row("gcc__cache_requests_type_constant_lookup_miss.sum")] +=
-        counts->misses[1] + chip.parameter_lines;
-    values[counting_row("idc__request_cycles_active.sum")] +=
-        (counts->requests[0] + chip.parameter_lines) * chip.levels[0].request_cycles +
-        (counts->misses[0] + chip.parameter_lines) * chip.levels[0].miss_cycles;
-    values[counter_count] += counts->cycles;
-}
-
 /* Every warp executes all instructions once. */
 static void add_user(const struct launch *launch, double cycles, double *values)
 {
@@ -118,8 +102,6 @@ void counting_add(const struct launch *launch, double cycles, double *values)
         add_cell(launch, cycles, values);
     else if (launch->user)
         add_user(launch, cycles, values);
-    else
-        add_probe(launch, values);
 }
 
 size_t counting_count(void)

@@ -78,7 +78,6 @@ const struct kernel_row kernel_rows[] = {
     {"_Z12probe_streamI", sizeof(struct probe_args), true, false, run_stream},
     {"probe_sharing", sizeof(struct probe_sharing_args), false, false, run_sharing},
     {"probe_relay", sizeof(struct probe_relay_args), false, false, run_relay},
-    {"probe_code", sizeof(struct probe_code_args), false, false, run_code},
 };
 
 const size_t kernel_row_count = sizeof(kernel_rows) / sizeof(kernel_rows[0]);

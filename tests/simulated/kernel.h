@@ -58,13 +58,12 @@ struct launch {
         struct probe_args probe;
         struct probe_sharing_args sharing;
         struct probe_relay_args relay;
-        struct probe_code_args code;
     } args;
     const uint32_t *restricted; /* the second parameter */
     uint32_t *values; /* the third: owned copy of the table where its home is there; NULL else */
     bool wrong; /* it writes one wrong element */
     struct behaviour *behaviour;
-    struct probe_counts counts; /* of a probe */
+    uint32_t misses; /* of a probe, in the first level of the constant path */
     struct block *reads[2];
     struct user_launch *user; /* owned; NULL of the program's own kernels */
 };
@@ -117,7 +116,6 @@ int run_chase(struct device *device, struct launch *launch, double *work_ns);
 int run_chain(struct device *device, struct launch *launch, double *work_ns);
 int run_stream(struct device *device, struct launch *launch, double *work_ns);
 int run_sharing(struct device *device, struct launch *launch, double *work_ns);
-int run_code(struct device *device, struct launch *launch, double *work_ns);
 int run_relay(struct device *device, struct launch *launch, double *work_ns);
 
 /* -- counting (cupti.c) -------------------------------------------------------------------------------- */

@@ -12,11 +12,7 @@ enum {
     BEGIN = 1000,
     STEADY_LOADS = 8, /* of a chain, until its caches are as they stay */
     WARP_CYCLES = 4,  /* at least, from one load of a warp to the next */
-    CHUNK_BYTES = 16 * PROBE_CHUNK_INSTRUCTIONS,
-    CODE_LINE = 128,
 };
-
-#define CODE_ADDRESS 0x100000000000ull
 
 /* A launch that runs. */
 struct probing {
@@ -63,7 +59,7 @@ static uint32_t load(struct probing *probing, uint32_t offset, uint32_t *cycles)
         return 0;
     }
     memcpy(&value, probing->words + at, sizeof(value));
-    *cycles = probe_caches_load(probing->unit, probing->sm, probing->address + at, &probing->launch->counts);
+    *cycles = probe_caches_load(probing->unit, probing->sm, probing->address + at, &probing->launch->misses);
     probing->cycles += *cycles;
     return value;
 }
@@ -88,7 +84,6 @@ static struct probe_reading reading(uint32_t sm, uint32_t begin, uint32_t end)
 
 static int ended(struct probing *probing, double *work_ns)
 {
-    probing->launch->counts.cycles = probing->cycles;
     *work_ns = chip.launch_ns + probing->cycles * 1000 / chip.sm_clock_mhz;
     return probing->failed ? cudaErrorIllegalAddress : 0;
 }
@@ -146,14 +141,14 @@ static double steady_misses(struct probing *probing, double *latency)
     uint32_t cycles;
 
     for (uint32_t i = 0; i < STEADY_LOADS; i++) {
-        const double before = probing->launch->counts.misses[0];
+        const uint32_t before = probing->launch->misses;
 
         *latency = 0;
         for (uint32_t lane = 0; lane < args->distinct; lane++) {
             load(probing, args->start + lane * args->stride, &cycles);
             *latency = fmax(*latency, cycles);
         }
-        misses = probing->launch->counts.misses[0] - before;
+        misses = probing->launch->misses - before;
     }
     return misses;
 }
@@ -198,9 +193,6 @@ static int run_loads(struct launch *launch, bool dependent, double *work_ns)
             cycles = loads *
                      fmax(warps * (probe_busy(path->unit, turns) + misses * chip.levels[0].miss_cycles), WARP_CYCLES);
         probing.cycles = cycles;
-        launch->counts = (struct probe_counts){.cycles = 0};
-        if (path->unit == UNIT_IDC)
-            launch->counts.requests[0] = sms * warps * (loads + PROBE_LOADS) * args->distinct;
         if (!write_readings(launch, cycles))
             return cudaErrorIllegalAddress;
     }
@@ -253,25 +245,6 @@ int run_sharing(struct device *device, struct launch *launch, double *work_ns)
         load(&probing, turn == 0 ? 0 : (turn - 1) * args->grain, &cycles);
         readings[block] = reading(block, BEGIN, BEGIN + cycles + CLOCK_CYCLES);
     }
-    return ended(&probing, work_ns);
-}
-
-int run_code(struct device *device, struct launch *launch, double *work_ns)
-{
-    const struct probe_code_args *const args = &launch->args.code;
-    struct probe_reading *const readings = memory_at(args->readings, sizeof(*readings));
-    uint32_t *const timed = memory_at(args->cycles, args->timed * sizeof(*timed));
-    struct probing probing = {.launch = launch};
-    uint32_t offset;
-
-    if (!readings || !timed || !open_bank(&probing, launch->function->module->bank))
-        return cudaErrorIllegalAddress;
-    probe_caches_launch();
-    offset = follow(&probing, args->start, args->warm_up, NULL);
-    for (uint32_t at = 0; at < args->chunks * CHUNK_BYTES; at += CODE_LINE)
-        probe_caches_fetch(0, CODE_ADDRESS + at);
-    offset = follow(&probing, offset, args->timed, timed);
-    readings[0] = reading(0, 0, offset);
     return ended(&probing, work_ns);
 }
 

@@ -57,7 +57,7 @@ void probe_caches_launch(void)
             cache_close(&caches[kind][i]);
 }
 
-uint32_t probe_caches_load(enum load_unit unit, uint32_t sm, uint64_t address, struct probe_counts *counts)
+uint32_t probe_caches_load(enum load_unit unit, uint32_t sm, uint64_t address, uint32_t *misses)
 {
     const struct unit *const row = &units[unit];
     uint32_t level = 0;
@@ -66,19 +66,11 @@ uint32_t probe_caches_load(enum load_unit unit, uint32_t sm, uint64_t address, s
         const enum cache_kind kind = row->level[level];
         const bool hit = cache_lookup(open_cache(kind, kind == CACHE_GCC ? probe_group(sm) : sm), address);
 
-        if (counts && unit == UNIT_IDC) {
-            counts->requests[level]++;
-            counts->misses[level] += !hit;
-        }
+        *misses += unit == UNIT_IDC && level == 0 && !hit;
         if (hit)
             return row->latency[level];
     }
     return row->latency[level];
-}
-
-void probe_caches_fetch(uint32_t sm, uint64_t address)
-{
-    cache_lookup(open_cache(CACHE_GCC, probe_group(sm)), address);
 }
 
 /* -- turns --------------------------------------------------------------------------------------------- */

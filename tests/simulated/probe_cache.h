@@ -6,19 +6,11 @@
 #include "path.h"
 #include "simulated.h"
 
-/* Lookups of the two levels of the constant path. */
-struct probe_counts {
-    double requests[2], misses[2], cycles;
-};
-
 /* Forgets what a launch does not find of an earlier one; all that is not L2's. */
 void probe_caches_launch(void);
 
-/* Cycles until a load by that unit from that SM has come; counts may be NULL. */
-uint32_t probe_caches_load(enum load_unit unit, uint32_t sm, uint64_t address, struct probe_counts *counts);
-
-/* The same of an instruction, which shares the second level. */
-void probe_caches_fetch(uint32_t sm, uint64_t address);
+/* Cycles until a load by that unit from that SM has come. Counts misses of the first level of the constant path. */
+uint32_t probe_caches_load(enum load_unit unit, uint32_t sm, uint64_t address, uint32_t *misses);
 
 /* Cycles of each further turn of a load; cycles that a unit is busy with a load of that many turns. Turns: distinct
  * addresses, or what banks of 4 bytes make of them. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda_probe_count.h"
+#include "cupti_reader.h"
 #include "doctor.h"
 #include "engine_cuda.h"
 #include "environment_error.h"
@@ -23,13 +23,15 @@ bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BY
     return listed;
 }
 
-static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool cupti)
+static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, const struct cupti *cupti)
 {
     struct device_info info;
     struct image image;
     struct nvml *nvml;
     struct health health = {0};
-    struct cuda_count count;
+    struct counter_set counters = {0};
+    const struct cupti_request request = {.device = ordinal, .counters = &counters, .ranges_max = 1};
+    struct cupti_session *session = NULL;
     char remedy[64], text[512], reason[CUPTI_REASON_BYTES];
     cudaError_t code;
     unsigned mhz = 0, processes = 0;
@@ -90,11 +92,13 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, bool 
     }
     if (!cupti || code != cudaSuccess)
         return;
-    if (cuda_count_open(ordinal, NULL, &count, reason))
+    if (counter_set_parse("idc_requests", &counters) == STATUS_OK &&
+        cupti_session_open(cupti, &request, &session, reason) == COUNTER_OK)
         diagnosis_add(diagnosis, FINDING_OK, "hardware counters", NULL, "can be read");
     else
         diagnosis_add_reason(diagnosis, FINDING_WARNING, "hardware counters", reason);
-    cuda_count_close(&count);
+    cupti_session_close(session);
+    counter_set_close(&counters);
 }
 
 void cuda_diagnose(struct diagnosis *diagnosis)
@@ -106,25 +110,23 @@ void cuda_diagnose(struct diagnosis *diagnosis)
     char text[CUPTI_REASON_BYTES];
     struct image image;
     size_t images = 0;
-    bool has_cupti;
 
     while (image_at(images, &image))
         images++;
     diagnosis_add(diagnosis, images ? FINDING_OK : FINDING_PROBLEM, "program",
                   images ? NULL : "build with a CUDA toolkit", "CUDA runtime %d.%d, %zu kernel images", runtime / 1000,
                   runtime % 1000 / 10, images);
-    has_cupti = cupti_open(&cupti, text) == COUNTER_OK;
-    if (has_cupti) {
+    if (cupti_open(&cupti, text) == COUNTER_OK) {
         cupti_describe(cupti, text, sizeof(text));
         diagnosis_add(diagnosis, FINDING_OK, "CUPTI", NULL, "%s", text);
     } else {
         diagnosis_add_reason(diagnosis, FINDING_WARNING, "CUPTI", text);
     }
-    cupti_close(cupti);
     if (count == 0)
         diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
     for (uint32_t i = 0; i < count; i++)
-        diagnose_device(diagnosis, i, has_cupti);
+        diagnose_device(diagnosis, i, cupti);
+    cupti_close(cupti);
 }
 
 /* -- devices ------------------------------------------------------------------------------------------- */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Probes on a device: pointer chases by one thread, loads by warps, SMs that load one after the other, and counted
- * launches. */
+ * Probes on a device: pointer chases by one thread, loads by warps, and SMs that load one after the other. */
 #include "cuda_probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_probe_count.h"
 #include "cuda_relay.h"
 #include "log.h"
 
@@ -41,9 +39,7 @@ struct cuda_probe {
     uint32_t *turn; /* device */
     cudaTextureObject_t texture;
     struct cuda_relay relay; /* open if its probe is usable; the same holds for the next member */
-    struct cuda_count count;
-    uint64_t bank_address[PROBE_MEMBERS];
-    bool tried[PROBE_KIND_COUNT]; /* whether opening was attempted, for probes that open at the first request */
+    bool relay_tried; /* whether opening the relay was attempted */
 };
 
 /* -- shared by probes --------------------------------------------------------------------------------- */
@@ -195,23 +191,9 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
                      cuda_relay_chase(&probe->relay, &chase.args, &end, &sm) &&
                      cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && cuda_device_wait(device);
         } else {
-            struct probe_code_args code = {.start = chase.args.start,
-                                           .warm_up = chase.args.warm_up,
-                                           .timed = chase.args.timed,
-                                           .chunks = request->chunks,
-                                           .one = 1,
-                                           .cycles = probe->cycles,
-                                           .readings = probe->readings};
-            void *parameters[] = {&code};
-
-            if (request->kind == PROBE_CODE)
-                walked =
-                    walked && cuda_device_launch(device, probe->kernels[PROBE_CODE][0].function, 1, 1, 0, parameters);
-            else
-                walked = walked && (!has_before || chase_before(probe, request, &chase)) &&
-                         launch(probe, request, &chase.args, 1, 1);
-            walked =
-                walked && cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && read_readings(probe, 2);
+            walked = walked && (!has_before || chase_before(probe, request, &chase)) &&
+                     launch(probe, request, &chase.args, 1, 1) &&
+                     cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && read_readings(probe, 2);
             end = probe->host_readings[0].end;
             sm = probe->host_readings[0].sm;
             before_sm = probe->host_readings[1].sm;
@@ -313,52 +295,6 @@ static enum status ask_sharing(struct cuda_probe *probe, const struct probe_requ
     return STATUS_OK;
 }
 
-/* -- counted launches ---------------------------------------------------------------------------------- */
-
-struct counted {
-    struct cuda_probe *probe;
-    struct probe_request request; /* of the counted probe */
-    struct launching launching;
-};
-
-static bool prepare_counted(void *context, size_t i)
-{
-    struct counted *counted = context;
-
-    (void)i;
-    return (counted->request.before == PROBE_BEFORE_NOTHING ||
-            chase_before(counted->probe, &counted->request, &counted->launching)) &&
-           cuda_device_wait(&counted->probe->device);
-}
-
-static bool launch_counted(void *context, size_t i)
-{
-    struct counted *counted = context;
-    struct launching *of = &counted->launching;
-
-    (void)i;
-    return launch(counted->probe, &counted->request, &of->args, of->blocks, of->threads) &&
-           cuda_device_wait(&counted->probe->device);
-}
-
-static enum status ask_count(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
-{
-    struct counted counted = {.probe = probe, .request = *request};
-    const struct cupti_ranges ranges = {.count = 1,
-                                        .prepare = prepare_counted,
-                                        .launch = launch_counted,
-                                        .context = &counted};
-    char reason[CUPTI_REASON_BYTES];
-
-    counted.request.kind = request->counted;
-    if (!prepare(probe, request, request->counted, &counted.launching))
-        return ask_failed(probe, request);
-    if (!cuda_count_launch(&probe->count, &ranges, answer, reason))
-        return log_error(STATUS_ENVIRONMENT, "counting the probe %s failed: %s", probe_kind_names[request->counted],
-                         reason);
-    return STATUS_OK;
-}
-
 /* -- the source ---------------------------------------------------------------------------------------- */
 
 static enum status ask(void *context, const struct probe_request *request, uint32_t *answer)
@@ -369,30 +305,20 @@ static enum status ask(void *context, const struct probe_request *request, uint3
         return ask_span(context, request, answer);
     case PROBE_SHARING:
         return ask_sharing(context, request, answer);
-    case PROBE_COUNT:
-        return ask_count(context, request, answer);
     default:
         return ask_list(context, request, answer);
     }
 }
 
-/* The kernel that answers. The relay and the counters take long to open; the first request opens them. */
+/* The kernel that answers. The relay takes long to open; the first request opens it. */
 static const struct probe_kernel *kernel_of(void *context, enum probe_kind kind, const struct path *path)
 {
     struct cuda_probe *probe = context;
     struct probe_kernel *kernel = &probe->kernels[kind][probe_is_single(kind) ? 0 : path - paths].found;
-    const bool tried = probe->tried[kind];
-    char reason[CUPTI_REASON_BYTES];
 
-    probe->tried[kind] = true;
-    if (kind == PROBE_RELAY && !tried && kernel->usable) {
+    if (kind == PROBE_RELAY && !probe->relay_tried && kernel->usable) {
+        probe->relay_tried = true;
         kernel->usable = cuda_relay_open(&probe->device, &probe->relay, kernel->reason);
-        for (size_t i = 0; i < PROBE_MEMBERS; i++)
-            probe->bank_address[i] = probe->relay.modules[i].bank;
-    }
-    if (kind == PROBE_COUNT && !tried) {
-        kernel->usable = cuda_count_open(probe->device.ordinal, probe->device.context, &probe->count, reason);
-        snprintf(kernel->reason, sizeof(kernel->reason), "%.*s", PROBE_TEXT_BYTES - 1, kernel->usable ? "" : reason);
     }
     return kernel;
 }
@@ -479,7 +405,6 @@ void cuda_probe_close(struct cuda_probe *probe)
 
     if (!probe)
         return;
-    cuda_count_close(&probe->count);
     cuda_relay_close(&probe->relay);
     if (device->context) {
         CUDA_TRY(device, cudaDestroyTextureObject, probe->texture);
@@ -500,7 +425,7 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
                             struct device_info *info, struct probe_source *source)
 {
     const char *reason = "there are fewer; cbank list devices names them";
-    const uint32_t devices = cuda_device_count(&reason), count = PROBE_CHUNK_INSTRUCTIONS;
+    const uint32_t devices = cuda_device_count(&reason);
     struct cuda_request request = {.ordinal = ordinal, .watchdog = watchdog, .watchdog_slack = watchdog_slack};
     struct cuda_probe *probe;
     struct cuda_device *device;
@@ -527,9 +452,9 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
 
         if (!first)
             status = log_memory("the kernels of probes");
-        for (size_t row = 0; first && kind != PROBE_COUNT && row < (single ? 1 : path_count); row++)
+        for (size_t row = 0; first && row < (single ? 1 : path_count); row++)
             find_kernel(probe, kind, row);
-        if (first && kind != PROBE_COUNT && single && !first->found.name[0])
+        if (first && single && !first->found.name[0])
             status = log_error(STATUS_ENVIRONMENT, "%s has no probe_%s; build the program again", probe->module.image,
                                probe_kind_names[kind]);
     }
@@ -558,11 +483,6 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
         .context = probe,
         .samples_max = SAMPLES_MAX,
         .sm_count = probe->info.sm_count,
-        .bank_address = probe->bank_address,
-        /* From Volta on, an instruction takes 16 bytes. Before, it takes 8, and 8 bytes of control come with every 3 of
-         * them (Maxwell, Pascal) or every 7 (Kepler). */
-        .chunk_bytes =
-            probe->info.cc_major >= 7 ? 16 * count : 8 * (count + count / (probe->info.cc_major >= 5 ? 3 : 7)),
         .shared_carve_out = "preferred carve-out 0 %; the probe itself uses 4 bytes of shared memory",
         .ask = ask,
         .kernel = kernel_of,
