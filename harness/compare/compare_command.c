@@ -3,25 +3,13 @@
 
 #include "command.h"
 #include "compare_report.h"
-#include "log.h"
 
 struct compare_command_options {
     struct comparing_options comparing;
     struct output_options look;
-    const char *batch_path;
-};
-
-static const struct option_row own_rows[] = {
-    {.name = "batch",
-     .argument = "FILE",
-     .help =
-         "instead of BASE and NEW: judge one comparison for each line, files or numbers as JSON; - is standard input",
-     .kind = &option_text,
-     .offset = offsetof(struct compare_command_options, batch_path)},
 };
 
 static const struct option_group groups[] = {
-    OPTION_GROUP(own_rows, 0),
     OPTION_GROUP(comparing_option_rows, offsetof(struct compare_command_options, comparing)),
     OPTION_GROUP(output_option_rows, offsetof(struct compare_command_options, look)),
 };
@@ -29,18 +17,12 @@ static const struct option_group groups[] = {
 static enum status compare(const void *parsed, const struct invocation *invocation)
 {
     const struct compare_command_options *options = parsed;
-    const size_t wanted = options->batch_path ? 0 : SIDES;
     struct comparing comparing;
-    enum status status;
+    enum status status = comparing_open(&options->comparing, &comparing);
 
-    if (invocation->argument_count != wanted)
-        return log_error(STATUS_USAGE, "expected BASE and NEW, or --batch FILE alone");
-    status = comparing_open(&options->comparing, &comparing);
-    if (status == STATUS_OK && options->batch_path)
-        status = batch_compare(options->batch_path, &comparing.as);
-    for (size_t i = 0; i < wanted && status == STATUS_OK; i++)
+    for (size_t i = 0; i < SIDES && status == STATUS_OK; i++)
         status = sides_add_list(&comparing.sides[i], invocation->arguments[i]);
-    if (status == STATUS_OK && wanted > 0)
+    if (status == STATUS_OK)
         status = compare_sides(comparing.sides, &comparing.as, &comparing.comparison);
     return comparing_close(&comparing, status, output_color(&options->look, STDOUT_FILENO));
 }
@@ -48,7 +30,8 @@ static enum status compare(const void *parsed, const struct invocation *invocati
 const struct command compare_command = {
     .name = "compare",
     .summary = "Compare results cell by cell: is NEW worse than BASE?",
-    .arguments = "[BASE NEW]",
+    .arguments = "BASE NEW",
+    .arguments_min = 2,
     .arguments_max = 2,
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),

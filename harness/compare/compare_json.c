@@ -162,7 +162,7 @@ static const struct field judged_rows[] = {
     {JUDGED(field_uint64, "processes_to_decide", settle, NULLABLE)},
     {JUDGED(field_bool, "same_data", same_data, REQUIRED)},
 };
-const struct fields judged_fields = FIELDS(judged_rows);
+static const struct fields judged_fields = FIELDS(judged_rows);
 
 WRITER(judged)
 {
@@ -205,12 +205,7 @@ static const struct document document = {
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 
-cJSON *comparison_to_json(const struct comparison *comparison)
-{
-    return document_to_json(&document, comparison);
-}
-
 enum status compare_json(FILE *stream, const void *comparison)
 {
-    return json_put_owned(stream, comparison_to_json(comparison));
+    return json_put_owned(stream, document_to_json(&document, comparison));
 }

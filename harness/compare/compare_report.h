@@ -47,12 +47,6 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
 /* Reports for an open stream; `context` is a struct comparison. */
 file_writer compare_junit, compare_json;
 
-/* The same document. The caller deletes it. */
-cJSON *comparison_to_json(const struct comparison *comparison);
-
-/* The facts of a judged cell in a document, except its verdict. */
-extern const struct fields judged_fields;
-
 /* The outcome, and the number of cells with each verdict. */
 void summary_line(const struct comparison *comparison, char line[LINE_BYTES]);
 
@@ -68,14 +62,5 @@ void context_texts(const struct comparison *comparison, size_t field, char texts
 /* Compares two texts of sass_code.h and writes the change as one line. False, without a line, if one of them is NULL or
  * malformed. */
 bool code_change(const char *base, const char *new_code, char *out, size_t bytes);
-
-/* Many comparisons in one call, for programs that need verdicts, such as the analysis in Python. Reads one comparison
- * from each line of a file as JSON ("-": of stdin), and writes its verdicts to stdout as one line, in the same order. A
- * line has files or numbers (docs/comparing.md has the keys). Its cells are judged together, by the same judge as those
- * of files. `options` are the defaults for a line.
- *
- * STATUS_OK if every line was judged, whatever the verdicts. STATUS_USAGE, logged with its number, at the first malformed
- * line; STATUS_ENVIRONMENT when out of memory. */
-enum status batch_compare(const char *path, const struct compare_options *options);
 
 #endif

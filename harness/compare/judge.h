@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The only judge: it turns the times of two sides into verdicts. It knows no files and no GPU; compare.h asks it about
- * results, batch.h about numbers.
+ * results.
  *
  * The logarithm of a ratio of times has a standard error: the deviation between processes (deviation.h) over their
  * number. Differing plans or boards add a part that more processes do not reduce. Intervals and p are Student's. A
