@@ -33,7 +33,6 @@ enum { SUMMARY_COLUMN = 16, STACK_KIB_MIN = 512, FILES_MIN = 64 };
     EACH(ingest) \
     EACH(forget) \
     EACH(fleet) \
-    EACH(export) \
     EACH(contribute) \
     EACH(check) \
     EACH(report) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Cells of results as rows of grids, for show and export. Each column is written once. */
+ * Cells of results as rows of grids, for show. Each column is written once. */
 #ifndef CBANK_CELL_ROW_H
 #define CBANK_CELL_ROW_H
 
@@ -17,7 +17,6 @@ struct cell_row {
     const struct cell_case *of_case;  /* the same of its case; NULL: it is not of a user's kernel, or not prepared */
     const struct result *result;
     const char *file;                   /* the file of the result; NULL: not known */
-    double index;                       /* of the result among the files given */
     char identity[CELL_IDENTITY_BYTES];
     char note[CELL_NOTE_BYTES]; /* its status and reason, and the meaning of its flags; "" for nothing */
     char flags[CELL_NOTE_BYTES / 4]; /* their names, with blanks between */
@@ -31,8 +30,6 @@ struct cell_row {
     double item_ns; /* time an item of a user's kernel */
     char grid[40], block[40], findings[CELL_NOTE_BYTES / 4]; /* of its case */
     struct operations_per_byte operations; /* for cells that multiply: the one operation of others is of no interest */
-    double sample; /* number of the row's sample; NaN: none */
-    double sample_ns;
 };
 
 /* Where a column appears: a set of bits. Columns have the same order everywhere. */
@@ -41,7 +38,6 @@ enum cell_view {
     VIEW_MODELLED = 1 << 1, /* that of a modelled one */
     VIEW_NAME = 1 << 2, /* the identity alone */
     VIEW_CELLS = 1 << 3, /* show --csv: one row for each cell */
-    VIEW_SAMPLES = 1 << 4, /* export --format csv: one row for each sample */
     VIEW_TIME = 1 << 5, /* show --cell: what was measured, */
     VIEW_CODE = 1 << 6, /* its code, */
     VIEW_COUNTS = 1 << 7, /* the requests of its loads, */

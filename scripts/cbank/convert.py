@@ -5,7 +5,7 @@
   bmf           Bencher Metric Format v0: the time and the counters of each cell; of several results the median and the range
   kernel_tuner  T4 results of Kernel Tuner, schema 1.0.0: a configuration a cell, times in ms
 
-CSV and JSON lines of results are printed by `cbank export`.
+`cbank show --csv` prints a row a cell; `cbank.load` gives a table with the samples.
 """
 
 from __future__ import annotations

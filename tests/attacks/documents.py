@@ -26,7 +26,7 @@ KINDS = {
     "result": (" ".join([f"tests/corpus/result/{name}.json" for name in ("in_progress", "measured", "newer_minor", "parameters", "statuses")] +
                         ["results/h200/sample-us-2000.json", "results/h200/lookups.json"]), [
         ("show", "FILE"), ("show", "--cell", "*", "FILE"), ("show", "--csv", "FILE"), ("show", "--json", "FILE"), ("counters", "FILE"),
-        ("counters", "--csv", "FILE"), ("counters", "--json", "FILE"), ("export", "FILE"), ("export", "--format", "jsonl", "FILE"),
+        ("counters", "--csv", "FILE"), ("counters", "--json", "FILE"),
         ("explain", "FILE"), ("explain", "--json", "FILE"), ("check", "FILE"), ("compare", "--all", "FILE", "FILE"),
         ("compare", "--json", "-", MEASURED, "FILE"), ("compare", "--junit", "-", "FILE", MEASURED),
         ("calibrate", "FILE," + MEASURED, "--json", "out.json"), ("gate", "FILE", "--engine", "model", "--json", "out.json"),
@@ -42,14 +42,7 @@ KINDS = {
     "indices": ("tests/corpus/npy/*.npy", [
         ("run", "--engine", "model", "--workload", "lookup", "--indices", "FILE", "--json", "out.json"),
         ("advise", "--table-bytes", "64", "--indices", "FILE")]),
-    "batch": ("BATCH", [("compare", "--batch", "FILE")]),
 }
-BATCH = [json.dumps(line) for line in (
-    {"id": 1, "base": [MEASURED], "new": [MEASURED]},
-    {"id": 2, "threshold": 0.02, "cells": [{"name": "a", "base": {"time_ns": [1000, 1001, 1002], "clock_mhz": 1980},
-                                           "new": {"time_ns": [1010, 1012, 1011], "clock_mhz": 1970}}]})]
-# Parts of a large document, whose mutants are read quickly.
-CELLS = 3
 EXPERIMENT_BYTES_MAX = 3000
 SMALL_BYTES = 200_000  # of a committed file, for the quicker suites
 COMMITTED_SECONDS = 900  # explain makes the indices of tables of 256 MB again, with sanitizers
@@ -77,7 +70,6 @@ def sources(patterns):
 
 def mutants(campaign):
     originals = {kind: list(sources(patterns)) for kind, (patterns, _) in KINDS.items()}
-    originals["batch"] = [(".json", line.encode()) for line in BATCH]
     for number in range(campaign.options.count):
         kind = list(KINDS)[number % len(KINDS)]
         chance = campaign.chance(number)

@@ -32,7 +32,7 @@ PLAN = "--engine model --path constant --pattern per_warp --elements 4096"
 MORE = f"{PLAN} --counters none --processes 2"
 INSTRUMENT = (f"run {PLAN} --json out.json", f"run {PLAN} --quiet --json out.json", f"run {PLAN} --json -", f"calibrate {MORE} --json out.json",
               f"gate a.json {MORE} --json out.json", "show a.json", "counters a.json", "explain a.json", "compare a.json b.json --json out.json",
-              "advise --table-bytes 256 --elements 1024 --json out.json", "export a.json", "check a.json", "list paths", "help", "--version",
+              "advise --table-bytes 256 --elements 1024 --json out.json", "check a.json", "list paths", "help", "--version",
               "characterize --replay h.json --json out.json --new-card out-card.json")
 ANALYSIS = ("ingest out.db a.json b.json", "history s.db", "fleet s.db", "history a.json b.json", "report -o out a.json", "convert --to gbench a.json")
 LINES = random.Random(0).sample([*INSTRUMENT, *ANALYSIS], len(INSTRUMENT) + len(ANALYSIS))

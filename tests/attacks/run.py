@@ -124,7 +124,7 @@ def offence(words, folder, seconds=HANG_SECONDS):
                               env={**os.environ, **FOUND}, check=False)
     except subprocess.TimeoutExpired:
         return f"takes more than {seconds} s"
-    said = (done.stdout + done.stderr).replace(b"\r\n", b"\n") if {"--csv", "export", "convert"} & set(words) else done.stdout + done.stderr
+    said = (done.stdout + done.stderr).replace(b"\r\n", b"\n") if {"--csv", "convert"} & set(words) else done.stdout + done.stderr
     if done.returncode not in EXIT_CODES or b"runtime error:" in said:
         return f"exit {done.returncode}: {done.stderr[-2000:].decode(errors='replace')}"
     if b"Traceback (most recent call last)" in said:

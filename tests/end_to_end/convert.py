@@ -88,21 +88,7 @@ class Case(Scratch):
         return next(cell for cell in self.results[name]["cells"] if cell["identity"] == identity)
 
 
-class Exports(Case):
-    def test_csv_has_a_row_for_each_sample(self):
-        header, found = table(self.printed("export", "one.json", "two.json"))
-        self.assertEqual(header[-2:], ["sample", "time_ns"])
-        self.assertEqual(len(found), sum(len(cell["time_ns"]["samples"]) or 1 for made in self.results.values() for cell in made["cells"]))
-        keys = header[header.index("workload"):header.index("parameters")]
-        for i, name in enumerate(self.results):
-            times = {}
-            for row in (row for row in found if row["result"] == str(i)):
-                self.assertEqual(row["device"], 'NVIDIA "H200", 141 GB')
-                self.assertEqual((row["width_bytes"], row["table_bytes"]), ("4", "65536"))
-                self.assertEqual(row["sample"] != "", row["time_ns"] != "")
-                times.setdefault("/".join(row[key] for key in keys), []).extend([float(row["time_ns"])] if row["time_ns"] else [])
-            self.assertEqual(times, {cell["identity"]: cell["time_ns"]["samples"] for cell in self.results[name]["cells"]})
-
+class Table(Case):
     def test_a_parameter_is_no_column_of_its_own(self):
         file = os.path.join(ROOT, "results/h200/sweeps/lookup.json")
         cells = {cell["identity"]: cell for cell in read_json(file)["cells"]}
@@ -115,22 +101,6 @@ class Exports(Case):
             self.assertEqual(dict(word.split("=") for word in row["parameters"].split()),
                              {name: str(value) for name, value in cell["parameters"].items()})
             self.assertEqual((row["width_bytes"], row["table_bytes"]), (str(cell["width_bytes"]), str(cell["table_bytes"])))
-
-    def test_json_lines_have_an_object_for_each_cell(self):
-        lines = [strict(line) for line in self.printed("export", "--format", "jsonl", "one.json", "two.json").splitlines()]
-        self.assertEqual(len(lines), sum(len(made["cells"]) for made in self.results.values()))
-        header, _ = table(self.printed("show", "--csv", "one.json"))
-        for line in lines:
-            cell = self.cell(line["identity"], line["file"])
-            self.assertLessEqual(set(header), set(line))
-            self.assertEqual((line["time_ns"], line["samples_ns"], line["verified"], line["modelled"]),
-                             (cell["time_ns"]["value"], cell["time_ns"]["samples"], cell["verified"], False))
-            self.assertEqual(line["counters"], {name: counter["value"] for name, counter in cell["counters"].items()})
-
-    def test_help_names_every_format(self):
-        said = self.printed("export", "--format", "nonsense", "one.json", status=2)
-        for name in re.search(r"valid: (.*)", said).group(1).split(", "):
-            self.assertRegex(self.printed("export", "--help"), rf"(?<![a-z]){name}\s+\(")
 
 
 class Conversions(Case):

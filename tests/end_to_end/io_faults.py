@@ -34,7 +34,7 @@ ERRORS = [errno.ENOSPC, errno.EIO, errno.EINTR]
 # Name: command line, in a folder of allocation.make_inputs. Files whose name begins with "out" are written.
 COMMANDS = {name: allocation.COMMANDS[name] for name in (
     "run", "run to stdout", "run --resume", "characterize --replay", "show", "show --json", "counters", "explain",
-    "explain --json", "export csv", "export jsonl", "list", "calibrate", "gate")} | {
+    "explain --json", "list", "calibrate", "gate")} | {
     "run into a folder": ["run", *PLAN, "--json", "out/"],
     "compare": ["compare", "base.json", "new.json", "--json", "out.json", "--junit", "out.xml"],
 }

@@ -67,16 +67,6 @@ const struct command greet_command = {
 };
 """
 
-EXPORT = """\
-static enum status write_count(FILE *stream, const struct result *result, const char *file, size_t index)
-{
-    (void)file, (void)index;
-    fprintf(stream, "%zu cells\\n", result->cell_count);
-    return STATUS_OK;
-}
-
-"""
-
 COUNTER = ('    {"fresh_misses", "misses, under another name", "lookups", {"idc__requests_lookup_miss.sum"}, COUNTER_MEASURED,'
            ' 0},\n')
 
@@ -128,10 +118,6 @@ def command(scratch):
     scratch.edit("harness/commands.c", "EACH(run)", "EACH(greet) EACH(run)")
 
 
-def export_format(scratch):
-    scratch.edit("harness/result/export_command.c", "#define FORMATS(EACH)", EXPORT + "#define FORMATS(EACH) EACH(count, \"how many\")")
-
-
 def experiment(scratch):
     head = "const struct experiment experiments[] = {\n"
     scratch.edit("harness/characterize/characterize.c", head, head + EXPERIMENT)
@@ -147,7 +133,7 @@ checked_ptx = functools.lru_cache(maxsize=None)(Scratch.check_ptx)
 checked_sass = functools.lru_cache(maxsize=None)(Scratch.check_sass)
 
 # Each addition is in one place, except a command's name and a card's value.
-EVERY = (pattern, path, workload, counter, axis, command, export_format, experiment, key_of_a_card)
+EVERY = (pattern, path, workload, counter, axis, command, experiment, key_of_a_card)
 
 
 class Row(Changes):
@@ -242,8 +228,8 @@ class Addition(Changes):
         plain = "lookup/constant/sorted/4096/256/hot/loads=4/in_flight=1"
         self.assertEqual([cell["identity"] for cell in cells], [plain, plain + "/launch_blocks=7"])
         self.assertEqual([cell["parameters"].get("launch_blocks") for cell in cells], [None, 7])
-        before = self.scratch.run(os.path.join(built(), "build/cbank"), "export", "--format", "csv", RESULT).stdout
-        self.assertEqual(self.said("build/cbank", "export", "--format", "csv", RESULT), before)
+        before = self.scratch.run(os.path.join(built(), "build/cbank"), "show", "--csv", RESULT).stdout
+        self.assertEqual(self.said("build/cbank", "show", "--csv", RESULT), before)
         self.assertIn("--launch-blocks", self.said("build/cbank", "run", "--elements", "64", "--launch-blocks", "5000", status=2))
 
     def test_command(self):
@@ -253,11 +239,6 @@ class Addition(Changes):
         self.assertIn("louder", self.said("build/cbank", "greet", "--help"))
         self.assertRegex(self.said("build/cbank", "--help"), r"(?m)^ +greet +Say hello")
         self.assertIn("unknown option 'load'", self.said("build/cbank", "greet", "--load", status=2))
-
-    def test_export_format(self):
-        self.change(export_format)
-        self.assertEqual(self.said("build/cbank", "export", "--format", "count", RESULT), "24 cells\n")
-        self.assertRegex(self.said("build/cbank", "export", "--help"), r"\bcount\s+\(how\s+many\)")
 
     def experiments(self, program):
         record = "results/characterizations/h200.json"

@@ -47,7 +47,7 @@ class Terminal(unittest.TestCase):
                 self.assertIsNone(CONTROLS.search((done.stdout + done.stderr).decode("utf-8")))
 
     def test_text_of_csv_is_no_formula(self):
-        commands = [["show", "--csv"], ["counters", "--csv"], ["export"]]
+        commands = [["show", "--csv"], ["counters", "--csv"]]
         for begin in "=+-@":
             formula = begin + "1+cmd()"
             document = copy.deepcopy(self.measured)
