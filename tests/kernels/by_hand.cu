@@ -426,7 +426,7 @@ static void check(const kernel &k, const variant &v, const set *s, size_t size, 
         float as_float;
 
         memcpy(&as_float, &out[i], sizeof(as_float));
-        const double got = k.floats ? as_float : out[i];
+        const double got = k.floats ? (double)as_float : (double)out[i];
         if (!(fabs(got - wanted) <= (k.floats ? 1e-4 * fabs(wanted) + 0.05 : 0)))
             wrong(k, v, i, got, wanted);
     }
