@@ -88,7 +88,7 @@ class Copy:
         if fault.test.startswith("build/"):
             targets.append(fault.test)
         if targets:
-            status, said = self.run("make", *self.variables, "FAST=-O0", "WERROR=", *targets)
+            status, said = self.run("make", "-j1", *self.variables, "FAST=-O0", "WERROR=", *targets)
             if status:
                 raise Wrong(f"make fails: {said[-2000:]}")
 
