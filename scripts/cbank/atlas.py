@@ -63,7 +63,8 @@ def facts(sources: list[kinds.Source]) -> pandas.DataFrame:
     rows = rows[~own | (rows.groupby(["chip", "fact"])["source"].transform("nunique") == 1)]
     launches = rows["source"] == "results, the median of them"
     medians = rows[launches].groupby("chip")["value"].agg(value="median", low="min", high="max").reset_index()
-    return pandas.concat([rows[~launches], medians.assign(fact="launch, ns", source="results, the median of them")], ignore_index=True)
+    parts = rows[~launches], medians.assign(fact="launch, ns", source="results, the median of them").reindex(columns=COLUMNS)
+    return pandas.concat([part for part in parts if len(part)] or [rows], ignore_index=True)  # pandas warns of empty ones
 
 
 def of_characterization(source: kinds.Source) -> Iterator[list]:

@@ -84,6 +84,8 @@ def planted(count, chance):
             wrong = "executed " + open(mark, encoding="utf-8").read() if os.path.exists(mark) else ""
             if "planted" in done.stderr.replace(folder, ""):
                 wrong += "read matplotlibrc"
+            if "Warning:" in done.stderr:  # of a library
+                wrong += done.stderr
             if code is not None and done.returncode != code:
                 wrong += f"exit {done.returncode}: {done.stderr}"
             if os.path.exists(mark):

@@ -16,6 +16,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas
 
 from . import style
@@ -242,10 +243,10 @@ def value_axis(axes: Axes, which: str, rows: pandas.DataFrame, value: str, base:
         getattr(axes, f"set_{which}lim")(low - aside, high + aside)
 
 
-def errors(rows: pandas.DataFrame, value: str) -> list[pandas.Series]:
-    """Lengths below and above the values; 0 where there is no interval."""
+def errors(rows: pandas.DataFrame, value: str) -> list[np.ndarray]:
+    """Lengths below and above the values; 0 where there is no interval. Matplotlib calls float() on a series of one, which pandas warns of."""
     low, high = (rows[end].fillna(rows[value]) for end in ("low", "high"))
-    return [(rows[value] - low).clip(lower=0), (high - rows[value]).clip(lower=0)]
+    return [(rows[value] - low).clip(lower=0).to_numpy(), (high - rows[value]).clip(lower=0).to_numpy()]
 
 
 # -- ways ---------------------------------------------------------------------------------------------------------
