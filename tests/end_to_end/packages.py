@@ -133,7 +133,7 @@ class Packaging(unittest.TestCase):
         self.make("install", *where, umask=0o077)
         expected = expected_files(self.source)
         self.assertEqual(files_below(prefix), {*expected, MANIFEST})
-        own = ["share/cbank/python/own.py", "bin/own", f"../../../{place.split()[0]}/share/cbank/own"]
+        own = ["share/cbank/python/own.py", "bin/own", f"../../../{place.split()[0]}/share/cbank/own", "../../own"]
         for name in ("share/cbank/old", *own):
             os.makedirs(os.path.dirname(os.path.join(prefix, name)), exist_ok=True)
             open(os.path.join(prefix, name), "w", encoding="utf-8").close()
@@ -150,7 +150,8 @@ class Packaging(unittest.TestCase):
         self.check_version(os.path.join(prefix, "bin/cbank"))
         self.make("uninstall", *where)
         self.assertEqual(files_below(prefix), set(own[:2]))
-        self.assertTrue(os.path.exists(os.path.join(prefix, own[2])))
+        for name in own[2:]:
+            self.assertTrue(os.path.exists(os.path.join(prefix, name)), name)
 
     def test_other_targets(self):
         """Targets that no other test makes, in a folder with an odd name. CREDIT and DIR are words of a shell nowhere."""
