@@ -84,20 +84,6 @@ static struct grid grid_of(const struct advice *advice, size_t column_count)
                          .row_bytes = sizeof(*advice->spaces)};
 }
 
-/* The numbers are of an H100: thirteen tables of public code, in kernels with their arithmetic. */
-static void put_own_kernel(FILE *stream, const struct advice *advice, const struct print_style *look)
-{
-    fputc('\n', stream);
-    advise_put(
-        stream, look,
-        "This ranking is of lookups alone. It does not carry over to a kernel with arithmetic of its own. There, its best "
-        "memory space took 15 %% longer in the mean than the best that was measured, and 24 %% longer with one element a "
-        "thread. Measure your kernel:");
-    if (!advice->written_path)
-        advise_put(stream, look, "    cbank advise ... --write my.cu");
-    advise_put(stream, look, "    cbank run --kernel %s", advice->written_path ? advice->written_path : "my.cu");
-}
-
 enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)
 {
     const struct grid grid = grid_of(advice, TEXT_COLUMNS);
@@ -139,7 +125,16 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
         advise_put(stream, look, "look for in the SASS: %s", image_instruction(&first->cell));
     }
     advise_put(stream, look, "measure: %s", advice->measure);
-    put_own_kernel(stream, advice, look);
+    fputc('\n', stream);
+    /* The numbers are of an H100: thirteen tables of public code, in kernels with their arithmetic. */
+    advise_put(
+        stream, look,
+        "This ranking is of lookups alone. It does not carry over to a kernel with arithmetic of its own. There, its best "
+        "memory space took 15 %% longer in the mean than the best that was measured, and 24 %% longer with one element a "
+        "thread. Measure your kernel:");
+    if (!advice->written_path)
+        advise_put(stream, look, "    cbank advise ... --write my.cu");
+    advise_put(stream, look, "    cbank run --kernel %s", advice->written_path ? advice->written_path : "my.cu");
     return advice->code ? user_code_print(stream, advice->code, look) : STATUS_OK;
 }
 

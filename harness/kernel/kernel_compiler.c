@@ -16,17 +16,6 @@ enum { NAME_BYTES = KERNEL_FOLDER_BYTES + 32 };
 
 /* -- finding ------------------------------------------------------------------------------------------- */
 
-/* Makes the folder. Its name is one that a shell leaves as it is: nvcc starts programs by a shell. */
-static bool make_folder(char folder[KERNEL_FOLDER_BYTES])
-{
-    static const char plain[] = "/._-+0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    const char *const base = getenv("TMPDIR");
-    const bool fits = base && base[0] == '/' && strlen(base) < KERNEL_FOLDER_BYTES / 2 && !base[strspn(base, plain)];
-
-    snprintf(folder, KERNEL_FOLDER_BYTES, "%s/cbank-XXXXXX", fits ? base : "/tmp");
-    return mkdtemp(folder);
-}
-
 /* Takes an nvcc: its version is "nvcc 13.0.88" where --version says "..., V13.0.88". False if it does not run. */
 static bool take_nvcc(const char *path, struct kernel_compiler *out)
 {
@@ -50,9 +39,14 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
 {
     const char *const asked = name ? name : getenv("CBANK_NVCC");
     const bool named = asked && asked[0], nvrtc = named && strcmp(asked, "nvrtc") == 0;
+    /* The name of the folder is one that a shell leaves as it is: nvcc starts programs by a shell. */
+    static const char plain[] = "/._-+0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const char *const base = getenv("TMPDIR");
+    const bool fits = base && base[0] == '/' && strlen(base) < KERNEL_FOLDER_BYTES / 2 && !base[strspn(base, plain)];
 
     *out = (struct kernel_compiler){0};
-    if (!make_folder(out->folder))
+    snprintf(out->folder, sizeof(out->folder), "%s/cbank-XXXXXX", fits ? base : "/tmp");
+    if (!mkdtemp(out->folder))
         return log_error(STATUS_ENVIRONMENT, "cannot write a temporary folder %s: %s; TMPDIR=FOLDER names another",
                          out->folder, strerror(errno));
     if (!nvrtc &&
@@ -123,21 +117,6 @@ struct nvcc_run {
     char source[NAME_BYTES], cubin[NAME_BYTES], messages[NAME_BYTES];
 };
 
-/* Takes what a child made. False when out of memory. */
-static bool take_outcome(const struct nvcc_run *run, int code)
-{
-    struct kernel_build *build = run->build;
-    size_t bytes;
-
-    errno = 0;
-    build->messages = kernel_read(run->messages, &bytes);
-    if (code == 0)
-        build->cubin = kernel_read(run->cubin, &build->cubin_bytes);
-    else if (build->messages && !kernel_reason(build->messages, build->reason))
-        build->status = strstr(build->messages, "nvcc fatal") ? STATUS_ENVIRONMENT : STATUS_USAGE;
-    return errno != ENOMEM;
-}
-
 static enum status run_nvcc(struct kernel_compiler *compiler, const struct kernel_options *options,
                             struct kernel_build *builds, size_t count)
 {
@@ -179,9 +158,19 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
                                : log_error(STATUS_ENVIRONMENT,
                                            "cannot run %s in %s: %s; name another nvcc, or a folder by TMPDIR",
                                            compiler->path, compiler->folder, strerror(errno));
-    for (size_t i = 0; status == STATUS_OK && i < run_count; i++)
-        if (!take_outcome(&runs[i], jobs[i].code))
+    for (size_t i = 0; status == STATUS_OK && i < run_count; i++) {
+        struct kernel_build *build = runs[i].build;
+        size_t bytes;
+
+        errno = 0;
+        build->messages = kernel_read(runs[i].messages, &bytes);
+        if (jobs[i].code == 0)
+            build->cubin = kernel_read(runs[i].cubin, &build->cubin_bytes);
+        else if (build->messages && !kernel_reason(build->messages, build->reason))
+            build->status = strstr(build->messages, "nvcc fatal") ? STATUS_ENVIRONMENT : STATUS_USAGE;
+        if (errno == ENOMEM)
             status = log_memory("what %s made", compiler->path);
+    }
     free(words);
     free(jobs);
     free(runs);
