@@ -25,15 +25,6 @@ static const char slope_method[] =
 
 /* -- slopes -------------------------------------------------------------------------------------------- */
 
-/* Asks with few iterations and with many. */
-static bool ask_twice(struct experiment_run *run, struct probe_request *request, uint32_t *few, uint32_t *many)
-{
-    request->iterations = FEW_ITERATIONS;
-    experiment_ask(run, request, few);
-    request->iterations = MANY_ITERATIONS;
-    return experiment_ask(run, request, many);
-}
-
 /* Measures the cycles of a load, for one of these numbers of warps. The difference of two trip counts removes fixed
  * costs. */
 static struct number slope(struct experiment_run *run, const char *name, enum probe_kind kind, uint32_t distinct,
@@ -47,7 +38,10 @@ static struct number slope(struct experiment_run *run, const char *name, enum pr
 
     number.distinct = distinct;
     number.stride = distinct > 1 ? stride : 0;
-    ask_twice(run, &load, few, many);
+    load.iterations = FEW_ITERATIONS;
+    experiment_ask(run, &load, few);
+    load.iterations = MANY_ITERATIONS;
+    experiment_ask(run, &load, many);
     for (size_t i = 0; i < REPEATS; i++) {
         if (few[i] == PROBE_NOT_AT_ONCE || many[i] == PROBE_NOT_AT_ONCE)
             return experiment_unknown(number, "no SM loaded by all of the warps at once");
@@ -183,18 +177,11 @@ void experiment_serialization(struct experiment_run *run)
 
 /* -- throughput ---------------------------------------------------------------------------------------- */
 
-/* The largest number of warps on an SM of the device. */
-static uint32_t most_warps(const struct experiment_run *run)
-{
-    const uint32_t held = run->out->device.warps_per_sm & ~1u;
-
-    return held > WARPS_OF_BLOCK ? held : WARPS_OF_BLOCK;
-}
-
 /* Adds the cycles of a load, the resulting rates, and the highest rate in bytes. */
 void experiment_throughput(struct experiment_run *run)
 {
-    const uint32_t full = most_warps(run);
+    const uint32_t held = run->out->device.warps_per_sm & ~1u; /* at a time by an SM */
+    const uint32_t full = held > WARPS_OF_BLOCK ? held : WARPS_OF_BLOCK;
     struct number cycles[COUNTS_OF_WARPS], most = experiment_unknown((struct number){0}, "no rate is known");
     size_t count = 0;
 

@@ -81,10 +81,9 @@ struct launching {
     size_t words; /* of the table up to the last link of a list */
 };
 
-/* Writes the table, and says how to launch the probe of that kind. A list is linked from its last address back to the
+/* Writes the table, and says how to launch the probe. A list is linked from its last address back to the
  * first. */
-static bool prepare(struct cuda_probe *probe, const struct probe_request *request, enum probe_kind kind,
-                    struct launching *out)
+static bool prepare(struct cuda_probe *probe, const struct probe_request *request, struct launching *out)
 {
     const uint32_t unit = unit_of(request->path);
 
@@ -96,7 +95,7 @@ static bool prepare(struct cuda_probe *probe, const struct probe_request *reques
                                        .distinct = 1},
                               .blocks = 1,
                               .threads = 1};
-    if (kind == PROBE_CHAIN || kind == PROBE_STREAM) {
+    if (request->kind == PROBE_CHAIN || request->kind == PROBE_STREAM) {
         const bool every_sm = request->warps > WARPS_OF_BLOCK_MAX;
 
         out->blocks = every_sm ? 2 * probe->info.sm_count : 1;
@@ -116,8 +115,8 @@ static bool prepare(struct cuda_probe *probe, const struct probe_request *reques
     out->args.start = probe->links[request->address[request->count - 1] / sizeof(uint32_t)];
     out->args.warm_up = (uint32_t)(request->count * request->warm_up);
     out->args.timed = (uint32_t)(request->count * request->timed);
-    return kind == PROBE_RELAY ? cuda_relay_copy(&probe->relay, probe->links, out->words)
-                               : copy_links(probe, request->path, out->words);
+    return request->kind == PROBE_RELAY ? cuda_relay_copy(&probe->relay, probe->links, out->words)
+                                        : copy_links(probe, request->path, out->words);
 }
 
 /* Enqueues a launch of the request's kernel. */
@@ -176,7 +175,7 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
     struct launching chase;
     size_t bytes;
 
-    if (!prepare(probe, request, request->kind, &chase))
+    if (!prepare(probe, request, &chase))
         return ask_failed(probe, request);
     bytes = chase.args.timed * sizeof(uint32_t);
     do {
@@ -241,7 +240,7 @@ static enum status ask_span(struct cuda_probe *probe, const struct probe_request
     struct launching span;
     bool every_sm;
 
-    if (!prepare(probe, request, request->kind, &span))
+    if (!prepare(probe, request, &span))
         return ask_failed(probe, request);
     every_sm = span.blocks > 1;
     for (uint32_t r = 0; r < request->repeats; r++) {
