@@ -31,7 +31,7 @@ GEOMETRY = {
 }
 FINDINGS = ("fetch_bytes", "line_bytes", "fits_bytes", "capacity_bytes", "ways", "sets")
 
-# Of committed records: what the program found when it made them, and does not look for any more.
+# The program found these when it made the committed records, and does not look for them any more.
 GONE = re.compile("crossover_|activity_|code_|counts_|cold_")
 GONE_NUMBERS = re.compile("cycles_(not_)?shared_of_")
 GONE_PROBES = ("code", "count")
