@@ -194,8 +194,11 @@ static void print_lines(const struct result_kernel *kernel, const struct cell *f
     char line[512], name[USER_KERNEL_NAME_BYTES];
 
     for (unsigned number = 1; file && fgets(line, sizeof(line), file); number++) {
-        char *comma = strrchr(line, ','), space[USER_KERNEL_NAME_BYTES];
+        char *comma, *end = strstr(line, ");"), space[USER_KERNEL_NAME_BYTES];
 
+        if (end)
+            *end = '\0'; /* a comment may follow */
+        comma = strrchr(line, ',');
         if (!comma || sscanf(line, " CBANK_TABLE ( %63[A-Za-z0-9_]", name) != 1)
             continue;
         if (user_table_space(&fastest->kernel, name, space))

@@ -31,7 +31,7 @@ import readme_blocks  # noqa: E402
 from readme_blocks import read  # noqa: E402
 
 PAGES = readme_blocks.pages()
-FENCES = ("sh", "text", "yaml", "json", "c", "sql", "python")  # what blocks of code can be; those of sh are run
+FENCES = ("sh", "text", "yaml", "json", "c", "cuda", "sql", "python")  # what blocks of code can be; those of sh are run
 
 # Commands that are not run as they stand: what they begin with, what is run, and why. The first that fits counts. All
 # others run, those that need a GPU, too: without one they parse their options and exit with 3.

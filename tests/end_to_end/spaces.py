@@ -40,6 +40,15 @@ class Ranks(Kernels):
         self.assertEqual((ranks[0][0], ranks[-1][0]), ("global", "constant"))
         self.assertTrue(said.rstrip().endswith(self.MEASURED.format("global")), said)
 
+    def test_the_kernel_file_of_the_readme(self):
+        """Its table's line ends with a comment, in which there are commas."""
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as readme:
+            text = re.search(r"```cuda\n(.*?)```", readme.read(), re.DOTALL)[1]
+        path = self.write("tone_map.cu", text)
+        said = self.cbank("spaces", path, "--size", "512", "--space", "constant,global", *QUICK_RUN).stdout
+        self.assertEqual([rank[0] for rank in self.ranks(said)], ["constant", "global"])
+        self.assertTrue(said.rstrip().endswith("line 3: CBANK_TABLE(curve, float, 256, constant);"), said)
+
     def test_wrong_and_unverified_cells_have_no_rank(self):
         said = self.cbank("spaces", os.path.join(ROOT, "tests/data/show/kernel.json")).stdout
         self.assertRegex(said, r"(?m)^shared +22.80 us +(±\S+ +)?1.00x +fastest")
