@@ -967,7 +967,7 @@ class case_base
   private:
     const cbank_request &request;
     cbank_case_report *const report; /* NULL unless it is to be described */
-    const cbank_u64 first, step;     /* the elements that this thread fills */
+    const cbank_u64 first, step;     /* the elements that this thread fills; CBANK_REFERENCE: those from, and up to */
     cbank_u32 buffers = 0, tables = 0, arguments = 0, launches = 0;
     cbank_u64 lengths[CBANK_BUFFERS_MAX];
 
@@ -1025,7 +1025,11 @@ class case_base
 
     template <class T, class Fill> CBANK_BOTH void fill_with(T *to, cbank_u64 count, cbank_u64 salt, const Fill &fill)
     {
+#ifdef CBANK_REFERENCE
+        for (cbank_u64 i = first; i < count && i < step; i++)
+#else
         for (cbank_u64 i = first; i < count; i += step)
+#endif
             to[i] = element<T>(fill, request.seed + salt, i);
     }
 
@@ -1097,8 +1101,9 @@ class case_base
 #define CBANK_SECOND(a, b, ...)       b
 #define CBANK_CHOOSE(...)             CBANK_SECOND(__VA_ARGS__)
 #define CBANK_CHOICE(name, space)     CBANK_CHOOSE(CBANK_SPACE_##name, space, )
-/* The program's builds have one source file, and names that can be found. */
-#ifdef CBANK_MEASURE
+/* The program's builds have one source file, and names that can be found. Its build for the processor has no variables
+ * and no kernels of the GPU. */
+#if defined(CBANK_MEASURE) && !defined(CBANK_REFERENCE)
 #define CBANK_TAG(declaration) declaration
 #define CBANK_TABLE_INFO(name_, entry_, count_, space_)                                                             \
     extern "C" __device__ cbank_table_info cbank_table_info_##name_ = {                                             \
@@ -1118,7 +1123,14 @@ class case_base
 
 /* CBANK_CASE(kernel, sizes ...) { body }: how the program measures the kernel. Other builds compile it and leave it
  * out. */
-#ifdef CBANK_MEASURE
+#ifdef CBANK_REFERENCE
+#define launch(...) decltype(cbank::case_base::launch(__VA_ARGS__)){*this} /* it names the kernel, and makes none */
+#define CBANK_CASE_CALL(name, ...)                                                                                  \
+    extern "C" void cbank_case_reference(const cbank_request *request, cbank_u64 first, cbank_u64 end)              \
+    {                                                                                                               \
+        cbank_case_body(*request, nullptr, first, end).run();                                                       \
+    }
+#elif defined(CBANK_MEASURE)
 #define CBANK_CASE_CALL(name_, ...)                                                                                 \
     static_assert(cbank::number_of(__VA_ARGS__) > 0, "CBANK_CASE: a case has one size or more");                    \
     static_assert(cbank::number_of(__VA_ARGS__) <= CBANK_SIZES_MAX, "CBANK_CASE: a case has 16 sizes at most");     \

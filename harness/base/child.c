@@ -92,8 +92,9 @@ static pid_t start(const char *program, char *const words[], const struct child_
     if (child == 0) {
         set_actions(&(struct sigaction){.sa_handler = SIG_DFL});
         prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (job) {
+        if (job)
             setpgid(0, 0);
+        if (job && !job->work) {
             setenv("TMPDIR", job->folder, 1);
             dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
             dup2(output, STDERR_FILENO);
@@ -101,6 +102,10 @@ static pid_t start(const char *program, char *const words[], const struct child_
         dup2(STDERR_FILENO, STDOUT_FILENO);
         sigprocmask(SIG_SETMASK, &before, NULL);
         /* Otherwise a parent that ended before this request would go unnoticed. */
+        if (getppid() == parent && job && job->work) {
+            job->work(job->context);
+            _exit(0);
+        }
         if (getppid() == parent && program)
             execvp(program, words);
         else if (getppid() == parent && execv("/proc/self/exe", words) < 0)
@@ -131,6 +136,11 @@ static bool end(size_t slot, int *code)
 bool child_run(const char *program, char *const words[], int *code)
 {
     return start(program, words, NULL, -1, 0) > 0 && end(0, code);
+}
+
+bool child_call(void (*work)(void *context), void *context, int *code)
+{
+    return start(NULL, NULL, &(struct child_job){.work = work, .context = context}, -1, 0) > 0 && end(0, code);
 }
 
 bool children_run(struct child_job *jobs, size_t count, size_t at_a_time)

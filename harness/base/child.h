@@ -26,12 +26,18 @@ enum { CHILD_NOT_STARTED = 127 };
  * not run; EINTR after a signal. */
 bool child_run(const char *program, char *const words[], int *code);
 
+/* Runs work(context) in a copy of this process, which ends after it with exit code 0, and with all that it started. The
+ * rest as child_run. */
+bool child_call(void (*work)(void *context), void *context, int *code);
+
 /* A program that runs beside others. */
 struct child_job {
+    void (*work)(void *context); /* of child_call; else NULL, and the members below count */
+    void *context;
     char *const *words; /* argv, NULL last; words[0] is the program, as execvp finds it */
     const char *output; /* path of a file for its output and its messages, which is created */
     const char *folder; /* for its temporary files: its TMPDIR */
-    int code;           /* the status from waitpid */
+    int code; /* the status from waitpid */
 };
 
 /* Runs all jobs, at_a_time of them at once, which is at least 1. Its input is empty, and what it started ends with

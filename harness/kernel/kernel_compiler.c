@@ -120,7 +120,7 @@ struct nvcc_run {
 static enum status run_nvcc(struct kernel_compiler *compiler, const struct kernel_options *options,
                             struct kernel_build *builds, size_t count)
 {
-    enum { WORDS_BEFORE = 7, WORDS_BEHIND = 4 };
+    enum { SHARED_WORD = 4, WORDS_BEFORE = 7, WORDS_BEHIND = 4 };
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     const size_t word_count = WORDS_BEFORE + options->word_count + WORDS_BEHIND;
     struct nvcc_run *const runs = calloc(count, sizeof(*runs));
@@ -148,6 +148,10 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
         snprintf(run->messages, NAME_BYTES, "%s/%zu.txt", compiler->folder, i);
         whole = write_text(compiler->folder, name, builds[i].source);
         memcpy(to, before, sizeof(before));
+        if (builds[i].on_cpu) {
+            to[SHARED_WORD] = "-shared";
+            to[SHARED_WORD + 1] = "-Xcompiler=-fPIC,-O2";
+        }
         memcpy(to + WORDS_BEFORE, options->words, options->word_count * sizeof(*to));
         memcpy(to + WORDS_BEFORE + options->word_count, behind, sizeof(behind));
         jobs[run_count++] = (struct child_job){.words = to, .output = run->messages, .folder = compiler->folder};
@@ -160,6 +164,7 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
                                            compiler->path, compiler->folder, strerror(errno));
     for (size_t i = 0; status == STATUS_OK && i < run_count; i++) {
         struct kernel_build *build = runs[i].build;
+        const char *error;
         size_t bytes;
 
         errno = 0;
@@ -168,6 +173,9 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
             build->cubin = kernel_read(runs[i].cubin, &build->cubin_bytes);
         else if (build->messages && !kernel_reason(build->messages, build->reason))
             build->status = strstr(build->messages, "nvcc fatal") ? STATUS_ENVIRONMENT : STATUS_USAGE;
+        error = build->on_cpu && build->status == STATUS_USAGE ? strstr(build->messages, "): error: ") : NULL;
+        if (error) /* in the source: it stays */
+            snprintf(build->reason, sizeof(build->reason), "%.*s", (int)strcspn(error + 3, "\n"), error + 3);
         if (errno == ENOMEM)
             status = log_memory("what %s made", compiler->path);
     }

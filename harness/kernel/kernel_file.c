@@ -188,6 +188,8 @@ static char *build_source(const struct opening *opening, const struct kernel_fil
     struct memory memory;
     FILE *stream = memory_open(&memory);
 
+    if (stream && build->on_cpu)
+        fputs("#define CBANK_REFERENCE\n", stream);
     for (size_t i = 0; stream && i < file->table_count; i++)
         if (build->spaces[i] != file->tables[i].written)
             fprintf(stream, "#define CBANK_SPACE_%s ,%s\n", file->tables[i].name, kernel_space_names[build->spaces[i]]);
@@ -232,12 +234,14 @@ static enum status make_builds(struct opening *opening, const struct kernel_file
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         const char *const spaces = builds[i].kernel.spaces;
 
-        /* The file as it is written must compile. */
-        if (builds[i].cubin || (builds[i].reason[0] && spaces[0])) {
+        /* The file as it is written must compile, but for the processor. */
+        if (builds[i].cubin || (builds[i].reason[0] && (spaces[0] || builds[i].on_cpu))) {
             if (keeps && keys[i][0] && !builds[i].cached && strcmp(hash, file->sha256) == 0)
                 kernel_cache_put(opening->cache, keys[i], &builds[i]);
             continue;
         }
+        if (builds[i].on_cpu)
+            continue;
         print_messages(&builds[i]);
         if (builds[i].status == STATUS_ENVIRONMENT)
             status = log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above", file->path,
@@ -250,14 +254,20 @@ static enum status make_builds(struct opening *opening, const struct kernel_file
     return status;
 }
 
-/* Compiles the file as it is, reads what it says, and compiles all builds. */
-static enum status open_builds(struct opening *opening, struct kernel_build *written, struct kernel_file *file)
+/* Compiles the file as it is, by nvcc for the processor too, reads what it says, and compiles all builds. */
+static enum status open_builds(struct opening *opening, struct kernel_build written[2], struct kernel_file *file)
 {
-    enum status status = make_builds(opening, file, written, 1);
+    const bool nvcc = opening->compiler.path[0] != '\0';
+    enum status status = make_builds(opening, file, written, nvcc ? 2 : 1);
+    const struct kernel_build *const on_cpu = &written[1];
     char reason[KERNEL_REASON_BYTES];
 
     if (status == STATUS_OK)
         print_messages(written); /* warnings */
+    if (status == STATUS_OK && nvcc && !on_cpu->cubin)
+        log_note(false, "%s: the check cannot be compiled for the processor, and runs on the GPU%s%s", file->path,
+                 on_cpu->reason[0] ? ": " : "", on_cpu->reason);
+    file->reference = on_cpu->cubin;
     if (status == STATUS_OK)
         status = kernel_info_read(written->cubin, written->cubin_bytes, file);
     if (status == STATUS_OK)
@@ -274,6 +284,8 @@ static enum status open_builds(struct opening *opening, struct kernel_build *wri
     for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++) {
         struct kernel_build *build = &file->builds[i];
 
+        build->reference = file->reference;
+        build->reference_bytes = on_cpu->cubin_bytes;
         build->against = opening->request->against;
         sscanf(file->sha256, "%16" SCNx64, &build->kernel.hash);
         if (build->cubin && !kernel_symbol(build, reason))
@@ -292,7 +304,7 @@ static void close_build(struct kernel_build *build)
 enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out)
 {
     struct opening opening = {.request = request};
-    struct kernel_build written = {0};
+    struct kernel_build written[2] = {[1] = {.on_cpu = true}};
     enum status status = make_path(request->path, opening.path);
 
     *out = (struct kernel_file){.path = request->path};
@@ -304,11 +316,13 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
         status = kernel_compiler_open(request->compiler, &opening.compiler);
     if (status == STATUS_OK) {
         opening.cache = kernel_cache_folder();
-        status = open_builds(&opening, &written, out);
+        status = open_builds(&opening, written, out);
     }
     memcpy(out->compiler, opening.compiler.version, sizeof(out->compiler));
     kernel_compiler_close(&opening.compiler);
-    close_build(&written);
+    written[1].cubin = NULL; /* that is the file's */
+    close_build(&written[0]);
+    close_build(&written[1]);
     free(opening.cache);
     free(opening.options.words);
     free(opening.option_text);
@@ -321,6 +335,7 @@ void kernel_file_close(struct kernel_file *file)
 {
     for (size_t i = 0; i < file->build_count; i++)
         close_build(&file->builds[i]);
+    free(file->reference);
     free(file->builds);
     *file = (struct kernel_file){0};
 }

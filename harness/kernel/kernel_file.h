@@ -41,6 +41,9 @@ struct kernel_build {
     char reason[KERNEL_REASON_BYTES]; /* why a table cannot live there; "": it can */
     void *cubin; /* owned; NULL: there is a reason */
     size_t cubin_bytes;
+    const void *reference; /* that of the file */
+    size_t reference_bytes;
+    bool on_cpu; /* it is compiled to a shared object for the processor: the cubin is that */
     bool cached; /* it was compiled before */
     char *source, *messages; /* owned: what was compiled, and what the compiler said; NULL: it was not needed */
     enum status status; /* of a build that has neither cubin nor reason: whose fault it is */
@@ -53,14 +56,16 @@ struct kernel_file {
     size_t table_count;
     char sha256[SHA256_HEX_BYTES]; /* of source, includes and options */
     char compiler[KERNEL_COMPILER_BYTES]; /* "nvcc 13.0.88" */
+    void *reference; /* owned: a shared object with the case for the processor, see kernel_reference.h; NULL: none */
     struct kernel_build *builds; /* owned */
     size_t build_count;
 };
 
 /* Compiles a file for all choices of memory spaces, as many at a time as there are processors, or takes them from the
- * cache. STATUS_USAGE, logged, for a file that does not compile (the compiler's messages, with the file's lines) and
- * for one that has no case or several. The same for memory spaces or tables that it does not know. STATUS_ENVIRONMENT,
- * logged, without a compiler. On success the caller closes *out. */
+ * cache. nvcc compiles its case for the processor too; it is no error, but noted, if that fails. STATUS_USAGE, logged,
+ * for a file that does not compile (the compiler's messages, with the file's lines) and for one that has no case or
+ * several. The same for memory spaces or tables that it does not know. STATUS_ENVIRONMENT, logged, without a compiler.
+ * On success the caller closes *out. */
 enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out);
 
 /* Releases; accepts a zeroed struct. */

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "child.h"
 #include "cuda_user.h"
-#include "kernel_file.h"
+#include "kernel_reference.h"
 #include "log.h"
 
 enum { FIRST, AGAIN, RESTORED, LAUNCHES };
@@ -86,8 +87,33 @@ static bool restore(const struct checking *checking, uint32_t buffer_set, unsign
 
 /* -- references ---------------------------------------------------------------------------------------- */
 
-/* Computes the expected elements of a buffer on the device, one thread for each. */
-static bool expect(const struct checking *checking, const struct cuda_user *by, uint32_t number)
+/* Computes the expected elements of a buffer on the processors. False, with a warning, if that cannot be. */
+static bool expect_on_cpu(const struct checking *checking, const struct cuda_user *by, uint32_t number)
+{
+    const struct cuda_case *of = checking->of;
+    struct cbank_request request = cuda_case_request(&checking->session->device, of, 0, CBANK_CALL_EXPECT, number);
+    const struct cuda_user_buffer *buffer = &of->buffers[number];
+    char reason[KERNEL_REASON_BYTES] = "out of memory";
+    void *tables[CBANK_TABLES_MAX] = {0};
+    bool made = by->build->reference != NULL;
+
+    memcpy(request.buffers, checking->contents, sizeof(request.buffers));
+    for (uint32_t k = 0; made && k < of->report.table_count; k++) {
+        made = (tables[k] = malloc(of->tables[k].bytes)) != NULL;
+        if (made) /* those are pinned: a child may not have them */
+            request.tables[k] = memcpy(tables[k], of->tables[k].values, of->tables[k].bytes);
+    }
+    made = made && kernel_reference_run(by->build, &request, buffer->elements.count, checking->expected[number],
+                                        buffer->bytes, reason);
+    for (uint32_t k = 0; k < of->report.table_count; k++)
+        free(tables[k]);
+    if (!made && by->build->reference && !interrupted())
+        log_warning("%s: the check fails on the processor, and runs on the GPU: %s", by->build->path, reason);
+    return made;
+}
+
+/* Computes them on the device, one thread for each. */
+static bool expect_on_gpu(const struct checking *checking, const struct cuda_user *by, uint32_t number)
 {
     struct cuda_device *device = &checking->session->device;
     const struct cuda_user_buffer *buffer = &checking->of->buffers[number];
@@ -108,11 +134,11 @@ static bool open_checking(struct checking *checking, const struct cuda_user *by,
     struct cuda_device *device = &checking->session->device;
     struct cuda_case *of = checking->of;
     size_t largest = CUDA_GUARD_BYTES;
-    bool opened = true;
+    bool opened = true, on_cpu;
 
     for (uint32_t i = 0; opened && i < of->report.buffer_count; i++) {
         struct cuda_user_buffer *buffer = &of->buffers[i];
-        const bool file = buffer->report.expected_file[0], compared = is_compared(buffer);
+        const bool compared = is_compared(buffer);
 
         largest = buffer->bytes > largest ? buffer->bytes : largest;
         for (uint32_t k = 0; compared && opened && k < LAUNCHES; k++)
@@ -121,14 +147,20 @@ static bool open_checking(struct checking *checking, const struct cuda_user *by,
             opened = opened && (checking->contents[i] = malloc(buffer->bytes + 1)) &&
                      cuda_device_read(device, checking->contents[i], cuda_buffer_at(buffer, 0), buffer->bytes) &&
                      cuda_device_wait(device);
-        if (!opened || !compared || !(file || buffer->report.expects))
+    }
+    for (uint32_t i = 0; opened && i < of->report.buffer_count; i++) {
+        struct cuda_user_buffer *buffer = &of->buffers[i];
+        const bool file = buffer->report.expected_file[0];
+
+        if (!is_compared(buffer) || !(file || buffer->report.expects))
             continue;
         checking->expected[i] = malloc(buffer->bytes + 1);
         opened = checking->expected[i] != NULL;
         if (opened && file)
             *status = cuda_case_file(by, buffer->report.expected_file, &buffer->elements, checking->expected[i]);
-        opened = opened && *status == STATUS_OK && (file || expect(checking, by, i));
-        checking->reference = file ? REFERENCE_FILE : REFERENCE_GPU;
+        on_cpu = opened && !file && expect_on_cpu(checking, by, i);
+        opened = opened && *status == STATUS_OK && (file || on_cpu || expect_on_gpu(checking, by, i));
+        checking->reference = file ? REFERENCE_FILE : on_cpu ? REFERENCE_CPU : REFERENCE_GPU;
     }
     for (uint32_t k = 0; k < of->report.table_count; k++)
         largest = of->tables[k].bytes > largest ? of->tables[k].bytes : largest;
