@@ -196,6 +196,27 @@ class Safety(Kernels):
                 self.assertEqual(set(cells[name]["case"]["findings"]) - {*findings, "depends_on_earlier_launch"}, set())
                 self.assertRegex(cells[name]["reason"] or "", reason or "^$")
 
+    def test_references(self):
+        """The check runs on the processor, where it is compiled for it and does not end: else it runs on the GPU, and its
+        cells are verified there."""
+        checks = {  # name: (what the build for the processor has, the check), the reference, what is said
+            "cpu": (("", CHECK), "cpu", None),
+            "wrong": (("", CHECK.replace("return", "return ON_CPU +")), "cpu", None),
+            "refused": (("#error no processor", CHECK), "gpu", r"cannot be compiled for the processor, .*error: .*no processor"),
+            "null": (("", CHECK.replace("return", "return 0 * out[i] +")), "gpu", "fails on the processor, .*Segmentation fault"),
+            "leaves": (("", CHECK.replace("return", "if (ON_CPU) exit(0); return")), "gpu", "fails on the processor, .*it cannot run"),
+        }
+        paths = [self.write(f"{name}.cu", "#ifdef CBANK_REFERENCE\n#define ON_CPU 1\n#include <stdlib.h>\n" + text +
+                            "\n#else\n#define ON_CPU 0\n#endif\n" + source(name, check=check))
+                 for name, ((text, check), _, _) in checks.items()]
+        result, said = self.measure("--kernel", ",".join(paths), "--space", "written", *QUICK_RUN, status=1)
+        cells = {cell["workload"]: cell for cell in result["cells"]}
+        for name, (_, reference, words) in checks.items():
+            with self.subTest(name):
+                self.assertEqual((cells[name]["verified"], cells[name]["case"]["reference"]), (name != "wrong", reference))
+                self.assertRegex(said, rf"{name}\.cu: the check {words}" if words else ".")
+        self.assertRegex(cells["wrong"]["reason"], "wrong output: element 0 of buffer 2")
+
     def test_what_ends_a_run(self):
         """The cell fails; --resume measures the others, and tries that one no more."""
         for body, words in (("out[i] = in[1ull << 45]", "illegal memory access"),

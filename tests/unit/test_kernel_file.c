@@ -12,6 +12,7 @@
 #include "capture.h"
 #include "child.h"
 #include "kernel_parts.h"
+#include "kernel_reference.h"
 #include "size.h"
 #include "test.h"
 
@@ -599,7 +600,27 @@ TEST(damaged_cubins_are_read_or_refused)
 
 /* -- compilers ----------------------------------------------------------------------------------------- */
 
-static void expect_compiled(const char *compiler, const char *version)
+/* The expected output of the example, from a build for the processor. Texts of 64 bytes of 0 have one CRC-32. */
+static void expect_reference(const struct kernel_build *build)
+{
+    enum { RECORDS = 1000 };
+    static const unsigned char text[64 * RECORDS];
+    struct cbank_request request = {.call = CBANK_CALL_EXPECT,
+                                    .number = 1,
+                                    .size = RECORDS,
+                                    .buffers = {(void *)(uintptr_t)text}};
+    uint32_t expected[RECORDS] = {0};
+    char reason[KERNEL_REASON_BYTES];
+
+    assert_true(kernel_reference_run(build, &request, RECORDS, expected, sizeof(expected), reason));
+    for (size_t i = 0; i < RECORDS; i++)
+        assert_int_equal(expected[i], 0x758D6336);
+    request.buffers[0] = NULL;
+    assert_false(kernel_reference_run(build, &request, RECORDS, expected, sizeof(expected), reason));
+    assert_string_equal(reason, "Segmentation fault");
+}
+
+static void expect_compiled(const char *compiler, const char *version, bool reference)
 {
     const struct kernel_request request = {.path = "examples/crc32.cu",
                                            .spaces = "written,shuffle",
@@ -616,6 +637,9 @@ static void expect_compiled(const char *compiler, const char *version)
     assert_non_null(strstr(kernel_constant_symbol(&file.builds[0], 0), "remainders"));
     assert_null(file.builds[1].cubin);
     assert_non_null(strstr(file.builds[1].reason, "32 entries"));
+    assert_int_equal(file.builds[0].reference != NULL, reference);
+    if (reference)
+        expect_reference(&file.builds[0]);
     kernel_file_close(&file);
 }
 
@@ -623,7 +647,7 @@ TEST_WITH(nvcc_compiles_an_example, open_folder, close_folder)
 {
     if (access("/usr/local/cuda/bin/nvcc", X_OK) != 0 || access("examples/crc32.cu", R_OK) != 0)
         skip();
-    expect_compiled("/usr/local/cuda/bin/nvcc", "nvcc ");
+    expect_compiled("/usr/local/cuda/bin/nvcc", "nvcc ", true);
 }
 
 TEST_WITH(nvrtc_compiles_an_example, open_folder, close_folder)
@@ -632,5 +656,5 @@ TEST_WITH(nvrtc_compiles_an_example, open_folder, close_folder)
 
     if (!kernel_nvrtc_open(&found) || access("examples/crc32.cu", R_OK) != 0)
         skip();
-    expect_compiled("nvrtc", "nvrtc ");
+    expect_compiled("nvrtc", "nvrtc ", false);
 }
