@@ -23,6 +23,8 @@
  *   release()                  host: frees what load() allocated. Copies of the object share it: release one of them
  *   stage()                    device: prepares the table for reads. All threads of the block call it. Threads of a row
  *                              (threadIdx.x) share the work: in blocks of several dimensions each row does all of it
+ *   stage(thread, threads)     the same, shared by so many threads, each with its number: for blocks of several
+ *                              dimensions
  *   table[index]               device: an entry by value. The index must be below `count`
  *
  * cbank::stage(a, b ...) stages several tables with one barrier.
@@ -125,12 +127,26 @@ template <class Entry, cbank_u32 count> struct storage {
     CBANK_BOTH __forceinline__ const Entry *entries() const { return reinterpret_cast<const Entry *>(bytes); }
 };
 
+/* The same for parameters of a kernel, of which compilers load an array of bytes byte by byte. */
+template <class Entry, cbank_u32 count> union parameter_storage {
+    Entry all[count];
+
+    CBANK_BOTH parameter_storage() {}
+    CBANK_BOTH __forceinline__ const Entry *entries() const { return all; }
+};
+
 template <class A, class B> struct is_same {
     static constexpr bool value = false;
 };
 template <class A> struct is_same<A, A> {
     static constexpr bool value = true;
     typedef A type;
+};
+
+template <bool condition, class T> struct only_if {
+};
+template <class T> struct only_if<true, T> {
+    typedef T type;
 };
 
 /* The base of every table. */
@@ -148,6 +164,7 @@ template <class Entry, cbank_u32 count_, class Space> struct table_base {
     /* stage() without its barrier. */
     CBANK_INLINE void copy() {}
     CBANK_INLINE void stage() {}
+    CBANK_INLINE void stage(cbank_u32, cbank_u32) {}
     CBANK_BOTH static cbank_u32 constant_offset() { return 0; }
 };
 
@@ -311,6 +328,12 @@ class table<Entry, count_, shared, Tag> : public Tag, public memory_table<Entry,
         copy();
         __syncthreads();
     }
+    CBANK_INLINE void stage(cbank_u32 thread, cbank_u32 threads)
+    {
+        for (cbank_u32 i = thread; i < count_; i += threads)
+            staged::entries()[i] = this->entries[i];
+        __syncthreads();
+    }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const { return staged::entries()[index]; }
 };
 
@@ -342,6 +365,13 @@ class table<Entry, count_, shared_copies, Tag> : public Tag, public memory_table
         copy();
         __syncthreads();
     }
+    CBANK_INLINE void stage(cbank_u32 thread, cbank_u32 threads)
+    {
+        own = thread % copies;
+        for (cbank_u32 i = thread; i < count_ * copies; i += threads)
+            staged::entries()[i] = this->entries[i / copies];
+        __syncthreads();
+    }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         return staged::entries()[index * copies + own];
@@ -363,14 +393,14 @@ class table<Entry, count_, param, Tag> : public Tag, public table_base<Entry, co
 #ifdef CBANK_RUNTIME
     cudaError_t load(const Entry *from, cudaStream_t = 0)
     {
-        memcpy(values.bytes, from, table::bytes);
+        memcpy((void *)values.all, from, table::bytes);
         return cudaSuccess;
     }
     cudaError_t release() { return cudaSuccess; }
 #endif
 
   private:
-    storage<Entry, count_> values;
+    parameter_storage<Entry, count_> values;
 };
 
 /* The type that the texture unit returns for an entry: unsigned integers of one, two or four channels. */
@@ -471,6 +501,7 @@ class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry
         *own.entries() = this->entries[at];
     }
     CBANK_INLINE void stage() { copy(); }
+    CBANK_INLINE void stage(cbank_u32, cbank_u32) { copy(); }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         return read(*own.entries(), (int)index, 0);
@@ -484,7 +515,19 @@ class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry
     {
         return __shfl_sync(0xFFFFFFFFu, from, lane);
     }
-    template <class T> static CBANK_INLINE T read(T from, int lane, long)
+    /* Integers that an int holds: its other bits need no instruction. */
+    template <class T>
+    static CBANK_INLINE typename only_if<sizeof(T) < 4 && is_same<int, decltype(T() + T())>::value, T>::type
+    read(T from, int lane, long)
+    {
+        const int word = __shfl_sync(0xFFFFFFFFu, (int)from, lane);
+
+#ifdef __CUDA_ARCH__
+        __builtin_assume(word == (int)(T)word);
+#endif
+        return (T)word;
+    }
+    template <class T> static CBANK_INLINE T read(T from, int lane, ...)
     {
         constexpr cbank_u32 words = (sizeof(T) + 3) / 4;
         cbank_u32 read[words];
@@ -555,6 +598,7 @@ class table<Entry, count_, select, Tag> : public Tag, public memory_table<Entry,
   public:
     CBANK_INLINE void copy() { own.copy(this->entries); }
     CBANK_INLINE void stage() { copy(); }
+    CBANK_INLINE void stage(cbank_u32, cbank_u32) { copy(); }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         constexpr cbank_u32 in_word = held_type::in_word;
@@ -585,6 +629,7 @@ class table<Entry, count_, prmt, Tag> : public Tag, public memory_table<Entry, c
   public:
     CBANK_INLINE void copy() { own.copy(reinterpret_cast<const cbank_u8 *>(this->entries)); }
     CBANK_INLINE void stage() { copy(); }
+    CBANK_INLINE void stage(cbank_u32, cbank_u32) { copy(); }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         constexpr cbank_u32 words = held_type::units;

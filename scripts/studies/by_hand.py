@@ -33,7 +33,7 @@ def options(parser):
 
 def build(folder):
     program = os.path.join(folder, "by_hand")
-    trials.call("nvcc", "-O3", "-std=c++17", "-arch=native", "-o", program,
+    trials.call("nvcc", "-O3", "-std=c++17", "-default-stream", "per-thread", "-arch=native", "-o", program,
                 os.path.join(ROOT, "tests/kernels/by_hand.cu"))
     return program
 

@@ -147,9 +147,8 @@ static bool argument_obstacle(struct cuda_device *device, const struct cuda_user
         snprintf(reason, CELL_REASON_BYTES, "argument %" PRIu32 " of the case is not understood", i + 1);
         return true;
     }
-    if (device->param_info)
+    if (device->param_info && given > 0)
         code = device->param_info(user->functions[0], i, &offset, &bytes);
-    /* Behind the last argument, the kernel has none either. */
     if ((code != CUDA_SUCCESS && code != CUDA_ERROR_INVALID_VALUE) || bytes == given)
         return false;
     snprintf(reason, CELL_REASON_BYTES,
