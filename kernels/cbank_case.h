@@ -118,8 +118,9 @@ struct cbank_buffer_report {
 /* An argument of the kernel. */
 struct cbank_argument {
     cbank_u32 bytes;
-    cbank_u32 table; /* 1 + number of the table; 0: none. The program makes the object of a table. It starts with the entries
-                      * (param), a texture object (texture), nothing (constant) or else a pointer to the entries */
+    /* 1 + number of the table; 0: none. The program makes the object of a table. It starts with the entries (param), a
+     * texture object (texture), nothing (constant) or else a pointer to the entries. */
+    cbank_u32 table;
     cbank_u8 value[CBANK_VALUE_BYTES];
 };
 
@@ -139,8 +140,8 @@ struct cbank_case_report {
     cbank_u32 table_count, buffer_count, argument_count;
     cbank_u32 grid[3], block[3];
     cbank_u64 shared_bytes; /* dynamic, without those of tables */
-    cbank_u64 items;        /* what a launch works on, for times per item: the size, unless the case says otherwise */
-    void *host_launch;      /* host builds only: calls the kernel, see tests */
+    cbank_u64 items; /* what a launch works on, for times per item: the size, unless the case says otherwise */
+    void *host_launch; /* host builds only: calls the kernel, see tests */
     struct cbank_table_report tables[CBANK_TABLES_MAX];
     struct cbank_buffer_report buffers[CBANK_BUFFERS_MAX];
     struct cbank_argument arguments[CBANK_ARGUMENTS_MAX];

@@ -39,7 +39,7 @@ static const char *const formulas[SOURCE_COUNT] = {
         "    }\n",
 };
 
-/* What is written. Tables are called a, b, c ... */
+/* The kernel file to write. Tables are called a, b, c ... */
 struct lookups {
     const struct advice *advice;
     const struct cell *cell;

@@ -114,7 +114,7 @@ enum case_reference {
     REFERENCE_FILE, /* a .npy file */
 };
 
-/* What a user's kernel did wrong: a set of bits. */
+/* Errors of a user's kernel: a set of bits. */
 enum case_finding {
     FINDING_GUARD_ZONE = 1 << 0,
     FINDING_INPUT_CHANGED = 1 << 1,
@@ -129,7 +129,7 @@ extern const char *const case_reference_names[];                   /* by enum ca
 extern const char *const case_finding_names[CASE_FINDING_COUNT];   /* by bit number */
 extern const char *const case_finding_reasons[CASE_FINDING_COUNT]; /* the meaning, for people */
 
-/* What the case of a user's kernel says of a cell, and what was found. */
+/* The launch of a user's kernel in a cell, as its case says, and the findings. */
 struct cell_case {
     bool given;      /* the cell was prepared */
     bool as_written; /* its tables are where the kernel file has them */

@@ -8,8 +8,8 @@ usage: by_hand.py [--program build/cbank] [--by-hand PROGRAM] [--result FILE] --
        by_hand.py --show FILE
 
 The other program is tests/kernels/by_hand.cu, which nvcc compiles, or what --by-hand names. The result has the same
-kernels; without --result they are measured now. Exits 1 where a launch of 20 us or more differs by more than 3 %, where
-two memory spaces differ by more than that and are not in the same order, or where a time is missing.
+kernels; without --result they are measured now. Exits 1 where a launch of 20 us or more differs by more than 3 %, or
+a time is missing. Exits 1, too, where two memory spaces differ by more than 3 % and are not in the same order.
 """
 
 import itertools

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Tries cbank run --suite on this machine's GPU: how far processes differ, and what compare says of them.
 
-Proves on a real GPU that every kernel of the suite is verified in every memory space that fits, that compare is silent
-where nothing changed, and that it finds a slowdown that was planted.
+Proves on a real GPU that every kernel of the suite is verified in every memory space that fits. Proves that compare is
+silent where nothing changed, and that it finds a slowdown that was planted.
 
 usage: kernel_trial.py [--program build/cbank] [--processes 5] [--trials 20] [--slow global] [--folder DIR] --json FILE
                        [RUN OPTION...]
        kernel_trial.py --show FILE
 
 One process compiles and is not counted. Each pair of the others is compared. Then as many trials follow as --trials
-says: a process measures the kernels in one memory space alone, with 1.5 % of work added (cbank run --slow, a developer
-option), and is compared with one that has no work added. --folder keeps the results. Exits 1 when a figure is not what
+says. In each, a process measures the kernels in one memory space alone, with 1.5 % of work added (cbank run --slow, a
+developer option). It is compared with one that has no work added. --folder keeps the results. Exits 1 when a figure is not what
 is asked for (LIMITS).
 """
 

@@ -15,7 +15,7 @@ from simulated import HERE, Case, script
 
 EXAMPLES = os.path.join(ROOT, "examples")
 CRC32 = os.path.join(EXAMPLES, "crc32.cu")
-# What each example is launched with, and two memory spaces beside constant memory that hold its table.
+# Options of each example's launch, and two memory spaces beside constant memory that hold its table.
 SIZES = {"aes_ctr": 256, "convolution_rows": 4, "crc32": 500, "fp4_matvec": 64, "iq2_matvec": 64, "jpeg_decode": 32,
          "json_tokens": 200, "lennard_jones": 4096, "marching_cubes": 16, "nf4_dequantize": 500, "pq_scan": 500,
          "reed_solomon": 500, "smith_waterman": 100, "sobol": 1000}

@@ -83,7 +83,7 @@ class Against(Kernels):
         self.assertRegex(self.cbank("show", self.file).stdout, "crc32 of crc32.cu(.|\n)*crc32 of crc32.cu")
 
     def test_a_slower_one(self):
-        """It has 128 times the threads, most of which do nothing."""
+        """It has 128 times the threads, and most do nothing."""
         first = self.write("first.cu", source("one"))
         second = self.write("second.cu", source("one").replace("launch(one<squares>, (size", "launch(one<squares>, 128 * (size"))
         verdicts, done = self.against(first, second, status=1)

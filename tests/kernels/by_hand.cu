@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Four kernels of examples/ written by hand in every memory space that fits, without cbank.cuh, and timed as a careful
- * programmer does: many launches between two events, repeated on several allocations, the median. It writes JSON to its
- * standard output, for scripts/studies/by_hand.py.
+ * Four kernels of examples/ written by hand in every memory space that fits, without cbank.cuh. They are timed as a
+ * careful programmer does: many launches between two events, repeated on several allocations, the median. It writes
+ * JSON to its standard output, for scripts/studies/by_hand.py.
  *
  * Every output is compared with the CPU's at some elements, and as a whole with that of the first memory space.
  * Exit status: 1 an error of CUDA, or a wrong output. */
@@ -76,7 +76,7 @@ template <class T, int count> struct value {
 #define START_shuffle(T, count) const T held = table[min(LANE % 32, count - 1)];
 #define READ_shuffle(i) __shfl_sync(~0u, held, i)
 
-/* Of 16 entries of a byte: four words. */
+/* 16 entries of a byte are four words. */
 #define TABLE_select(T, count) const T *
 #define START_select(T, count)                                                                               \
     const unsigned *const words = (const unsigned *)table, w0 = words[0], w1 = words[1], w2 = words[2], w3 = words[3];
@@ -115,7 +115,7 @@ template <class F> __global__ void fill_with(decltype(F()(0)) *to, size_t count,
         to[i] = f(i);
 }
 
-/* What a buffer is filled with. */
+/* Contents of buffers. */
 struct random_byte {
     __host__ __device__ unsigned char operator()(size_t i) { return (unsigned char)bits(1, i); }
 };

@@ -46,7 +46,7 @@ static char *map_memory(size_t bytes, off_t *offset)
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* What is mapped at the device's addresses: those of the program cannot be read but by a user's kernel. */
+/* Memory that is mapped at the device's addresses: those of the program cannot be read but by a user's kernel. */
 static size_t reserved_bytes(const struct block *block)
 {
     return block->bytes + 2 * ALIGNMENT + 1;

@@ -257,8 +257,8 @@ void *memory_at(const void *address, size_t bytes);
 bool memory_write(void *address, const void *from, size_t bytes);
 bool memory_set(void *address, int byte, size_t bytes);
 
-/* For a user's kernel: all that is pending is written; memory can be used at an address of the device (false: it can be
- * already, or there is none); none can be used any more. */
+/* For a user's kernel. memory_settle writes all that is pending. memory_unlock makes memory at an address of the device
+ * usable (false: it is already, or there is none), and memory_lock makes none usable. */
 void memory_settle(void);
 bool memory_unlock(const void *address);
 void memory_lock(void);

@@ -32,7 +32,7 @@ struct user_module {
 /* The address of a variable, as memory of the device; NULL if there is none. */
 void *user_variable(CUmodule module, const char *name, size_t *bytes);
 
-/* What a launch has beside struct launch. */
+/* Members of a launch beside those of struct launch. */
 struct user_launch {
     const struct host_kernel *host;
     void (*kernel)(void);

@@ -15,7 +15,7 @@
 
 enum { THREADS_MAX = 1024, WARPS_MAX = THREADS_MAX / CBANK_WARP_THREADS, STACK_BYTES = 1 << 17 };
 
-/* What a thread of CUDA sees of itself, as cuda_host.h declares it. */
+/* The indices and sizes that a thread of CUDA reads, as cuda_host.h declares it. */
 struct simulated_thread {
     uint32_t thread[3], block[3], block_size[3], grid[3];
 };
