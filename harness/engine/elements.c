@@ -13,20 +13,6 @@ static const unsigned char *element_at(const struct elements *of, const void *va
     return (const unsigned char *)values + index * of->bytes;
 }
 
-static double half_value(uint16_t bits)
-{
-    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    double magnitude;
-
-    if (exponent == 31)
-        magnitude = fraction ? NAN : INFINITY;
-    else if (exponent == 0)
-        magnitude = ldexp(fraction, -24);
-    else
-        magnitude = ldexp(1024 + fraction, exponent - 25);
-    return bits & 0x8000 ? -magnitude : magnitude;
-}
-
 static bool is_float(const struct elements *of)
 {
     return of->type == CBANK_TYPE_FLOAT && (of->bytes == 2 || of->bytes == 4 || of->bytes == 8);
@@ -39,8 +25,16 @@ static double float_value(const struct elements *of, const void *at)
     double value;
 
     if (of->bytes == sizeof(half)) {
+        int exponent, fraction;
+
         memcpy(&half, at, sizeof(half));
-        return half_value(half);
+        exponent = half >> 10 & 31;
+        fraction = half & 1023;
+        if (exponent == 31)
+            value = fraction ? NAN : INFINITY;
+        else
+            value = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
+        return half & 0x8000 ? -value : value;
     }
     if (of->bytes == sizeof(single)) {
         memcpy(&single, at, sizeof(single));
@@ -48,15 +42,6 @@ static double float_value(const struct elements *of, const void *at)
     }
     memcpy(&value, at, sizeof(value));
     return value;
-}
-
-static bool equal_floats(const struct elements *of, double found, double expected)
-{
-    if (isnan(expected) || isnan(found))
-        return isnan(expected) && isnan(found);
-    if (isinf(expected))
-        return found == expected;
-    return fabs(found - expected) <= of->absolute + of->relative * fabs(expected);
 }
 
 uint64_t elements_differ(const struct elements *of, const void *found, const void *expected)
@@ -70,9 +55,17 @@ uint64_t elements_differ(const struct elements *of, const void *found, const voi
             continue;
         for (uint64_t i = first; i < end; i++) {
             const unsigned char *a = element_at(of, found, i), *b = element_at(of, expected, i);
+            double one, other;
+            bool equal;
 
-            if (memcmp(a, b, of->bytes) != 0 &&
-                !(is_float(of) && equal_floats(of, float_value(of, a), float_value(of, b))))
+            if (memcmp(a, b, of->bytes) == 0)
+                continue;
+            if (!is_float(of))
+                return i;
+            one = float_value(of, a);
+            other = float_value(of, b);
+            equal = isinf(other) ? one == other : fabs(one - other) <= of->absolute + of->relative * fabs(other);
+            if (!equal && !(isnan(one) && isnan(other)))
                 return i;
         }
     }

@@ -129,25 +129,6 @@ enum status result_set_kernels(struct result *result, const struct kernel_option
     return STATUS_OK;
 }
 
-/* The memory spaces of the pending cells of a kernel, as --space has them; "": there is none. */
-static enum status pending_spaces(const struct result *result, const struct result_kernel *kernel, struct memory *out)
-{
-    FILE *stream = memory_open(out);
-
-    for (size_t i = 0, count = 0; stream && i < result->cell_count; i++) {
-        const struct cell *cell = &result->cells[i].cell;
-        bool before = result->cells[i].status != CELL_PENDING || result_kernel(result, cell) != kernel;
-
-        for (size_t k = 0; k < i && !before; k++)
-            before = result->cells[k].status == CELL_PENDING &&
-                     result_kernel(result, &result->cells[k].cell) == kernel &&
-                     cell_path_order(&result->cells[k].cell, cell) == 0;
-        if (!before)
-            fprintf(stream, "%s%s", count++ ? "," : "", cell->kernel.spaces);
-    }
-    return memory_close(out, stream) ? STATUS_OK : log_memory("the memory spaces of %s", kernel->name);
-}
-
 enum status result_give_kernels(struct result *result, const struct kernel_options *options, uint32_t architecture,
                                 struct kernel_files *files)
 {
@@ -159,12 +140,25 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
         const char *path = options->paths ? strsep(&rest, ",") : kernel->file;
         const struct kernel_file *opened = NULL;
         struct memory spaces = {0};
+        FILE *stream = memory_open(&spaces);
 
-        if (!path || (options->paths && i + 1 == result->kernel_count && rest))
+        /* The memory spaces of the pending cells of the kernel, as --space has them; "": there is none. */
+        for (size_t k = 0, count = 0; stream && k < result->cell_count; k++) {
+            const struct cell *cell = &result->cells[k].cell;
+            bool before = result->cells[k].status != CELL_PENDING || result_kernel(result, cell) != kernel;
+
+            for (size_t other = 0; other < k && !before; other++)
+                before = result->cells[other].status == CELL_PENDING &&
+                         result_kernel(result, &result->cells[other].cell) == kernel &&
+                         cell_path_order(&result->cells[other].cell, cell) == 0;
+            if (!before)
+                fprintf(stream, "%s%s", count++ ? "," : "", cell->kernel.spaces);
+        }
+        if (!memory_close(&spaces, stream))
+            status = log_memory("the memory spaces of %s", kernel->name);
+        else if (!path || (options->paths && i + 1 == result->kernel_count && rest))
             status = log_error(STATUS_USAGE, "--kernel: the result has %zu kernel files; name as many",
                                result->kernel_count);
-        if (status == STATUS_OK)
-            status = pending_spaces(result, kernel, &spaces);
         if (status == STATUS_OK && spaces.text[0]) {
             const struct kernel_request request = {.path = path,
                                                    .spaces = spaces.text,

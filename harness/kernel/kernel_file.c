@@ -30,22 +30,6 @@ struct opening {
 
 /* -- options ------------------------------------------------------------------------------------------- */
 
-/* The absolute path of the file, which #include must be able to name. */
-static enum status make_path(const char *path, char out[PATH_MAX])
-{
-    char folder[PATH_MAX] = "";
-    const bool absolute = path[0] == '/';
-
-    if (path[strcspn(path, "\"\\\n")])
-        return log_error(STATUS_USAGE,
-                         "%s: #include takes no path with a quote, a backslash or an end of line; rename it", path);
-    if ((absolute || getcwd(folder, sizeof(folder))) &&
-        snprintf(out, PATH_MAX, "%s%s%s", folder, absolute ? "" : "/", path) < PATH_MAX)
-        return STATUS_OK;
-    return log_error(STATUS_USAGE, "%s: the path of the current folder cannot be read, or is too long; move the file",
-                     path);
-}
-
 static enum status read_options(struct opening *opening)
 {
     const char *texts[] = {opening->request->options, getenv("NVCC_PREPEND_FLAGS"), getenv("NVCC_APPEND_FLAGS")};
@@ -305,11 +289,20 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
 {
     struct opening opening = {.request = request};
     struct kernel_build written[2] = {[1] = {.on_cpu = true}};
-    enum status status = make_path(request->path, opening.path);
+    const char *path = request->path;
+    const bool absolute = path[0] == '/';
+    char folder[PATH_MAX] = "";
+    enum status status;
 
-    *out = (struct kernel_file){.path = request->path};
-    if (status == STATUS_OK)
-        status = read_options(&opening);
+    *out = (struct kernel_file){.path = path};
+    if (path[strcspn(path, "\"\\\n")])
+        return log_error(STATUS_USAGE,
+                         "%s: #include takes no path with a quote, a backslash or an end of line; rename it", path);
+    if (!(absolute || getcwd(folder, sizeof(folder))) ||
+        snprintf(opening.path, PATH_MAX, "%s%s%s", folder, absolute ? "" : "/", path) >= PATH_MAX)
+        return log_error(STATUS_USAGE,
+                         "%s: the path of the current folder cannot be read, or is too long; move the file", path);
+    status = read_options(&opening);
     if (status == STATUS_OK)
         status = hash_file(&opening, out->sha256);
     if (status == STATUS_OK)

@@ -154,37 +154,11 @@ static bool fill_tables(struct cuda_device *device, struct cuda_case *of, const 
     return true;
 }
 
-/* Fills the buffers of the first set, in their order: the contents of one may be a function of another's. */
-static bool fill_buffers(struct cuda_device *device, struct cuda_case *of, const struct cuda_user *by,
-                         enum status *status)
-{
-    for (uint32_t i = 0; i < of->report.buffer_count; i++) {
-        const struct cuda_user_buffer *buffer = &of->buffers[i];
-        void *values = NULL;
-        bool filled;
-
-        if (buffer->report.file[0]) {
-            values = malloc(buffer->bytes + 1);
-            *status =
-                values ? cuda_case_file(by, buffer->report.file, &buffer->elements, values) : log_memory("a file");
-            filled =
-                *status == STATUS_OK && cuda_device_write(device, cuda_buffer_at(buffer, 0), values, buffer->bytes);
-        } else {
-            filled = cuda_case_call(device, by, cuda_case_request(device, of, 0, CBANK_CALL_FILL, i),
-                                    buffer->elements.count);
-        }
-        filled = filled && cuda_device_wait(device);
-        free(values);
-        if (!filled)
-            return false;
-    }
-    return true;
-}
-
 bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const struct cuda_user *by, enum status *status,
                     char reason[CELL_REASON_BYTES])
 {
     uint32_t failed = 0;
+    bool filled;
 
     for (uint32_t i = 0; i < of->report.buffer_count; i++) {
         const struct cbank_buffer_report *report = &of->report.buffers[i];
@@ -204,7 +178,26 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
     }
     of->sets = 1;
     snprintf(reason, CELL_REASON_BYTES, "cannot fill tables and buffers");
-    return fill_tables(device, of, by, status) && fill_buffers(device, of, by, status);
+    filled = fill_tables(device, of, by, status);
+    /* In their order: the contents of one buffer may be a function of another's. */
+    for (uint32_t i = 0; filled && i < of->report.buffer_count; i++) {
+        const struct cuda_user_buffer *buffer = &of->buffers[i];
+        void *values = NULL;
+
+        if (buffer->report.file[0]) {
+            values = malloc(buffer->bytes + 1);
+            *status =
+                values ? cuda_case_file(by, buffer->report.file, &buffer->elements, values) : log_memory("a file");
+            filled =
+                *status == STATUS_OK && cuda_device_write(device, cuda_buffer_at(buffer, 0), values, buffer->bytes);
+        } else {
+            filled = cuda_case_call(device, by, cuda_case_request(device, of, 0, CBANK_CALL_FILL, i),
+                                    buffer->elements.count);
+        }
+        filled = filled && cuda_device_wait(device);
+        free(values);
+    }
+    return filled;
 }
 
 /* -- buffer sets --------------------------------------------------------------------------------------- */

@@ -132,45 +132,36 @@ static uint64_t object_bytes(const struct cbank_table_report *table)
     return table->space == CBANK_SPACE_PARAM ? table->entries * table->entry_bytes : sizeof(void *);
 }
 
-/* Whether an argument is not as the loaded kernel has it, as far as the driver tells; then writes the reason. */
-static bool argument_obstacle(struct cuda_device *device, const struct cuda_user *user, uint32_t i,
-                              char reason[CELL_REASON_BYTES])
-{
-    const struct cbank_case_report *report = &user->report;
-    const uint32_t given = i < report->argument_count ? report->arguments[i].bytes : 0;
-    const uint32_t table = i < report->argument_count ? report->arguments[i].table : 0;
-    size_t offset, bytes = 0;
-    CUresult code = CUDA_ERROR_NOT_SUPPORTED;
-
-    if (table > report->table_count || (table == 0 && given > CBANK_VALUE_BYTES) ||
-        (table && given < object_bytes(&report->tables[table - 1]))) {
-        snprintf(reason, CELL_REASON_BYTES, "argument %" PRIu32 " of the case is not understood", i + 1);
-        return true;
-    }
-    if (device->param_info && given > 0)
-        code = device->param_info(user->functions[0], i, &offset, &bytes);
-    if ((code != CUDA_SUCCESS && code != CUDA_ERROR_INVALID_VALUE) || bytes == given)
-        return false;
-    snprintf(reason, CELL_REASON_BYTES,
-             "argument %" PRIu32 " has %" PRIu32
-             " bytes in the case and %zu in the kernel: the case launches another kernel "
-             "than the file's %.100s",
-             i + 1, given, bytes, user->sass.symbol);
-    return true;
-}
-
-/* Lays the arguments out. */
+/* Lays the arguments out. False, with the reason, if one is not as the loaded kernel has it, as far as the driver
+ * tells. */
 static bool lay_out(struct cuda_device *device, struct cuda_user *user, char reason[CELL_REASON_BYTES])
 {
     enum { ALIGNMENT = 16 };
-    const uint32_t count = user->report.argument_count;
+    const struct cbank_case_report *report = &user->report;
 
-    for (uint32_t i = 0; i <= count; i++) {
-        if (argument_obstacle(device, user, i, reason))
+    for (uint32_t i = 0; i <= report->argument_count; i++) {
+        const uint32_t given = i < report->argument_count ? report->arguments[i].bytes : 0;
+        const uint32_t table = i < report->argument_count ? report->arguments[i].table : 0;
+        size_t offset, bytes = 0;
+        CUresult code = CUDA_ERROR_NOT_SUPPORTED;
+
+        if (table > report->table_count || (table == 0 && given > CBANK_VALUE_BYTES) ||
+            (table && given < object_bytes(&report->tables[table - 1]))) {
+            snprintf(reason, CELL_REASON_BYTES, "argument %" PRIu32 " of the case is not understood", i + 1);
             return false;
+        }
+        if (device->param_info && given > 0)
+            code = device->param_info(user->functions[0], i, &offset, &bytes);
+        if ((code == CUDA_SUCCESS || code == CUDA_ERROR_INVALID_VALUE) && bytes != given) {
+            snprintf(reason, CELL_REASON_BYTES,
+                     "argument %" PRIu32 " has %" PRIu32
+                     " bytes in the case and %zu in the kernel: the case launches another kernel "
+                     "than the file's %.100s",
+                     i + 1, given, bytes, user->sass.symbol);
+            return false;
+        }
         user->offsets[i] = user->argument_bytes;
-        if (i < count)
-            user->argument_bytes += (user->report.arguments[i].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        user->argument_bytes += (given + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
     return true;
 }
@@ -192,29 +183,23 @@ static bool same_contents(const struct cbank_case_report *a, const struct cbank_
     return same;
 }
 
-/* Whether a planted fault takes the memory of a case: one of the largest size. */
-static bool fault_takes(const struct engine_session *session, const struct result *result, uint64_t size)
-{
-    bool taken = session->options->fault && session->options->fault->memory;
-
-    for (size_t i = 0; taken && i < result->cell_count; i++)
-        taken = result->cells[i].cell.elements <= size;
-    return taken;
-}
-
 /* Finds the case of a build, or makes it. NULL, with the reason, if that fails; *status as in cuda_case_fill. */
 static struct cuda_case *find_case(struct engine_session *session, const struct result *result, struct cuda_user *user,
                                    uint64_t size, enum status *status, char reason[CELL_REASON_BYTES])
 {
     struct cuda_memory *memory = session->device.memory;
     struct cuda_case *of = memory->cases, **at;
+    bool planted = session->options->fault && session->options->fault->memory;
 
     while (of &&
            (of->size != size || of->hash != user->build->kernel.hash || !same_contents(&of->report, &user->report)))
         of = of->next;
     if (of)
         return of;
-    of = fault_takes(session, result, size) ? NULL : calloc(1, sizeof(*of));
+    /* The planted fault takes the memory of cases of the largest size. */
+    for (size_t i = 0; planted && i < result->cell_count; i++)
+        planted = result->cells[i].cell.elements <= size;
+    of = planted ? NULL : calloc(1, sizeof(*of));
     if (!of) {
         snprintf(reason, CELL_REASON_BYTES, "out of memory for buffers; ask for a smaller --size");
         return NULL;

@@ -47,11 +47,6 @@ static bool is_compared(const struct cuda_user_buffer *buffer)
     return buffer->report.role == CBANK_ROLE_OUTPUT || buffer->report.role == CBANK_ROLE_INOUT;
 }
 
-static bool is_given(const struct cuda_user_buffer *buffer)
-{
-    return buffer->report.role == CBANK_ROLE_INPUT || buffer->report.role == CBANK_ROLE_INOUT;
-}
-
 /* The first failure is the reason. */
 __attribute__((format(printf, 2, 3))) static void fails(struct outcome *outcome, const char *format, ...)
 {
@@ -62,27 +57,6 @@ __attribute__((format(printf, 2, 3))) static void fails(struct outcome *outcome,
         vsnprintf(outcome->reason, sizeof(outcome->reason), format, arguments);
     va_end(arguments);
     outcome->failed = true;
-}
-
-/* -- restoring ----------------------------------------------------------------------------------------- */
-
-/* Enqueues what brings a buffer set to its state before a launch. */
-static bool restore(const struct checking *checking, uint32_t buffer_set, unsigned char poison)
-{
-    struct cuda_device *device = &checking->session->device;
-    bool restored = true;
-
-    for (uint32_t i = 0; restored && i < checking->of->report.buffer_count; i++) {
-        const struct cuda_user_buffer *buffer = &checking->of->buffers[i];
-        void *const at = cuda_buffer_at(buffer, buffer_set);
-
-        if (buffer->report.role == CBANK_ROLE_INOUT)
-            restored = cuda_device_write(device, at, checking->contents[i], buffer->bytes);
-        else if (buffer->report.role != CBANK_ROLE_INPUT)
-            restored =
-                cuda_device_set(device, at, buffer->report.role == CBANK_ROLE_OUTPUT ? poison : 0, buffer->bytes);
-    }
-    return restored;
 }
 
 /* -- references ---------------------------------------------------------------------------------------- */
@@ -143,7 +117,7 @@ static bool open_checking(struct checking *checking, const struct cuda_user *by,
         largest = buffer->bytes > largest ? buffer->bytes : largest;
         for (uint32_t k = 0; compared && opened && k < LAUNCHES; k++)
             opened = (checking->seen[k][i] = malloc(buffer->bytes + 1)) != NULL;
-        if (is_given(buffer))
+        if (buffer->report.role == CBANK_ROLE_INPUT || buffer->report.role == CBANK_ROLE_INOUT)
             opened = opened && (checking->contents[i] = malloc(buffer->bytes + 1)) &&
                      cuda_device_read(device, checking->contents[i], cuda_buffer_at(buffer, 0), buffer->bytes) &&
                      cuda_device_wait(device);
@@ -263,13 +237,6 @@ static bool agrees(const struct checking *checking, uint32_t number, const void 
     return false;
 }
 
-/* Whether two kernel files have such a buffer with elements of one type. */
-static bool is_alike(const struct cuda_user_buffer *a, const struct cuda_user_buffer *b)
-{
-    return a->bytes == b->bytes && a->elements.type == b->elements.type && a->elements.bytes == b->elements.bytes &&
-           a->report.role == b->report.role;
-}
-
 /* Checks the outputs of all launches in a buffer. */
 static void check_output(const struct checking *checking, uint32_t number, struct outcome *outcome)
 {
@@ -277,6 +244,7 @@ static void check_output(const struct checking *checking, uint32_t number, struc
                                           "differs from launch to launch (accept() takes a tolerance)"};
     const struct cuda_user_buffer *buffer = &checking->of->buffers[number];
     const struct elements *elements = &buffer->elements;
+    const struct cuda_case *rival = checking->rival;
     const unsigned char *first = checking->seen[FIRST][number], *restored = checking->seen[RESTORED][number];
     const unsigned char *expected = checking->expected[number];
     const bool referred = expected && !checking->kept[number];
@@ -304,30 +272,20 @@ static void check_output(const struct checking *checking, uint32_t number, struc
     }
     if (expected && !referred)
         agrees(checking, number, first, expected, "differs between memory spaces", checking->like, outcome);
-    if (checking->rival && checking->rival->kept[number] && is_alike(buffer, &checking->rival->buffers[number]))
-        agrees(checking, number, first, checking->rival->kept[number], "differs between the kernel files",
-               "with the first", outcome);
+    /* Both kernel files must have such a buffer with elements of one type. */
+    if (rival && rival->kept[number] && rival->buffers[number].bytes == buffer->bytes &&
+        rival->buffers[number].elements.type == elements->type &&
+        rival->buffers[number].elements.bytes == elements->bytes &&
+        rival->buffers[number].report.role == buffer->report.role)
+        agrees(checking, number, first, rival->kept[number], "differs between the kernel files", "with the first",
+               outcome);
     if (elements_differ(elements, checking->seen[AGAIN][number], first) < elements->count)
         outcome->findings |= FINDING_EARLIER_LAUNCH;
 }
 
-/* Plants a wrong element. */
-static void plant(const struct checking *checking)
-{
-    for (uint32_t i = 0; i < checking->of->report.buffer_count; i++) {
-        const struct cuda_user_buffer *buffer = &checking->of->buffers[i];
-
-        if (!is_compared(buffer) || buffer->elements.count == 0)
-            continue;
-        /* The highest byte, with the sign and most of the exponent. */
-        checking->seen[FIRST][i][(buffer->elements.count / 2 + 1) * buffer->elements.bytes - 1] ^= 0x40;
-        return;
-    }
-}
-
 /* -- builds -------------------------------------------------------------------------------------------- */
 
-/* Launches a build three times and keeps what it wrote. False if a call failed. */
+/* Launches a build three times, restores buffers before, and keeps what it wrote. False if a call failed. */
 static bool launch_all(const struct checking *checking, const struct cuda_user *user,
                        const struct cuda_turn turns[LAUNCHES], struct cell_result *cell)
 {
@@ -336,10 +294,20 @@ static bool launch_all(const struct checking *checking, const struct cuda_user *
 
     for (uint32_t k = 0; k < LAUNCHES; k++) {
         const uint32_t set = turns[k].buffer_set % of->sets;
-        bool called;
+        bool called = true;
 
         cuda_expect_cell(device, cell, 1);
-        called = (k == AGAIN || restore(checking, set, poisons[k])) && cuda_user_launch(device, user, turns[k]);
+        for (uint32_t i = 0; called && k != AGAIN && i < of->report.buffer_count; i++) {
+            const struct cuda_user_buffer *buffer = &of->buffers[i];
+            const unsigned char poison = buffer->report.role == CBANK_ROLE_OUTPUT ? poisons[k] : 0;
+            void *const at = cuda_buffer_at(buffer, set);
+
+            if (buffer->report.role == CBANK_ROLE_INOUT)
+                called = cuda_device_write(device, at, checking->contents[i], buffer->bytes);
+            else if (buffer->report.role != CBANK_ROLE_INPUT)
+                called = cuda_device_set(device, at, poison, buffer->bytes);
+        }
+        called = called && cuda_user_launch(device, user, turns[k]);
         for (uint32_t i = 0; called && i < of->report.buffer_count; i++)
             if (is_compared(&of->buffers[i]))
                 called = cuda_device_read(device, checking->seen[k][i], cuda_buffer_at(&of->buffers[i], set),
@@ -350,31 +318,30 @@ static bool launch_all(const struct checking *checking, const struct cuda_user *
     return true;
 }
 
-/* Keeps the outputs of the first right build where there is no reference: others must agree with it. */
-static void keep_outputs(struct checking *checking, const struct cuda_user *user)
+/* Keeps the outputs of the first right build: where there is no reference, others must agree with it, and where there
+ * is another kernel file, that one's. STATUS_ENVIRONMENT, logged, when out of memory. */
+static enum status keep_outputs(struct checking *checking, const struct cuda_user *user)
 {
-    for (uint32_t i = 0; i < checking->of->report.buffer_count; i++)
-        if (is_compared(&checking->of->buffers[i]) && !checking->expected[i] &&
-            (checking->expected[i] = malloc(checking->of->buffers[i].bytes + 1))) {
-            memcpy(checking->expected[i], checking->seen[FIRST][i], checking->of->buffers[i].bytes);
+    const bool rivals = checking->result->kernel_count == 2 && checking->result->kernels[1].against;
+    struct cuda_case *of = checking->of;
+
+    for (uint32_t i = 0; i < of->report.buffer_count; i++) {
+        const size_t bytes = of->buffers[i].bytes;
+
+        if (!is_compared(&of->buffers[i]))
+            continue;
+        if (!checking->expected[i] && (checking->expected[i] = malloc(bytes + 1))) {
+            memcpy(checking->expected[i], checking->seen[FIRST][i], bytes);
             snprintf(checking->like, sizeof(checking->like), "with %s", user->build->kernel.spaces);
             checking->kept[i] = true;
         }
-}
-
-/* Keeps what the first right build of a case wrote, for another kernel file. STATUS_ENVIRONMENT, logged, when out of
- * memory. */
-static enum status keep_for_rival(const struct checking *checking)
-{
-    struct cuda_case *of = checking->of;
-
-    for (uint32_t i = 0; i < of->report.buffer_count; i++)
-        if (is_compared(&of->buffers[i]) && !of->kept[i]) {
-            of->kept[i] = malloc(of->buffers[i].bytes + 1);
-            if (!of->kept[i])
-                return log_memory("an output");
-            memcpy(of->kept[i], checking->seen[FIRST][i], of->buffers[i].bytes);
-        }
+        if (!rivals || of->kept[i])
+            continue;
+        of->kept[i] = malloc(bytes + 1);
+        if (!of->kept[i])
+            return log_memory("an output");
+        memcpy(of->kept[i], checking->seen[FIRST][i], bytes);
+    }
     return STATUS_OK;
 }
 
@@ -389,6 +356,7 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
     const struct fault *fault = checking->session->options->fault;
     struct outcome outcome = {0};
     enum status status = STATUS_OK;
+    bool planted = false;
 
     if (!checking->scratch) {
         cuda_expect_cell(device, cell, REFERENCE_PATIENCE);
@@ -407,11 +375,18 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
             engine_end_cell(cell, CELL_FAILED, "%s", failed->reason);
         return status;
     }
-    if (fault && fault->output)
-        plant(checking);
-    for (uint32_t i = 0; i < checking->of->report.buffer_count; i++)
-        if (is_compared(&checking->of->buffers[i]))
-            check_output(checking, i, &outcome);
+    for (uint32_t i = 0; i < checking->of->report.buffer_count; i++) {
+        const struct elements *elements = &checking->of->buffers[i].elements;
+
+        if (!is_compared(&checking->of->buffers[i]))
+            continue;
+        /* The highest byte of an element, with the sign and most of the exponent. */
+        if (fault && fault->output && !planted && elements->count > 0) {
+            checking->seen[FIRST][i][(elements->count / 2 + 1) * elements->bytes - 1] ^= 0x40;
+            planted = true;
+        }
+        check_output(checking, i, &outcome);
+    }
     while ((cell = cuda_user_cell(user, checking->result, false))) {
         cell->of_case.findings = outcome.findings;
         cell->of_case.reference = checking->reference;
@@ -419,21 +394,7 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
             engine_end_cell(cell, CELL_FAILED, "%s", outcome.reason);
         cell->verified = !outcome.failed;
     }
-    if (outcome.failed)
-        return STATUS_OK;
-    keep_outputs(checking, user);
-    return checking->result->kernel_count == 2 && checking->result->kernels[1].against ? keep_for_rival(checking)
-                                                                                       : STATUS_OK;
-}
-
-/* The case of the first kernel file at the size of one of --against; NULL: it is not of --against. */
-static const struct cuda_case *rival_of(const struct cuda_case *cases, const struct cuda_case *of)
-{
-    if (!of->users || !of->users->build->against)
-        return NULL;
-    while (cases && (cases->size != of->size || !cases->users || cases->users->build->against))
-        cases = cases->next;
-    return cases;
+    return outcome.failed ? STATUS_OK : keep_outputs(checking, user);
 }
 
 enum status cuda_users_verify(struct engine_session *session, struct result *result, const struct progress *progress)
@@ -442,11 +403,14 @@ enum status cuda_users_verify(struct engine_session *session, struct result *res
     uint32_t number = 0;
 
     for (struct cuda_case *of = session->device.memory->cases; status == STATUS_OK && of; of = of->next) {
-        struct checking checking = {.session = session,
-                                    .result = result,
-                                    .of = of,
-                                    .rival = rival_of(session->device.memory->cases, of)};
+        struct checking checking = {.session = session, .result = result, .of = of};
 
+        if (of->users && of->users->build->against) {
+            checking.rival = session->device.memory->cases;
+            while (checking.rival && (checking.rival->size != of->size || !checking.rival->users ||
+                                      checking.rival->users->build->against))
+                checking.rival = checking.rival->next;
+        }
         /* Without a reference, others must agree with the build as the file has it. */
         for (int as_written = 1; as_written >= 0; as_written--)
             for (struct cuda_user *user = of->users; status == STATUS_OK && user; user = user->next)
