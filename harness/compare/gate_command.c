@@ -110,21 +110,6 @@ static enum status kernel_words(const struct plan_options *plan, const struct si
     return added ? STATUS_OK : log_memory("the options of kernel files");
 }
 
-/* A gate is of one kernel file: another is another workload. */
-static enum status same_kernels(const struct sides *sides)
-{
-    for (size_t i = 0; i < sides[BASE].kernel_count; i++) {
-        const struct side_kernel *base = &sides[BASE].kernels[i], *found = sides_kernel(&sides[NEW], base->name);
-
-        if (found && strcmp(base->sha256, found->sha256) != 0)
-            return log_error(STATUS_USAGE,
-                             "%s has changed since BASE was measured; put the file back whose SHA-256, with what it "
-                             "includes and the compiler's options, is %s, or measure BASE again",
-                             found->file, base->sha256);
-    }
-    return STATUS_OK;
-}
-
 /* -- measuring ----------------------------------------------------------------------------------------- */
 
 /* Runs processes until all is decided or the budget is spent, and compares at every interim analysis. The comparison of
@@ -148,10 +133,20 @@ static enum status measure(const struct gate_options *options, const struct invo
                 status = status_worse(status, process_run(invocation, &options->measure, more, options->programs[side],
                                                           side_names[side], processes - 1, &comparing->sides[side]));
         }
-        if (processes == 1 && status <= STATUS_FINDING)
-            status = status_worse(status, same_kernels(comparing->sides));
         if (status > STATUS_FINDING)
             return status;
+        /* A gate is of one kernel file: another is another workload. */
+        for (size_t i = 0; processes == 1 && i < comparing->sides[BASE].kernel_count; i++) {
+            const struct side_kernel *base = &comparing->sides[BASE].kernels[i];
+            const struct side_kernel *found = sides_kernel(&comparing->sides[NEW], base->name);
+
+            if (found && strcmp(base->sha256, found->sha256) != 0)
+                return log_error(
+                    STATUS_USAGE,
+                    "%s has changed since BASE was measured; put the file back whose SHA-256, with what it "
+                    "includes and the compiler's options, is %s, or measure BASE again",
+                    found->file, base->sha256);
+        }
         over = processes == most || (options->seconds > 0 && clock_seconds() - start >= options->seconds);
         /* The first process decides nothing, but shows whether the sides can be compared. */
         for (size_t i = 0; i < OTHER_ANALYSES; i++)

@@ -22,16 +22,6 @@ struct pair {
     const char *verdict;
 };
 
-/* The same memory spaces, size and cache state of the second build; NULL: there is none. */
-static const struct cell_result *second_of(const struct result *result, const struct cell *first)
-{
-    for (const struct cell_result *cell = result->cells; cell < result->cells + result->cell_count; cell++)
-        if (result_kernel(result, &cell->cell) == &result->kernels[1] && cell->cell.elements == first->elements &&
-            cell->cell.cache_state == first->cache_state && strcmp(cell->cell.kernel.spaces, first->kernel.spaces) == 0)
-            return cell;
-    return NULL;
-}
-
 static void change_text(double ratio, char out[TEXT_NUMBER_BYTES])
 {
     text_change(ratio - 1, out);
@@ -54,6 +44,7 @@ static const struct grid_column columns[] = {
 static enum status judge_against(const struct result *result, bool color, bool quiet)
 {
     const struct judge_options options = {.threshold = threshold};
+    const struct cell_result *const end = result->cells + result->cell_count;
     const struct print_style look = {.width = text_width(stdout), .color = color};
     struct pair *pairs = calloc(result->cell_count + 1, sizeof(*pairs));
     struct judged_cell **judged = calloc(result->cell_count + 1, sizeof(*judged));
@@ -67,10 +58,16 @@ static enum status judge_against(const struct result *result, bool color, bool q
     size_t timed = 0, decided = 0;
 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
-        const struct cell_result *first = &result->cells[i], *second = second_of(result, &first->cell);
+        const struct cell_result *first = &result->cells[i], *second = result->cells;
         struct pair *pair = &pairs[grid.row_count];
 
-        if (result_kernel(result, &first->cell) != &result->kernels[0] || !second ||
+        /* The cell of the second build with the same memory spaces, size and cache state. */
+        while (second < end &&
+               (result_kernel(result, &second->cell) != &result->kernels[1] ||
+                second->cell.elements != first->cell.elements || second->cell.cache_state != first->cell.cache_state ||
+                strcmp(second->cell.kernel.spaces, first->cell.kernel.spaces) != 0))
+            second++;
+        if (result_kernel(result, &first->cell) != &result->kernels[0] || second == end ||
             (first->status == CELL_SKIPPED && second->status == CELL_SKIPPED))
             continue;
         *pair = (struct pair){.sides = {first, second}, .judged = judged_unknown};

@@ -211,29 +211,6 @@ const struct side_kernel *sides_kernel(const struct sides *sides, const char *na
     return NULL;
 }
 
-/* Adds the kernel files of a result. One that changed between results is there as the last of them has it. */
-static bool add_kernels(struct sides *sides, const struct result *result)
-{
-    for (size_t i = 0; i < result->kernel_count; i++) {
-        const struct result_kernel *from = &result->kernels[i];
-        struct side_kernel *to = (struct side_kernel *)sides_kernel(sides, from->name);
-
-        if (!to) {
-            if (!memory_grow(&sides->kernels, sides->kernel_count, sizeof(*sides->kernels)))
-                return false;
-            to = &sides->kernels[sides->kernel_count++];
-        }
-        *to = (struct side_kernel){.file = texts_share(&sides->total.texts, from->file)};
-        memcpy(to->name, from->name, sizeof(to->name));
-        memcpy(to->sha256, from->sha256, sizeof(to->sha256));
-        if (from->options)
-            to->options = texts_share(&sides->total.texts, from->options);
-        if (!to->file || (from->options && !to->options))
-            return false;
-    }
-    return true;
-}
-
 enum status sides_take(struct sides *sides, const char *path, const struct result *result)
 {
     struct side *side = sides_find(sides, &result->device);
@@ -253,8 +230,26 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
     cells = realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells));
     if (cells)
         side->cells = cells;
-    if (!cells || !side->process || !add_kernels(sides, result))
+    if (!cells || !side->process)
         return log_memory("%s", path);
+    /* A kernel file that changed between results is there as the last of them has it. */
+    for (size_t i = 0; i < result->kernel_count; i++) {
+        const struct result_kernel *from = &result->kernels[i];
+        struct side_kernel *to = (struct side_kernel *)sides_kernel(sides, from->name);
+
+        if (!to) {
+            if (!memory_grow(&sides->kernels, sides->kernel_count, sizeof(*sides->kernels)))
+                return log_memory("%s", path);
+            to = &sides->kernels[sides->kernel_count++];
+        }
+        *to = (struct side_kernel){.file = texts_share(&sides->total.texts, from->file)};
+        memcpy(to->name, from->name, sizeof(to->name));
+        memcpy(to->sha256, from->sha256, sizeof(to->sha256));
+        if (from->options)
+            to->options = texts_share(&sides->total.texts, from->options);
+        if (!to->file || (from->options && !to->options))
+            return log_memory("%s", path);
+    }
     add_identity(side, result);
     add_identity(&sides->total, result);
     for (size_t i = 0; i < result->cell_count; i++) {

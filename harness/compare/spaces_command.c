@@ -62,22 +62,6 @@ static double counter_of(const struct cell_result *cell, const char *name)
     return NAN;
 }
 
-/* Why a cell may be slower than the fastest one: what it does more often. */
-static void why_slower(const struct cell_result *cell, const struct cell_result *fastest, char *out, size_t bytes)
-{
-    const struct cell_case *is = &cell->of_case, *best = &fastest->of_case;
-
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
-        const double ratio = counter_of(cell, reasons[i].counter) / counter_of(cell, reasons[i].over);
-        const double other = counter_of(fastest, reasons[i].counter) / counter_of(fastest, reasons[i].over);
-
-        if (ratio >= 1.5 && !(other >= ratio / 1.2))
-            text_join(out, bytes, "; ", reasons[i].reason, ratio);
-    }
-    if (is->blocks_per_sm < best->blocks_per_sm)
-        text_join(out, bytes, "; ", "an SM has room for %u blocks, not %u", is->blocks_per_sm, best->blocks_per_sm);
-}
-
 /* -- ranks --------------------------------------------------------------------------------------------- */
 
 /* A memory space in the table of a size and a cache state. */
@@ -140,13 +124,25 @@ static enum status judge_ranks(struct rank *ranks, size_t count, const struct ju
         status = judge(judged + 1, timed - 1, options);
     free(judged);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        ranks[i].ratio =
-            ranks[i].timed ? ranks[i].row.found->time.summary.value / ranks[0].row.found->time.summary.value : NAN;
-        ranks[i].verdict = !ranks[i].timed ? cell_status_names[ranks[i].row.found->status]
+        const struct cell_result *is = ranks[i].row.found, *best = ranks[0].row.found;
+
+        ranks[i].ratio = ranks[i].timed ? is->time.summary.value / best->time.summary.value : NAN;
+        ranks[i].verdict = !ranks[i].timed ? cell_status_names[is->status]
                            : i == 0        ? "fastest"
                                            : words[ranks[i].judged.verdict];
-        if (i > 0 && i < timed && ranks[i].judged.verdict == VERDICT_REGRESSED)
-            why_slower(ranks[i].row.found, ranks[0].row.found, ranks[i].why, sizeof(ranks[i].why));
+        if (i == 0 || i >= timed || ranks[i].judged.verdict != VERDICT_REGRESSED)
+            continue;
+        /* Why it may be slower: what it does more often than the fastest. */
+        for (size_t k = 0; k < sizeof(reasons) / sizeof(reasons[0]); k++) {
+            const double ratio = counter_of(is, reasons[k].counter) / counter_of(is, reasons[k].over);
+            const double other = counter_of(best, reasons[k].counter) / counter_of(best, reasons[k].over);
+
+            if (ratio >= 1.5 && !(other >= ratio / 1.2))
+                text_join(ranks[i].why, sizeof(ranks[i].why), "; ", reasons[k].reason, ratio);
+        }
+        if (is->of_case.blocks_per_sm < best->of_case.blocks_per_sm)
+            text_join(ranks[i].why, sizeof(ranks[i].why), "; ", "an SM has room for %u blocks, not %u",
+                      is->of_case.blocks_per_sm, best->of_case.blocks_per_sm);
     }
     return status;
 }
@@ -187,35 +183,15 @@ static const struct grid_column columns[] = {
 };
 /* clang-format on */
 
-/* Prints the lines of a kernel file that define tables, with the memory spaces of the fastest cell. */
-static void print_lines(const struct result_kernel *kernel, const struct cell *fastest)
-{
-    FILE *file = kernel && kernel->file ? fopen(kernel->file, "r") : NULL;
-    char line[512], name[USER_KERNEL_NAME_BYTES];
-
-    for (unsigned number = 1; file && fgets(line, sizeof(line), file); number++) {
-        char *comma, *end = strstr(line, ");"), space[USER_KERNEL_NAME_BYTES];
-
-        if (end)
-            *end = '\0'; /* a comment may follow */
-        comma = strrchr(line, ',');
-        if (!comma || sscanf(line, " CBANK_TABLE ( %63[A-Za-z0-9_]", name) != 1)
-            continue;
-        if (user_table_space(&fastest->kernel, name, space))
-            text_line(stdout, "write in %s, line %u: %.*s, %s);", kernel->file, number, (int)(comma - line), line,
-                      space);
-    }
-    if (file)
-        fclose(file);
-}
-
-/* Prints the ranks of the rows of one kernel, size and cache state. */
+/* Prints the ranks of the rows of one kernel, size and cache state, and the lines to write. */
 static enum status print_ranks(const struct cell_row *rows, size_t count, const struct print_style *look,
                                const struct judge_options *options)
 {
     const struct cell *cell = rows->cell;
+    const struct result_kernel *kernel = result_kernel(rows->result, cell);
     struct rank *ranks = calloc(count, sizeof(*ranks));
-    char title[TEXT_PARAGRAPH_BYTES];
+    char title[TEXT_PARAGRAPH_BYTES], line[512], name[USER_KERNEL_NAME_BYTES];
+    FILE *file = NULL;
     struct grid grid = {.title = title,
                         .columns = columns,
                         .column_count = sizeof(columns) / sizeof(columns[0]),
@@ -238,8 +214,22 @@ static enum status print_ranks(const struct cell_row *rows, size_t count, const 
         status = judge_ranks(ranks, count, options);
     if (status == STATUS_OK)
         status = grid_print(stdout, &grid, look);
-    if (status == STATUS_OK && ranks[0].timed)
-        print_lines(result_kernel(rows->result, cell), ranks[0].row.cell);
+    /* The lines of the kernel file that define tables, with the memory spaces of the fastest cell. */
+    if (status == STATUS_OK && ranks[0].timed && kernel && kernel->file)
+        file = fopen(kernel->file, "r");
+    for (unsigned number = 1; file && fgets(line, sizeof(line), file); number++) {
+        char *comma, *end = strstr(line, ");"), space[USER_KERNEL_NAME_BYTES];
+
+        if (end)
+            *end = '\0'; /* a comment may follow */
+        comma = strrchr(line, ',');
+        if (comma && sscanf(line, " CBANK_TABLE ( %63[A-Za-z0-9_]", name) == 1 &&
+            user_table_space(&ranks[0].row.cell->kernel, name, space))
+            text_line(stdout, "write in %s, line %u: %.*s, %s);", kernel->file, number, (int)(comma - line), line,
+                      space);
+    }
+    if (file)
+        fclose(file);
     free(ranks);
     return status;
 }
