@@ -34,23 +34,6 @@ static const char *file_name(const struct kernel_build *build)
     return slash ? slash + 1 : build->path;
 }
 
-/* Loads all copies of a build. */
-static bool load(struct cuda_device *device, struct cuda_user *user, char reason[CELL_REASON_BYTES])
-{
-    const struct kernel_build *build = user->build;
-    struct cuda_module of = {.cubin = build->cubin, .cubin_bytes = build->cubin_bytes};
-    bool loaded = cuda_user_sass(build, &user->sass, reason);
-
-    if (!loaded)
-        return false;
-    snprintf(of.image, sizeof(of.image), "%.63s", file_name(build));
-    for (uint32_t copy = 0; loaded && copy < CUDA_MODULE_COPIES; copy++)
-        loaded = cuda_module_copy(device, &of, &user->modules[copy]) == STATUS_OK &&
-                 cuda_module_function(device, &user->modules[copy], user->sass.symbol, &user->functions[copy]);
-    snprintf(reason, CELL_REASON_BYTES, "cannot load the kernel");
-    return loaded && cuda_module_function(device, &user->modules[0], "cbank_case_call", &user->call);
-}
-
 /* -- what a case says ---------------------------------------------------------------------------------- */
 
 /* Errors of a case at any size. STATUS_USAGE, logged with file and line. */
@@ -62,8 +45,7 @@ static enum status check_case(const struct cuda_user *user)
         [CBANK_ERROR_NO_LAUNCH] =
             "the case launches no kernel; end it with launch(kernel, blocks, threads)(arguments ...)",
         [CBANK_ERROR_SEVERAL_LAUNCHES] =
-            "the case launches several kernels; write a case of its own for each, in a file "
-            "of its own",
+            "the case launches several kernels; write a case for each, in a file of its own",
         [CBANK_ERROR_TEXT_TOO_LONG] = "a name or the path of a .npy file is too long",
     };
     const struct cbank_case_report *report = &user->report;
@@ -172,7 +154,7 @@ static bool lay_out(struct cuda_device *device, struct cuda_user *user, char rea
 static bool same_contents(const struct cbank_case_report *a, const struct cbank_case_report *b)
 {
     bool same = a->buffer_count == b->buffer_count && a->table_count == b->table_count &&
-                memcmp(a->buffers, b->buffers, sizeof(a->buffers)) == 0;
+                memcmp((const void *)a->buffers, (const void *)b->buffers, sizeof(a->buffers)) == 0;
 
     for (uint32_t k = 0; same && k < a->table_count; k++) {
         const struct cbank_table_report *left = &a->tables[k], *right = &b->tables[k];
@@ -257,13 +239,26 @@ static enum status open_user(struct engine_session *session, const struct result
     struct cuda_user *user = calloc(1, sizeof(*user)), **at;
     enum status status = STATUS_OK;
     char reason[CELL_REASON_BYTES];
+    struct cuda_module of;
+    bool loaded;
     int room = 0;
 
     *out = NULL;
     if (!user)
         return log_memory("a kernel");
     user->build = cell->cell.build;
-    if (!load(device, user, reason)) {
+    /* All copies of the build are loaded. */
+    of = (struct cuda_module){.cubin = user->build->cubin, .cubin_bytes = user->build->cubin_bytes};
+    loaded = cuda_user_sass(user->build, &user->sass, reason);
+    if (loaded) {
+        snprintf(of.image, sizeof(of.image), "%.63s", file_name(user->build));
+        for (uint32_t copy = 0; loaded && copy < CUDA_MODULE_COPIES; copy++)
+            loaded = cuda_module_copy(device, &of, &user->modules[copy]) == STATUS_OK &&
+                     cuda_module_function(device, &user->modules[copy], user->sass.symbol, &user->functions[copy]);
+        loaded = loaded && cuda_module_function(device, &user->modules[0], "cbank_case_call", &user->call);
+        snprintf(reason, CELL_REASON_BYTES, "cannot load the kernel");
+    }
+    if (!loaded) {
         status = cuda_fail(device, cell, reason);
         goto out;
     }

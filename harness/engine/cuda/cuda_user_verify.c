@@ -222,9 +222,14 @@ static bool check_rest(const struct checking *checking, const struct cuda_user *
 
 /* -- outputs ------------------------------------------------------------------------------------------- */
 
+/* Words for a difference: "WHAT: element 5 of buffer 1 is 3, AS 4". */
+struct difference {
+    const char *what, *as;
+};
+
 /* Compares the output of a launch with another. False, with the reason, if an element differs. */
 static bool agrees(const struct checking *checking, uint32_t number, const void *found, const void *expected,
-                   const char *what, const char *as, struct outcome *outcome)
+                   struct difference words, struct outcome *outcome)
 {
     const struct elements *elements = &checking->of->buffers[number].elements;
     const uint64_t at = elements_differ(elements, found, expected);
@@ -232,8 +237,8 @@ static bool agrees(const struct checking *checking, uint32_t number, const void 
 
     if (at == elements->count)
         return true;
-    fails(outcome, "%s: element %" PRIu64 " of buffer %" PRIu32 " is %s, %.60s %s", what, at, number + 1,
-          element_text(elements, found, at, text), as, element_text(elements, expected, at, other));
+    fails(outcome, "%s: element %" PRIu64 " of buffer %" PRIu32 " is %s, %.60s %s", words.what, at, number + 1,
+          element_text(elements, found, at, text), words.as, element_text(elements, expected, at, other));
     return false;
 }
 
@@ -264,21 +269,23 @@ static void check_output(const struct checking *checking, uint32_t number, struc
         }
     }
     if (referred)
-        agrees(checking, number, first, expected, "wrong output", "not", outcome);
+        agrees(checking, number, first, expected, (struct difference){"wrong output", "not"}, outcome);
     if (memcmp(first, restored, buffer->bytes) != 0) {
         outcome->findings |= FINDING_NOT_DETERMINISTIC;
-        if (!agrees(checking, number, restored, first, differs[elements->type == CBANK_TYPE_FLOAT], "before", outcome))
+        if (!agrees(checking, number, restored, first,
+                    (struct difference){differs[elements->type == CBANK_TYPE_FLOAT], "before"}, outcome))
             return;
     }
     if (expected && !referred)
-        agrees(checking, number, first, expected, "differs between memory spaces", checking->like, outcome);
+        agrees(checking, number, first, expected, (struct difference){"differs between memory spaces", checking->like},
+               outcome);
     /* Both kernel files must have such a buffer with elements of one type. */
     if (rival && rival->kept[number] && rival->buffers[number].bytes == buffer->bytes &&
         rival->buffers[number].elements.type == elements->type &&
         rival->buffers[number].elements.bytes == elements->bytes &&
         rival->buffers[number].report.role == buffer->report.role)
-        agrees(checking, number, first, rival->kept[number], "differs between the kernel files", "with the first",
-               outcome);
+        agrees(checking, number, first, rival->kept[number],
+               (struct difference){"differs between the kernel files", "with the first"}, outcome);
     if (elements_differ(elements, checking->seen[AGAIN][number], first) < elements->count)
         outcome->findings |= FINDING_EARLIER_LAUNCH;
 }
