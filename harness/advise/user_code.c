@@ -22,37 +22,9 @@ enum { LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
 
 /* -- reading ------------------------------------------------------------------------------------------- */
 
-static enum status read_kernel(const struct cubin_function *function, struct cubin_kernel *out)
-{
-    static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
-    struct kernel_loads loads;
-    enum status status = kernel_loads_read(function->code, function->bytes, function->architecture, &loads);
-
-    *out = (struct cubin_kernel){.name = strdup(function->symbol),
-                                 .calls_out = loads.calls_out,
-                                 .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT, sizeof(*out->loads))};
-    if (!out->name || !out->loads)
-        return log_memory("the loads of %s", function->symbol);
-    text_clean(out->name, 0);
-    for (const struct load_row *row = load_rows; status == STATUS_OK && row < load_rows + LOAD_ROWS; row++)
-        for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++) {
-            struct user_load *load = &out->loads[out->load_count];
-
-            if (!loads.all[row->kind][width])
-                continue;
-            *load = (struct user_load){.means = row->means,
-                                       .bytes = 1u << width,
-                                       .count = loads.all[row->kind][width],
-                                       .in_loops =
-                                           loads.loops_known ? (double)loads.in_loops[row->kind][width] : (double)NAN};
-            out->load_count++;
-            snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
-        }
-    return status;
-}
-
 enum status user_code_parse(const char *path, const void *data, size_t bytes, struct user_code *out)
 {
+    static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
     char reason[CUBIN_REASON_BYTES];
     struct cubin cubin;
     struct cubin_function function;
@@ -83,9 +55,38 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, st
     out->kernels = calloc(count, sizeof(*out->kernels));
     if (!out->kernels)
         return log_memory("%zu kernels", count);
-    for (uint64_t at = 0; status == STATUS_OK && cubin_next(&cubin, &at, &function);)
-        if (function.kernel)
-            status = read_kernel(&function, &out->kernels[out->count++]);
+    for (uint64_t at = 0; status == STATUS_OK && cubin_next(&cubin, &at, &function);) {
+        struct cubin_kernel *kernel = &out->kernels[out->count];
+        struct kernel_loads loads;
+
+        if (!function.kernel)
+            continue;
+        out->count++;
+        status = kernel_loads_read(function.code, function.bytes, function.architecture, &loads);
+        *kernel = (struct cubin_kernel){.name = strdup(function.symbol),
+                                        .calls_out = loads.calls_out,
+                                        .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT, sizeof(*kernel->loads))};
+        if (!kernel->name || !kernel->loads) {
+            status = log_memory("the loads of %s", function.symbol);
+            break;
+        }
+        text_clean(kernel->name, 0);
+        for (size_t i = 0; status == STATUS_OK && i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
+            const struct load_row *row = &load_rows[i / SASS_WIDTH_COUNT];
+            const uint32_t width = i % SASS_WIDTH_COUNT;
+            struct user_load *load = &kernel->loads[kernel->load_count];
+
+            if (!loads.all[row->kind][width])
+                continue;
+            *load = (struct user_load){.means = row->means,
+                                       .bytes = 1u << width,
+                                       .count = loads.all[row->kind][width],
+                                       .in_loops =
+                                           loads.loops_known ? (double)loads.in_loops[row->kind][width] : (double)NAN};
+            kernel->load_count++;
+            snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
+        }
+    }
     if (status != STATUS_OK)
         user_code_close(out);
     return status;

@@ -133,36 +133,28 @@ static enum status check_document(struct checked *out)
     return status == STATUS_USAGE ? STATUS_OK : status;
 }
 
-/** Whether the analysis looks at it: a folder, or a database of SQLite. */
-static bool is_of_analysis(const char *path)
-{
-    static const char magic[] = "SQLite format 3";
-    char head[sizeof(magic)] = "";
-    struct stat found;
-    FILE *file;
-
-    if (stat(path, &found) != 0)
-        return false;
-    if (!S_ISREG(found.st_mode))
-        return S_ISDIR(found.st_mode);
-    file = fopen(path, "rb");
-    if (!file)
-        return false;
-    (void)!fread(head, 1, sizeof(head), file);
-    fclose(file);
-    return memcmp(head, magic, sizeof(magic)) == 0;
-}
-
 static enum status check(const void *parsed, const struct invocation *invocation)
 {
     const struct check_options *options = parsed;
     const struct text_wrap wrap = {.stream = stdout, .width = text_width(stdout), .indent = 2};
     struct checks checks = {.count = invocation->argument_count};
     enum status status = STATUS_OK, worst = STATUS_OK;
+    static const char magic[] = "SQLite format 3";
     static char name[] = "check";
 
     for (size_t i = 0; i < checks.count; i++) {
-        if (!is_of_analysis(invocation->arguments[i]))
+        char head[sizeof(magic)] = "";
+        struct stat found;
+        FILE *file = NULL;
+
+        /* The analysis looks at folders, and at databases of SQLite. */
+        if (stat(invocation->arguments[i], &found) != 0)
+            continue;
+        if (S_ISREG(found.st_mode) && (file = fopen(invocation->arguments[i], "rb"))) {
+            (void)!fread(head, 1, sizeof(head), file);
+            fclose(file);
+        }
+        if (!S_ISDIR(found.st_mode) && memcmp(head, magic, sizeof(magic)) != 0)
             continue;
         invocation->argv[1] = name; /* which may be abbreviated */
         return analysis_start((size_t)invocation->argc - 1, invocation->argv + 1);
