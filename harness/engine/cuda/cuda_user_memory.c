@@ -126,39 +126,11 @@ static bool allocate_set(struct cuda_device *device, struct cuda_case *of, uint3
     return true;
 }
 
-/* Fills the tables, on the device and on the host. */
-static bool fill_tables(struct cuda_device *device, struct cuda_case *of, const struct cuda_user *by,
-                        enum status *status)
-{
-    for (uint32_t k = 0; k < of->report.table_count; k++) {
-        const struct cbank_table_report *report = &of->report.tables[k];
-        const size_t bytes = report->entries * report->entry_bytes;
-        struct cuda_table *table = &of->tables[k];
-        bool filled;
-
-        if (!cuda_table_open(device, table, bytes))
-            return false;
-        if (report->file[0]) {
-            const struct elements entries = {report->entries, (uint32_t)report->entry_bytes, CBANK_TYPE_BYTES, 0, 0};
-
-            *status = cuda_case_file(by, report->file, &entries, table->values);
-            filled = *status == STATUS_OK && cuda_device_write(device, table->on_device[0], table->values, bytes);
-        } else {
-            filled =
-                cuda_case_call(device, by, cuda_case_request(device, of, 0, CBANK_CALL_ENTRIES, k), report->entries) &&
-                cuda_device_read(device, table->values, table->on_device[0], bytes);
-        }
-        if (!filled || !cuda_device_wait(device))
-            return false;
-    }
-    return true;
-}
-
 bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const struct cuda_user *by, enum status *status,
                     char reason[CELL_REASON_BYTES])
 {
     uint32_t failed = 0;
-    bool filled;
+    bool filled = true;
 
     for (uint32_t i = 0; i < of->report.buffer_count; i++) {
         const struct cbank_buffer_report *report = &of->report.buffers[i];
@@ -178,7 +150,23 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
     }
     of->sets = 1;
     snprintf(reason, CELL_REASON_BYTES, "cannot fill tables and buffers");
-    filled = fill_tables(device, of, by, status);
+    for (uint32_t k = 0; filled && k < of->report.table_count; k++) {
+        const struct cbank_table_report *report = &of->report.tables[k];
+        const struct elements entries = {report->entries, (uint32_t)report->entry_bytes, CBANK_TYPE_BYTES, 0, 0};
+        const size_t bytes = report->entries * report->entry_bytes;
+        struct cuda_table *table = &of->tables[k];
+
+        filled = cuda_table_open(device, table, bytes);
+        if (filled && report->file[0]) {
+            *status = cuda_case_file(by, report->file, &entries, table->values);
+            filled = *status == STATUS_OK && cuda_device_write(device, table->on_device[0], table->values, bytes);
+        } else if (filled) {
+            filled =
+                cuda_case_call(device, by, cuda_case_request(device, of, 0, CBANK_CALL_ENTRIES, k), report->entries) &&
+                cuda_device_read(device, table->values, table->on_device[0], bytes);
+        }
+        filled = filled && cuda_device_wait(device);
+    }
     /* In their order: the contents of one buffer may be a function of another's. */
     for (uint32_t i = 0; filled && i < of->report.buffer_count; i++) {
         const struct cuda_user_buffer *buffer = &of->buffers[i];
