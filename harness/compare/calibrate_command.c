@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Runs one plan in several processes, one after the other: the times of a cell show its deviation between processes. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,15 +44,17 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     struct file_lock lock = {0};
     const struct texts none = {0};
     enum status status = file_lock_take(options->json_path, &lock);
+    char what[64];
 
     if (status != STATUS_OK)
         return status;
     interrupt_catch();
     if (invocation->argument_count > 0)
         status = sides_add_list(&sides, invocation->arguments[0]);
-    for (uint64_t i = 0; invocation->argument_count == 0 && i < options->processes && status <= STATUS_FINDING; i++)
-        status =
-            status_worse(status, process_run(invocation, &options->measure, &none, NULL, "calibration", i, &sides));
+    for (uint64_t i = 0; invocation->argument_count == 0 && i < options->processes && status <= STATUS_FINDING; i++) {
+        snprintf(what, sizeof(what), "calibration process %" PRIu64, i + 1);
+        status = status_worse(status, process_run(invocation, &options->measure, &none, NULL, what, &sides));
+    }
     if (status <= STATUS_FINDING)
         status = status_worse(status, calibration_of(&sides, &calibration));
     if (status <= STATUS_FINDING)

@@ -124,14 +124,16 @@ static enum status measure(const struct gate_options *options, const struct invo
     for (uint64_t processes = 1;; processes++) {
         enum status status = STATUS_OK;
         bool over, analysed = processes == 1;
+        char what[64];
 
         /* Sides take turns: base, new, new, base, base and so on. */
         for (size_t i = 0; i < SIDES && status <= STATUS_FINDING; i++) {
             const size_t side = (i + processes - 1) % SIDES;
 
+            snprintf(what, sizeof(what), "%s process %" PRIu64, side_names[side], processes);
             if (side == NEW || !comparing->as.judge.base_fixed)
                 status = status_worse(status, process_run(invocation, &options->measure, more, options->programs[side],
-                                                          side_names[side], processes - 1, &comparing->sides[side]));
+                                                          what, &comparing->sides[side]));
         }
         if (status > STATUS_FINDING)
             return status;

@@ -2,7 +2,6 @@
 #include "processes.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +14,10 @@
 #include "memory.h"
 
 enum status process_run(const struct invocation *invocation, const struct measure_options *measure,
-                        const struct texts *more, const char *program, const char *name, uint64_t index,
-                        struct sides *sides)
+                        const struct texts *more, const char *program, const char *what, struct sides *sides)
 {
     const char *shown = program ? program : invocation->argv[0];
-    char folder[] = "/tmp/cbank-processes-XXXXXX", path[sizeof(folder) + 16], what[64];
+    char folder[] = "/tmp/cbank-processes-XXXXXX", path[sizeof(folder) + 16];
     struct memory line = {0};
     char **words;
     FILE *stream;
@@ -27,7 +25,6 @@ enum status process_run(const struct invocation *invocation, const struct measur
     int code = 0;
     enum status status = STATUS_ENVIRONMENT;
 
-    snprintf(what, sizeof(what), "%s process %" PRIu64, name, index + 1);
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "%s\n", what);
     if (measure->devices.all || measure->devices.count > 1)
