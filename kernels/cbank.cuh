@@ -127,7 +127,7 @@ template <class Entry, cbank_u32 count> struct storage {
     CBANK_BOTH __forceinline__ const Entry *entries() const { return reinterpret_cast<const Entry *>(bytes); }
 };
 
-/* The same for parameters of a kernel, of which compilers load an array of bytes byte by byte. */
+/* The same for parameters of a kernel. Compilers load an array of bytes in them byte by byte. */
 template <class Entry, cbank_u32 count> union parameter_storage {
     Entry all[count];
 

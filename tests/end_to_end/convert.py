@@ -8,7 +8,6 @@ import io
 import json
 import math
 import os
-import re
 import statistics
 import subprocess
 import unittest

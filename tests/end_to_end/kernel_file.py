@@ -3,15 +3,14 @@
 """End-to-end tests of users' kernels on the simulated GPU: a kernel file is compiled, measured, compared and refused. The
 stand-in for nvcc (tests/simulated/compiler/nvcc) compiles for the host."""
 
-import json
 import os
 import re
 import shutil
 import tempfile
 import unittest
 
-from common import FULL, QUICK, ROOT, read_json
-from simulated import HERE, Case, script
+from common import QUICK, ROOT, read_json
+from simulated import HERE, Case
 
 EXAMPLES = os.path.join(ROOT, "examples")
 CRC32 = os.path.join(EXAMPLES, "crc32.cu")

@@ -296,7 +296,7 @@ TEST_WITH(builds_come_from_the_cache_until_what_they_are_made_of_changes, open_f
     request.architecture = 75;
     open_once(&request, false);
     text = file_text(folder->compiler);
-    memcpy(strstr(text, "13.0.88"), "13.0.89", 7);
+    strstr(text, "13.0.88")[6] = '9';
     put_text(folder->compiler, text);
     free(text);
     put_text(folder->header, "1, 2, 3\n");
