@@ -12,7 +12,7 @@ template <class Table> __global__ void convolution_rows(Table table, const float
     const int x = blockIdx.x * 64 + threadIdx.x, y = blockIdx.y * 4 + threadIdx.y;
     float sum = 0;
 
-    table.stage(threadIdx.y * 64 + threadIdx.x, 256);
+    table.stage(threadIdx.y * blockDim.x + threadIdx.x, blockDim.x * blockDim.y);
     for (int i = threadIdx.x; i < 64 + 2 * RADIUS; i += 64)
         tile[threadIdx.y][i] = in[y * WIDTH + min(max(x - (int)threadIdx.x + i - RADIUS, 0), WIDTH - 1)];
     __syncthreads();
