@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * Memory of devices and of the host. The output of kernels is computed when it is read. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,21 +27,12 @@ static char *map(size_t bytes, int protection)
 #define ALIGNMENT ((uintptr_t)CBANK_TABLE_BYTES)
 #define PAGE      ((size_t)65536)
 
-/* Memory of devices is that of one file, which is mapped twice. */
-static int memory_file = -1;
-
-static char *map_memory(size_t bytes, off_t *offset)
+/* Memory of devices is mapped twice: where the simulation works, and at the device's addresses. It is no file, whose size
+ * ulimit -f would limit. */
+static char *map_memory(size_t bytes)
 {
-    static off_t end;
-    char *at;
+    char *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    if (memory_file < 0)
-        memory_file = memfd_create("memory", MFD_CLOEXEC);
-    *offset = end;
-    end += (off_t)((bytes + PAGE - 1) / PAGE * PAGE);
-    if (memory_file < 0 || ftruncate(memory_file, end) != 0)
-        return NULL;
-    at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory_file, *offset);
     return at == MAP_FAILED ? NULL : at;
 }
 
@@ -60,9 +50,8 @@ static char *reserve(struct block *block)
     if (!block->reserved)
         return NULL;
     address = (char *)(((uintptr_t)block->reserved + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-    address =
-        mmap(address, block->bytes + 1, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, memory_file, block->offset);
-    return address == MAP_FAILED ? NULL : address;
+    address = mremap(block->data, 0, block->bytes + 1, MREMAP_MAYMOVE | MREMAP_FIXED, address);
+    return address == MAP_FAILED || mprotect(address, block->bytes + 1, PROT_NONE) != 0 ? NULL : address;
 }
 
 struct block *block_open(struct device *device, enum block_kind kind, size_t bytes, const char *owner)
@@ -73,7 +62,7 @@ struct block *block_open(struct device *device, enum block_kind kind, size_t byt
     if (!block)
         return NULL;
     *block = (struct block){.bytes = bytes, .kind = kind, .owner = owner, .device = device, .next = blocks};
-    block->data = kind == BLOCK_DEVICE ? map_memory(bytes + 1, &block->offset) : map(bytes + 1, PROT_READ | PROT_WRITE);
+    block->data = kind == BLOCK_DEVICE ? map_memory(bytes + 1) : map(bytes + 1, PROT_READ | PROT_WRITE);
     block->address = kind == BLOCK_DEVICE && block->data ? reserve(block) : block->data;
     if (!block->address) {
         free(block);
@@ -102,10 +91,10 @@ static void block_unmap(struct block *block)
 {
     if (block->references > 0)
         return;
+    if (block->reserved) /* the other mapping stays */
+        madvise(block->data, block->bytes + 1, MADV_REMOVE);
     if (block->kind == BLOCK_HOST || block->reserved)
         munmap(block->data, block->bytes + 1);
-    if (block->reserved)
-        fallocate(memory_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, block->offset, (off_t)block->bytes + 1);
     free(block);
 }
 

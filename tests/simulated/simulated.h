@@ -225,7 +225,6 @@ enum { PENDING_MAX = 16 };
 struct block {
     char *address, *data; /* where the program has it, and where it is */
     char *reserved;       /* what the address lies in; NULL of the host's */
-    off_t offset;         /* of a device's, in the file of its memory */
     size_t bytes;
     enum block_kind kind;
     const char *owner; /* the function that allocated it */
