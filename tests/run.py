@@ -341,7 +341,7 @@ def parts_of(suite, found):
     os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
     if suite in ("all", "long"):
         full = suite == "long"
-        return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(), *attacks(100 if full else 5),
+        return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(), *attacks(100 if full else 2),
                 *attacks(8 if full else 1, SANITIZED_ATTACKS, sanitizers=True), committed_files(),
                 *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), fuzz(found),
                 *((*sanitized(", gcc", "build/asan-gcc"), planted()) if full else ()),
