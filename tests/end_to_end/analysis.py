@@ -264,7 +264,7 @@ class Malformed(Scratch):
         kinds, seen = {**documents.KINDS, **documents.MANIFEST_KINDS}, set()
         for content in self.contents:
             content["cells"] = content.get("cells", [])[:3]
-        for seed in range(repetitions(4000, 200)):
+        for seed in range(repetitions(4000, 400)):
             mutant = self.mutants(seed)
             name = mutant["schema"].get("name") if isinstance(mutant.get("schema"), dict) else None
             if name not in list(kinds):
