@@ -16,7 +16,6 @@ static const double threshold = 0.01; /* a change of time that counts: the defau
 
 /* A cell of both builds. */
 struct pair {
-    const struct cell_result *sides[SIDES];
     struct judged_cell judged;
     char name[USER_KERNEL_SPACES_BYTES + 48], range[2 * TEXT_NUMBER_BYTES + 8];
     const char *verdict;
@@ -70,17 +69,14 @@ static enum status judge_against(const struct result *result, bool color, bool q
         if (result_kernel(result, &first->cell) != &result->kernels[0] || second == end ||
             (first->status == CELL_SKIPPED && second->status == CELL_SKIPPED))
             continue;
-        *pair = (struct pair){.sides = {first, second}, .judged = judged_unknown};
+        *pair = (struct pair){.judged = judged_unknown};
         snprintf(pair->name, sizeof(pair->name), "%s, %s %s", first->cell.kernel.spaces,
                  text_of(text_count, (double)first->cell.elements).text, first->cell.cache_state->name);
         grid.row_count++;
         if (first->status != CELL_OK || second->status != CELL_OK)
             continue;
-        pair->judged.cold = first->cell.cache_state->flush;
-        pair->judged.doubtful = (first->flags | second->flags) & FLAGS_DOUBTFUL;
-        for (size_t side = 0; status == STATUS_OK && side < SIDES; side++)
-            status = judged_side_of(pair->sides[side], &pair->judged.sides[side]);
         judged[timed++] = &pair->judged;
+        status = judged_cell_of(first, second, &pair->judged);
     }
     if (status == STATUS_OK)
         status = judge(judged, timed, &options);

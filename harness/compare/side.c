@@ -145,19 +145,28 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
     return to->code || !from->kernel.code;
 }
 
-enum status judged_side_of(const struct cell_result *cell, struct judged_side *out)
+enum status judged_cell_of(const struct cell_result *base, const struct cell_result *new_cell, struct judged_cell *out)
 {
-    const struct cell_time *time = &cell->time;
-    double *scratch = malloc((time->summary.count + 1) * sizeof(*scratch));
-    struct process_time process;
+    const struct cell_result *const cells[SIDES] = {base, new_cell};
+    enum status status = STATUS_OK;
 
-    if (!scratch)
-        return log_memory("the time of a cell");
-    process = process_of(time->samples_ns, time->summary.count, time->series.buffer_sets, scratch);
-    free(scratch);
-    out->processes = 1;
-    out->clock_mhz = time->sm_clock_mhz;
-    return estimate_of(&process, 1, false, &out->estimate);
+    *out = judged_unknown;
+    out->cold = base->cell.cache_state->flush;
+    out->doubtful = (base->flags | new_cell->flags) & FLAGS_DOUBTFUL;
+    for (size_t i = 0; status == STATUS_OK && i < SIDES; i++) {
+        const struct cell_time *time = &cells[i]->time;
+        double *scratch = malloc((time->summary.count + 1) * sizeof(*scratch));
+        struct process_time process;
+
+        if (!scratch)
+            return log_memory("the time of a cell");
+        process = process_of(time->samples_ns, time->summary.count, time->series.buffer_sets, scratch);
+        free(scratch);
+        out->sides[i].processes = 1;
+        out->sides[i].clock_mhz = time->sm_clock_mhz;
+        status = estimate_of(&process, 1, false, &out->sides[i].estimate);
+    }
+    return status;
 }
 
 /* -- results ------------------------------------------------------------------------------------------- */

@@ -78,8 +78,8 @@ struct sides {
  * `count` values. The error excludes differences between buffer sets (stats_trimmed_mean). */
 struct process_time process_of(const double *samples, size_t count, uint32_t buffer_sets, double *scratch);
 
-/* The side of a question about one measured cell of one process. STATUS_ENVIRONMENT, logged, when out of memory. */
-enum status judged_side_of(const struct cell_result *cell, struct judged_side *out);
+/* Asks about two measured cells of one process. STATUS_ENVIRONMENT, logged, when out of memory. */
+enum status judged_cell_of(const struct cell_result *base, const struct cell_result *new_cell, struct judged_cell *out);
 
 /* Adds a file, or every *.json file of a folder in the order of names. The same samples of the same process count
  * once. STATUS_USAGE, logged, for an unreadable file, an empty folder, or a duplicate cell in one result. The

@@ -54,12 +54,11 @@ static const struct {
     {"l1_sectors", "l1_requests", "a global load reads %.1f sectors"},
 };
 
-static double counter_of(const struct cell_result *cell, const char *name)
+/* How many of the first counter there are for one of the second; NaN if it is not known. */
+static double counted(const struct cell_result *cell, size_t reason)
 {
-    for (size_t i = 0; i < cell->counter_count; i++)
-        if (strcmp(cell->counters[i].name, name) == 0 && cell->counters[i].status == COUNTER_OK)
-            return cell->counters[i].value;
-    return NAN;
+    return counter_counted(cell->counters, cell->counter_count, reasons[reason].counter) /
+           counter_counted(cell->counters, cell->counter_count, reasons[reason].over);
 }
 
 /* -- ranks --------------------------------------------------------------------------------------------- */
@@ -85,19 +84,6 @@ static int compare_ranks(const void *left, const void *right)
     return !a->timed ? cell_order(a->row.cell, b->row.cell) : (one > other) - (one < other);
 }
 
-/* Cells of one kernel, size and cache state are neighbours. */
-static int compare_groups(const void *left, const void *right)
-{
-    const struct cell *a = ((const struct cell_row *)left)->cell, *b = ((const struct cell_row *)right)->cell;
-    const int order = strcmp(a->kernel.name, b->kernel.name);
-
-    if (order != 0 || a->kernel.hash != b->kernel.hash)
-        return order ? order : a->kernel.hash < b->kernel.hash ? -1 : 1;
-    if (a->elements != b->elements)
-        return a->elements < b->elements ? -1 : 1;
-    return (a->cache_state > b->cache_state) - (a->cache_state < b->cache_state);
-}
-
 /* Sorts the ranks, the fastest first, and judges the others against it. */
 static enum status judge_ranks(struct rank *ranks, size_t count, const struct judge_options *options)
 {
@@ -111,14 +97,8 @@ static enum status judge_ranks(struct rank *ranks, size_t count, const struct ju
     while (timed < count && ranks[timed].timed)
         timed++;
     for (size_t i = 0; status == STATUS_OK && i < timed; i++) {
-        struct judged_cell *cell = judged[i] = &ranks[i].judged;
-
-        *cell = judged_unknown;
-        cell->cold = ranks[i].row.cell->cache_state->flush;
-        cell->doubtful = (ranks[0].row.found->flags | ranks[i].row.found->flags) & FLAGS_DOUBTFUL;
-        status = judged_side_of(ranks[0].row.found, &cell->sides[BASE]);
-        if (status == STATUS_OK)
-            status = judged_side_of(ranks[i].row.found, &cell->sides[NEW]);
+        judged[i] = &ranks[i].judged;
+        status = judged_cell_of(ranks[0].row.found, ranks[i].row.found, judged[i]);
     }
     if (status == STATUS_OK && timed > 1)
         status = judge(judged + 1, timed - 1, options);
@@ -134,8 +114,7 @@ static enum status judge_ranks(struct rank *ranks, size_t count, const struct ju
             continue;
         /* Why it may be slower: what it does more often than the fastest. */
         for (size_t k = 0; k < sizeof(reasons) / sizeof(reasons[0]); k++) {
-            const double ratio = counter_of(is, reasons[k].counter) / counter_of(is, reasons[k].over);
-            const double other = counter_of(best, reasons[k].counter) / counter_of(best, reasons[k].over);
+            const double ratio = counted(is, k), other = counted(best, k);
 
             if (ratio >= 1.5 && !(other >= ratio / 1.2))
                 text_join(ranks[i].why, sizeof(ranks[i].why), "; ", reasons[k].reason, ratio);
@@ -244,9 +223,10 @@ static enum status print_result(const struct result *result, const struct spaces
 
     if (status == STATUS_OK)
         text_line(stdout, "%s, driver %s", result->device.name, result->device.driver);
-    qsort(rows.rows, rows.count, sizeof(*rows.rows), compare_groups);
+    /* Rows of one kernel, size and cache state are neighbours. */
     for (size_t first = 0, end; first < rows.count && status == STATUS_OK; first = end) {
-        for (end = first + 1; end < rows.count && compare_groups(&rows.rows[first], &rows.rows[end]) == 0;)
+        for (end = first + 1;
+             end < rows.count && cell_order_before(rows.rows[first].cell, rows.rows[end].cell, AXIS_PATTERN) == 0;)
             end++;
         users += cell_is_user(rows.rows[first].cell);
         if (cell_is_user(rows.rows[first].cell))
