@@ -48,7 +48,7 @@ struct cuda_user {
     struct cbank_case_report report;
     uint32_t shared_bytes; /* dynamic */
     uint32_t registers, static_shared_bytes, blocks_per_sm;
-    size_t offsets[CBANK_ARGUMENTS_MAX + 1], argument_bytes; /* of an argument; of all in a buffer set */
+    size_t offsets[CBANK_ARGUMENTS_MAX], argument_bytes; /* of an argument; of all in a buffer set */
     unsigned char *arguments;                            /* owned: those of each buffer set */
 };
 

@@ -121,9 +121,8 @@ static bool lay_out(struct cuda_device *device, struct cuda_user *user, char rea
     enum { ALIGNMENT = 16 };
     const struct cbank_case_report *report = &user->report;
 
-    for (uint32_t i = 0; i <= report->argument_count; i++) {
-        const uint32_t given = i < report->argument_count ? report->arguments[i].bytes : 0;
-        const uint32_t table = i < report->argument_count ? report->arguments[i].table : 0;
+    for (uint32_t i = 0; i < report->argument_count; i++) {
+        const uint32_t given = report->arguments[i].bytes, table = report->arguments[i].table;
         size_t offset, bytes = 0;
         CUresult code = CUDA_ERROR_NOT_SUPPORTED;
 
@@ -132,7 +131,7 @@ static bool lay_out(struct cuda_device *device, struct cuda_user *user, char rea
             snprintf(reason, CELL_REASON_BYTES, "argument %" PRIu32 " of the case is not understood", i + 1);
             return false;
         }
-        if (device->param_info && given > 0)
+        if (device->param_info)
             code = device->param_info(user->functions[0], i, &offset, &bytes);
         if ((code == CUDA_SUCCESS || code == CUDA_ERROR_INVALID_VALUE) && bytes != given) {
             snprintf(reason, CELL_REASON_BYTES,
@@ -418,24 +417,26 @@ static bool is_in_memory(enum cbank_space space)
     return space != CBANK_SPACE_CONSTANT && space != CBANK_SPACE_PARAM;
 }
 
+/* The largest number that a table in memory has in a member of struct cuda_table, at least `most`. */
+static uint32_t most_of_tables(const struct cuda_user *user, size_t member, uint32_t most)
+{
+    for (uint32_t k = 0; k < user->report.table_count; k++) {
+        const uint32_t number = *(const uint32_t *)((const char *)&user->of->tables[k] + member);
+
+        if (is_in_memory(user->report.tables[k].space) && number > most)
+            most = number;
+    }
+    return most;
+}
+
 uint32_t cuda_user_buffer_sets(const struct cuda_user *user)
 {
-    uint32_t most = user->of->sets;
-
-    for (uint32_t k = 0; k < user->report.table_count; k++)
-        if (is_in_memory(user->report.tables[k].space) && user->of->tables[k].count > most)
-            most = user->of->tables[k].count;
-    return most;
+    return most_of_tables(user, offsetof(struct cuda_table, count), user->of->sets);
 }
 
 uint32_t cuda_user_table_offsets(const struct cuda_user *user)
 {
-    uint32_t most = 1;
-
-    for (uint32_t k = 0; k < user->report.table_count; k++)
-        if (is_in_memory(user->report.tables[k].space) && user->of->tables[k].table_offsets > most)
-            most = user->of->tables[k].table_offsets;
-    return most;
+    return most_of_tables(user, offsetof(struct cuda_table, table_offsets), 1);
 }
 
 uint64_t cuda_user_bytes(const struct cuda_user *user)
