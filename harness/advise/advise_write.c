@@ -138,7 +138,7 @@ static enum status write_file(FILE *stream, const void *context)
     const struct lookups *lookups = context;
     const struct advice *advice = lookups->advice;
     const struct cell *cell = lookups->cell;
-    const uint64_t taken = (uint64_t)cell->block_size * cell->parameters[PARAMETER_elements_per_thread];
+    const uint64_t taken = (uint64_t)cell->block_size * cell->parameters[PARAMETER_thread_elements];
     uint32_t blocks = 0;
 
     write_kernel(stream, lookups);

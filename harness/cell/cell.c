@@ -175,7 +175,7 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     if (value[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS % cell->block_size)
         return refuse(text, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
                       value[PARAMETER_warps_per_sm], cell->block_size);
-    if (value[PARAMETER_warps_per_sm] && value[PARAMETER_elements_per_thread])
+    if (value[PARAMETER_warps_per_sm] && value[PARAMETER_thread_elements])
         return refuse(text, "warps of an SM and elements of a thread both determine the grid; name one of them");
     if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
         return refuse(text, "%s has %" PRIu64 " indices at most", workload->name, CELL_INDICES_MAX);
@@ -300,7 +300,7 @@ uint32_t cell_grid_blocks(const struct cell *cell)
 
 void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time)
 {
-    const uint32_t blocks = cell_blocks(cell), rounds = cell->parameters[PARAMETER_elements_per_thread];
+    const uint32_t blocks = cell_blocks(cell), rounds = cell->parameters[PARAMETER_thread_elements];
 
     if (rounds)
         cell->grid_blocks = (blocks - 1) / rounds + 1;

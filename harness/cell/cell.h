@@ -139,7 +139,7 @@ bool uses_grid_stride_loop(const struct cell *cell);
 /* Thread blocks of a launch: cell_blocks, or fewer in a grid-stride loop. */
 uint32_t cell_grid_blocks(const struct cell *cell);
 
-/* Sets the grid of a cell with a grid-stride loop to the blocks that its parameter elements_per_thread asks for. Without
+/* Sets the grid of a cell with a grid-stride loop to the blocks that its parameter thread_elements asks for. Without
  * it, to those that the device runs at a time, if there are enough elements. Leaves other cells unchanged. */
 void cell_set_grid(struct cell *cell, uint64_t blocks_at_a_time);
 

@@ -94,9 +94,8 @@ static double grid_waves(struct work *work)
 {
     const double at_a_time = work->resident * use(work, CARD_sm_count);
 
-    return work->cell->parameters[PARAMETER_elements_per_thread]
-               ? fmax(ceil(cell_grid_blocks(work->cell) / at_a_time), 1)
-               : 1;
+    return work->cell->parameters[PARAMETER_thread_elements] ? fmax(ceil(cell_grid_blocks(work->cell) / at_a_time), 1)
+                                                             : 1;
 }
 
 static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])

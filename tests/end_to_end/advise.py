@@ -165,9 +165,9 @@ class Write(Scratch):
               ["CBANK_TABLE(table_a, uint4, entry_count,", "entry_count = 256,", "CBANK_CASE(lookup, 16384)", "skew_percent = 150;", "<<stride"]),
              (("--table-count", "3", "--loads", "8", "--polluter-bytes", "4096"), 3,
               ["CBANK_TABLE(table_c, unsigned, entry_count, global);", "if (load + 2 < loads)", "other_count = 1024", "<<stride"]),
-             (("--elements-per-thread", "1", "--loads", "8", "--in-flight", "4", "--source", "sorted"), 4,
+             (("--thread-elements", "1", "--loads", "8", "--in-flight", "4", "--source", "sorted"), 4,
               ["(elements + 255) / 256, 256, 0)", "(at % elements * entry_count", "#pragma unroll 4"]),
-             (("--elements-per-thread", "3", "--width-bytes", "1", "--source", "runs", "--extra-shared-bytes", "2048"), 1,
+             (("--thread-elements", "3", "--width-bytes", "1", "--source", "runs", "--extra-shared-bytes", "2048"), 1,
               ["unsigned char, entry_count,", "(elements + 767) / 768, 256, 2048)", "run_threads = 8;", "<<stride"]),
              (("--indices", "it's 8.npy"), 1, ["const unsigned *index", 'it\'s 8.npy"}', "<<stride"]))
 
@@ -216,7 +216,7 @@ class Write(Scratch):
             self.skipTest("no simulated GPU")
         indices = self.path("indices.npy")
         write_npy(indices, [[(7 * thread + load) % 16 for thread in range(100)] for load in range(3)])
-        path, _ = self.write("--table-bytes", "64", "--indices", indices, "--elements-per-thread", "1", "--polluter-bytes", "4096")
+        path, _ = self.write("--table-bytes", "64", "--indices", indices, "--thread-elements", "1", "--polluter-bytes", "4096")
         for file, spaces in ((path, "constant,select"),
                              (self.write("--table-bytes", "64", "--table-count", "2", "--loads", "3", "--elements", "512",
                                          "--source", "zipf", name="two.cu")[0], "shared")):

@@ -316,7 +316,7 @@ class Reports(Case):
 class Calibration(Case):
     def test_processes_of_the_model_engine_do_not_differ(self):
         """Cells that a parameter alone tells apart are in it, too. Abbreviated options reach the processes."""
-        plan = ("--eng", "model", "--elements", "4096", "--workload", "add,conv_1d", "--pattern=distinct,lockstep", "--path=constant")
+        plan = ("--eng", "model", "--elem", "4096", "--workload", "add,conv_1d", "--pattern=distinct,lockstep", "--path=constant")
         self.assertIn("3 modelled processes", self.cbank("calibrate", *plan, "--proc", "3", "--json", "noise.json").stdout)
         calibration = read_json(self.path("noise.json"))
         schema = read_json(os.path.join(ROOT, "results/calibration.schema.json"))

@@ -267,9 +267,9 @@ class Gpu(Case):
     def test_elements_of_a_thread(self):
         """The grid is that of the elements; every count is exact, and all outputs are right."""
         result = self.run_lookup("--source", "random", "--path", "all", "--elements", "100000", "--table-bytes", "64",
-                                 "--elements-per-thread", "1,3", "--max-samples", "20", engine="cuda")
+                                 "--thread-elements", "1,3", "--max-samples", "20", engine="cuda")
         done = [cell for cell in result["cells"] if cell["status"] == "ok"]
-        self.assertEqual({(cell["parameters"].get("elements_per_thread"), cell["grid_blocks"]) for cell in done
+        self.assertEqual({(cell["parameters"].get("thread_elements"), cell["grid_blocks"]) for cell in done
                           if cell["path"] == "shared"}, {(1, 391), (3, 131)})
         self.assertEqual(len(done), 2 * (len(LOADING) + 2))
         self.assertTrue(all(cell["verified"] for cell in done))

@@ -169,7 +169,7 @@ TEST(every_wave_of_blocks_copies_the_table)
     NUMBER(card, l1_requests_per_cycle, 1);
     card_set_grid(&card, &cell);
     stride = estimate_of(&cell, &card, NULL);
-    cell.parameters[PARAMETER_elements_per_thread] = 1;
+    cell.parameters[PARAMETER_thread_elements] = 1;
     card_set_grid(&card, &cell);
     one = estimate_of(&cell, &card, NULL);
     assert_true(fabs(one.busy_ns[TIME_L1] - stride.busy_ns[TIME_L1] - 4) < 1e-3);

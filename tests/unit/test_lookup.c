@@ -276,7 +276,7 @@ TEST(a_cell_says_how_many_elements_a_thread_takes)
     cell.indices = &indices;
     cell.parameters[PARAMETER_table_bytes] = 64;
     for (uint32_t rounds = 1; rounds <= 3; rounds += 2) {
-        cell.parameters[PARAMETER_elements_per_thread] = rounds;
+        cell.parameters[PARAMETER_thread_elements] = rounds;
         cell_set_grid(&cell, 7);
         assert_int_equal(cell_grid_blocks(&cell), rounds == 1 ? 157 : 53);
         assert_int_equal(access_count(&cell, &counts), STATUS_OK);
