@@ -334,7 +334,10 @@ class Interrupted(Faults):
 
     def test_resumes_after_a_kill_to_the_same_cells(self):
         with self.start(PACE, "--json", "x.json", *PLAN, "--max-noise", "0.001", "--max-samples", "300") as process:
-            time.sleep(1.1)
+            until = time.monotonic() + 60
+            while time.monotonic() < until and not (os.path.exists(self.file) and os.path.getsize(self.file) and
+                                                    any(in_progress(cell) for cell in self.read()["cells"])):
+                time.sleep(0.05)
             process.kill()
             result = self.end(process, -signal.SIGKILL)
         self.assertTrue(any(in_progress(cell) for cell in result["cells"]))
