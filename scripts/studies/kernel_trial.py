@@ -11,8 +11,12 @@ usage: kernel_trial.py [--program build/cbank] [--processes 5] [--trials 20] [--
 
 One process compiles and is not counted. Each pair of the others is compared. Then as many trials follow as --trials
 says. In each, a process measures the kernels in one memory space alone, with 1.5 % of work added (cbank run --slow, a
-developer option). It is compared with one that has no work added. --folder keeps the results. Exits 1 when a figure is not what
-is asked for (LIMITS).
+developer option). It is compared with one that has no work added. --folder keeps the results. Exits 1 when a figure is
+not what is asked for (LIMITS).
+
+A change must show in times and in cycles. A process whose SM clock differs makes ranges of times wide and comparisons
+inconclusive. So the report also has ranges of cycles, the SM clock of each process, and what was said of planted cells
+that were not found.
 """
 
 import contextlib
@@ -47,6 +51,14 @@ def wrong(result):
                 not cell["verified"] or cell["status"] != "ok" or cell["case"]["findings"])}
 
 
+def describe(identity, results):
+    """A cell over processes: its times, and the range of its cycles; null where a process has none."""
+    cells = [next(cell for cell in result["cells"] if cell["identity"] == identity) for result in results]
+    cycles = [cell["cycles"] for cell in cells]
+    return {**describe_cell(identity, [cell["time_ns"] for cell in cells]),
+            "cycles_range": None if None in cycles else (max(cycles) - min(cycles)) / statistics.median(cycles)}
+
+
 def make(arguments, rest):
     program, count = arguments.program, arguments.trials
     with contextlib.ExitStack() as stack:
@@ -69,12 +81,15 @@ def make(arguments, rest):
         read_all, (_, times) = [trials.read(path) for path in paths], trials.read(plain[0])
         first, cells = read_all[0]
         cells = [identity for identity in cells if all(identity in times for _, times in read_all)]
+        results = [result for result, _ in read_all]
+        clocks = [[cell["sm_clock_mhz"] for cell in result["cells"] if cell["sm_clock_mhz"]] for result in results]
         return {**trials.origin(first), "trials": count, "compiling_seconds": seconds[0],
+                "sm_clocks_mhz": [statistics.median(each) if each else None for each in clocks],
                 "seconds": seconds[1:1 + len(paths)], "planted": list(times),
-                "wrong": sorted(set().union(*(wrong(result) for result, _ in read_all))),
-                "cells": [describe_cell(identity, [times[identity] for _, times in read_all]) for identity in cells],
+                "wrong": sorted(set().union(*map(wrong, results))),
+                "cells": [describe(identity, results) for identity in cells],
                 "pairs": [trials.compare(program, *pair) for pair in itertools.combinations(paths, 2)],
-                "slowed": [trials.compare(program, plain[i % 2], path) for i, path in enumerate(slowed)]}
+                "slowed": [trials.compare(program, plain[i % 2], path, planted=times) for i, path in enumerate(slowed)]}
 
 
 def figures(report):
@@ -85,6 +100,18 @@ def figures(report):
             "cells changed by nothing": sum(len(pair["changed"]) for pair in report["pairs"]),
             "planted and not found": 1 - found / (len(slowed) * len(planted)),
             "seconds of the suite": max(report["seconds"])}
+
+
+def apart_from_clocks(report):
+    """Figures of what the SM clock did not change: (what it is, value) by the figure of LIMITS that it stands beside. A value
+    is None where an older report, or a GPU whose clock is not known, does not have it."""
+    cycles, slowed = [cell.get("cycles_range") for cell in report["cells"]], report["slowed"]
+    known = None not in cycles
+    equal = sum(one.get("clocks_equal", 0) for one in slowed)
+    missed = sum(cell["clock_ratio"] == 1 for one in slowed for cell in one.get("missed", []))
+    return {"range of processes, median": ("in cycles", statistics.median(cycles) if known else None),
+            "range of processes, worst": ("in cycles", max(cycles) if known else None),
+            "planted and not found": (f"of {equal} where clocks were equal", missed / equal if equal else None)}
 
 
 def table(cells):
@@ -109,11 +136,20 @@ def show(report):
     table(report["cells"])
     for cell in sorted(report["cells"], key=lambda cell: -cell["range"])[:5]:
         print(f"  range {100 * cell['range']:5.2f} %: {cell['identity']}")
+    clocks = [f"{clock:.0f}" if clock else "not known" for clock in report.get("sm_clocks_mhz", [None])]
+    print(f"  SM clocks of the processes, MHz: {', '.join(clocks)}")
+    missed = [cell for one in report["slowed"] for cell in one.get("missed", [])]
+    for cell in sorted(missed, key=lambda cell: cell["identity"]):
+        ratio = f"{cell['ratio']['value']:.4f}" if cell["ratio"] else "not known"
+        print(f"  planted, {cell['verdict']}: ratio {ratio}, of clocks {cell['clock_ratio']:.4f}: {cell['identity']}")
     for words in report["wrong"]:
         print("  " + ", ".join(words))
+    apart = apart_from_clocks(report)
     for name, limit in LIMITS.items():
+        what, value = apart.get(name, (None, None))
         print(f"{name:30}{found[name]:10.4f}   asked for {limit:7.3f} at most   "
-              f"{'met' if found[name] <= limit else 'MISSED'}")
+              f"{'met' if found[name] <= limit else 'MISSED'}"
+              + (f"   {what}: {'not known' if value is None else f'{value:.4f}'}" if what else ""))
     return all(found[name] <= limit for name, limit in LIMITS.items())
 
 

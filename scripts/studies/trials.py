@@ -30,13 +30,21 @@ def measure(program, path, *options):
     return path
 
 
-def compare(program, base, new, *options):
-    """Whether cbank compare, one process a side, fails; cells that were compared, and those that are called changed."""
+def compare(program, base, new, *options, planted=None):
+    """Whether cbank compare, one process a side, fails; cells that were compared, and those that are called changed.
+
+    Where a slowdown was planted in cells: how many of them had equal clocks, and what was said of those not regressed."""
     done = call(program, "compare", base, new, *options, "--json", "-", statuses=(0, 1, 4))
     comparison = json.loads(done.stdout)
     changed = [cell for cell in comparison["cells"] if cell["verdict"] in ("regressed", "improved")]
-    return {"failed": done.returncode == 1, "cells": len(comparison["cells"]), "counts": comparison["counts"],
-            "changed": [f"{cell['identity']} {cell['verdict']}" for cell in changed]}
+    report = {"failed": done.returncode == 1, "cells": len(comparison["cells"]), "counts": comparison["counts"],
+              "changed": [f"{cell['identity']} {cell['verdict']}" for cell in changed]}
+    if planted is not None:
+        cells = [cell for cell in comparison["cells"] if cell["identity"] in planted]
+        report["clocks_equal"] = sum(cell["clock_ratio"] == 1 for cell in cells)
+        report["missed"] = [{key: cell[key] for key in ("identity", "verdict", "ratio", "clock_ratio", "adjusted_p")}
+                            for cell in cells if cell["verdict"] != "regressed"]
+    return report
 
 
 def draw(rng, tails):

@@ -3,12 +3,16 @@
 """cbank spaces: the memory spaces of a user's kernel, ranked. On the simulated GPU each takes 3 % longer than the one
 before."""
 
+import json
 import os
 import re
+import subprocess
+import sys
 import unittest
 
 from common import ROOT, read_json
 from kernel_file import CRC32, QUICK_RUN, Kernels, source
+from simulated import CBANK
 
 
 class Ranks(Kernels):
@@ -63,6 +67,52 @@ class Ranks(Kernels):
                       self.cbank("spaces", CRC32, "--kernel", CRC32, status=2).stderr)
         self.cbank("spaces", status=2)
         self.cbank("spaces", self.path("missing.cu"), status=2)
+
+
+class Trial(Kernels):
+    """scripts/studies/kernel_trial.py, of one kernel in place of the suite."""
+
+    def trial(self, *arguments):
+        return subprocess.run([sys.executable, os.path.join(ROOT, "scripts/studies/kernel_trial.py"), *arguments],
+                              capture_output=True, text=True, check=False)
+
+    def tried(self, clock):
+        """The output of a trial in which the slowed process has this SM clock (MHz), and its report."""
+        program, report = self.path("cbank"), self.path("report.json")
+        with open(os.open(program, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o755), "w", encoding="utf-8") as file:
+            file.write(f"""#!/bin/sh
+export CBANK_SIMULATED=noise=0.0002
+case "$*" in *--slow*) CBANK_SIMULATED=$CBANK_SIMULATED,clock={clock};; esac
+[ "$1" = run ] || exec {CBANK} "$@"
+shift 2
+exec {CBANK} run --kernel {CRC32} --size 500 "$@"
+""")
+        done = self.trial("--program", program, "--processes", "2", "--trials", "1", "--json", report)
+        again = self.trial("--show", report)
+        self.assertEqual((again.returncode, again.stdout), (done.returncode, done.stdout), done.stderr)
+        return done.stdout, read_json(report)
+
+    def test_clocks(self):
+        """A planted slowdown is found; where the clock moved by a step, it is not, and the report says so."""
+        said, report = self.tried(1980)
+        self.assertRegex(said, r"SM clocks of the processes, MHz: (19[78]\d), \1\n")
+        self.assertRegex(said, r"worst +0.00\d\d +asked for +0.010 at most +met +in cycles: 0.00\d\d\n")
+        self.assertRegex(said, r"not found +0.0000 .* met   of 1 where clocks were equal: 0.0000\n")
+        self.assertEqual(report["slowed"][0]["missed"], [])
+        self.assertTrue(all(0 < cell["cycles_range"] < 0.005 for cell in report["cells"]), report["cells"])
+        said, report = self.tried(1995)
+        self.assertRegex(said, r"not found +1.0000 .* MISSED   of 0 where clocks were equal: not known\n")
+        self.assertRegex(said, r"\n  planted, inconclusive: ratio 1.0\d+, of clocks 0.992\d: crc32/global/")
+        missed, = report["slowed"][0]["missed"]
+        self.assertEqual(sorted(missed), ["adjusted_p", "clock_ratio", "identity", "ratio", "verdict"])
+        # A report from before these parts.
+        del report["sm_clocks_mhz"], report["slowed"][0]["missed"], report["slowed"][0]["clocks_equal"]
+        for cell in report["cells"]:
+            del cell["cycles_range"]
+        with open(self.path("old.json"), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        said = self.trial("--show", self.path("old.json")).stdout
+        self.assertRegex(said, r"(?s)MHz: not known\n.*in cycles: not known\n.*in cycles: not known\n.*equal: not known\n")
 
 
 class Against(Kernels):
