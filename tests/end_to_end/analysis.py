@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import random
+import resource
 import re
 import shutil
 import signal
@@ -232,6 +233,13 @@ class Load(Scratch):
                                   env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts"), "LC_ALL": "C"})
             self.assertNotRegex(done.stdout + done.stderr, b"Traceback|[\x00-\x09\x0b-\x1f\xff]|\xe2\x80\xae")
             self.assertIn(done.returncode, (0, 2))
+
+    def test_a_file_that_cannot_be_written_leaves_nothing(self):
+        program = "import sys; sys.path.insert(0, sys.argv[1]); from cbank import text; text.write('page.html', 5000 * 'x')"
+        done = subprocess.run([sys.executable, "-IBc", program, os.path.join(ROOT, "scripts")], cwd=self.folder, capture_output=True,
+                              text=True, check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.assertIn("cannot write page.html: File too large; free some space", done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class Malformed(Scratch):

@@ -132,6 +132,7 @@ def main():
         sys.exit(f"no such fault; there are: {' '.join(fault.name for fault in faults)}")
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)  # a test becomes another user
         copy = Copy(folder, variables)
         for number, fault in enumerate(chosen, 1):
             line = f"ok {number} - {fault.name} ({fault.kind}): {fault.fault}"
