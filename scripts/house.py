@@ -134,12 +134,11 @@ def faults():
     return found
 
 
-# Name, measure, limit, and how the numbers are taken together. With users' kernels C may have 28,000 lines, most of the new
-# ones in the core, and tests 21,500.
+# Name, measure, limit, and how the numbers are taken together. C and tests have room for the analysis of users' SASS.
 LIMITS = (
-    ("lines of C", lambda: code(*SOURCES), 28000, sum),
+    ("lines of C", lambda: code(*SOURCES), 32000, sum),
     ("lines of scripts", lambda: code("scripts"), 8000, sum),
-    ("lines of tests, but for attacks and faults", lambda: code("--fullpath", "--not-match-d=tests/(attacks|faults)", "tests"), 21500, sum),
+    ("lines of tests, but for attacks and faults", lambda: code("--fullpath", "--not-match-d=tests/(attacks|faults)", "tests"), 24000, sum),
     ("lines of attacks and planted faults", lambda: code("tests/attacks", "tests/faults"), 1500, sum),
     ("lines of C of the core", core, 10800, sum),
     ("% of static functions with one use", static_functions, 45, lambda uses: round(100 * sum(uses) / len(uses), 1)),
