@@ -69,13 +69,13 @@ void integers_close(struct integers *integers);
 
 extern const struct option_kind option_flag;      /* bool */
 extern const struct option_kind option_text;      /* const char *, which lies in argv; not empty */
-extern const struct option_kind option_integer;   /* uint64_t; "128k", "12.8M", "64Ki" are numbers, too */
-extern const struct option_kind option_integers;  /* struct integers, comma-separated */
-extern const struct option_kind option_number;    /* double */
-extern const struct option_kind option_seed;      /* uint64_t without limits */
-extern const struct option_kind option_choice;    /* pointer to a row of `table`; NULL for `otherwise` */
+extern const struct option_kind option_integer; /* uint64_t; "12.8M", "64KB", "0x400" are numbers, see parse_size.h */
+extern const struct option_kind option_integers; /* struct integers, comma-separated */
+extern const struct option_kind option_number; /* double */
+extern const struct option_kind option_seed; /* uint64_t without limits */
+extern const struct option_kind option_choice; /* pointer to a row of `table`; NULL for `otherwise` */
 extern const struct option_kind option_selection; /* struct selection of rows of `table` */
-extern const struct option_kind option_preset;    /* pointer to a row of `table`, a struct preset */
+extern const struct option_kind option_preset; /* pointer to a row of `table`, a struct preset */
 
 /* Values of other options under one name. They apply to options that are not given. */
 enum { PRESET_VALUES_MAX = 8 };

@@ -81,6 +81,7 @@ void command_paragraph(const char *text, int indent)
 void command_print_help(const struct command *command)
 {
     char text[TEXT_PARAGRAPH_BYTES];
+    bool sizes = false;
 
     snprintf(text, sizeof(text), "Usage: cbank %s [OPTION...] %s", command->name,
              command->arguments ? command->arguments : "");
@@ -94,6 +95,7 @@ void command_print_help(const struct command *command)
 
             if (row->hidden)
                 continue;
+            sizes = sizes || row->kind == &option_integers;
             snprintf(name, sizeof(name), "  --%s%s%s", row->name, row->argument ? "=" : "",
                      row->argument ? row->argument : "");
             printf("%-*s", HELP_COLUMN, name);
@@ -114,6 +116,10 @@ void command_print_help(const struct command *command)
         putchar('\n');
         rest += bytes;
     }
+    if (sizes)
+        command_paragraph("Sizes: k, M, G are powers of 1000 (12.8M is 12,800,000); K, KB, KiB, MB, MiB, GB, GiB are "
+                          "powers of 1024 (64KB is 65,536); 0x400 is hexadecimal.",
+                          0);
     command_paragraph(
         "Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
         "4 inconclusive: under --strict one cell, else every cell. A finding is wrong output, a failed cell, a wrong exact counter "

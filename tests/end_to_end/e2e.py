@@ -205,6 +205,20 @@ class Run(Case):
                           for block_size in (32, 96) for cache_state in ("hot", "cold")
                           for pattern in ("per_thread", "per_warp") for path in ("readonly", "constant")])
 
+    def test_sizes_have_the_forms_that_people_type(self):
+        """Elements and bytes alike; each value by hand."""
+        for typed, value in {"3K": 3072, "3k": 3000, "64KB": 65536, "64KiB": 65536, "64Ki": 65536, "0x400": 1024, "0xAb": 171,
+                             "12.8M": 12800000, "1MB": 1048576, "1MiB": 1048576, "0.5K": 512, "1.5KB": 1536, "96B": 96,
+                             "3GB": 3221225472, "0.002G": 2000000}.items():
+            with self.subTest(typed):
+                result = self.run_plan("--engine", "model", "--path", "shared_fill_only", "--pattern", "per_block", "--elements", typed)
+                self.assertEqual([cell["elements"] for cell in result["cells"]], [value])
+        result = self.run_plan("--engine", "model", "--workload", "lookup", "--path", "global", "--elements", "4K", "--source", "random",
+                               "--table-bytes", "3KB,0x1000,8Ki", "--width-bytes", "16")
+        self.assertEqual([cell["table_bytes"] for cell in result["cells"]], [3072, 4096, 8192])
+        for typed in ("3kb", "64KiBs", "0x", "0x4g", "0x1.8", "K", "1.K", ".5K", "1.0001K", "0x20000000000000"):
+            self.usage_error("run", "--engine", "model", "--elements", typed, words=["--elements", typed])
+
     def test_parameters_are_axes(self):
         result = self.run_plan("--engine", "model", "--pattern", "per_warp,distinct", "--path", "constant,global",
                                "--elements", "4096", "--distinct", "8,2", "--stride-bytes", "64,4")
