@@ -25,7 +25,8 @@
  *                              (threadIdx.x) share the work: in blocks of several dimensions each row does all of it
  *   stage(thread, threads)     the same, shared by so many threads, each with its number: for blocks of several
  *                              dimensions
- *   table[index]               device: an entry by value. The index must be below `count`
+ *   table[index]               device: an entry by value. The index must be below `count`. Of integers shorter than int,
+ *                              shuffle returns an int of the entry's value
  *
  * cbank::stage(a, b ...) stages several tables with one barrier.
  *
@@ -485,27 +486,12 @@ class table<Entry, count_, texture, Tag> : public Tag, public table_base<Entry, 
 #endif
 };
 
-/* A thread holds one entry, and the others of its warp read it there: by __shfl_sync of that type, else of words. */
+/* A thread holds one entry, and the others of its warp read it there: by __shfl_sync of that type, else of words. That
+ * of an integer shorter than int is an int, as of __shfl_sync: to shorten it again may take an instruction. */
 template <class Entry, cbank_u32 count_, class Tag>
 class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry, count_, shuffle>
 {
     static_assert(count_ <= 32, "cbank: the threads of a warp hold 32 entries");
-
-  public:
-    CBANK_INLINE void copy()
-    {
-        const cbank_u32 lane = threadIdx.x % 32;
-        /* Other threads hold entries that nobody reads. */
-        const cbank_u32 at = count_ & (count_ - 1) ? (lane < count_ ? lane : count_ - 1) : threadIdx.x % count_;
-
-        *own.entries() = this->entries[at];
-    }
-    CBANK_INLINE void stage() { copy(); }
-    CBANK_INLINE void stage(cbank_u32, cbank_u32) { copy(); }
-    template <class Index> CBANK_INLINE Entry operator[](Index index) const
-    {
-        return read(*own.entries(), (int)index, 0);
-    }
 
   private:
     storage<Entry, 1> own;
@@ -515,17 +501,11 @@ class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry
     {
         return __shfl_sync(0xFFFFFFFFu, from, lane);
     }
-    /* Integers that an int holds: its other bits need no instruction. */
-    template <class T>
-    static CBANK_INLINE typename only_if<sizeof(T) < 4 && is_same<int, decltype(T() + T())>::value, T>::type
+    template <class T> /* integers that an int holds */
+    static CBANK_INLINE typename only_if<sizeof(T) < 4 && is_same<int, decltype(T() + T())>::value, int>::type
     read(T from, int lane, long)
     {
-        const int word = __shfl_sync(0xFFFFFFFFu, (int)from, lane);
-
-#ifdef __CUDA_ARCH__
-        __builtin_assume(word == (int)(T)word);
-#endif
-        return (T)word;
+        return __shfl_sync(0xFFFFFFFFu, (int)from, lane);
     }
     template <class T> static CBANK_INLINE T read(T from, int lane, ...)
     {
@@ -538,6 +518,22 @@ class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry
         for (cbank_u32 word = 0; word < words; word++)
             read[word] = __shfl_sync(0xFFFFFFFFu, read[word], lane);
         return entry_of<T>(read);
+    }
+
+  public:
+    CBANK_INLINE void copy()
+    {
+        const cbank_u32 lane = threadIdx.x % 32;
+        /* Other threads hold entries that nobody reads. */
+        const cbank_u32 at = count_ & (count_ - 1) ? (lane < count_ ? lane : count_ - 1) : threadIdx.x % count_;
+
+        *own.entries() = this->entries[at];
+    }
+    CBANK_INLINE void stage() { copy(); }
+    CBANK_INLINE void stage(cbank_u32, cbank_u32) { copy(); }
+    template <class Index> CBANK_INLINE auto operator[](Index index) const -> decltype(table::read(Entry(), (int)index, 0))
+    {
+        return read(*own.entries(), (int)index, 0);
     }
 };
 

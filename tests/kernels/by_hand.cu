@@ -28,6 +28,13 @@ static const double SAMPLE_MS = 4; /* of launches between two events */
 
 /* -- memory spaces: how a kernel gets its table, what it does first, and how it reads entry i -------------------- */
 
+/* Bytes that a constant table is aligned to: tables of several kernels are in one module here, and where a table begins in a
+ * line of the cache counts. */
+#ifndef ALIGNMENT
+#define ALIGNMENT 256
+#endif
+#define ALIGNED alignas(ALIGNMENT)
+
 template <class T, int count> struct value {
     T of[count];
 };
@@ -152,7 +159,7 @@ typedef unsigned entry;
 typedef unsigned element;
 enum { COUNT = 256 };
 static const size_t sizes[] = {1 << 17, 1 << 20};
-__constant__ entry constant_table[COUNT];
+ALIGNED __constant__ entry constant_table[COUNT];
 
 #define CRC32(space)                                                                                                \
     __global__ void space(TABLE_##space(entry, COUNT) table, const unsigned char *text, unsigned *crc,         \
@@ -201,7 +208,7 @@ typedef signed char entry;
 typedef float element;
 enum { COUNT = 16, COLUMNS = 4096 };
 static const size_t sizes[] = {4096, 65536};
-__constant__ entry constant_table[COUNT];
+ALIGNED __constant__ entry constant_table[COUNT];
 
 #define FP4_MATVEC(space)                                                                                           \
     __global__ void space(TABLE_##space(entry, COUNT) table, const unsigned *codes, const unsigned char *exponents, \
@@ -262,7 +269,7 @@ typedef float entry;
 typedef float element;
 enum { COUNT = 8 * 256 };
 static const size_t sizes[] = {1 << 18, 1 << 22};
-__constant__ entry constant_table[COUNT];
+ALIGNED __constant__ entry constant_table[COUNT];
 
 #define PQ_SCAN(space)                                                                                              \
     __global__ void space(TABLE_##space(entry, COUNT) table, const uint2 *codes, float *out, unsigned vectors)      \
@@ -304,7 +311,7 @@ typedef float entry;
 typedef float element;
 enum { COUNT = 17, RADIUS = 8, WIDTH = 4096 };
 static const size_t sizes[] = {256, 4096};
-__constant__ entry constant_table[COUNT];
+ALIGNED __constant__ entry constant_table[COUNT];
 
 #define CONVOLUTION_ROWS(space)                                                                                     \
     __global__ void space(TABLE_##space(entry, COUNT) table, const float *in, float *out)                           \
