@@ -6,7 +6,7 @@
 _cbank_words() # PROGRAM COMMAND OPTION
 {
     case $2:$3 in
-    list:) "$1" list --json | sed -n 's/^\t"\([a-z_]*\)":.*/\1/p' ;;
+    list:) "$1" list | sed 's/ .*//' ;;
     run:--device) echo all ;;
     *:--pattern | *:--path | *:--workload | *:--source | *:--sweep | *:--engine) "$1" list "${3#--}s" --csv ;;
     *:--space) echo constant global readonly shared shared_copies param texture shuffle select prmt all ;;

@@ -366,6 +366,13 @@ static enum status list(const void *parsed, const struct invocation *invocation)
         return status;
     if (invocation->argument_count > 0 && !(only = table_find(&list_table, invocation->arguments[0])))
         return table_unknown(&list_table, invocation->arguments[0]);
+    if (!only && options->format.csv)
+        return log_error(STATUS_USAGE, "--csv prints one table; name it, such as cbank list paths --csv");
+    if (!only && !options->format.json) {
+        for (const struct list *list = lists; list < lists + list_count; list++)
+            text_line(stdout, "%-13s %s", list->name, strchr(list->title, ':') + 2);
+        return STATUS_OK;
+    }
     object = cJSON_CreateObject();
     for (const struct list *list = lists; list < lists + list_count; list++) {
         if (only && only != list)
@@ -382,10 +389,7 @@ static enum status list(const void *parsed, const struct invocation *invocation)
     else if (status == STATUS_OK && options->format.json)
         status = json_put(stdout, only ? object->child : object);
     else if (status == STATUS_OK)
-        for (array = object->child; array && status == STATUS_OK; array = array->next) {
-            fputs(array == object->child ? "" : "\n", stdout);
-            status = print_grid(table_find(&list_table, array->string), array, options);
-        }
+        status = print_grid(only, object->child, options);
     cJSON_free(whole);
     cJSON_Delete(object);
     return status;
@@ -393,11 +397,12 @@ static enum status list(const void *parsed, const struct invocation *invocation)
 
 const struct command list_command = {
     .name = "list",
-    .summary = "List the tables of the program, its devices and CUPTI's chips; everything without a name",
+    .summary = "List a table of the program, its devices or CUPTI's chips; without a name, what can be listed",
     .arguments = "[TABLE]",
     .arguments_max = 1,
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct list_options),
+    .details = "--json without a name prints every table.",
     .run = list,
 };

@@ -564,9 +564,14 @@ class Lists(Case):
         everything = json.loads(self.check(cbank("list", "--json"), 0).stdout)
         for name, rows in everything.items():
             self.assertEqual(rows, json.loads(cbank("list", name, "--json").stdout))
-        text = self.check(cbank("list"), 0).stdout
-        for name in names("patterns") + names("paths"):
-            self.assertIn(name, text)
+
+    def test_without_a_name_it_says_what_can_be_listed(self):
+        lists = re.findall(r"\w+", cbank("list", "no such list").stderr.split("valid: ")[1])
+        text = self.check(cbank("list", COLUMNS="80"), 0).stdout
+        self.assertEqual([line.split()[0] for line in text.splitlines()], lists)
+        self.assertIn("workloads     the arithmetic around the loads\n", text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        self.usage_error("list", "--csv", words=["--csv prints one table"])
 
     def test_every_parameter_has_an_option_and_one_that_takes_it(self):
         takers = rows("patterns") + rows("sources") + rows("workloads")
