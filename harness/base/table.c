@@ -31,11 +31,22 @@ const void *table_find(const struct table *table, const char *name)
 
 enum status table_unknown(const struct table *table, const char *name)
 {
+    const char *near = NULL; /* the name that was meant */
+    size_t least = 3;        /* its edits: two letters may be wrong, but not every one */
     char valid[8192] = "";
 
-    for (size_t i = 0; i < *table->count; i++)
-        text_join(valid, sizeof(valid), ", ", "%s", table_name(table, i));
-    return log_error(STATUS_USAGE, "unknown %s '%s'; valid: %s", table->what, name, valid);
+    for (size_t i = 0; i < *table->count; i++) {
+        const char *row = table_name(table, i);
+        const size_t edits = strlen(name) > 2 && strncmp(row, name, strlen(name)) == 0 ? 1 : text_edits(name, row);
+
+        text_join(valid, sizeof(valid), ", ", "%s", row);
+        if (edits < least && edits < strlen(name)) {
+            near = row;
+            least = edits;
+        }
+    }
+    return log_error(STATUS_USAGE, "unknown %s '%s'; valid: %s%s%s%s", table->what, name, valid,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 enum status table_select(const struct table *table, const char *list, struct selection *out)

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 size_t text_utf8(const char *text, size_t left)
@@ -85,6 +86,30 @@ const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES])
     }
     memcpy(out + used, *text ? cut : "", *text ? sizeof(cut) : 1);
     return out;
+}
+
+size_t text_edits(const char *one, const char *other)
+{
+    size_t least[32]; /* to make the first letters of `other` of the letters of `one` so far */
+    const size_t length = strlen(other);
+
+    if (length >= sizeof(least) / sizeof(least[0]))
+        return SIZE_MAX;
+    for (size_t k = 0; k <= length; k++)
+        least[k] = k;
+    for (size_t i = 0; one[i]; i++)
+        for (size_t k = 0, replaced = 0; k <= length; k++) {
+            const size_t removed = least[k] + 1;
+            size_t edits = removed;
+
+            if (k > 0 && least[k - 1] + 1 < edits)
+                edits = least[k - 1] + 1;
+            if (k > 0 && replaced < edits)
+                edits = replaced;
+            replaced = removed - 1 + (one[i] != other[k]);
+            least[k] = edits;
+        }
+    return least[length];
 }
 
 void text_join(char *out, size_t bytes, const char *separator, const char *format, ...)

@@ -27,6 +27,9 @@ enum { TEXT_SHOWN_BYTES = 80 };
 /* Makes text from outside fit for a message, which escapes it: cut if it is long. Returns out. */
 const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES]);
 
+/* How many letters must be added, removed or replaced to make one text of the other; SIZE_MAX for long texts. */
+size_t text_edits(const char *one, const char *other);
+
 /* Appends to a text, after a separator if it is not empty, as far as there is room. */
 __attribute__((format(printf, 4, 5))) void text_join(char *out, size_t bytes, const char *separator, const char *format,
                                                      ...);

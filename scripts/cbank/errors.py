@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import re
 import sys
 from typing import NoReturn
@@ -38,6 +39,8 @@ class Parser(argparse.ArgumentParser):
     """For command lines, whose words may hold anything."""
 
     def error(self, message: str) -> NoReturn:
+        for wrong in re.findall("^unrecognized arguments: (--[a-z-]+)", message):
+            message += "".join(f"; did you mean {near}?" for near in difflib.get_close_matches(wrong, self._option_string_actions, 1))
         super().error(printable(message))
 
 

@@ -413,6 +413,16 @@ class BadInput(Case):
             with self.subTest(arguments):
                 self.usage_error(*arguments, words=[f"{unknown}; valid: ", valid])
 
+    def test_a_mistyped_name_is_answered_by_the_one_that_was_meant(self):
+        for arguments, meant in [
+                (["runn"], "run"), (["shwo"], "show"), (["charact"], "characterize"), (["compair"], "compare"), (["liist"], "list"),
+                (["run", "--patern", "per_warp"], "pattern"), (["run", "--path", "globel"], "global"), (["list", "paterns"], "patterns"),
+                (["frobnicate"], None), (["xy"], None), (["run", "--zzz"], None), (["run", "--path", "a" * 99], None)]:
+            with self.subTest(arguments):
+                said = self.usage_error(*arguments).stderr
+                self.assertEqual(re.findall("did you mean '(.*)'[?]", said), [meant] if meant else [])
+        self.check(cbank("plot", "--selct", "path=global", self.file), 2, "unrecognized arguments: --selct", "did you mean --select?")
+
     def test_limits(self):
         for option, value, limit in [
                 ("--elements", "0", "1 to 4294966272"),
