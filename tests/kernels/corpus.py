@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of what `cbank advise --kernel` says about each load of the corpus, tests/sass/corpus.
+
+The answers stand beside the loads (corpus.h there). Counts check them: tests/sass/host runs the kernels on the processor and
+counts the addresses of each load of a warp. Then both toolkits compile the corpus. A load is right where the program
+says what the answer says or what follows from it, unknown where it cannot tell, and wrong where it says more.
+"""
+
+import collections
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "end_to_end"))
+from common import CBANK, ROOT  # noqa: E402
+
+CORPUS = os.path.join(ROOT, "tests/sass/corpus")
+HOST = os.path.join(ROOT, "tests/sass/host")
+ARCHITECTURES = (75, 80, 86, 90, 100, 120)
+NOT_COUNTED = {"per_thread_quad": "clang copies 16 bytes by memcpy"}
+ADVISE = ("advise", "--table-bytes", "256", "--elements", "64", "--json", "-")
+UNIFORM = ("constant", "grid", "block", "warp")  # what holds for one holds for those behind it
+ORDER = (*UNIFORM, "affine", "unknown")
+UNKNOWN_MAX = 0.15  # of the loads that a person can tell
+
+ANSWER = re.compile(r"// load: table=(\w+) variation=([a-z/]+) stride=(-|-?\d+) depth=([\d/]+)$")
+FUNCTION = re.compile(r"(?:KERNEL|extern \"C\" __global__ .*?\)|(__device__) .*?)\s*(\w+)\((?!\()")
+VARIABLE = re.compile(r"^__(?:constant|device)__ [\w ]*?(\w+)\[\d+\];", re.MULTILINE)
+
+
+class Answer:
+    """One line of the corpus. No kernel: it stands in a function that kernels call."""
+
+    def __init__(self, file, line, kernel, match):
+        self.file, self.line, self.kernel = file, line, kernel
+        self.table, variations, stride, depths = match.groups()
+        self.variations, self.depths = variations.split("/"), list(map(int, depths.split("/")))
+        self.stride = None if stride == "-" else int(stride)
+
+    def __str__(self):
+        return f"{self.file}:{self.line} {self.kernel or ''}: {self.table} {'/'.join(self.variations)} {self.stride or ''}"
+
+    @property
+    def told(self):
+        """A person can tell."""
+        return "unknown" not in self.variations and "data" not in self.variations
+
+    def judge(self, variation, stride):
+        """right, unknown or wrong"""
+        if variation == "unknown" or (variation == "data" and "data" not in self.variations):
+            return "right" if "unknown" in self.variations else "unknown"
+        if variation == "affine":
+            return "right" if "affine" in self.variations and stride in (self.stride, None) else "wrong"
+        follows = UNIFORM[:UNIFORM.index(variation) + 1] if variation in UNIFORM else (variation,)
+        return "right" if set(follows) & set(self.variations) else "wrong"
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def corpus():
+    """{name of a file: its answers}"""
+    found = {}
+    for path in sorted(glob.glob(f"{CORPUS}/*.cu")):
+        name, kernel = os.path.basename(path), None
+        found[name] = []
+        for line, text in enumerate(read(path).splitlines(), 1):
+            function = FUNCTION.match(text) or FUNCTION.match(re.sub(r"^template <.*?> ", "", text))
+            if function:
+                kernel = None if function[1] else function[2]
+            if "// load:" in text:
+                found[name].append(Answer(name, line, kernel, ANSWER.search(text)))
+    return found
+
+
+def kernels_of(name):
+    return [match[2] for line in read(f"{CORPUS}/{name}").splitlines() if (match := FUNCTION.match(line)) and not match[1]]
+
+
+def run(*command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+class Counted(unittest.TestCase):
+    """The answers agree with the addresses that each load has on the processor."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        run("g++", "-std=c++17", "-O1", "-fno-omit-frame-pointer", "-c", f"{HOST}/count.cpp", "-o", f"{cls.folder}/count.o")
+
+    def rows(self, name):
+        """(kernel, line, symbol or None, region, variation, stride, addresses of a warp) of each load instruction."""
+        text, base = read(f"{CORPUS}/{name}"), os.path.join(self.folder, name)
+        variables = VARIABLE.findall(text)
+        calls = [*(f"host_fill({variable}, sizeof({variable}), number_bytes_of(sizeof({variable}[0])));" for variable in variables),
+                 *(f'host_try("{kernel}", {kernel});' for kernel in kernels_of(name))]
+        with open(f"{base}.cpp", "w", encoding="utf-8") as file:
+            file.write("\n".join(['#include "cuda_host.h"', '#include "host.h"', f'#include "{CORPUS}/{name}"', "int main()", "{", *calls, "}", ""]))
+        run("clang++", "-c", "-std=c++17", "-O0", "-gdwarf-4", "-fno-pic", "-w", "-fno-omit-frame-pointer",
+            "-fsanitize-coverage=trace-loads,bb,no-prune,trace-pc", "-isystem", os.path.join(ROOT, "tests/simulated/compiler"), "-isystem", HOST,
+            f"{base}.cpp", "-o", f"{base}.o")
+        run("g++", "-no-pie", f"{base}.o", f"{self.folder}/count.o", "-o", base)
+        symbols = [(int(words[0], 16), int(words[1], 16), words[3]) for line in run("nm", "-S", base).splitlines()
+                   if len(words := line.split()) == 4 and words[3] in variables]
+        rows = [line.split() for line in run(base).splitlines()]
+        # For each address its inlined functions, the innermost first.
+        frames = run("addr2line", "-a", "-i", "-e", base, *(row[1] for row in rows)).split("0x")[1:]
+        for (kernel, _, address, region, variation, stride, most), frame in zip(rows, frames):
+            line = re.search(rf"/{name}:(\d+)", frame)
+            symbol = next((name for at, size, name in symbols if at <= int(address, 16) < at + size), None)
+            if line:
+                yield kernel, int(line[1]), symbol, region, variation, int(stride), int(most)
+
+    def test_answers(self):
+        wrong, counted = [], 0
+        for name, answers in corpus().items():
+            rows = list(self.rows(name)) if answers else []
+            variables = VARIABLE.findall(read(f"{CORPUS}/{name}"))
+            for answer in answers:
+                here = [row for row in rows if row[1] == answer.line and answer.kernel in (None, row[0])]
+                here = [row for row in here if row[2] == (answer.table if answer.table in variables else None)]
+                # Tables on the stack: arguments by value and local arrays.
+                here = [row for row in here if row[3] == "memory"] or here
+                if answer.kernel in NOT_COUNTED:
+                    continue
+                if not here:
+                    wrong.append(f"{answer}: no load was counted")
+                    continue
+                counted += 1
+                worst = max(here, key=lambda row: ORDER.index(row[4]))
+                said = ["grid" if variation == "constant" else "unknown" if variation == "data" else variation for variation in answer.variations]
+                if worst[4] not in said or (worst[4] == "affine" and worst[5] != answer.stride):
+                    wrong.append(f"{answer}: counted {worst[4]}, stride {worst[5]}, {worst[6]} addresses a warp")
+        self.assertEqual(wrong, [], "\n".join(wrong))
+        self.assertGreater(counted, 150)
+
+
+class Advised(unittest.TestCase):
+    """The program's answers for the code of each architecture, by both toolkits."""
+
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+
+    def check(self, toolkit, *flags):
+        """Prints a table and fails for what is wrong. Loads that the compiler removed are not in it."""
+        known = re.findall(r"sm_(\d+)", run(f"{toolkit}/bin/nvcc", "--list-gpu-code"))
+        chosen = [number for number in ARCHITECTURES if str(number) in known]
+        chosen = [chosen[0], chosen[-1]] if os.environ.get("CBANK_ARCHS") == "ends" else chosen
+        wrong, table, unknown = [], [f"\n{'':8}{'right':>8}{'unknown':>8}{'wrong':>8}{'removed':>8}   of those a person can tell: unknown"], []
+        for architecture in chosen:
+            counts, told = collections.Counter(), collections.Counter()
+            for name, answers in corpus().items():
+                if name == "groups.cu" and not os.path.exists(f"{toolkit}/include/cuda/std") and not os.path.exists(f"{toolkit}/include/cccl"):
+                    continue  # Debian's package of 11.8 lacks a header of theirs
+                cubin = os.path.join(self.folder, f"{name}.cubin")
+                run(f"{toolkit}/bin/nvcc", "-std=c++17", "-cubin", "-lineinfo", "-w", f"-arch=sm_{architecture}", *flags, "-o", cubin, f"{CORPUS}/{name}")
+                kernels = json.loads(run(CBANK, *ADVISE, "--kernel", cubin))["code"]["kernels"]
+                self.assertEqual(sorted(kernel["name"] for kernel in kernels), sorted(kernels_of(name)))
+                if any("variation" not in load for kernel in kernels for load in kernel["loads"]):
+                    self.skipTest("the program does not analyse indices yet")
+                said = judge(name, answers, kernels)
+                for answer in answers:
+                    verdict, loads = said.get(answer, ("removed", []))
+                    counts[verdict] += 1
+                    told[verdict] += answer.told
+                    if verdict in ("wrong", "unknown"):
+                        text = f"sm_{architecture} {answer}: " + ", ".join(sorted({said_of(load) for load in loads}))
+                        (wrong if verdict == "wrong" else unknown).append(text)
+            share = told["unknown"] / max(1, told["right"] + told["unknown"] + told["wrong"])
+            table.append(f"sm_{architecture:<5}" + "".join(f"{counts[key]:8}" for key in ("right", "unknown", "wrong", "removed")) + f"{share:11.1%}")
+            if share > UNKNOWN_MAX:
+                wrong.append(f"sm_{architecture}: {share:.0%} unknown of what a person can tell")
+            self.assertLess(counts["removed"], 20)
+        print("\n".join(table), flush=True)
+        if os.environ.get("CBANK_CORPUS_UNKNOWN"):
+            print("\n".join(unknown))
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+
+    def test_toolkit(self):
+        """The toolkit of this machine."""
+        toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
+        if not os.path.exists(f"{toolkit}/bin/nvcc"):
+            self.skipTest("no CUDA toolkit")
+        self.check(toolkit)
+
+    def test_cuda_11_8(self):
+        found = subprocess.run([os.path.join(ROOT, "scripts/cuda_11_8.sh"), "--offline"], capture_output=True, text=True, check=False)
+        if found.returncode:
+            self.skipTest(found.stderr.strip())
+        self.check(found.stdout.strip(), "-ccbin", "g++-11")
+
+
+def said_of(load):
+    return f"{load['instruction']} {load['table']} {load['variation']} {load['stride_bytes'] or ''}: {load.get('reason') or ''}".strip()
+
+
+def judge(name, answers, kernels):
+    """{answer: (verdict, its loads)}: the worst verdict of all instructions of its line, else of its table in its kernel."""
+    variables, said = VARIABLE.findall(read(f"{CORPUS}/{name}")), {}
+    for kernel in kernels:
+        mine = [answer for answer in answers if answer.kernel in (None, kernel["name"])]
+        tables = {answer.table for answer in mine} | set(variables)
+        for load in kernel["loads"]:
+            here = [answer for answer in mine if answer.line == load["line"] and load["table"] in ({answer.table} if load["table"] in tables else {load["table"]})
+                    and (answer.table not in variables or load["table"] == answer.table)]
+            here = here or [answer for answer in mine if answer.kernel and answer.table == load["table"]]
+            verdicts = [answer.judge(load["variation"], load["stride_bytes"]) for answer in here]
+            for answer, verdict in zip(here, verdicts):
+                # A load of another line is of any of the table's answers.
+                if answer.line != load["line"] and "right" in verdicts:
+                    continue
+                before, loads = said.get(answer, ("right", []))
+                said[answer] = (max(before, verdict, key=("right", "unknown", "wrong").index), [*loads, load])
+    return said
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT
+ * Counts the addresses of each load of a warp. clang calls a function at each load and at each basic block of a kernel
+ * (-fsanitize-coverage=trace-loads,bb,no-prune,trace-pc). No code of a GPU is looked at.
+ *
+ * Loads are one execution of a warp where threads are at the same instruction, in the same calls, in the same iteration
+ * of each loop. In the code that clang makes without optimization, the blocks of a loop follow each other: a jump back
+ * begins an iteration, and a block behind all jumps back ends the loop. */
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <ucontext.h>
+
+enum { WARP = 32, STACK_BYTES = 1 << 18, BUFFER_BYTES = 1 << 16 };
+
+/* The indices and sizes that a thread of CUDA reads, as cuda_host.h declares it. */
+extern "C" struct simulated_thread {
+    uint32_t thread[3], block[3], block_size[3], grid[3];
+} simulated_now;
+struct simulated_thread simulated_now;
+
+/* A loop that a call is in: the last block that jumps back to its first, and how often that was done. */
+struct loop {
+    uintptr_t latch;
+    uint64_t iteration;
+};
+
+struct call {
+    uintptr_t frame, from, at; /* the block that runs, and where the call returns to */
+    std::map<uintptr_t, loop> loops; /* by their first block */
+};
+
+struct thread {
+    ucontext_t context;
+    std::vector<char> stack = std::vector<char>(STACK_BYTES);
+    std::vector<call> calls;
+    enum { READY, AT_BARRIER, IN_EXCHANGE, DONE } state = READY;
+    unsigned mask, present;
+    unsigned long long value;
+};
+
+static std::vector<thread> threads;
+static ucontext_t scheduler;
+static unsigned current, barrier_sum, barrier_value;
+static unsigned long long exchanged[64][WARP];
+static void (*entry)(void *);
+static void *entry_arguments;
+
+/* -- what was loaded ----------------------------------------------------------------------------------- */
+
+typedef std::vector<uintptr_t> moment; /* calls, and iterations of their loops */
+typedef std::map<std::pair<unsigned, unsigned>, uintptr_t> addresses; /* by block and thread */
+
+struct load {
+    bool on_stack;
+    std::map<moment, addresses> executions;
+};
+
+static std::map<uintptr_t, load> loads; /* by the address behind the instruction */
+
+/* The call whose frame that is. Those that it made have ended. */
+static call &call_of(void *frame)
+{
+    const uintptr_t at = (uintptr_t)frame, from = ((uintptr_t *)frame)[1];
+    std::vector<call> &calls = threads[current].calls;
+
+    while (!calls.empty() && (calls.back().frame < at || (calls.back().frame == at && calls.back().from != from)))
+        calls.pop_back();
+    if (calls.empty() || calls.back().frame != at)
+        calls.push_back({at, from, 0, {}});
+    return calls.back();
+}
+
+static void loaded(uintptr_t instruction, uintptr_t address, void *frame)
+{
+    const uintptr_t stack = threads.empty() ? 0 : (uintptr_t)threads[current].stack.data();
+    const bool on_stack = address - stack < STACK_BYTES;
+    moment now;
+
+    if (threads.empty() || address - (uintptr_t)&simulated_now < sizeof(simulated_now))
+        return;
+    call_of(frame);
+    for (const call &one : threads[current].calls) {
+        now.push_back(one.from);
+        for (const auto &of : one.loops)
+            now.insert(now.end(), {of.first, of.second.iteration});
+    }
+    load &to = loads[instruction];
+    to.on_stack = on_stack;
+    to.executions[now][{simulated_now.block[0] + 100 * simulated_now.block[1], current}] =
+        on_stack ? address - stack : address;
+}
+
+#define LOAD(bytes)                                                                                     \
+    extern "C" void __sanitizer_cov_load##bytes(void *address)                                          \
+    {                                                                                                   \
+        loaded((uintptr_t)__builtin_return_address(0), (uintptr_t)address, __builtin_frame_address(1)); \
+    }
+LOAD(1)
+LOAD(2)
+LOAD(4)
+LOAD(8)
+LOAD(16)
+
+extern "C" void __sanitizer_cov_trace_pc()
+{
+    const uintptr_t at = (uintptr_t)__builtin_return_address(0);
+
+    if (threads.empty())
+        return; /* arguments are made */
+    call &mine = call_of(__builtin_frame_address(1));
+
+    if (at <= mine.at) {
+        loop &again = mine.loops[at];
+
+        again.iteration++;
+        again.latch = std::max(again.latch, mine.at);
+        mine.loops.erase(mine.loops.upper_bound(at), mine.loops.end()); /* those inside */
+    }
+    for (auto i = mine.loops.begin(); i != mine.loops.end();)
+        i = at > i->second.latch ? mine.loops.erase(i) : std::next(i);
+    mine.at = at;
+}
+
+/* What holds for each execution of a load: the strongest. */
+static void print_load(const char *kernel, uintptr_t instruction, const load &one)
+{
+    std::set<uintptr_t> all;
+    bool grid = true, block = true, warp = true, affine = true, has_stride = false;
+    size_t most = 0;
+    long long stride = 0;
+
+    for (const auto &execution : one.executions) {
+        std::map<unsigned, std::set<uintptr_t>> of_block, of_warp;
+        std::set<uintptr_t> of_grid;
+        std::map<unsigned, std::pair<unsigned, uintptr_t>> first; /* thread and address, by warp */
+
+        for (const auto &[who, address] : execution.second) {
+            const unsigned in = who.first * 64 + who.second / WARP;
+            const auto &[thread, its] = first.insert({in, {who.second, address}}).first->second;
+            const long long apart = (long long)who.second - thread, bytes = (long long)(address - its);
+
+            of_grid.insert(address), of_block[who.first].insert(address), of_warp[in].insert(address);
+            all.insert(address);
+            if (apart) {
+                if (!has_stride)
+                    stride = bytes / apart;
+                has_stride = true;
+                affine &= bytes == apart * stride;
+            }
+        }
+        grid &= of_grid.size() == 1;
+        for (const auto &each : of_block)
+            block &= each.second.size() == 1;
+        for (const auto &each : of_warp) {
+            warp &= each.second.size() == 1;
+            most = std::max(most, each.second.size());
+        }
+    }
+    if (one.on_stack && all.size() == 1)
+        return; /* a variable */
+    printf("%s %#lx %#lx %s %s %lld %zu\n", kernel, (unsigned long)instruction - 1, (unsigned long)*all.begin(),
+           one.on_stack ? "stack" : "memory",
+           grid                   ? "grid"
+           : block                ? "block"
+           : warp                 ? "warp"
+           : affine && has_stride ? "affine"
+                                  : "unknown",
+           stride, most);
+}
+
+/* -- threads ------------------------------------------------------------------------------------------- */
+
+static void wait_as(decltype(thread::state) state)
+{
+    threads[current].state = state;
+    swapcontext(&threads[current].context, &scheduler);
+}
+
+extern "C" unsigned simulated_barrier(int value)
+{
+    barrier_sum += value != 0;
+    wait_as(thread::AT_BARRIER);
+    return barrier_value;
+}
+
+extern "C" unsigned simulated_lane()
+{
+    return current % WARP;
+}
+
+extern "C" const unsigned long long *simulated_exchange(unsigned mask, unsigned long long value, unsigned *present)
+{
+    threads[current].mask = mask;
+    threads[current].value = value;
+    wait_as(thread::IN_EXCHANGE);
+    *present = threads[current].present;
+    return exchanged[current / WARP];
+}
+
+extern "C" const void *simulated_fetch(unsigned long long, int, size_t)
+{
+    abort();
+}
+
+extern "C" void simulated_trap()
+{
+    abort();
+}
+
+static void begin()
+{
+    entry(entry_arguments);
+    threads[current].state = thread::DONE;
+    swapcontext(&threads[current].context, &scheduler);
+}
+
+/* The lanes of a warp exchange values when all that have not ended wait for that. */
+static bool release_warp(unsigned warp)
+{
+    unsigned present = 0;
+
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        const thread &one = threads[warp * WARP + lane];
+
+        if (one.state != thread::IN_EXCHANGE && one.state != thread::DONE)
+            return false;
+        present |= one.state == thread::IN_EXCHANGE ? 1u << lane : 0;
+    }
+    for (unsigned lane = 0; lane < WARP; lane++)
+        if (present >> lane & 1) {
+            thread &one = threads[warp * WARP + lane];
+
+            one.present = present;
+            one.state = thread::READY;
+            exchanged[warp][lane] = one.value;
+        }
+    return present;
+}
+
+static void run_block()
+{
+    const unsigned count = simulated_now.block_size[0] * simulated_now.block_size[1];
+    bool any = true;
+
+    threads = std::vector<thread>(count);
+    for (thread &one : threads) {
+        getcontext(&one.context);
+        one.context.uc_stack.ss_sp = one.stack.data();
+        one.context.uc_stack.ss_size = STACK_BYTES;
+        makecontext(&one.context, begin, 0);
+    }
+    while (any) {
+        any = false;
+        for (current = 0; current < count; current++)
+            if (threads[current].state == thread::READY) {
+                simulated_now.thread[0] = current % simulated_now.block_size[0];
+                simulated_now.thread[1] = current / simulated_now.block_size[0];
+                swapcontext(&scheduler, &threads[current].context);
+                any = true;
+            }
+        for (unsigned warp = 0; warp * WARP < count; warp++)
+            any |= release_warp(warp);
+        if (any)
+            continue;
+        barrier_value = barrier_sum;
+        barrier_sum = 0;
+        for (thread &one : threads)
+            if (one.state == thread::AT_BARRIER) {
+                one.state = thread::READY;
+                any = true;
+            }
+    }
+    for (thread &one : threads)
+        if (one.state != thread::DONE)
+            abort(); /* they wait for each other */
+    threads.clear();
+}
+
+/* -- what host.h calls --------------------------------------------------------------------------------- */
+
+extern "C" void host_fill(void *memory, size_t bytes, size_t number_bytes)
+{
+    static uint64_t state = 1;
+
+    for (size_t at = 0; at < bytes; at++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        ((char *)memory)[at] = at % number_bytes == 0 ? (char)(state >> 59) : 0;
+    }
+}
+
+extern "C" void *host_memory(size_t number_bytes)
+{
+    void *const memory = malloc(BUFFER_BYTES);
+
+    host_fill(memory, BUFFER_BYTES, number_bytes);
+    return memory;
+}
+
+extern "C" void host_run(const char *name, void (*call)(void *), void *arguments)
+{
+    static const uint32_t flat[][4] = {{3, 1, 128, 1}, {2, 1, 96, 1}}, shaped[][4] = {{2, 2, 16, 4}, {2, 1, 8, 8}};
+    const std::string kernel = name;
+
+    entry = call;
+    entry_arguments = arguments;
+    loads.clear();
+    for (const auto &shape : kernel.size() > 3 && kernel.substr(kernel.size() - 3) == "_2d" ? shaped : flat) {
+        simulated_now = {{}, {}, {shape[2], shape[3], 1}, {shape[0], shape[1], 1}};
+        for (unsigned block = 0; block < shape[0] * shape[1]; block++) {
+            simulated_now.block[0] = block % shape[0];
+            simulated_now.block[1] = block / shape[0];
+            run_block();
+        }
+        for (const auto &[instruction, one] : loads)
+            print_load(name, instruction, one);
+        loads.clear();
+    }
+}
