@@ -92,7 +92,9 @@ struct print_style {
     int width; /* columns of the terminal, see text_width */
     int indent; /* of every line below the title */
     bool color; /* use ANSI attributes */
-    unsigned *rank; /* raised to the greatest rank that was printed; NULL: not needed */
+    struct print_ranks {
+        unsigned greatest, least; /* raised to the greatest rank that was printed; lowered to the least of these */
+    } *ranks; /* NULL: not needed */
 };
 
 /* Prints aligned text no wider than look->width. If the columns do not fit on a line, those marked `below` go below the

@@ -238,8 +238,10 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct print
         layout.limit = next;
         layout.stacked = false;
     } while (!place_columns(&layout) && layout.limit > 0);
-    if (look->rank && *look->rank < layout.limit)
-        *look->rank = layout.limit;
+    if (look->ranks && look->ranks->greatest < layout.limit)
+        look->ranks->greatest = layout.limit;
+    if (look->ranks && look->ranks->least > layout.limit)
+        look->ranks->least = layout.limit;
     if (grid->title)
         fprintf(stream, "%s\n", grid->title);
     for (size_t i = 0, lines = (size_t)layout.lines, rows = 1 + grid->row_count; i < lines * rows; i++) {

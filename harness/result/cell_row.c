@@ -12,6 +12,8 @@
 
 enum { ELEMENT_BYTES = 4 };
 
+static const double narrow = 0.005; /* intervals that tell cells of different paths apart */
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* -- values -------------------------------------------------------------------------------------------- */
@@ -82,16 +84,17 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("time_ns", "time", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MEASURED | VIEW_KERNEL},
     {.column = {COLUMN("time_ns", "modelled", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MODELLED},
     {.column = {COLUMN("time_ns", "time", text_time, grid_number), CELL(time.summary.value)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width)}, .views = VIEW_MEASURED | VIEW_KERNEL | VIEW_TIME},
+    {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width), .rank = 5}, .views = VIEW_MEASURED | VIEW_KERNEL | VIEW_TIME,
+     .interval = true},
     {.column = {COLUMN("ci_low_ns", "low", text_time, grid_number), CELL(time.summary.ci_low)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("ci_high_ns", "high", text_time, grid_number), CELL(time.summary.ci_high)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("min_ns", "minimum", text_time, grid_number), CELL(time.summary.min)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("mad_ns", "MAD", text_time, grid_number), CELL(time.summary.mad)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("samples", "samples", text_count, grid_integer), CELL(time.summary.count)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("stop_reason", "stopped by", NULL, grid_name), WORD(time.stop_reason, stop_reason_names)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio), .rank = 1}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
-     .legend = "to the fastest path of the same pattern that loads"},
-    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio), .rank = 1}, .views = VIEW_KERNEL,
+    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio)}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
+     .legend = "to the fastest path that loads, of the same pattern and size of table"},
+    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio)}, .views = VIEW_KERNEL,
      .legend = "to the fastest memory space that is verified"},
     {.column = {COLUMN("item_ns", "an item", text_time, grid_number), ROW(item_ns), .rank = 2}, .views = VIEW_KERNEL | VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("requests_per_load", "req", text_tenths, grid_number), COUNTS(requests_per_load), .rank = 2},
@@ -147,6 +150,11 @@ const struct cell_column *cell_column_next(const struct cell_column *column, uns
     return NULL;
 }
 
+unsigned cell_column_rank(const struct cell_column *column, const struct cell_row *row)
+{
+    return column->interval && row->widest > narrow ? 0 : column->column.rank;
+}
+
 size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_MAX])
 {
     _Static_assert(CELL_COLUMN_COUNT + COUNT(table) <= CELL_ROW_COLUMNS_MAX, "no room");
@@ -175,12 +183,19 @@ struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned vi
 
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end)
 {
-    return cell_order_before(a->cell, b->cell, cell_is_user(a->cell) && end == AXIS_PATTERN ? AXIS_ELEMENTS : end) == 0;
+    return a->table_bytes == b->table_bytes &&
+           cell_order_before(a->cell, b->cell, cell_is_user(a->cell) && end == AXIS_PATTERN ? AXIS_ELEMENTS : end) == 0;
 }
 
-static int order_of_rows(const void *a, const void *b)
+/* The largest table first. */
+static int order_of_rows(const void *left, const void *right)
 {
-    return cell_order_before(((const struct cell_row *)a)->cell, ((const struct cell_row *)b)->cell, AXIS_COUNT);
+    const struct cell_row *a = left, *b = right;
+    const int order = cell_order_before(a->cell, b->cell, AXIS_PATTERN);
+
+    if (order != 0 || a->table_bytes == b->table_bytes)
+        return order ? order : cell_order_before(a->cell, b->cell, AXIS_COUNT);
+    return a->table_bytes > b->table_bytes ? -1 : 1;
 }
 
 /* Whether others are compared with its time. */
@@ -199,6 +214,7 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
 {
     /* One more than needed: calloc may return NULL for none. */
     struct cell_row *rows = calloc(result->cell_count + 1, sizeof(*out->rows));
+    double widest = NAN;
 
     *out = (struct cell_rows){.rows = rows};
     if (!rows)
@@ -221,6 +237,8 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
                                  .item_ns = NAN,
                                  .operations = {NAN, NAN, NAN}};
         cell_identity(cell, row->identity);
+        if (!cell_is_user(cell) && !cell->parameters[PARAMETER_table_bytes])
+            row->table_bytes = table_bytes(cell->path, cell->parameters);
         if (found->status == CELL_PENDING)
             snprintf(row->note, sizeof(row->note), "pending: the run ended before the cell was done");
         else if (found->status != CELL_OK)
@@ -246,6 +264,7 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
         if (!is_timed(row))
             continue;
         row->half_width = stats_relative_half_width(&found->time.summary);
+        widest = fmax(widest, row->half_width);
         if (of_case)
             row->item_ns = found->time.summary.value / (double)of_case->items;
         if (cell_is_user(cell))
@@ -273,8 +292,10 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
             rows[i].best = may_be_best(&rows[i]) && ns <= best;
         }
     }
-    for (size_t i = 0; i < result->cell_count; i++)
+    for (size_t i = 0; i < result->cell_count; i++) {
+        rows[i].widest = widest;
         if (!name || cell_is_named(rows[i].cell, name))
             rows[out->count++] = rows[i];
+    }
     return name && out->count == 0 ? cell_unknown(name) : STATUS_OK;
 }

@@ -22,8 +22,10 @@ struct cell_row {
     char flags[CELL_NOTE_BYTES / 4]; /* their names, with blanks between */
     char mark[4];               /* of its footnote, padded to the width of the others; "": the table has none */
     double half_width; /* of the interval, as a share of the time */
-    double ratio;      /* to the shortest time of the same pattern in the same table, among paths that load, or of
-                        * memory spaces whose output was verified */
+    double widest;     /* the greatest half width of the result */
+    uint32_t table_bytes; /* of a cell without that parameter, whose table is as large as its path has it; else 0 */
+    double ratio;      /* to the shortest time of the same pattern and the same size of table, among paths that load, or
+                        * of memory spaces whose output was verified */
     bool best;         /* it has that shortest time */
     double rate; /* GB/s: bytes that the kernel must move: one element in, one out, and one for each payload load of a
                           thread */
@@ -51,11 +53,15 @@ struct cell_column {
     struct grid_column column;
     unsigned views;
     bool cell; /* it stands for all of cell_columns */
+    bool interval; /* it is dropped where all intervals are narrow, and otherwise stays */
     const char *legend; /* NULL: it needs no explanation */
 };
 
 /* The first column after `column` that is in one of the views; NULL at the end. For NULL, the very first. */
 const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views);
+
+/* The rank of the column in the tables of a result with this row. */
+unsigned cell_column_rank(const struct cell_column *column, const struct cell_row *row);
 
 enum { CELL_ROW_COLUMNS_MAX = 96 };
 
@@ -66,8 +72,8 @@ size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_
 struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned views,
                           struct grid_column columns[CELL_ROW_COLUMNS_MAX]);
 
-/* The rows of a result in the order of its tables: by workload, elements, block size, cache state, then by pattern,
- * parameters and path. */
+/* The rows of a result in the order of its tables: by workload, elements, block size, cache state and size of the table,
+ * then by pattern, parameters and path. */
 struct cell_rows {
     struct cell_row *rows; /* owned */
     size_t count;
@@ -78,8 +84,8 @@ struct cell_rows {
  * out->rows, even after an error. */
 enum status cell_rows_open(const struct result *result, const char *file, const char *name, struct cell_rows *out);
 
-/* Whether two rows are equal on the axes before `end`: AXIS_PATTERN for rows of one table, AXIS_PATH for rows of one of
- * its lines. A user's kernel has one table for all sizes and cache states. */
+/* Whether two rows are equal on the axes before `end`, and in table_bytes: AXIS_PATTERN for rows of one grid, AXIS_PATH
+ * for rows of one of its lines. A user's kernel has one grid for all sizes and cache states. */
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,9 +126,10 @@ static void print_counters(struct text_wrap wrap, const struct result *result)
 enum status show_result(FILE *stream, const struct result *result, bool color)
 {
     const struct text_wrap wrap = {.stream = stream, .width = text_width(stream)};
-    unsigned rank = 0, views = 0;
-    const struct print_style look = {.width = wrap.width, .color = color, .rank = &rank};
+    struct print_ranks ranks = {.least = UINT_MAX};
+    const struct print_style look = {.width = wrap.width, .color = color, .ranks = &ranks};
     const unsigned own = result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED;
+    unsigned views = 0;
     double seconds = 0;
     char text[TEXT_PARAGRAPH_BYTES] = "time spent:", legend[TEXT_PARAGRAPH_BYTES] = "", hidden[128] = "";
     struct cell_rows rows;
@@ -136,24 +138,37 @@ enum status show_result(FILE *stream, const struct result *result, bool color)
     if (status == STATUS_OK)
         print_environment(wrap, result);
     for (size_t first = 0, end; first < rows.count && status == STATUS_OK; first = end) {
-        for (end = first; end < rows.count && cell_row_same(&rows.rows[first], &rows.rows[end], AXIS_PATTERN);)
-            end++;
+        bool kept = false;
+
+        for (end = first; end < rows.count && cell_row_same(&rows.rows[first], &rows.rows[end], AXIS_PATTERN); end++)
+            kept = kept || rows.rows[end].found->status != CELL_SKIPPED;
+        if (!kept)
+            continue;
         putc('\n', stream);
         views |= cell_is_user(rows.rows[first].cell) ? VIEW_KERNEL : own;
         status = show_matrix(stream, &look, &rows.rows[first], end - first);
     }
+    if (status == STATUS_OK)
+        putc('\n', stream);
+    for (const struct cell_column *column = NULL; rows.count && (column = cell_column_next(column, views));) {
+        const unsigned rank = cell_column_rank(column, &rows.rows[0]);
+        const char *heading = column->column.heading;
+
+        if (rank > ranks.least && column->interval)
+            text_join(legend, sizeof(legend), ". ", "%s: within %s", heading,
+                      text_of(text_half_width, rows.rows[0].widest).text);
+        else if (rank > ranks.least)
+            text_join(hidden, sizeof(hidden), ", ", "%s", heading);
+        if (rank <= ranks.greatest && column->legend)
+            text_join(legend, sizeof(legend), ". ", "%s: %s", heading, column->legend);
+    }
     free(rows.rows);
     if (status != STATUS_OK) /* nothing stands below a missing table */
         return status;
-    putc('\n', stream);
-    for (const struct cell_column *column = NULL; (column = cell_column_next(column, views ? views : own));)
-        if (column->column.rank > rank)
-            text_join(hidden, sizeof(hidden), ", ", "%s", column->column.heading);
-        else if (column->legend)
-            text_join(legend, sizeof(legend), ". ", "%s: %s", column->column.heading, column->legend);
     if (hidden[0])
         text_join(legend, sizeof(legend), ". ", "Hidden columns (terminal too narrow): %s", hidden);
-    text_paragraph(wrap, "%s.", legend);
+    if (legend[0])
+        text_paragraph(wrap, "%s.", legend);
     print_cells(wrap, result);
     print_counters(wrap, result);
     if (result->health.grew) {

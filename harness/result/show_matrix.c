@@ -105,7 +105,8 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
     struct cell_quantity *quantities = calloc(1 + axis_count * CELL_ROW_COLUMNS_MAX, sizeof(*quantities));
     uint32_t common = ~0u;
     size_t kept_patterns = 0, kept_paths = 0, note_count = 0, made = 1;
-    char shared[NAME_BYTES] = "";
+    const uint32_t bytes = rows[0].table_bytes;
+    char shared[NAME_BYTES] = "", table[48] = "";
     bool one_state = true;
     struct grid grid = {.columns = columns, .row_bytes = sizeof(*axes)};
     enum status status = STATUS_OK;
@@ -158,12 +159,15 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
 
     note_count = mark_rows(rows, count, notes);
     cell_parameters_text(cell, common & ~CELL_TRACE_BIT, shared, sizeof(shared));
+    if (bytes)
+        snprintf(table, sizeof(table), ", table of %" PRIu32 " %s", bytes % 1024 ? bytes : bytes / 1024,
+                 bytes % 1024 ? "bytes" : "KB");
     if (user)
         print_kernel(&rows[0], one_state, look->width, stream);
     else
         text_paragraph((struct text_wrap){.stream = stream, .width = look->width},
-                       "%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s%s%s", cell->workload->name,
-                       cell->elements, cell->block_size, cell->cache_state->name, shared[0] ? ", " : "", shared,
+                       "%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s%s%s%s", cell->workload->name,
+                       cell->elements, cell->block_size, cell->cache_state->name, table, shared[0] ? ", " : "", shared,
                        modelled ? ", modelled" : "");
     paths_across = kept_paths <= kept_patterns;
     across = paths_across ? path_axes : axes;
@@ -174,13 +178,14 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
             quantities[made] = (struct cell_quantity){.axis = &across[i], .quantity = &column->column};
             columns[made] = column->column;
             columns[made].group = across[i].name;
+            columns[made].rank = cell_column_rank(column, &rows[0]);
             columns[made].value = value_cell;
             columns[made].of = &quantities[made];
         }
     grid.rows = paths_across ? axes : path_axes;
     grid.row_count = paths_across ? kept_patterns : kept_paths;
     grid.column_count = made;
-    status = made > 1 ? grid_print(stream, &grid, look) : status;
+    status = grid_print(stream, &grid, look);
     for (size_t i = 0; status == STATUS_OK && i < note_count; i++)
         text_paragraph(item, "%s  %s", notes[i]->mark + 1, notes[i]->note);
 out:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The tables of show: cells of one workload, size, block size and cache state, paths by patterns. */
+ * The tables of show: cells of one workload, size, block size, cache state and size of table, paths by patterns. */
 #ifndef CBANK_SHOW_MATRIX_H
 #define CBANK_SHOW_MATRIX_H
 

@@ -7,6 +7,7 @@ import csv
 import functools
 import glob
 import json
+import math
 import os
 import re
 import subprocess
@@ -176,6 +177,40 @@ class Shown(Case):
                 if os.environ.get("CBANK_UPDATE_GOLDEN"):
                     write_text(golden, said)
                 self.assertEqual(said.encode(), read_bytes(golden), golden)
+
+    def test_at_80_columns_the_ratio_stays_and_intervals_that_are_alike_go_first(self):
+        core, lookup = (os.path.join(ROOT, f"results/h200/{name}.json") for name in ("core-matrix", "all-paths"))
+        widths = [cell["time_ns"]["ci_high"] / cell["time_ns"]["value"] - 1 for cell in read_json(core)["cells"]]
+        said = cbank("show", core, COLUMNS="80").stdout
+        self.assertEqual(re.findall("time +95% CI", said), [])
+        self.assertEqual(said.count("ratio |"), 4)
+        self.assertIn(f"\n95% CI: within ±{100 * max(widths):.2f}%. ratio: ", said)
+        self.assertIn("time  95% CI  ratio   req    GB/s |", cbank("show", core, COLUMNS="160").stdout)
+        # A cell there has an interval of more than 0.5 %: all of them stay.
+        self.assertIn("time  95% CI  ratio |", cbank("show", lookup, COLUMNS="80").stdout)
+
+    def test_a_ratio_compares_tables_of_one_size(self):
+        """Lines and ratios of all paths, whose tables have six sizes: each ratio as computed here, each table of one size."""
+        file = os.path.join(ROOT, "results/h200/all-paths.json")
+        cells = list(csv.DictReader(self.check(cbank("show", "--csv", file), 0).stdout.splitlines()))
+        loadless = {path["name"] for path in rows("paths") if not path["loads"]}
+        best = {}
+        for row in cells:
+            self.assertTrue(row["table_bytes"] and row["width_bytes"])
+            row["line"] = tuple(row[key] for key in ("workload", "pattern", "elements", "block_size", "cache_state", "parameters", "table_bytes"))
+            if row["time_ns"] and row["path"] not in loadless:
+                best[row["line"]] = min(float(row["time_ns"]), best.get(row["line"], math.inf))
+        timed = [row for row in cells if row["time_ns"] and row["line"] in best]
+        self.assertEqual({int(row["table_bytes"]) for row in timed}, {65536, 16384, 2048, 128, 64, 16})
+        for row in timed:
+            self.assertAlmostEqual(float(row["ratio"]), float(row["time_ns"]) / best[row["line"]], 12)
+        sizes = {path: {int(row["table_bytes"]) for row in timed if row["path"] == path} for path in {row["path"] for row in timed}}
+        for table in re.split(r"\n\n(?=\S)", cbank("show", file, COLUMNS="300").stdout)[1:-1]:
+            size, unit = re.search(r"table of (\d+) (KB|bytes)", table).groups()
+            shown = set(re.findall(r"\w+", table)) & set(sizes)
+            self.assertTrue(shown)
+            for path in shown:
+                self.assertEqual(sizes[path], {int(size) * (1024 if unit == "KB" else 1)}, table)
 
     def test_the_order_of_cells_does_not_matter(self):
         result = read_json(os.path.join(ROOT, "tests/data/show/measured.json"))

@@ -185,13 +185,14 @@ TEST(columns_stand_on_one_line_or_several)
 {
     for (size_t i = 0; i < COUNT(texts); i++) {
         FILE *stream = begin();
-        unsigned rank = 0;
+        struct print_ranks ranks = {.greatest = 0, .least = 99}; /* of an earlier grid: 0 and 99 */
 
         assert_int_equal(grid_print(stream, texts[i].grid,
-                                    &(struct print_style){.width = texts[i].width, .rank = &rank}),
+                                    &(struct print_style){.width = texts[i].width, .ranks = &ranks}),
                          STATUS_OK);
         expect(stream, texts[i].text);
-        assert_int_equal(rank, texts[i].rank);
+        assert_int_equal(ranks.greatest, texts[i].rank);
+        assert_int_equal(ranks.least, texts[i].grid->row_count ? texts[i].rank : 99);
     }
 }
 
