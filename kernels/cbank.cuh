@@ -128,9 +128,11 @@ template <class Entry, cbank_u32 count> struct storage {
     CBANK_BOTH __forceinline__ const Entry *entries() const { return reinterpret_cast<const Entry *>(bytes); }
 };
 
-/* The same for parameters of a kernel. Compilers load an array of bytes in them byte by byte. */
+/* The same for parameters of a kernel. Compilers load an array of bytes in them byte by byte. They copy a parameter of up to
+ * 128 bytes to local memory if its index is not known, unless it is a const __grid_constant__. */
 template <class Entry, cbank_u32 count> union parameter_storage {
     Entry all[count];
+    cbank_u8 more_than_copied[144];
 
     CBANK_BOTH parameter_storage() {}
     CBANK_BOTH __forceinline__ const Entry *entries() const { return all; }

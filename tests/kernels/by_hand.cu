@@ -71,7 +71,7 @@ template <class T, int count> struct value {
     __syncthreads();
 #define READ_shared_copies(i) own[(i) * N]
 
-#define TABLE_param(T, count) value<T, count>
+#define TABLE_param(T, count) const __grid_constant__ value<T, count>
 #define START_param(T, count)
 #define READ_param(i) table.of[i]
 

@@ -86,7 +86,7 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
     struct values_##k {        \
         entry of[count];       \
     };
-#define PARAMETER_param(k) values_##k param_##k
+#define PARAMETER_param(k) const __grid_constant__ values_##k param_##k
 #define STAGE_param(k)
 #define READ_param(k, i) param_##k.of[i]
 
