@@ -25,7 +25,7 @@
  *                              (threadIdx.x) share the work: in blocks of several dimensions each row does all of it
  *   stage(thread, threads)     the same, shared by so many threads, each with its number: for blocks of several
  *                              dimensions
- *   table[index]               device: an entry by value. The index must be below `count`. Of integers shorter than int,
+ *   table[index]               device: an entry by value. The index must be below `count`. For integers shorter than int,
  *                              shuffle returns an int of the entry's value
  *
  * cbank::stage(a, b ...) stages several tables with one barrier.
@@ -488,8 +488,8 @@ class table<Entry, count_, texture, Tag> : public Tag, public table_base<Entry, 
 #endif
 };
 
-/* A thread holds one entry, and the others of its warp read it there: by __shfl_sync of that type, else of words. That
- * of an integer shorter than int is an int, as of __shfl_sync: to shorten it again may take an instruction. */
+/* A thread holds one entry, and the others of its warp read it there: by __shfl_sync of that type, else of words. An
+ * integer shorter than int is read as an int, as by __shfl_sync: to shorten it again may take an instruction. */
 template <class Entry, cbank_u32 count_, class Tag>
 class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry, count_, shuffle>
 {
