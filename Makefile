@@ -46,7 +46,7 @@ PROGRAM := $(BUILD)/cbank
 OBJ     := $(BUILD)/obj
 
 # Goals that build nothing need no toolkit and no question to the driver.
-BUILDS := $(filter-out help clean uninstall setup test-distributions check-headers format check-format lint dist,$(or $(MAKECMDGOALS),all))
+BUILDS := $(filter-out help clean uninstall setup test-distributions check-headers format check-format lint dist release,$(or $(MAKECMDGOALS),all))
 
 # ---- The CUDA toolkit: CUDA, CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda; the first there is.
 
@@ -157,7 +157,7 @@ FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
 
 .PHONY: all tests simulated run contribute cards setup test test-kernels test-all test-long test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
-        check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb clean help FORCE
+        check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb release clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
 	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)$(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with the Range Profiler),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
@@ -551,6 +551,9 @@ dist: ## make a tarball of what is committed, $(BUILD)/cbank-VERSION.tar.gz
 deb: $(PROGRAM) $(BUILD)/libcbank.a ## make a Debian package, $(BUILD)/cbank_VERSION_ARCHITECTURE.deb (STATIC=1: that needs no libcjson)
 	@SOURCE_DATE_EPOCH='$(or $(SOURCE_DATE_EPOCH),$(COMMIT_TIME),$(shell stat -c %Y VERSION))' CUDA_VERSION='$(CUDA_VERSION)' \
 	    scripts/make_deb.sh '$(VERSION_TEXT)' '$(BUILD)'
+
+release: ## make what a release publishes into $(BUILD)/release: source, programs, packages, a recipe of an image, checksums
+	+@TOOLKITS='$(strip $(CUDA) $(and $(CUDA),$(wildcard build/toolkits/cuda-11.8)))' scripts/make_release.sh '$(VERSION_TEXT)' '$(BUILD)'
 
 clean: ## remove everything that was built into build/
 	$(if $(filter-out build build/%,$(BUILD))$(findstring ..,$(BUILD)),$(error make clean removes build/ alone; look at '$(BUILD)', and remove it yourself))rm -rf build

@@ -445,24 +445,5 @@ class Simulation(Case):
         self.assertEqual(len(table.splitlines()), 2 + 2 + 12)
 
 
-class Workflow(Case):
-    """The workflow of docs/comparing.md, line by line, on planted data."""
-
-    def run_steps(self, status):
-        block = re.search(r"```yaml\n(.*?)```", read(os.path.join(ROOT, "docs/comparing.md")), re.DOTALL).group(1)
-        steps = [line.split("- run: ", 1)[1] for line in block.splitlines() if "- run: " in line]
-        self.assertEqual(len(steps), 3)
-        steps = [step.replace("build/cbank", CBANK).replace("--engine cuda", "--engine model") for step in steps if step != "make"]
-        done = subprocess.run(["bash", "-e", "-c", "\n".join(steps)], capture_output=True, text=True, timeout=120,
-                              check=False, cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-
-    def test_a_push_that_changes_nothing_passes_and_one_that_makes_cells_slower_fails(self):
-        self.cbank("run", "--quiet", "--json", "baseline.json")
-        self.run_steps(0)
-        self.plant(lambda result: [scale(cell, 0.9) for cell in result["cells"]], self.path("baseline.json"), "baseline.json")
-        self.run_steps(1)
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -4,6 +4,7 @@
 build/tests/simulated/cbank, of `make simulated`). A program of a side is a script that plants what differs."""
 
 import contextlib
+import glob
 import json
 import os
 import re
@@ -81,6 +82,25 @@ class Verdicts(Case):
     def test_no_more_time(self):
         report, _ = self.gate("--base-program", CBANK, "--threshold", "0.05", "--seconds", "0.001", status=4)
         self.assertEqual((report["base"]["results"], report["counts"]["inconclusive"]), (1, 4))
+
+
+class Recipes(Case):
+    """Recipes for services of continuous integration, with the simulated GPU in place of a runner's."""
+
+    def test_pass_and_fail(self):
+        plan = " ".join(PLAN[2:])
+        recipes = {os.path.basename(file): re.findall(r"^ *(?:- run: |- |sh ')(cbank .*?)'?$", read_bytes(file).decode(), re.MULTILINE)
+                   for file in glob.glob(os.path.join(ROOT, "docs/ci/*"))}
+        self.assertEqual((len(recipes), len({tuple(steps) for steps in recipes.values()})), (3, 1), recipes)
+        self.cbank("run", "--engine", "cuda", "--strict", "--json", "baseline.json", *PLAN[2:])
+        for slow, status in (("", 0), ("--slow global:20", 1)):
+            lines = [step.replace("cbank run", f"cbank run {plan} {slow}") for step in recipes["github.yml"]]
+            self.program("cbank", f'exec {shlex.quote(CBANK)} "$@"')
+            done = subprocess.run(["sh", "-ec", "\n".join(lines)], capture_output=True, text=True, timeout=120, check=False, cwd=self.folder,
+                                  env={**ENVIRONMENT, "CI": "true", "PATH": f"{self.folder}:{os.environ['PATH']}"})
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+            self.assertEqual(b"<failure" in read_bytes(self.path("gate.xml")), status == 1)
+            os.remove(self.path("new.json"))
 
 
 class Sides(Case):

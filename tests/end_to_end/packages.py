@@ -9,8 +9,10 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 import unittest
+import zipfile
 
 from common import ROOT, kept_folder, read_bytes
 
@@ -229,6 +231,31 @@ class Packaging(unittest.TestCase):
             place = os.path.join(self.folder, "static")
             run("/", "dpkg-deb", "--extract", package, place)
             self.assertIn("cJSON", read(place, "usr/share/doc/cbank/copyright"))
+
+    @unittest.skipUnless(fetchable(), "no libcjson.a, and CBANK_FETCH=1, which lets its source be fetched, is not set")
+    def test_release(self):
+        """Each file that a release publishes works, and the checksums are theirs."""
+        def make(*words, **how):
+            return run(self.repository, "make", "-s", "release", "NO_CUDA=1", "CFLAGS=-O0", *words, **how)
+        changed = os.path.join(self.repository, "changed")
+        open(changed, "w", encoding="utf-8").close()
+        make(status=2)
+        os.remove(changed)
+        make()
+        place = os.path.join(self.repository, "build/release")
+        cpu = os.uname().machine
+        program = f"cbank-{self.version}-linux-{cpu}-none"
+        self.assertEqual({name.replace(f"_{name.split('_')[-1]}", "") for name in os.listdir(place) if name.endswith(".deb")},
+                         {f"cbank_{self.version}"} if shutil.which("dpkg-deb") else set())
+        self.assertEqual({name for name in os.listdir(place) if not name.endswith(".deb")},
+                         {program, f"cbank-{self.version}.tar.gz", f"cbank-{self.version}-py3-none-any.whl", "Containerfile", "SHA256SUMS"})
+        run(place, "sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS")
+        self.check_version(os.path.join(place, program))
+        self.assertNotIn("libcjson", run("/", "readelf", "-d", os.path.join(place, program)))
+        with zipfile.ZipFile(os.path.join(place, f"cbank-{self.version}-py3-none-any.whl")) as wheel:
+            wheel.extractall(os.path.join(self.folder, "wheel"))
+        self.assertIn("H200", run(os.path.join(self.folder, "wheel"), sys.executable, "-c",
+                                  "import cbank, sys; print(cbank.load(sys.argv[1]).to_csv())", os.path.join(ROOT, "results/h200/core-matrix.json")))
 
 
 if __name__ == "__main__":

@@ -31,12 +31,13 @@ import readme_blocks  # noqa: E402
 from readme_blocks import read  # noqa: E402
 
 PAGES = readme_blocks.pages()
-FENCES = ("sh", "text", "yaml", "json", "c", "cuda", "sql", "python")  # what blocks of code can be; those of sh are run
+FENCES = ("sh", "text", "json", "c", "cuda", "sql", "python")  # what blocks of code can be; those of sh are run
 
 # Commands that are not run as they stand: what they begin with, what is run, and why. The first that fits counts. All
 # others run, those that need a GPU, too: without one they parse their options and exit with 3.
 EXCEPTIONS = (
     ('make CUDA="$(scripts/cuda_11_8.sh)"', "sh -n scripts/cuda_11_8.sh", "downloads a toolkit: is read by the shell"),
+    ("make release", "sh -n scripts/make_release.sh", "compiles for every architecture: is read by the shell"),
     # PYTHON: make runs the lines that begin with + for all its -n.
     ("make", "make -n PYTHON=true", "builds, tests, measures or installs, for minutes: says what it would do"),
     ("scripts/setup.sh", "sh -n scripts/setup.sh", "installs packages: is read by the shell"),
