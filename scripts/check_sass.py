@@ -44,6 +44,21 @@ UNCOUNTABLE = {"CALL", "RET", "CAL", "JCAL", "CONT"}
 MEMORY = ("LD", "ST", "ATOM", "RED", "TLD", "TEX", "SULD", "SUST", "UBLK")
 NOT_MEMORY = {"REDUX", "TEXDEPBAR"}
 
+# What loads may be besides their width, by architecture: other words are an eviction priority, a prefetch size, a stronger
+# order, or the like, and no path names them.
+WORDS = {"LDC": set(), "ULDC": set(), "LDCU": set(), "LDG": {"E", "CONSTANT", "STRONG", "GPU"}, "LDS": {"U", "32", "X4", "X8", "X16"},
+         "TLD": {"LZ", "SCR", "T", "P", "B", "NODEP"}, "TEX": {"LZ", "B", "T", "P", "NODEP"}}
+OLD_WORDS = {"SYS", "S", "T", "P"}  # before sm_80: of plain loads, and of Kepler
+
+# The instructions that kernels may have; loads, stores and calls are also counted. Some units have more.
+KNOWN = re.compile(r"U?(MOV|SEL|IADD|LEA|LOP|SHF|SHL|SHR|IMAD|ISETP|PLOP|PSETP|FLO|POPC|BREV|SGXT|PRMT)(3|32I|3X)?|LDCU?|ULDC|ISUB|ISCADD|"
+                   r"(IADD|IMUL|MOV|LOP|FADD|FMUL|FFMA)(32I)?|XMAD|IMNMX|VIADD|VIMNMX|BFE|BFI|HFMA2|I2FP?|F2I|I2I|MUFU|S2U?R|CS2R|R2UR|PSET|P2R|"
+                   r"R2P|EXIT|BRA|BRX|BSSY|BSYNC|BMOV|SSY|SYNC|PBK|BRK|BAR|NOP|LD|LDG|LDS|LDL|ST|STG|STS|STL|TLD|TEX|SHFL|DEPBAR|TEXDEPBAR")
+KNOWN_OLD = {"MEMBAR"}  # Maxwell and Pascal: before a barrier
+KNOWN_OF = {"l2": {"YIELD", "VOTE", "VOTEU"}}  # CUDA 13 for sm_75 and sm_80: in loops of strong loads
+SPECIAL = re.compile(r"\b(SR_\w+(\.[XYZ])?)")
+SPECIAL_KNOWN = {"SR_TID.X", "SR_CTAID.X", "SR_CgaCtaId", "SR_LANEID"}
+
 # Before Volta (sm_70) instructions are of 64 bits, and some of these have another spelling. Kepler (sm_3x) has no
 # load of its own for global memory: LD is the plain one, and its LDG goes through the texture cache.
 KEPLER = {"LD": "LDG", "LDG": "LDG.CONSTANT", "ST": "STG"}
@@ -152,7 +167,7 @@ def branches(code):
                 yield address, target, f"{opcode} {operands} at {address:#x}"
 
 
-def examine(code, user_bank, kernel):
+def examine(code, user_bank, kernel, architecture):
     """Counter of load classes, and other faults, of one kernel's (address, opcode, operands) list."""
     classes = [(address, classify(opcode, operands, user_bank)) for address, opcode, operands in code]
     counts = collections.Counter(kind for _, kind in classes if kind)
@@ -166,6 +181,17 @@ def examine(code, user_bank, kernel):
     for address, opcode, _ in code:
         if opcode.split(".")[0] in UNCOUNTABLE | (set() if kernel.switched else INDIRECT):
             faults.append(f"{opcode} at {address:#x}: a call or an indirect branch")
+    for address, opcode, operands in code:
+        base, *words = opcode.split(".")
+        more = set(words) - WORDS.get(base, set(words)) - WIDTHS.keys() - (OLD_WORDS if architecture < 80 else set())
+        if more:
+            faults.append(f"{opcode} at {address:#x}: modifiers that no path names")
+        known = KNOWN_OF.get(kernel.path["unit"], set()) | (KNOWN_OLD if architecture < 70 else set())
+        if not KNOWN.fullmatch(base) and base not in UNCOUNTABLE | INDIRECT | known:
+            faults.append(f"{opcode} at {address:#x}: an instruction that no path names")
+        special = SPECIAL.search(operands)
+        if special and special.group(1) not in SPECIAL_KNOWN:
+            faults.append(f"{opcode} {special.group(1)} at {address:#x}: a register that no path names")
     loops = 0  # around payload loads
     for address, target, text in branches(code):
         if target is None:
@@ -219,7 +245,8 @@ def disassemble(nvdisasm, cubin, architecture):
 
 def examine_image(nvdisasm, path, expected):
     """The kernels of one image: (symbol, Counter, faults) of each; Undecodable else. Their text goes into the folder of the image."""
-    functions, text = disassemble(nvdisasm, path, int(path.split(".")[-2][len("sm_"):]))
+    architecture = int(path.split(".")[-2][len("sm_"):])
+    functions, text = disassemble(nvdisasm, path, architecture)
     with open(path.removesuffix("cubin") + "sass", "w", encoding="utf-8") as file:
         file.write(text)
     if not functions:
@@ -228,7 +255,7 @@ def examine_image(nvdisasm, path, expected):
     if bank is None:
         return [(symbol, collections.Counter(), [f"{TABLE_SYMBOL} is not in a constant bank"]) for symbol, _ in functions]
     unknown = next(iter(expected.values()))  # compare says which they are
-    return [(symbol, *examine(code, bank, expected.get(symbol, unknown))) for symbol, code in functions]
+    return [(symbol, *examine(code, bank, expected.get(symbol, unknown), architecture)) for symbol, code in functions]
 
 
 def examine_images(nvdisasm, folder, names, expected):

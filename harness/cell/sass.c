@@ -38,6 +38,28 @@ enum {
     OLD_ORDER_PLAIN = 0x1,
 };
 
+/* The modifiers that loads may have, of each class but OPERAND, by architecture: those of the code of kernels.cu by CUDA
+ * 11.8 and 13.0. Any others are an eviction priority, a prefetch size, a stronger order, or the like. */
+static const struct modifiers {
+    enum sass_class class;
+    uint32_t first, last; /* architectures */
+    uint64_t ignored, bits; /* bits that say the width or how the address is made; all others */
+} known_modifiers[] = {
+    {SASS_LDC, ENCODING_FIRST, ENCODING_LAST, 0, 0},
+    {SASS_LDC_PARAMETER, ENCODING_FIRST, ENCODING_LAST, 0, 0},
+    {SASS_ULDC, ENCODING_FIRST, ENCODING_LAST, 0, 0},
+    {SASS_LDG, ENCODING_FIRST, 79, 0, 0x1ee100}, /* E.SYS */
+    {SASS_LDG, 80, ENCODING_LAST, 0, 0x1e1100}, /* E */
+    {SASS_LDG_CONSTANT, ENCODING_FIRST, 79, 0, 0x1e6100},
+    {SASS_LDG_CONSTANT, 80, ENCODING_LAST, 0, 0x1e9100},
+    {SASS_LDG_STRONG, ENCODING_FIRST, 79, 0, 0x1f4100}, /* STRONG.GPU */
+    {SASS_LDG_STRONG, 80, ENCODING_LAST, 0, 0x1ef100},
+    {SASS_TLD, ENCODING_FIRST, 99, 0xfff, 0x9e0000}, /* LZ; registers written */
+    {SASS_TLD, 100, ENCODING_LAST, 0xfff, 0x1e0000},
+    {SASS_LDS, ENCODING_FIRST, 79, 0xc000, 0x1000}, /* X4, X8, X16: of the index */
+    {SASS_LDS, 80, ENCODING_LAST, 0xc000, 0},
+};
+
 /* The distance of BRA from the next instruction, in units of 4 bytes. It has 48 bits from bit 34 on; from sm_90 on, 8
  * lower bits start at bit 16. */
 enum { BRA_LOW_FIRST = 90 };
@@ -64,6 +86,7 @@ struct instruction instruction_at(const unsigned char *code, size_t at)
                                .size = high >> 9 & 0x7,
                                .registers = high >> 8 & 0xf,
                                .condition = high >> 23 & 0xf,
+                               .modifiers = high & MODIFIER_BITS,
                                .family = SASS_CLASS_COUNT};
     for (size_t i = 0; i < sizeof(loadings) / sizeof(loadings[0]); i++)
         if (loadings[i].operation == out.operation)
@@ -104,6 +127,20 @@ enum sass_class instruction_class(const struct instruction *instruction, uint32_
     default:
         return user && instruction_takes_constant(instruction) ? SASS_OPERAND : instruction->family;
     }
+}
+
+bool instruction_modified(const struct instruction *instruction, enum sass_class class, uint32_t architecture)
+{
+    if (class == SASS_OPERAND || class >= SASS_SHFL)
+        return false;
+    for (size_t i = 0; i < sizeof(known_modifiers) / sizeof(known_modifiers[0]); i++) {
+        const struct modifiers *row = &known_modifiers[i];
+
+        if (row->class == class && architecture >= row->first && architecture <= row->last &&
+            (instruction->modifiers & ~row->ignored) == row->bits)
+            return false;
+    }
+    return true;
 }
 
 unsigned instruction_width(const struct instruction *instruction, enum sass_class class)
@@ -201,13 +238,16 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
     out->counts = (struct sass_counts){.architecture = architecture};
     out->loops = 0;
     out->counted = out->known && sass_count(code, bytes, out);
+    out->modified = 0;
     memset(out->classes, 0, sizeof(out->classes));
     for (size_t at = 0; out->known && at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
         const struct instruction instruction = instruction_at(code, at);
         const enum sass_class class = instruction_class(&instruction, architecture);
 
-        if (class != SASS_CLASS_COUNT && instruction.predicate != PREDICATE_NEVER)
-            out->classes[class][instruction_width(&instruction, class)]++;
+        if (class == SASS_CLASS_COUNT || instruction.predicate == PREDICATE_NEVER)
+            continue;
+        out->classes[class][instruction_width(&instruction, class)]++;
+        out->modified += instruction_modified(&instruction, class, architecture);
     }
 }
 
@@ -330,7 +370,7 @@ bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sas
     /* A path that copies the table and loads nothing has one load that never happens. */
     const uint32_t payload = cell->path->loads ? workload_steps(workload, cell->parameters) / groups : 1;
     struct kernel_sass wanted = {0};
-    bool differs = false;
+    bool differs = sass->modified > 0;
 
     if (!sass->known)
         return false;
@@ -354,5 +394,7 @@ bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sas
     classes_append(&wanted, end, text);
     text_join(text, CELL_REASON_BYTES, "", "%s; the kernel has ", staged ? " and copies" : "");
     classes_append(sass, end, text);
+    if (sass->modified)
+        text_join(text, CELL_REASON_BYTES, "", "; %" PRIu32 " with other modifiers", sass->modified);
     return true;
 }

@@ -58,6 +58,7 @@ struct kernel_sass {
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
     bool known; /* the encoding is known: instructions of 128 bits */
     sass_loads classes; /* if known: instructions anywhere in the code */
+    uint32_t modified; /* of these, how many have modifiers that no path names: an eviction priority, an order ... */
     bool counted; /* counts is valid: known, and it is clear how often each instruction is executed */
     uint32_t loops; /* loops that were counted: 0 or 2 */
     struct sass_counts counts;
@@ -88,7 +89,7 @@ uint32_t image_pieces(const struct cell *cell);
 void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
 
 /* Whether the code is known and its loads differ from those of the cell: the path's instruction, as often as the
- * workload loads, and no other. Then writes the loads found into text. A difference is a fault where the path's
+ * workload loads, and no other, each without further modifiers. Then writes the loads found into text. A difference is a fault where the path's
  * `chosen` is 0, else the compiler's choice. */
 bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
 
@@ -119,9 +120,14 @@ enum {
     USER_BANK = 3,
 };
 
+/* The high 64 bits of an instruction without the width of a load, without what says that its address is made with a uniform
+ * register, and without scheduling. */
+#define MODIFIER_BITS UINT64_C(0x1fff3fff1ff)
+
 struct instruction {
     unsigned operation, operands, predicate, index, bank, order, old_order, size, registers;
     unsigned condition; /* BRA: a predicate in addition to the one of every instruction */
+    uint64_t modifiers; /* those of MODIFIER_BITS */
     enum sass_class family; /* SASS_CLASS_COUNT: it neither loads nor selects */
 };
 
@@ -133,6 +139,9 @@ struct instruction instruction_at(const unsigned char *code, size_t at);
 
 /* The class of an instruction; SASS_CLASS_COUNT if it has none. */
 enum sass_class instruction_class(const struct instruction *instruction, uint32_t architecture);
+
+/* Whether a load of the class has modifiers that no path names. Operands, shuffles and selections have none. */
+bool instruction_modified(const struct instruction *instruction, enum sass_class class, uint32_t architecture);
 
 /* Whether an LDC, ULDC or LDCU has an index in a register. */
 bool instruction_indexed(const struct instruction *instruction);

@@ -10,6 +10,7 @@
 #include "source.h"
 #include "table.h"
 #include "test.h"
+#include "text.h"
 
 /* A cell of the rows, with the smallest value of each parameter that it takes and has to name. */
 static struct cell smallest_cell(size_t workload_index, size_t path_index, size_t pattern_index)
@@ -47,6 +48,220 @@ static size_t predicated_shared_loads(const struct kernel_sass *kernel)
     return found;
 }
 
+/* -- the whole kernel ---------------------------------------------------------------------------------- */
+
+/* What kernels may hold besides the loads, by the low 9 bits of an instruction: all that CUDA 11.8 and 13.0 make of
+ * kernels.cu for sm_70 to sm_121. All other instructions are found: a wait, a fence, a prefetch, a vote, a call. */
+enum kind {
+    OTHER,
+    ARITHMETIC, /* of integers and addresses, and values from constant banks: compilers choose among these */
+    FIXED, /* as many as `global` has: floats, divisions, branches, stores, barriers */
+};
+
+enum {
+    OPERATION_NOP = 0x118,
+    OPERATION_ISETP = 0x00c,
+    OPERATION_PLOP3 = 0x01c,
+    OPERATION_WIDE = 0x025,
+    OPERATION_BRX = 0x149
+};
+
+static const unsigned char kinds[512] = {
+    [0x002] = ARITHMETIC, [0x004] = ARITHMETIC, [0x005] = ARITHMETIC, [0x007] = ARITHMETIC, [0x00c] = ARITHMETIC,
+    [0x010] = ARITHMETIC, [0x011] = ARITHMETIC, [0x012] = ARITHMETIC, [0x016] = ARITHMETIC, [0x017] = ARITHMETIC,
+    [0x019] = ARITHMETIC, [0x01c] = ARITHMETIC, [0x020] = FIXED,      [0x021] = FIXED,      [0x023] = FIXED,
+    [0x024] = ARITHMETIC, [0x025] = ARITHMETIC, [0x027] = ARITHMETIC, [0x031] = ARITHMETIC, [0x035] = ARITHMETIC,
+    [0x036] = ARITHMETIC, [0x046] = ARITHMETIC, [0x048] = ARITHMETIC, [0x04a] = ARITHMETIC, [0x082] = ARITHMETIC,
+    [0x087] = ARITHMETIC, [0x08c] = ARITHMETIC, [0x090] = ARITHMETIC, [0x091] = ARITHMETIC, [0x092] = ARITHMETIC,
+    [0x099] = ARITHMETIC, [0x0a4] = ARITHMETIC, [0x0a5] = ARITHMETIC, [0x0b9] = ARITHMETIC, [0x0bb] = ARITHMETIC,
+    [0x105] = FIXED,      [0x106] = FIXED,      [0x108] = FIXED,      [0x119] = ARITHMETIC, [0x11d] = FIXED,
+    [0x141] = FIXED,      [0x145] = FIXED,      [0x147] = FIXED,      [0x149] = FIXED,      [0x14d] = FIXED,
+    [0x155] = FIXED,      [0x182] = ARITHMETIC, [0x183] = ARITHMETIC, [0x186] = FIXED,      [0x187] = ARITHMETIC,
+    [0x188] = FIXED,      [0x1ac] = ARITHMETIC, [0x1c3] = ARITHMETIC,
+};
+
+/* What a unit names besides its loads: to copy the table into shared memory, to wait for textures; and what compilers add
+ * to loops of strong loads before sm_90. */
+static const struct named {
+    enum load_unit unit;
+    unsigned operation;
+} named[] = {
+    {UNIT_SHARED, 0x11d},  {UNIT_SHARED, 0x141}, {UNIT_SHARED, 0x145}, {UNIT_SHARED, 0x147}, {UNIT_SHARED, 0x155},
+    {UNIT_SHARED, 0x188},  {UNIT_SHARED, 0x0bd}, {UNIT_SHARED, 0x0be}, {UNIT_SHARED, 0x100}, {UNIT_SHARED, 0x101},
+    {UNIT_SHARED, 0x105},  {UNIT_SHARED, 0x106}, {UNIT_SHARED, 0x108}, {UNIT_SHARED, 0x148}, {UNIT_TEXTURE, 0x11a},
+    {UNIT_TEXTURE, 0x0ca}, {UNIT_L2, 0x006},     {UNIT_L2, 0x086},     {UNIT_L2, 0x146},     {UNIT_L2, 0x147},
+};
+
+/* How many more instructions of ARITHMETIC a unit's kernels may have than those of `global`: at most what compilers were
+ * seen to make, for straight code and for grids that stride, and for 8 payload loads. */
+static const struct more {
+    int straight, strides, by_loads;
+} more[] = {
+    [UNIT_IDC] = {2, 4, 1},      [UNIT_UNIFORM] = {1, 0, 16},   [UNIT_IMC] = {0, 0, 0},
+    [UNIT_L1] = {0, 4, 8},       [UNIT_L2] = {0, 4, 8},         [UNIT_TEXTURE] = {1, 4, 24},
+    [UNIT_SHARED] = {80, 64, 0}, [UNIT_REGISTERS] = {0, 16, 0}, [UNIT_SELECT] = {0, 0, 160},
+};
+
+/* What is read by S2R, S2UR and CS2R: the thread, the block, the block in its cluster, zero. A clock is none of these. */
+static bool special_register_known(unsigned number)
+{
+    return number == 33 || number == 37 || number == 136 || number == 255;
+}
+
+struct summary {
+    uint32_t operations[512], arithmetic, special;
+};
+
+/* Counts all but the loads of a path, without the padding behind the last instruction. */
+static struct summary summarize(const struct kernel_sass *kernel)
+{
+    const unsigned char *code = kernel->code;
+    const uint32_t architecture = kernel->counts.architecture;
+    struct summary out = {0};
+
+    for (size_t at = 0; at + INSTRUCTION_BYTES <= kernel->bytes; at += INSTRUCTION_BYTES) {
+        const struct instruction one = instruction_at(code, at);
+        const enum sass_class class = instruction_class(&one, architecture);
+        const unsigned operation = one.operation;
+
+        if (one.predicate == PREDICATE_NEVER || (class != SASS_CLASS_COUNT && class != SASS_OPERAND) ||
+            operation == OPERATION_NOP ||
+            (operation == OPERATION_BRA && branch_target(code, at, architecture) == (int64_t)at))
+            continue;
+        out.operations[operation]++;
+        out.arithmetic += kinds[operation] == ARITHMETIC;
+        out.special +=
+            (operation == 0x005 || operation == 0x119 || operation == 0x1c3) && !special_register_known(code[at + 9]);
+    }
+    return out;
+}
+
+/* Whether the path's kernel is the reference's but for the loads and what the path names; says what is not. */
+static bool same_otherwise(const struct cell *cell, const struct kernel_sass *kernel,
+                           const struct kernel_sass *reference, char text[CELL_REASON_BYTES])
+{
+    const struct summary own = summarize(kernel), other = summarize(reference);
+    const struct path *path = cell->path;
+    const bool strides = cell->workload->index == INDEX_LOADED;
+    const int payload =
+        (int)(workload_steps(cell->workload, cell->parameters) / workload_groups(cell->workload, cell->parameters));
+    const struct more *row = &more[path->unit];
+    const int most = (strides ? row->strides : row->straight) +
+                     (row->by_loads * payload + (strides ? 0 : 7) * (row->by_loads > 0)) / 8;
+    const int excess = (int)own.arithmetic - (int)other.arithmetic;
+
+    text[0] = '\0';
+    for (unsigned operation = 0; operation < 512; operation++) {
+        const uint32_t count = own.operations[operation],
+                       due = kinds[operation] == FIXED ? other.operations[operation] : 0;
+        bool is_named = false;
+
+        for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+            is_named |= named[i].unit == path->unit && named[i].operation == operation;
+        if (kinds[operation] == ARITHMETIC || count == due || (count > due && is_named) ||
+            (!path->loads && (operation == OPERATION_BRX || (operation >= 0x020 && operation <= 0x023) ||
+                              (operation >= 0x105 && operation <= 0x108))))
+            continue;
+        text_join(text, CELL_REASON_BYTES, text[0] ? ", " : "", "%" PRIu32 " of operation 0x%03x and not %" PRIu32,
+                  count, operation, due);
+    }
+    if (excess > most)
+        text_join(text, CELL_REASON_BYTES, text[0] ? ", " : "",
+                  "%d more arithmetic instructions than global, %d at most", excess, most);
+    if (own.special)
+        text_join(text, CELL_REASON_BYTES, text[0] ? ", " : "", "%" PRIu32 " of other special registers", own.special);
+    return !text[0];
+}
+
+/* -- lookups that wait for each other -------------------------------------------------------------------- */
+
+/* Whether an instruction reads one of some registers; `index`: as its address or lane alone. */
+static bool reads(const unsigned char *at, const struct instruction *one, const bool *registers, bool index)
+{
+    const bool memory = one->operation >= 0x180 && one->operation != 0x1c3, shuffle = one->family == SASS_SHFL;
+
+    if (index)
+        return registers[shuffle ? at[4] : at[3]];
+    return registers[at[3]] || (!memory && one->operands == OPERANDS_REGISTER && registers[at[4]]) ||
+           (shuffle && registers[at[4]]) || (!memory && one->family != SASS_TLD && registers[at[8]]);
+}
+
+/* Marks the registers that it writes, or clears them. */
+static void write_registers(const unsigned char *at, const struct instruction *one, enum sass_class class,
+                            bool *registers, bool value)
+{
+    const unsigned operation = one->operation;
+    const bool load = one->family < SASS_SHFL && one->family != SASS_ULDC;
+    const unsigned width = load ? instruction_width(one, class) : operation == OPERATION_WIDE ? 3 : SASS_WORD;
+    const unsigned count = width > SASS_WORD ? 1u << (width - SASS_WORD) : 1;
+
+    if (operation == OPERATION_ISETP || operation == OPERATION_PLOP3 || (operation >= 0x080 && operation < 0x0d0) ||
+        (operation >= CONTROL_FIRST && operation <= CONTROL_LAST) || operation == 0x186 || operation == 0x188 ||
+        operation == 0x1ac || operation == 0x1c3)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        if (one->family == SASS_TLD && i >= 2)
+            registers[at[8] + i - 2] = value && at[8] != INDEX_NONE;
+        else if (at[2] != INDEX_NONE)
+            registers[at[2] + i] = value;
+}
+
+/* The payload loads of a loop whose address waits for themselves, one round before. Each of them must make as many loads wait
+ * as one lookup has: else it is in flight with fewer. -1: no loop has payload loads. */
+static int waiting_lookups(const struct cell *cell, const struct kernel_sass *kernel)
+{
+    const unsigned char *code = kernel->code;
+    const uint32_t architecture = kernel->counts.architecture;
+    const enum sass_class own = image_class(cell->path);
+    size_t first = 0, last = 0;
+    int waiting = 0;
+
+    for (size_t at = 0; at + INSTRUCTION_BYTES <= kernel->bytes; at += INSTRUCTION_BYTES) {
+        const struct instruction one = instruction_at(code, at);
+        const int64_t target = one.operation == OPERATION_BRA ? branch_target(code, at, architecture) : (int64_t)at;
+        bool holds = false;
+
+        for (size_t in = (size_t)target; target < (int64_t)at && in < at; in += INSTRUCTION_BYTES) {
+            const struct instruction inner = instruction_at(code, in);
+
+            holds |= instruction_class(&inner, architecture) == own;
+        }
+        if (holds && (last == 0 || at - (size_t)target < last - first)) {
+            first = (size_t)target;
+            last = at;
+        }
+    }
+    if (last == 0)
+        return -1;
+    for (size_t load = first; load < last; load += INSTRUCTION_BYTES) {
+        const struct instruction one = instruction_at(code, load);
+        bool registers[256 + 8] = {false}, itself = false;
+        uint32_t reached = 0;
+
+        if (instruction_class(&one, architecture) != own)
+            continue;
+        write_registers(code + load, &one, own, registers, true);
+        /* Up to the same load, and once around from there: all loads of the next lookup are on the way. */
+        for (size_t at = load, rounds = 0; rounds < 2; rounds += at == load) {
+            at = at == last ? first : at + INSTRUCTION_BYTES;
+
+            const struct instruction next = instruction_at(code, at);
+            const enum sass_class class = instruction_class(&next, architecture);
+            const bool waits = class == own && reads(code + at, &next, registers, true);
+
+            itself |= waits && at == load;
+            reached += waits && rounds + (at == load) == 1;
+            write_registers(code + at, &next, class, registers, reads(code + at, &next, registers, false));
+        }
+        if (itself && reached != image_pieces(cell))
+            return 0;
+        waiting += itself;
+    }
+    return waiting;
+}
+
+static const struct table path_table = TABLE("path", paths, path_count);
+
 static void check_kernel(const struct image *image, uint32_t architecture, const struct cell *cell, struct tally *tally)
 {
     char reason[CELL_REASON_BYTES], identity[CELL_IDENTITY_BYTES];
@@ -71,6 +286,26 @@ static void check_kernel(const struct image *image, uint32_t architecture, const
     if (differs && !cell->path->chosen) {
         print_error("%.*s %s: %s\n", (int)image->name_bytes, image->name, identity, reason);
         tally->wrong++;
+    }
+    struct cell other = *cell;
+    struct kernel_sass reference;
+
+    other.path = table_find(&path_table, "global");
+    if (kernel.known && !differs && image_kernel(image->data, image->bytes, &other, &reference) &&
+        !same_otherwise(cell, &kernel, &reference, reason)) {
+        print_error("%.*s %s: %s\n", (int)image->name_bytes, image->name, identity, reason);
+        tally->wrong++;
+    }
+    if (kernel.known && !differs && cell->workload->index == INDEX_LOADED && cell->path->loads &&
+        cell->path->unit != UNIT_SELECT) {
+        const int waiting = waiting_lookups(cell, &kernel),
+                  due = (int)(cell->parameters[PARAMETER_in_flight] * image_pieces(cell));
+
+        if (waiting != due) {
+            print_error("%.*s %s: %d loads of a round wait for those of the round before, and not %d\n",
+                        (int)image->name_bytes, image->name, identity, waiting, due);
+            tally->wrong++;
+        }
     }
     tally->kernels++;
     tally->known += kernel.known;
@@ -149,7 +384,6 @@ TEST(every_kernel_loads_what_its_path_names)
 static struct cell cell_named(const char *workload, const char *path, const char *pattern)
 {
     static const struct table workload_table = TABLE("workload", workloads, workload_count);
-    static const struct table path_table = TABLE("path", paths, path_count);
     static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
 
     return smallest_cell((size_t)((const struct workload *)table_find(&workload_table, workload) - workloads),
