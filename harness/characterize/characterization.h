@@ -99,8 +99,15 @@ void verdict_explain(struct verdict *verdict);
 /* A level's finding as a number. A found integer has no interval. */
 struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding);
 
-/* Prints a summary on stdout, as wide as it allows: verdicts, single numbers, ranges of the others, levels. See
- * characterization_text.c. */
-void characterization_print(const struct characterization *characterization);
+/* Prints a screen on stdout, as wide as it allows: a line a path, a line a level of caches, and the verdicts, each
+ * once. STATUS_ENVIRONMENT, logged, when out of memory. */
+enum status characterization_print(const struct characterization *characterization);
+
+/* Prints more: what each experiment is, its numbers with intervals or ranges, and why something was not found. */
+void characterization_print_all(const struct characterization *characterization);
+
+/* Analyses the answers in a file again and prints them in one of these ways. STATUS_USAGE, logged, if it is not a
+ * characterization. */
+enum status characterization_show(const char *file, bool all);
 
 #endif

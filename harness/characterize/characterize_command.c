@@ -19,7 +19,7 @@ struct characterize_options {
     const char *json_path, *card_path;
     const char *new_card_path; /* file for the new card; NULL: none */
     double watchdog_slack_seconds;
-    bool quiet;
+    bool all, quiet;
 };
 
 #define MEMBER(name) .offset = offsetof(struct characterize_options, name)
@@ -41,6 +41,8 @@ static const struct option_row rows[] = {
     {.name = "watchdog-slack", .argument = "SECONDS", .help = "extra time for a call to the GPU before the command ends (default 120)",
      .kind = &option_number, MEMBER(watchdog_slack_seconds), .low = 0.001, .high = 86400, .unit = "seconds",
      .fallback = "120"},
+    {.name = "all", .help = "print more than a screen: intervals, every number, and why something was not found",
+     .kind = &option_flag, MEMBER(all)},
     {.name = "quiet", .help = "print only errors and warnings", .kind = &option_flag, MEMBER(quiet)},
 };
 /* clang-format on */
@@ -108,7 +110,10 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     if (status == STATUS_OK && options->new_card_path)
         status = file_write(options->new_card_path, json_put, new_card);
     if (status == STATUS_OK && !options->quiet && json) {
-        characterization_print(&made);
+        if (options->all)
+            characterization_print_all(&made);
+        else
+            status = characterization_print(&made);
         text_line(stdout, "%.2f s; %s", made.seconds, json);
         if (new_card)
             text_line(stdout,

@@ -17,6 +17,8 @@
 #include "status.h"
 #include "version.h"
 
+struct cJSON;
+
 enum cell_status {
     CELL_PENDING, /* something is still missing: an interrupted run */
     CELL_OK,
@@ -251,6 +253,10 @@ enum status result_write(const struct result *result, const char *path);
 /* Reads a result. STATUS_USAGE, logged with file and place, on failure. Cells whose workload, path, pattern, cache state or
  * parameters this build does not know are also an error. The caller closes *out with result_close. */
 enum status result_read(const char *path, struct result *out);
+
+/* Like result_read, of a tree that json_read_file made of the file `name`. The result owns it; after an error it is
+ * deleted. */
+enum status result_take(const char *name, struct cJSON *tree, struct result *out);
 
 /* Like result_read, for text in memory; messages call it `name`. */
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out);

@@ -198,14 +198,11 @@ enum status result_write(const struct result *result, const char *path)
     return document_write(&result_document, result, path);
 }
 
-/* Strings of the result lie in the tree. The result owns it; after an error it is deleted. */
-static enum status take(const char *name, enum status parsed, cJSON *tree, struct result *out)
+enum status result_take(const char *name, cJSON *tree, struct result *out)
 {
     enum status status;
 
     *out = (struct result){.storage = tree, .free_storage = json_free};
-    if (parsed != STATUS_OK)
-        return parsed;
     status = document_take(&result_document, name, tree, out);
     if (status != STATUS_OK)
         result_close(out);
@@ -217,7 +214,8 @@ enum status result_read(const char *path, struct result *out)
     cJSON *tree;
     const enum status status = json_read_file(path, &tree);
 
-    return take(path, status, tree, out);
+    *out = (struct result){0};
+    return status == STATUS_OK ? result_take(path, tree, out) : status;
 }
 
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out)
@@ -225,5 +223,6 @@ enum status result_parse(const char *name, const char *text, size_t bytes, struc
     cJSON *tree;
     const enum status status = json_parse(name, text, bytes, &tree);
 
-    return take(name, status, tree, out);
+    *out = (struct result){0};
+    return status == STATUS_OK ? result_take(name, tree, out) : status;
 }

@@ -26,6 +26,7 @@ COMMANDS = {
     "convert": Command("convert", "Convert results to the formats of other tools", ("pandas",)),
     "atlas": Command("atlas", "Compare what is known of several chips in one table", DRAWN),
     "contribute": Command("contribute", "Measure all that the folder of a chip holds, on the first GPU", ()),
+    "show": Command("show", "Print a screen of a document", ("numpy",)),
     "check": Command("check", "Say what is wrong with the folder of a chip, or with a store", ()),
     "ingest": Command("ingest", "Put results into a store, an SQLite file for questions over time", ()),
     "forget": Command("forget", "Take a run out of a store, for good", ()),

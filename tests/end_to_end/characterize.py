@@ -171,11 +171,12 @@ class Records(Case):
     def test_it_prints_what_it_writes_for_the_width_of_the_terminal(self):
         record = self.record(lambda record: None)
         for width in (60, 160):
-            done = self.cbank("--replay", record, environment={"COLUMNS": str(width)})
-            self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-1])), width)
-            for word in ("latency_constant:", "pseudo-LRU", "skipped:"):
-                self.assertIn(word, done.stdout.split())
-            self.assertIn("1 of 28: latency_constant", done.stderr)
+            for option, words in (((), ("28", "pseudo-LRU", "Skipped:", "2048")), (("--all",), ("latency_constant:", "pseudo-LRU", "skipped:"))):
+                done = self.cbank("--replay", record, *option, environment={"COLUMNS": str(width)})
+                self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-1])), width)
+                for word in words:
+                    self.assertIn(word, done.stdout.split())
+                self.assertIn("1 of 28: latency_constant", done.stderr)
         self.assertTrue(os.path.exists(os.path.join(self.folder, "characterization.json")))
         quiet = self.cbank("--replay", record, "--quiet")
         self.assertEqual(quiet.stdout + quiet.stderr, "")

@@ -284,7 +284,9 @@ static void use_characterization(union any *document)
 {
     const struct characterization *found = &document->characterization;
 
-    characterization_print(found);
+    if (characterization_print(found) != STATUS_OK)
+        abort();
+    characterization_print_all(found);
     replay(found);
     if (found->exchange_count % 4 == 0)
         make_card(found);
