@@ -16,6 +16,7 @@
 struct advise_options {
     struct plan_options plan;
     const char *card_path, *json_path, *kernel_path, *write_path; /* NULL: not given */
+    uint64_t architecture; /* 0: not given */
     struct output_options look;
 };
 
@@ -25,8 +26,10 @@ struct advise_options {
 static const struct option_row rows[] = {
     {.name = "card", .argument = "CARD", .help = "chip card for the times: a file, or a name of cbank list cards (default h200)",
      .kind = &option_text, MEMBER(card_path)},
-    {.name = "kernel", .argument = "FILE", .help = "a cubin of your own: list the loads of its kernels",
+    {.name = "kernel", .argument = "FILE", .help = "code of your own: a cubin, a fatbin, or a program, library or object that has one",
      .kind = &option_text, MEMBER(kernel_path)},
+    {.name = "arch", .argument = "NUMBER", .help = "with --kernel: the architecture whose code is read, such as 90 (default the newest)",
+     .kind = &option_integer, MEMBER(architecture), .low = 1, .high = UINT8_MAX},
     {.name = "write", .argument = "FILE.cu", .help = "write these lookups as a kernel file for cbank run --kernel; -: to stdout",
      .kind = &option_text, MEMBER(write_path)},
     {.name = "json", .argument = "PATH", .help = "write JSON to a file; -: to stdout, in place of text", .kind = &option_text,
@@ -99,7 +102,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     if (status == STATUS_OK && options->kernel_path)
         status = file_read(options->kernel_path, KERNEL_BYTES_MAX, &cubin, &bytes);
     if (status == STATUS_OK && options->kernel_path)
-        status = user_code_parse(options->kernel_path, cubin, bytes, &code);
+        status = user_code_parse(options->kernel_path, cubin, bytes, (uint32_t)options->architecture, &code);
     if (status == STATUS_OK)
         status = advise_open(&plan, &card, &indices, options->plan.indices_path, &advice);
     if (code.path)
@@ -141,6 +144,6 @@ const struct command advise_command = {
         "\n"
         "Exit code 3: with --kernel, code before sm_70 or after sm_121, which cannot be read.\n"
         "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it. With --kernel also:\n"
-        "the file is not a cubin or is damaged. With --write: the file exists, or --pattern gives the indices.",
+        "the file has no code of a GPU or is damaged. With --write: the file exists, or --pattern gives the indices.",
     .run = advise,
 };

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "cubin.h"
+#include "fatbin.h"
 #include "log.h"
+#include "memory.h"
 #include "text.h"
 
 static const struct load_row {
@@ -22,7 +24,8 @@ enum { LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
 
 /* -- reading ------------------------------------------------------------------------------------------- */
 
-enum status user_code_parse(const char *path, const void *data, size_t bytes, struct user_code *out)
+/* Adds the kernels of a cubin. */
+static enum status add_kernels(const struct cubin_image *image, struct user_code *out)
 {
     static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
     char reason[CUBIN_REASON_BYTES];
@@ -30,46 +33,30 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, st
     struct cubin_function function;
     enum status status = STATUS_OK;
     uint64_t code_bytes = 0;
-    size_t count = 0;
 
-    *out = (struct user_code){.path = path};
-    if (!cubin_open(data, bytes, &cubin, reason))
-        return log_error(STATUS_USAGE, "%s: %s", path, reason);
-    out->architecture = cubin.architecture;
-    if (!instruction_known(cubin.architecture))
-        return log_error(STATUS_ENVIRONMENT,
-                         "%s: code of sm_%" PRIu32
-                         ", which cannot be read here; compile the kernel for sm_70 to sm_121, "
-                         "or look at what nvdisasm prints of this one",
-                         path, cubin.architecture);
-    for (uint64_t at = 0; cubin_next(&cubin, &at, &function);) {
-        count += function.kernel;
+    if (!cubin_open(image->data, image->bytes, &cubin, reason))
+        return log_error(STATUS_USAGE, "%s: %s", out->path, reason);
+    for (uint64_t at = 0; cubin_next(&cubin, &at, &function);)
         code_bytes += function.kernel ? function.bytes : 0;
-    }
-    if (count == 0)
-        return log_error(STATUS_USAGE, "%s: a cubin without kernels; name one that has a __global__ function", path);
     /* Each kernel has its own section. */
-    if (code_bytes > bytes)
+    if (code_bytes > image->bytes)
         return log_error(STATUS_USAGE,
-                         "%s: a cubin that is damaged: its kernels are larger than the file; copy it again", path);
-    out->kernels = calloc(count, sizeof(*out->kernels));
-    if (!out->kernels)
-        return log_memory("%zu kernels", count);
+                         "%s: a cubin that is damaged: its kernels are larger than the file; copy it again", out->path);
     for (uint64_t at = 0; status == STATUS_OK && cubin_next(&cubin, &at, &function);) {
-        struct cubin_kernel *kernel = &out->kernels[out->count];
+        struct cubin_kernel *kernel;
         struct kernel_loads loads;
 
         if (!function.kernel)
             continue;
-        out->count++;
+        if (!memory_grow(&out->kernels, out->count, sizeof(*out->kernels)))
+            return log_memory("the kernels of %s", out->path);
+        kernel = &out->kernels[out->count++];
         status = kernel_loads_read(function.code, function.bytes, function.architecture, &loads);
         *kernel = (struct cubin_kernel){.name = strdup(function.symbol),
                                         .calls_out = loads.calls_out,
                                         .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT, sizeof(*kernel->loads))};
-        if (!kernel->name || !kernel->loads) {
-            status = log_memory("the loads of %s", function.symbol);
-            break;
-        }
+        if (!kernel->name || !kernel->loads)
+            return log_memory("the loads of %s", function.symbol);
         text_clean(kernel->name, 0);
         for (size_t i = 0; status == STATUS_OK && i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
             const struct load_row *row = &load_rows[i / SASS_WIDTH_COUNT];
@@ -87,6 +74,26 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, st
             snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
         }
     }
+    return status;
+}
+
+enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
+                            struct user_code *out)
+{
+    struct cubin_images images;
+    enum status status = cubin_images_open(path, data, bytes, architecture, &images);
+
+    *out = (struct user_code){.path = path, .architecture = images.architecture};
+    memcpy(out->others, images.others, sizeof(out->others));
+    if (status == STATUS_OK && !instruction_known(images.architecture))
+        status =
+            log_error(STATUS_ENVIRONMENT,
+                      "%s: code of sm_%" PRIu32 ", which cannot be read here; compile the kernel for sm_70 to sm_121, "
+                      "or look at what nvdisasm prints of this one",
+                      path, images.architecture);
+    for (size_t i = 0; status == STATUS_OK && i < images.count; i++)
+        status = add_kernels(&images.all[i], out);
+    cubin_images_close(&images);
     if (status != STATUS_OK)
         user_code_close(out);
     return status;
@@ -119,7 +126,8 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
 
     fputs("\ncode: ", stream);
     text_put(stream, escapes_none, code->path);
-    fprintf(stream, ", sm_%" PRIu32 "\n", code->architecture);
+    fprintf(stream, ", sm_%" PRIu32, code->architecture);
+    fprintf(stream, code->others[0] ? "; the file also has %s, which --arch chooses\n" : "\n", code->others);
     for (size_t i = 0; status == STATUS_OK && i < code->count; i++) {
         const struct cubin_kernel *kernel = &code->kernels[i];
         const struct grid grid = {.columns = columns,

@@ -25,14 +25,15 @@ struct cubin_kernel {
 struct user_code {
     const char *path;
     uint32_t architecture; /* 90 for sm_90 */
+    char others[128];      /* what the file has in addition: "sm_75 sm_80" */
     struct cubin_kernel *kernels; /* owned */
     size_t count;
 };
 
-/* Reads the kernels of a cubin in memory, called `path`. STATUS_USAGE, logged, if the file is not a cubin, is damaged,
- * or has no kernels. STATUS_ENVIRONMENT for an architecture whose code cannot be read, or when out of memory. On
- * success the caller closes *out. */
-enum status user_code_parse(const char *path, const void *data, size_t bytes, struct user_code *out);
+/* Reads the kernels of an architecture in a file in memory, called `path`: see cubin_images_open, whose errors it has.
+ * STATUS_ENVIRONMENT also for an architecture whose code cannot be read. On success the caller closes *out. */
+enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
+                            struct user_code *out);
 
 /* Prints the loads of each kernel. STATUS_ENVIRONMENT when out of memory. */
 enum status user_code_print(FILE *stream, const struct user_code *code, const struct print_style *look);

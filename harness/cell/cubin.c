@@ -8,15 +8,12 @@
 /* The assembler marks kernels with this bit of st_other. */
 enum { OTHER_ENTRY = 0x10 };
 
-#define TAKE_OUT "cuobjdump -xelf all FILE takes the cubins out of it"
-
 /* Files of other types, by their first bytes. */
 static const struct other_file {
     const char *begins;
     const char *is;
 } other_files[] = {
-    {"\x50\xed\x55\xba", "a fatbin; " TAKE_OUT},
-    {"!<arch>\n", "an archive of objects; " TAKE_OUT},
+    {"!<arch>\n", "an archive of objects; cuobjdump -xelf all FILE takes the cubins out of it"},
     {"//", "text, as PTX is; ptxas -arch=sm_90 FILE -o FILE.cubin makes a cubin of PTX"},
     {".version", "PTX; ptxas -arch=sm_90 FILE -o FILE.cubin makes a cubin of it"},
 };
@@ -63,7 +60,7 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
     else if (!why && (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB))
         why = "an ELF file of 32 bits or of the other byte order; nvcc -cubin -arch=sm_90 makes a cubin";
     else if (!why && header.e_machine != EM_CUDA)
-        why = "an ELF file for another machine than a GPU, as programs and libraries are; " TAKE_OUT;
+        why = "an ELF file for another machine than a GPU; nvcc -cubin -arch=sm_90 makes a cubin";
     else if (!why && header.e_shentsize == sizeof(Elf64_Shdr) && header.e_shoff <= bytes &&
              out->sections.bytes <= bytes - header.e_shoff)
         for (size_t i = 0; !out->strings.bytes && read_section(out, i, &symbols); i++)

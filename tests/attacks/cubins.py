@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Cubins that are damaged, for `cbank advise --kernel`.
+"""Cubins, and files that contain some, that are damaged, for `cbank advise --kernel`.
 
 usage: tests/attacks/cubins.py [--count N] [--seed N]
 
@@ -43,11 +43,12 @@ def mutate_fields(chance, data):
 
 def main():
     campaign = Campaign(count=1500)
-    originals = [read(path) for path in sorted(glob.glob(os.path.join(ROOT, "tests/corpus/cubin/*.cubin")))]
+    originals = [read(path) for path in sorted(glob.glob(os.path.join(ROOT, "tests/corpus/cubin/*")))]
+    cubins = [data for data in originals if data[18:20] == b"\xbe\0"]  # ELF files for a GPU
     for number in range(campaign.options.count):
         chance, kind = campaign.chance(number), ("fields", mutate_fields) if number % 2 else ("bytes", mutate_bytes)
         with open(os.path.join(campaign.folder, "mutant.cubin"), "wb") as file:
-            file.write(kind[1](chance, chance.choice(originals)))
+            file.write(kind[1](chance, chance.choice(cubins if number % 2 else originals)))
         campaign.attempt(f"cubins, {kind[0]}", [*ADVISE, "--kernel", "mutant.cubin", *(("--json", "-") if number % 4 > 1 else ())], "mutant.cubin")
     sys.exit(campaign.end())
 

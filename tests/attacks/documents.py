@@ -86,7 +86,7 @@ def kind_of(path):
     """The kind of a committed file, or None."""
     if path.endswith(".npy"):
         return "indices"
-    if path.endswith(".cubin"):
+    if path.endswith((".cubin", ".fatbin", ".o")):
         return "cubin"
     try:
         document = json.loads(read(path))

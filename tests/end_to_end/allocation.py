@@ -47,7 +47,7 @@ COMMANDS = {
     "counters --json": ["counters", "--json", "base.json"],
     "advise": ["advise", "--table-bytes", "256", "--elements", "1024"],
     "advise --json": ["advise", "--table-bytes", "256", "--elements", "1024", "--json", "out.json"],
-    "advise --kernel": ["advise", "--table-bytes", "256", "--elements", "1024", "--kernel", "lookup_sm_90.cubin", "--json", "out.json"],
+    "advise --kernel": ["advise", "--table-bytes", "256", "--elements", "1024", "--kernel", "lookup_lz4.fatbin", "--json", "out.json"],
     "explain": ["explain", "measured.json"], "explain --json": ["explain", "--json", "measured.json"],
     "compare": [*COMPARE, "--all"], "compare folders": ["compare", "bases", "news"],
     **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("json", "junit")},
@@ -164,7 +164,7 @@ def make_inputs(folder):
         os.mkdir(os.path.join(folder, f"{name}s"))
         for i in range(2):
             shutil.copy(os.path.join(folder, f"{name}.json"), os.path.join(folder, f"{name}s/{i}.json"))
-    for name in ("result/measured.json", "result/statuses.json", "cubin/lookup_sm_90.cubin"):
+    for name in ("result/measured.json", "result/statuses.json", "cubin/lookup_lz4.fatbin"):
         shutil.copy(os.path.join(ROOT, "tests/corpus", name), folder)
     shutil.copy(RECORD, os.path.join(folder, "record.json"))
     record = load("record.json")

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "fatbin.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cubin.h"
+#include "library.h"
+#include "log.h"
+#include "memory.h"
+#include "sass.h"
+
+static const uint32_t fatbin_magic = 0xba55ed50;
+
+enum { KIND_CUBIN = 2, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000 };
+enum { UNPACKED_BYTES_MAX = 1 << 28, UNPACKED_RATIO_MAX = 1024, ARCHITECTURES = 256 };
+
+/* A fatbin: its entries follow. */
+struct fatbin_header {
+    uint32_t magic;
+    uint16_t version, header_bytes;
+    uint64_t entry_bytes; /* of all entries */
+};
+
+/* An entry: its payload follows. */
+struct fatbin_entry {
+    uint16_t kind, version;
+    uint32_t header_bytes;
+    uint64_t payload_bytes;    /* with padding */
+    uint32_t compressed_bytes; /* without; 0: it is not compressed */
+    uint32_t options, version_of_kind, architecture, name_offset, name_bytes;
+    uint64_t flags, reserved, unpacked_bytes;
+};
+
+struct bytes {
+    const unsigned char *data;
+    size_t count;
+};
+
+/* Copies a header, which need not be aligned. False where it is cut off. */
+static bool take(struct bytes from, uint64_t at, void *out, size_t bytes)
+{
+    if (at > from.count || bytes > from.count - at)
+        return false;
+    memcpy(out, from.data + at, bytes);
+    return true;
+}
+
+/* -- compression --------------------------------------------------------------------------------------- */
+
+/* Adds to a length of LZ4 that is 15 the bytes that follow, to the first that is not 255. False at the end. */
+static bool read_length(struct bytes from, size_t *at, size_t *length)
+{
+    unsigned char more = 255;
+
+    if (*length < 15)
+        return true;
+    while (more == 255) {
+        if (*at == from.count)
+            return false;
+        more = from.data[(*at)++];
+        *length += more;
+    }
+    return true;
+}
+
+/* Unpacks an LZ4 block: literals, then a match of at least 4 bytes some bytes back, and so on; literals end it. False if
+ * it is damaged or has another size. */
+static bool unpack_lz4(struct bytes from, unsigned char *out, size_t bytes)
+{
+    size_t at = 0, made = 0;
+
+    while (at < from.count) {
+        const unsigned token = from.data[at++];
+        size_t literals = token >> 4, match = token & 15, back;
+
+        if (!read_length(from, &at, &literals) || literals > from.count - at || literals > bytes - made)
+            return false;
+        memcpy(out + made, from.data + at, literals);
+        at += literals;
+        made += literals;
+        if (at == from.count)
+            return made == bytes;
+        if (from.count - at < 2)
+            return false;
+        back = from.data[at] | (size_t)from.data[at + 1] << 8;
+        at += 2;
+        if (!read_length(from, &at, &match) || back == 0 || back > made || match + 4 > bytes - made)
+            return false;
+        for (match += 4; match > 0; match--, made++)
+            out[made] = out[made - back];
+    }
+    return false;
+}
+
+/* -- where code is ------------------------------------------------------------------------------------- */
+
+/* The cubins of a file, of all architectures. */
+struct search {
+    const char *path;
+    struct found {
+        struct fatbin_entry entry;
+        struct bytes payload;
+    } *all; /* owned */
+    size_t count;
+};
+
+/* Reads fatbins, which follow each other with zeros between. */
+static enum status read_fatbins(struct search *search, struct bytes from)
+{
+    size_t at = 0;
+
+    while (at < from.count) {
+        struct fatbin_header header;
+        struct bytes entries;
+
+        if (from.data[at] == 0) {
+            at++;
+            continue;
+        }
+        if (!take(from, at, &header, sizeof(header)) || header.magic != fatbin_magic ||
+            header.header_bytes < sizeof(header) || header.header_bytes > from.count - at ||
+            header.entry_bytes > from.count - at - header.header_bytes)
+            return log_error(STATUS_USAGE, "%s: a fatbin that is cut off or damaged; copy it again", search->path);
+        at += header.header_bytes;
+        entries = (struct bytes){from.data, at + (size_t)header.entry_bytes};
+        while (at < entries.count) {
+            struct found found = {0};
+
+            if (!take(entries, at, &found.entry, sizeof(found.entry)) ||
+                found.entry.header_bytes < sizeof(found.entry) || found.entry.header_bytes > entries.count - at ||
+                found.entry.payload_bytes > entries.count - at - found.entry.header_bytes)
+                return log_error(STATUS_USAGE, "%s: a fatbin with a damaged entry; copy it again", search->path);
+            at += found.entry.header_bytes;
+            found.payload = (struct bytes){from.data + at, (size_t)found.entry.payload_bytes};
+            at += found.payload.count;
+            if (found.entry.kind != KIND_CUBIN)
+                continue;
+            if (!memory_grow(&search->all, search->count, sizeof(*search->all)))
+                return log_memory("the cubins of %s", search->path);
+            search->all[search->count++] = found;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Reads the fatbins in the sections of an ELF file that have a name. */
+static enum status read_sections(struct search *search, struct bytes file, const Elf64_Ehdr *header, const char *name)
+{
+    Elf64_Shdr names, section;
+    enum status status = STATUS_OK;
+    char text[24];
+
+    if (header->e_shentsize != sizeof(section) ||
+        !take(file, header->e_shoff + header->e_shstrndx * sizeof(names), &names, sizeof(names)))
+        return log_error(STATUS_USAGE, "%s: an ELF file that is cut off or damaged; copy it again", search->path);
+    for (size_t i = 0; status == STATUS_OK && i < header->e_shnum; i++) {
+        if (!take(file, header->e_shoff + i * sizeof(section), &section, sizeof(section)) ||
+            !take(file, names.sh_offset + section.sh_name, text, strlen(name) + 1) ||
+            memcmp(text, name, strlen(name) + 1) != 0)
+            continue;
+        if (section.sh_offset > file.count || section.sh_size > file.count - section.sh_offset)
+            return log_error(STATUS_USAGE, "%s: an ELF file whose code for GPUs is cut off; copy it again",
+                             search->path);
+        status = read_fatbins(search, (struct bytes){file.data + section.sh_offset, section.sh_size});
+    }
+    return status;
+}
+
+/* Unpacks what was found, where it is compressed; zstd by its library, which is opened for it. *unpacked_bytes are of
+ * all. */
+static enum status unpack(const char *path, const struct found *found, uint64_t *unpacked_bytes,
+                          struct cubin_image *out)
+{
+    static const struct library_symbol symbols[] = {{"ZSTD_decompress", 0}};
+    struct {
+        size_t (*decompress)(void *out, size_t room, const void *from, size_t bytes); /* errors are huge */
+    } zstd;
+    const struct bytes packed = {found->payload.data, found->entry.compressed_bytes};
+    const uint64_t bytes = found->entry.unpacked_bytes;
+    const char *missing;
+    void *library;
+    bool right;
+
+    *out = (struct cubin_image){.data = found->payload.data, .bytes = found->payload.count};
+    if (!(found->entry.flags & (FLAG_LZ4 | FLAG_ZSTD)))
+        return STATUS_OK;
+    *unpacked_bytes += bytes;
+    if (packed.count > found->payload.count || bytes > UNPACKED_RATIO_MAX * (uint64_t)packed.count ||
+        *unpacked_bytes > UNPACKED_BYTES_MAX)
+        return log_error(STATUS_USAGE, "%s: a damaged fatbin: the sizes of compressed code are impossible", path);
+    out->data = out->unpacked = malloc(bytes + 1);
+    out->bytes = (size_t)bytes;
+    if (!out->unpacked)
+        return log_memory("a cubin of %zu bytes", out->bytes);
+    if (found->entry.flags & FLAG_LZ4) {
+        right = unpack_lz4(packed, out->unpacked, out->bytes);
+    } else {
+        library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (!library || !library_bind(library, symbols, 1, &zstd, &missing))
+            return log_error(STATUS_ENVIRONMENT,
+                             "%s: code compressed by zstd, and there is no libzstd.so.1; install it, or: "
+                             "cuobjdump -xelf all FILE takes the cubins out of it",
+                             path);
+        right = zstd.decompress(out->unpacked, out->bytes, packed.data, packed.count) == out->bytes;
+        dlclose(library);
+    }
+    return right ? STATUS_OK
+                 : log_error(STATUS_USAGE, "%s: a damaged fatbin: its compressed code cannot be unpacked", path);
+}
+
+enum status cubin_images_open(const char *path, const void *data, size_t bytes, uint32_t architecture,
+                              struct cubin_images *out)
+{
+    const struct bytes file = {data, bytes};
+    struct search search = {.path = path};
+    Elf64_Ehdr header = {0};
+    char reason[CUBIN_REASON_BYTES];
+    bool there[ARCHITECTURES] = {false};
+    uint64_t unpacked_bytes = 0;
+    uint32_t newest = 0;
+    struct cubin cubin;
+    enum status status = STATUS_OK;
+
+    *out = (struct cubin_images){0};
+    if (bytes >= sizeof(fatbin_magic) && memcmp(data, &fatbin_magic, sizeof(fatbin_magic)) == 0)
+        status = read_fatbins(&search, file);
+    else if (take(file, 0, &header, sizeof(header)) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+             header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
+             header.e_machine != EM_CUDA) {
+        /* Code that is linked stands for the objects that it was linked of. */
+        status = read_sections(&search, file, &header, ".nv_fatbin");
+        if (status == STATUS_OK && search.count == 0)
+            status = read_sections(&search, file, &header, "__nv_relfatbin");
+    } else if (!cubin_open(data, bytes, &cubin, reason))
+        status = log_error(STATUS_USAGE, "%s: %s", path, reason);
+    else if (!memory_grow(&search.all, 0, sizeof(*search.all)))
+        status = log_memory("the cubin of %s", path);
+    else
+        search.all[search.count++] = (struct found){{.architecture = cubin.architecture}, file};
+    if (status == STATUS_OK && search.count == 0)
+        status = log_error(STATUS_USAGE,
+                           "%s: no machine code of a GPU; if it has PTX, cuobjdump -xptx all FILE takes it out, and "
+                           "ptxas -arch=sm_90 FILE.ptx -o FILE.cubin compiles it",
+                           path);
+    if (status == STATUS_OK && !(out->all = calloc(search.count, sizeof(*out->all))))
+        status = log_memory("%zu cubins", search.count);
+    for (size_t i = 0; i < search.count; i++) {
+        const uint32_t its = search.all[i].entry.architecture;
+
+        if (instruction_known(its) != instruction_known(newest) ? instruction_known(its) : its > newest)
+            newest = its;
+    }
+    out->architecture = architecture ? architecture : newest;
+    for (size_t i = 0; status == STATUS_OK && i < search.count; i++) {
+        const uint32_t its = search.all[i].entry.architecture;
+        struct cubin_image *image = &out->all[out->count];
+        struct cubin_function function = {.kernel = false};
+
+        there[its < ARCHITECTURES ? its : 0] = true;
+        if (its != out->architecture)
+            continue;
+        out->count++;
+        status = unpack(path, &search.all[i], &unpacked_bytes, image);
+        if (status != STATUS_OK || !cubin_open(image->data, image->bytes, &cubin, reason))
+            continue; /* it is said where it is read */
+        /* Programs also have code without kernels. */
+        for (uint64_t at = 0; !function.kernel && cubin_next(&cubin, &at, &function);)
+            continue;
+        if (!function.kernel) {
+            free(image->unpacked);
+            out->count--;
+        }
+    }
+    for (uint32_t i = 1; i < ARCHITECTURES; i++)
+        if (there[i] && i != out->architecture)
+            snprintf(out->others + strlen(out->others), sizeof(out->others) - strlen(out->others), "%ssm_%" PRIu32,
+                     out->others[0] ? " " : "", i);
+    if (status == STATUS_OK && out->count == 0 && !there[out->architecture % ARCHITECTURES])
+        status = log_error(STATUS_USAGE, "%s: no machine code of sm_%" PRIu32 "; it has %s", path, out->architecture,
+                           out->others);
+    else if (status == STATUS_OK && out->count == 0)
+        status = log_error(STATUS_USAGE,
+                           "%s: code of sm_%" PRIu32 " without kernels; name a file with a __global__ function", path,
+                           out->architecture);
+    free(search.all);
+    if (status != STATUS_OK)
+        cubin_images_close(out);
+    return status;
+}
+
+void cubin_images_close(struct cubin_images *images)
+{
+    for (size_t i = 0; i < images->count; i++)
+        free(images->all[i].unpacked);
+    free(images->all);
+    *images = (struct cubin_images){0};
+}
