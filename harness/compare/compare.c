@@ -23,7 +23,7 @@ static bool text_differs(const char *base, const char *new_text)
 #define OF_SIDE(member) offsetof(struct side_identity, member)
 
 const struct context_field context_fields[] = {
-    {"engine", "measured or modelled", false, OF_SIDE(engine), "predictions are compared with measurements"},
+    {"engine", "measured or modelled", false, OF_SIDE(engine), NULL},
     {"device", "name of the GPU or card", false, OF_SIDE(device.name), "two models of GPU are compared"},
     [CONTEXT_UUID] = {"uuid", "the very GPU", false, OF_SIDE(device.uuid),
                       "two boards are compared, and intervals hold what boards differ by"},
@@ -218,7 +218,7 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     uint32_t allowed = 0; /* context fields that may differ: bit i is row i */
     struct judge_options *options_of = &out->options.judge;
     struct judged_cell **judged;
-    size_t cells = 0, judged_count = 0;
+    size_t cells = 0, judged_count = 0, listed = 0, alike = 0;
     enum status status;
 
     for (size_t i = 0; i < context_field_count; i++)
@@ -306,6 +306,15 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
         out->comparable |= gpu->comparable && out->common > 0;
     }
     qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
+    for (size_t i = 0; i < out->cell_count; i++) { /* those that are listed come first */
+        const struct comparison_cell *cell = &out->cells[i];
+        const bool is_listed = cell->verdict != VERDICT_SAME && !cell->gpu->alone;
+
+        listed += is_listed;
+        alike += is_listed && cell->note[0] && strcmp(cell->note, out->cells[0].note) == 0;
+    }
+    for (size_t i = 0; alike == listed && listed > 1 && i < listed; i++)
+        out->cells[i].note_shared = true;
     return STATUS_OK;
 }
 

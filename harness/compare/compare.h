@@ -14,7 +14,7 @@ struct context_field {
     const char *summary;
     bool allowed;  /* may differ by default */
     size_t offset; /* offset of the text in struct side_identity; SIZE_MAX: a property of each cell */
-    const char *then; /* what --allow-diff means; NULL: always allowed */
+    const char *then; /* what --allow-diff means, which is proposed; NULL: it is not */
 };
 
 extern const struct context_field context_fields[];
@@ -50,6 +50,7 @@ struct comparison_cell {
     struct counter_change *changes; /* owned: exact counters that differ, measured ones beyond the threshold */
     size_t change_count;
     char note[256]; /* why it is invalid, and special facts; else "" */
+    bool note_shared; /* with every cell that is not the same, of which there are several */
 };
 
 /* The cells of a GPU: those of both sides with its UUID, or those of the only GPU of each side. */

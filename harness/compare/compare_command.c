@@ -3,13 +3,23 @@
 
 #include "command.h"
 #include "compare_report.h"
+#include "log.h"
 
 struct compare_command_options {
     struct comparing_options comparing;
+    bool across;
     struct output_options look;
 };
 
+/* clang-format off */
+static const struct option_row rows[] = {
+    {.name = "across", .help = "show two GPUs beside each other, in time and in SM cycles; nothing is judged, and the exit code is 0",
+     .kind = &option_flag, .offset = offsetof(struct compare_command_options, across)},
+};
+/* clang-format on */
+
 static const struct option_group groups[] = {
+    OPTION_GROUP(rows, 0),
     OPTION_GROUP(comparing_option_rows, offsetof(struct compare_command_options, comparing)),
     OPTION_GROUP(output_option_rows, offsetof(struct compare_command_options, look)),
 };
@@ -17,14 +27,28 @@ static const struct option_group groups[] = {
 static enum status compare(const void *parsed, const struct invocation *invocation)
 {
     const struct compare_command_options *options = parsed;
+    const struct table fields = TABLE("context field", context_fields, context_field_count);
+    struct selection all = {0};
     struct comparing comparing;
-    enum status status = comparing_open(&options->comparing, &comparing);
+    enum status status;
+
+    if (options->across &&
+        (options->comparing.allowed.count || options->comparing.junit_path || options->comparing.strict))
+        return log_error(STATUS_USAGE, "--across is no gate: leave --allow-diff, --junit and --strict out");
+    status = comparing_open(&options->comparing, &comparing);
+    comparing.across = options->across;
+    if (status == STATUS_OK && options->across)
+        status = table_select(&fields, "device,uuid,driver,vbios,clocks,ecc,mig,sass,counters", &all);
+    if (options->across)
+        comparing.as.allowed = &all;
 
     for (size_t i = 0; i < SIDES && status == STATUS_OK; i++)
         status = sides_add_list(&comparing.sides[i], invocation->arguments[i]);
     if (status == STATUS_OK)
         status = compare_sides(comparing.sides, &comparing.as, &comparing.comparison);
-    return comparing_close(&comparing, status, output_color(&options->look, STDOUT_FILENO));
+    status = comparing_close(&comparing, status, output_color(&options->look, STDOUT_FILENO));
+    selection_close(&all);
+    return status;
 }
 
 const struct command compare_command = {
@@ -39,6 +63,8 @@ const struct command compare_command = {
     .details =
         "BASE and NEW are each a result file, a folder of them, or several with commas between. Each result is a process, and\n"
         "each GPU is compared with itself, by its UUID. The exit code is 1 when a cell regressed, is missing or is invalid, 3\n"
-        "when the sides are not comparable, and 4 when no cell could be decided. For any file, - is standard output.",
+        "when the sides are not comparable, and 4 when no cell could be decided. For any file, - is standard output.\n"
+        "\n"
+        "With --across, BASE and NEW are two GPUs, of one model or two. Intervals hold what boards of a model differ by.",
     .run = compare,
 };

@@ -185,7 +185,7 @@ static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
         return true;
     }
     snprintf(out, bytes, "%s", cell->note);
-    return cell->note[0] && index == 0;
+    return cell->note[0] && index == 0 && !cell->note_shared; /* which stands above the cells */
 }
 
 #define OF(member) GRID_MEMBER(struct comparison_cell, member)
@@ -256,9 +256,13 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
             continue;
         context_texts(comparison, i, texts);
         say("%s differs: %s%s%s%s%s%s%s", context_fields[i].name, texts[BASE], of_sides ? " -> " : "",
-            of_sides ? texts[NEW] : "", refused ? "; not comparable, unless --allow-diff " : "",
-            refused ? context_fields[i].name : "", refused ? ", with which " : "",
-            refused ? context_fields[i].then : "");
+            of_sides ? texts[NEW] : "",
+            !refused                 ? ""
+            : context_fields[i].then ? "; not comparable, unless --allow-diff "
+                                     : "; not comparable: measure both sides alike",
+            refused && context_fields[i].then ? context_fields[i].name : "",
+            refused && context_fields[i].then ? ", with which " : "",
+            refused && context_fields[i].then ? context_fields[i].then : "");
     }
     for (size_t i = 0; comparison->gpu_count != 1 && i < comparison->gpu_count; i++) {
         const struct compared_gpu *gpu = &comparison->gpus[i];
@@ -297,6 +301,8 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
     settle_line(comparison, line);
     if (line[0])
         say("%s", line);
+    if (comparison->cell_count > 0 && comparison->cells[0].note_shared && comparison->comparable)
+        say("every cell below: %s", comparison->cells[0].note);
     /* Where nothing can be compared, that is said once, and not for each cell. */
     if (grid.row_count > 0 && comparison->comparable) {
         putc('\n', stream);
@@ -316,7 +322,7 @@ enum status compare_junit(FILE *stream, const void *compared)
     /* A comparison must not pass without a cell that is decided. */
     const size_t errors = !comparison->comparable || comparison_status(comparison, false) == STATUS_INCONCLUSIVE;
     const char *const error = comparison->comparable ? "not decided" : "not comparable";
-    size_t failures = 0, skipped = 0;
+    size_t failures = 0, skipped = 0, notes;
     char line[LINE_BYTES];
 
     for (size_t i = 0; i < VERDICTS; i++)
@@ -354,10 +360,12 @@ enum status compare_junit(FILE *stream, const void *compared)
         fprintf(stream, "      <%s", verdict->junit);
         text_put_tag(stream, "", (const char *[]){"type", verdict->name, "message", line, NULL});
         putc('>', stream);
-        for (size_t i = 0; cell_note(cell, i, line, sizeof(line)); i++) {
-            fputs(i ? "\n" : "", stream);
+        for (notes = 0; cell_note(cell, notes, line, sizeof(line)); notes++) {
+            fputs(notes ? "\n" : "", stream);
             text_put(stream, escapes_xml, line);
         }
+        fputs(notes && cell->note_shared ? "\n" : "", stream);
+        text_put(stream, escapes_xml, cell->note_shared ? cell->note : "");
         fprintf(stream, "</%s>\n    </testcase>\n", verdict->junit);
     }
     fputs("  </testsuite>\n</testsuites>\n", stream);
@@ -372,7 +380,10 @@ enum status comparing_close(struct comparing *comparing, enum status status, boo
     const bool silent = options->quiet || (options->junit_path && strcmp(options->junit_path, "-") == 0) ||
                         (options->json_path && strcmp(options->json_path, "-") == 0);
 
-    if (compared && !silent)
+    if (compared && !silent && comparing->across && comparison->comparable)
+        status = compare_across(stdout, comparison, options->all,
+                                &(const struct print_style){.width = text_width(stdout), .color = color});
+    else if (compared && !silent)
         status = compare_print(stdout, comparison, options->all,
                                &(const struct print_style){.width = text_width(stdout), .color = color});
     if (compared && options->junit_path)
@@ -381,7 +392,7 @@ enum status comparing_close(struct comparing *comparing, enum status status, boo
         status = status_worse(status, file_write(options->json_path, compare_json, comparison));
     if (compared && silent && !comparison->comparable)
         log_error(STATUS_ENVIRONMENT, "the sides are not comparable; the table, which --quiet leaves out, says why");
-    if (compared)
+    if (compared && !(comparing->across && comparison->comparable))
         status = status_worse(status, comparison_status(comparison, options->strict));
     comparison_close(&comparing->comparison);
     calibration_close(&comparing->calibration);

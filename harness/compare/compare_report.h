@@ -27,6 +27,7 @@ extern const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT];
 /* The data that compare and gate share. */
 struct comparing {
     const struct comparing_options *options;
+    bool across; /* two GPUs are shown beside each other: nothing is judged */
     struct calibration calibration;
     struct compare_options as;
     struct sides sides[SIDES];
@@ -43,6 +44,10 @@ enum status comparing_close(struct comparing *comparing, enum status status, boo
 /* Text: a summary, the context, then cells, worst first. Cells that are the same are counted, or listed with `all`.
  * STATUS_ENVIRONMENT when out of memory. */
 enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look);
+
+/* Text for two GPUs, of one model or two: the cells that differ in time or in SM cycles, or with `all` each one that both
+ * sides have, the greatest change first. STATUS_ENVIRONMENT when out of memory. */
+enum status compare_across(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look);
 
 /* Reports for an open stream; `context` is a struct comparison. */
 file_writer compare_junit, compare_json;

@@ -5,6 +5,8 @@
   bmf           Bencher Metric Format v0: the time and the counters of each cell; of several results the median and the range
   kernel_tuner  T4 results of Kernel Tuner, schema 1.0.0: a configuration a cell, times in ms
 
+Cells of several GPUs are several: the name of each begins with its GPU.
+
 `cbank show --csv` prints a row a cell; `cbank.load` gives a table with the samples.
 """
 
@@ -18,20 +20,36 @@ import sys
 from . import documents
 from .documents import number
 from .errors import Failure, Parser, printable, say
+from .text import short_uuid
 
 MEASURE_LETTERS_MAX = 64  # of a name in the Bencher Metric Format
 NS_PER_MS = 1e6
 
 
 class Catalogue:
-    """Cells of several results, each once, in the order in which they come."""
+    """Cells of several results, each once, in the order in which they come. With several GPUs, each has its own, named after it."""
 
     def __init__(self, results: list[dict]):
         self.results = results
+        self.gpus = gpu_names(results)
         self.cells = {}  # {identity: [(result, cell)]}
         for result in results:
             for cell in result["cells"]:
-                self.cells.setdefault(cell["identity"], []).append((result, cell))
+                self.cells.setdefault(self.gpu(result) + cell["identity"], []).append((result, cell))
+
+    def gpu(self, result: dict) -> str:
+        """The name of its GPU with a / behind it; "" where there is one GPU."""
+        return self.gpus[gpu_of(result)] + "/" if len(self.gpus) > 1 else ""
+
+
+def gpu_of(result: dict) -> tuple[str, str | None]:
+    return result["device"]["name"], result["device"]["uuid"]
+
+
+def gpu_names(results: list[dict]) -> dict[tuple, str]:
+    """{GPU: name}; where several have one name, with the UUID up to its first group."""
+    gpus = dict.fromkeys(map(gpu_of, results))
+    return {(name, uuid): name if sum(its[0] == name for its in gpus) == 1 else f"{name} {short_uuid(uuid or '')}" for name, uuid in gpus}
 
 
 def time_of(cell: dict) -> float | None:
@@ -71,8 +89,8 @@ def gbench(catalogue: Catalogue) -> str:
                             "real_time": value, "cpu_time": value, "time_unit": "ns"})
     first = catalogue.results[0]
     context = {"date": first["started_utc"], "executable": "cbank", "json_schema_version": 1, "results": len(catalogue.results),
-               "engine": first["engine"], "device": first["device"]["name"], "uuid": first["device"]["uuid"],
-               "driver": first["device"]["driver"], "cells_without_time": without}
+               "engine": first["engine"], "device": ", ".join(catalogue.gpus.values()), "uuid": ", ".join(uuid or "" for _, uuid in catalogue.gpus),
+               "driver": ", ".join(dict.fromkeys(result["device"]["driver"] or "" for result in catalogue.results)), "cells_without_time": without}
     return dump({"context": context, "benchmarks": entries})
 
 
@@ -119,14 +137,14 @@ INVALIDITIES = {"pending": "timeout", "ok": "correct", "skipped": "constraints",
 
 
 def kernel_tuner(catalogue: Catalogue) -> str:
-    results = [tuner_result(result, cell) for result in catalogue.results for cell in result["cells"]]
+    results = [tuner_result(result, cell, catalogue.gpu(result)) for result in catalogue.results for cell in result["cells"]]
     return dump({"schema_version": "1.0.0", "metadata": {"timeunit": "milliseconds"}, "results": results})
 
 
-def tuner_result(result: dict, cell: dict) -> dict:
+def tuner_result(result: dict, cell: dict, gpu: str) -> dict:
     # A parameter that is left out of a cell has its default; width and size of the table are always said.
-    said = {"width_bytes": cell.get("width_bytes"), "table_bytes": cell.get("table_bytes"), **(cell["parameters"] or {}),
-            **(cell.get("kernel_file") or {})}
+    said = {"width_bytes": cell.get("width_bytes"), "table_bytes": cell.get("table_bytes"), "gpu": gpu.rstrip("/") or None,
+            **(cell["parameters"] or {}), **(cell.get("kernel_file") or {})}
     counted = [(name, number(counter["value"]), counter["unit"]) for name, counter in cell["counters"].items()
                if counter["status"] == "ok"]
     time = time_of(cell)

@@ -156,6 +156,26 @@ class Conversions(Case):
             self.assertEqual(measured.get("time"), cell["time_ns"]["value"] and cell["time_ns"]["value"] / 1e6)
             self.assertEqual(result["configuration"]["width_bytes"], 4)
 
+    def test_cells_of_several_gpus_are_several(self):
+        """Two GPUs of other names, and two of one name, which the UUID tells apart; by hand from the committed files."""
+        files = [os.path.join(ROOT, f"results/chips/{chip}/core-matrix.json") for chip in ("h100", "h200")]
+        twin = read_json(files[1])
+        twin["device"]["uuid"] = "GPU-00000000-0000-0000-0000-000000000000"
+        named = [["NVIDIA H100 80GB HBM3", "NVIDIA H200"], ["NVIDIA H200 GPU-14f9466f", "NVIDIA H200 GPU-00000000"]]
+        for paths, gpus in zip((files, [files[1], self.write("twin.json", twin)]), named):
+            made = strict(self.converted("bmf", *paths))
+            jsonschema.Draft202012Validator(BMF).validate(made)
+            self.assertEqual(len(made), 48)
+            for path, gpu in zip(paths, gpus):
+                time = next(cell["time_ns"] for cell in read_json(path)["cells"] if cell["identity"] == TIMED)
+                self.assertEqual(made[f"{gpu}/{TIMED}"]["time_ns"]["value"], time["value"])
+            made = strict(self.converted("gbench", *paths))
+            self.assertEqual(made["context"]["device"], ", ".join(gpus))
+            self.assertEqual({entry["run_name"].split("/add/")[0] for entry in made["benchmarks"]}, set(gpus))
+            made = strict(self.converted("kernel_tuner", *paths))
+            jsonschema.Draft202012Validator(T4).validate(made)
+            self.assertEqual([result["configuration"]["gpu"] for result in made["results"]], [gpu for gpu in gpus for _ in range(24)])
+
     def test_other_documents_are_refused(self):
         self.assertIn("not a result", self.printed("convert", "--to", "gbench", os.path.join(ROOT, "results/cards/h200.json"), status=2))
 

@@ -270,12 +270,56 @@ class Context(Case):
         for name, elements in (("a", "77"), ("b", "78"), ("model", "128000")):
             self.cbank("run", "--engine", "model", "--elements", elements, "--quiet", "--json", f"{name}.json")
         refused = self.cbank("compare", FIRST, "model.json", status=3).stdout
-        self.assertIn("engine differs: cuda -> model; not comparable, unless --allow-diff engine", " ".join(refused.split()))
+        self.assertIn("engine differs: cuda -> model; not comparable: measure both sides alike", " ".join(refused.split()))
+        self.assertNotIn("--allow-diff engine", refused)
         self.assertNotIn("add/constant", refused)  # a line a reason, none a cell
         done = self.cbank("compare", "a.json", "b.json", status=3)
         self.assertEqual(len(done.stdout.splitlines()), 2, done.stdout)  # of one sentence
         self.assertIn("no cell in common", done.stdout)
         self.assertEqual(done.stderr, "")
+
+    def test_a_note_of_all_cells_is_said_once(self):
+        def without_one(result):
+            unread(result)
+            for cell in result["cells"][:1]:
+                cell.update(status="failed", reason="planted")
+
+        said = self.cbank("compare", FIRST, self.plant(unread), status=1).stdout
+        self.assertEqual((said.count("new could not read"), said.count("every cell below: new could not read"), said.count("invalid\n")), (1, 1, 24))
+        said = self.cbank("compare", FIRST, self.plant(without_one), status=1).stdout  # one cell says something else
+        self.assertEqual((said.count("new could not read"), said.count("every cell below")), (23, 0))
+        self.cbank("compare", FIRST, self.plant(unread), "--quiet", "--junit", "r.xml", status=1)
+        self.assertEqual(read(self.path("r.xml")).count("new could not read"), 24)  # each test says why
+
+    def test_two_gpus_beside_each_other(self):
+        """Times, cycles and changes as computed here from the files; nothing is judged."""
+        files = [os.path.join(ROOT, f"results/chips/{chip}/core-matrix.json") for chip in ("h100", "h200")]
+        base, new = ({cell["identity"]: cell for cell in read_json(file)["cells"]} for file in files)
+        said = self.cbank("compare", "--across", "--all", *files).stdout
+        for words in ("BASE: NVIDIA H100 80GB HBM3, compute capability 9.0, 132 SMs", "NEW: NVIDIA H200, compute capability 9.0, 132 SMs"):
+            self.assertIn(words, " ".join(said.split()))
+        rows = re.findall(r"\n(add/\S+)\n +(\S+ .s) +(\S+ .s) +(\S+)% \| +(\d+) +(\d+) +(\S+)% \| +±(\S+)%", said)
+        self.assertEqual({row[0] for row in rows}, set(base))
+        differing = 0
+        for identity, _, _, change, cycles, new_cycles, cycles_change, half in rows:
+            a, b = base[identity], new[identity]
+            self.assertAlmostEqual(float(change), 100 * (b["time_ns"]["value"] / a["time_ns"]["value"] - 1), delta=0.06)
+            self.assertAlmostEqual(int(cycles), a["cycles"], delta=1 + 1e-4 * a["cycles"])
+            self.assertAlmostEqual(int(new_cycles), b["cycles"], delta=1 + 1e-4 * b["cycles"])
+            self.assertAlmostEqual(float(cycles_change), 100 * (b["cycles"] / a["cycles"] - 1), delta=0.06)
+            self.assertGreater(float(half), 1)  # with what boards of a model differ by
+            differing += abs(float(change)) > float(half)
+        self.assertIn(f"\n{differing} of 24 cells differ in time", said)
+        changes = [max(abs(float(row[3])), abs(float(row[6]))) for row in rows]
+        self.assertEqual(changes, sorted(changes, reverse=True))
+        short = self.cbank("compare", "--across", *files).stdout
+        self.assertEqual(len(re.findall(r"\nadd/", short)), differing)
+        self.assertIn("--all lists the others", short)
+        self.assertEqual(self.compare(*files, "--across")["comparable"], True)
+        for option in (("--strict",), ("--junit", "-"), ("--allow-diff", "uuid")):
+            self.assertIn("--across is no gate", self.cbank("compare", "--across", *files, *option, status=2).stderr)
+        self.cbank("run", "--engine", "model", "--quiet", "--json", "model.json")
+        self.cbank("compare", "--across", files[0], "model.json", status=3)
 
     def test_bad_input_is_one_line(self):
         os.makedirs(self.path("empty"))
