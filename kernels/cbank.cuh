@@ -70,20 +70,11 @@ namespace cbank
 {
 
 /* The memory spaces. */
-#define CBANK_SPACE_TYPE(name, number_)                   \
-    struct name {                                         \
-        static constexpr cbank_u32 number = number_;      \
-    }
-CBANK_SPACE_TYPE(constant, CBANK_SPACE_CONSTANT);
-CBANK_SPACE_TYPE(global, CBANK_SPACE_GLOBAL);
-CBANK_SPACE_TYPE(readonly, CBANK_SPACE_READONLY);
-CBANK_SPACE_TYPE(shared, CBANK_SPACE_SHARED);
-CBANK_SPACE_TYPE(shared_copies, CBANK_SPACE_SHARED_COPIES);
-CBANK_SPACE_TYPE(param, CBANK_SPACE_PARAM);
-CBANK_SPACE_TYPE(texture, CBANK_SPACE_TEXTURE);
-CBANK_SPACE_TYPE(shuffle, CBANK_SPACE_SHUFFLE);
-CBANK_SPACE_TYPE(select, CBANK_SPACE_SELECT);
-CBANK_SPACE_TYPE(prmt, CBANK_SPACE_PRMT);
+#define CBANK_SPACE_TYPE(name, NAME)                             \
+    struct name {                                                \
+        static constexpr cbank_u32 number = CBANK_SPACE_##NAME;  \
+    };
+CBANK_SPACES(CBANK_SPACE_TYPE)
 
 /* -- limits --------------------------------------------------------------------------------------------- */
 
@@ -102,21 +93,17 @@ static constexpr cbank_u64 parameters_max = 4096, param_max = 2048;
 #endif
 
 /* The shared memory of a block, by architecture. */
-#ifndef __CUDA_ARCH__
-static constexpr cbank_u64 shared_max = 232448;
-#elif __CUDA_ARCH__ < 700
-static constexpr cbank_u64 shared_max = 49152;
-#elif __CUDA_ARCH__ < 750
-static constexpr cbank_u64 shared_max = 98304;
-#elif __CUDA_ARCH__ < 800
-static constexpr cbank_u64 shared_max = 65536;
-#elif __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 870
-static constexpr cbank_u64 shared_max = 166912;
-#elif __CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200
-static constexpr cbank_u64 shared_max = 101376;
+#ifdef __CUDA_ARCH__
+static constexpr cbank_u32 architecture = __CUDA_ARCH__;
 #else
-static constexpr cbank_u64 shared_max = 232448;
+static constexpr cbank_u32 architecture = 900;
 #endif
+static constexpr cbank_u64 shared_max = architecture < 700                             ? 49152
+                                        : architecture < 750                           ? 98304
+                                        : architecture < 800                           ? 65536
+                                        : architecture == 800 || architecture == 870   ? 166912
+                                        : architecture < 900 || architecture >= 1200   ? 101376
+                                                                                       : 232448;
 
 /* -- tables --------------------------------------------------------------------------------------------- */
 
@@ -152,8 +139,20 @@ template <class T> struct only_if<true, T> {
     typedef T type;
 };
 
-/* The base of every table. */
-template <class Entry, cbank_u32 count_, class Space> struct table_base {
+/* The threads that stage a table: a row of the block, or those that the caller counts. */
+struct row_threads {
+    CBANK_INLINE cbank_u32 own() const { return threadIdx.x; }
+    CBANK_INLINE cbank_u32 all() const { return blockDim.x; }
+};
+struct counted_threads {
+    cbank_u32 thread, threads;
+
+    CBANK_INLINE cbank_u32 own() const { return thread; }
+    CBANK_INLINE cbank_u32 all() const { return threads; }
+};
+
+/* The base of every table, which Table is the type of. A table that needs more has members of these names. */
+template <class Table, class Entry, cbank_u32 count_, class Space> struct table_base {
     typedef Entry entry;
     typedef Space space;
     static constexpr cbank_u32 count = count_, shared_bytes = 0;
@@ -165,14 +164,24 @@ template <class Entry, cbank_u32 count_, class Space> struct table_base {
     static_assert(__is_trivially_copyable(Entry), "CBANK_TABLE: the type of an entry must be trivially copyable");
 
     /* stage() without its barrier. */
-    CBANK_INLINE void copy() {}
-    CBANK_INLINE void stage() {}
-    CBANK_INLINE void stage(cbank_u32, cbank_u32) {}
+    template <class Threads> CBANK_INLINE void copy(Threads) {}
+    CBANK_INLINE void stage() { stage_by(row_threads()); }
+    CBANK_INLINE void stage(cbank_u32 thread, cbank_u32 threads) { stage_by(counted_threads{thread, threads}); }
+    template <class Threads> CBANK_INLINE void stage_by(Threads by)
+    {
+        static_cast<Table *>(this)->copy(by);
+        if (Table::needs_barrier)
+            __syncthreads();
+    }
     CBANK_BOTH static cbank_u32 constant_offset() { return 0; }
+#ifdef CBANK_RUNTIME
+    cudaError_t release() { return cudaSuccess; }
+#endif
 };
 
 /* The base of tables whose entries are in global memory. */
-template <class Entry, cbank_u32 count_, class Space> class memory_table : public table_base<Entry, count_, Space>
+template <class Table, class Entry, cbank_u32 count_, class Space>
+class memory_table : public table_base<Table, Entry, count_, Space>
 {
   public:
 #ifdef CBANK_RUNTIME
@@ -199,10 +208,13 @@ template <class Entry, cbank_u32 count_, class Space> class memory_table : publi
 
 template <class Entry, cbank_u32 count, class Space, class Tag> class table;
 
+#define CBANK_TABLE_IN(space, base)                    \
+    template <class Entry, cbank_u32 count_, class Tag> \
+    class table<Entry, count_, space, Tag> : public Tag, public base<table<Entry, count_, space, Tag>, Entry, count_, space>
+
 template <class Entry, cbank_u32 count, class Tag> __constant__ storage<Entry, count> constant_entries;
 
-template <class Entry, cbank_u32 count_, class Tag>
-class table<Entry, count_, constant, Tag> : public Tag, public table_base<Entry, count_, constant>
+CBANK_TABLE_IN(constant, table_base)
 {
     static_assert(table::bytes <= constant_max, "cbank: constant memory has 65,536 bytes");
 
@@ -227,29 +239,30 @@ class table<Entry, count_, constant, Tag> : public Tag, public table_base<Entry,
         return cudaMemcpyToSymbolAsync(constant_entries<Entry, count_, Tag>, from, table::bytes, 0,
                                        cudaMemcpyHostToDevice, stream);
     }
-    cudaError_t release() { return cudaSuccess; }
 #endif
 };
 
-template <class Entry, cbank_u32 count_, class Tag>
-class table<Entry, count_, global, Tag> : public Tag, public memory_table<Entry, count_, global>
+CBANK_TABLE_IN(global, memory_table)
 {
   public:
     template <class Index> CBANK_INLINE Entry operator[](Index index) const { return this->entries[index]; }
 };
 
-/* The word that __ldg reads at a time: the largest power of two up to 16 that divides size and alignment. */
+/* The unsigned type of that many bytes, as words and as what the texture unit returns. Others do not exist. */
 template <cbank_u32 bytes> struct word_of {
-    typedef uint4 type;
+    typedef cbank_u32 type;
+    static constexpr bool exists = false;
 };
 #define CBANK_WORD(bytes, type_)                          \
     template <> struct word_of<bytes> {                   \
         typedef type_ type;                               \
+        static constexpr bool exists = true;              \
     }
 CBANK_WORD(1, unsigned char);
 CBANK_WORD(2, unsigned short);
 CBANK_WORD(4, unsigned int);
 CBANK_WORD(8, uint2);
+CBANK_WORD(16, uint4);
 
 /* The entry that has those bytes. */
 template <class Entry, class From> CBANK_INLINE Entry entry_of(const From &from)
@@ -260,14 +273,13 @@ template <class Entry, class From> CBANK_INLINE Entry entry_of(const From &from)
     return *entry.entries();
 }
 
-template <class Entry, cbank_u32 count_, class Tag>
-class table<Entry, count_, readonly, Tag> : public Tag, public memory_table<Entry, count_, readonly>
+CBANK_TABLE_IN(readonly, memory_table)
 {
   public:
     template <class Index> CBANK_INLINE Entry operator[](Index index) const { return read(this->entries + index, 0); }
 
   private:
-    /* By __ldg of that type, else of words. */
+    /* By __ldg of that type, else of the largest words that divide its alignment. */
     template <class T> static CBANK_INLINE auto read(const T *from, int) -> decltype(__ldg(from))
     {
         return __ldg(from);
@@ -305,8 +317,7 @@ template <class Entry, cbank_u32 count, class Tag> struct shared_entries<Entry, 
 };
 #endif
 
-template <class Entry, cbank_u32 count_, class Tag>
-class table<Entry, count_, shared, Tag> : public Tag, public memory_table<Entry, count_, shared>
+CBANK_TABLE_IN(shared, memory_table)
 {
     static constexpr bool dynamic = table::bytes > static_shared_max;
     typedef shared_entries<Entry, count_, Tag, dynamic> staged;
@@ -318,24 +329,13 @@ class table<Entry, count_, shared, Tag> : public Tag, public memory_table<Entry,
     static constexpr cbank_u64 static_shared_bytes = dynamic ? 0 : table::bytes;
     static constexpr bool needs_barrier = true;
 
-    CBANK_INLINE void copy()
+    template <class Threads> CBANK_INLINE void copy(Threads by)
     {
         const Entry *const from = this->entries;
         Entry *const to = staged::entries();
 
-        for (cbank_u32 i = threadIdx.x; i < count_; i += blockDim.x)
+        for (cbank_u32 i = by.own(); i < count_; i += by.all())
             to[i] = from[i];
-    }
-    CBANK_INLINE void stage()
-    {
-        copy();
-        __syncthreads();
-    }
-    CBANK_INLINE void stage(cbank_u32 thread, cbank_u32 threads)
-    {
-        for (cbank_u32 i = thread; i < count_; i += threads)
-            staged::entries()[i] = this->entries[i];
-        __syncthreads();
     }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const { return staged::entries()[index]; }
 };
@@ -347,8 +347,7 @@ CBANK_BOTH constexpr cbank_u32 power_of_two(cbank_u64 most)
 }
 
 /* Entry k of copy c is element k x copies + c. */
-template <class Entry, cbank_u32 count_, class Tag>
-class table<Entry, count_, shared_copies, Tag> : public Tag, public memory_table<Entry, count_, shared_copies>
+CBANK_TABLE_IN(shared_copies, memory_table)
 {
     static_assert(table::bytes <= copies_max / 2, "cbank: two copies or more have 32,768 bytes of shared memory");
 
@@ -357,23 +356,11 @@ class table<Entry, count_, shared_copies, Tag> : public Tag, public memory_table
     static constexpr cbank_u64 static_shared_bytes = copies * table::bytes;
     static constexpr bool needs_barrier = true;
 
-    CBANK_INLINE void copy()
+    template <class Threads> CBANK_INLINE void copy(Threads by)
     {
-        own = threadIdx.x % copies;
-        for (cbank_u32 i = threadIdx.x; i < count_ * copies; i += blockDim.x)
+        own = by.own() % copies;
+        for (cbank_u32 i = by.own(); i < count_ * copies; i += by.all())
             staged::entries()[i] = this->entries[i / copies];
-    }
-    CBANK_INLINE void stage()
-    {
-        copy();
-        __syncthreads();
-    }
-    CBANK_INLINE void stage(cbank_u32 thread, cbank_u32 threads)
-    {
-        own = thread % copies;
-        for (cbank_u32 i = thread; i < count_ * copies; i += threads)
-            staged::entries()[i] = this->entries[i / copies];
-        __syncthreads();
     }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
@@ -385,8 +372,7 @@ class table<Entry, count_, shared_copies, Tag> : public Tag, public memory_table
     cbank_u32 own = 0; /* the copy that the thread reads */
 };
 
-template <class Entry, cbank_u32 count_, class Tag>
-class table<Entry, count_, param, Tag> : public Tag, public table_base<Entry, count_, param>
+CBANK_TABLE_IN(param, table_base)
 {
     static_assert(table::bytes <= param_max,
                   "cbank: kernel parameters hold tables of up to 2,048 bytes (32,764 from CUDA 12.1 and sm_70 on)");
@@ -399,33 +385,15 @@ class table<Entry, count_, param, Tag> : public Tag, public table_base<Entry, co
         memcpy((void *)values.all, from, table::bytes);
         return cudaSuccess;
     }
-    cudaError_t release() { return cudaSuccess; }
 #endif
 
   private:
     parameter_storage<Entry, count_> values;
 };
 
-/* The type that the texture unit returns for an entry: unsigned integers of one, two or four channels. */
-template <cbank_u32 bytes> struct texel {
-    typedef cbank_u32 type;
-    static constexpr bool exists = false;
-};
-#define CBANK_TEXEL(bytes, type_)                         \
-    template <> struct texel<bytes> {                     \
-        typedef type_ type;                               \
-        static constexpr bool exists = true;              \
-    }
-CBANK_TEXEL(1, unsigned char);
-CBANK_TEXEL(2, unsigned short);
-CBANK_TEXEL(4, unsigned int);
-CBANK_TEXEL(8, uint2);
-CBANK_TEXEL(16, uint4);
-
-template <class Entry, cbank_u32 count_, class Tag>
-class table<Entry, count_, texture, Tag> : public Tag, public table_base<Entry, count_, texture>
+CBANK_TABLE_IN(texture, table_base)
 {
-    typedef texel<sizeof(Entry)> fetched;
+    typedef word_of<sizeof(Entry)> fetched;
 
     static_assert(fetched::exists, "cbank: a texture has entries of 1, 2, 4, 8 or 16 bytes");
     static_assert(count_ <= 1u << 27, "cbank: a texture has 134,217,728 entries at most");
@@ -490,8 +458,7 @@ class table<Entry, count_, texture, Tag> : public Tag, public table_base<Entry, 
 
 /* A thread holds one entry, and the others of its warp read it there: by __shfl_sync of that type, else of words. An
  * integer shorter than int is read as an int, as by __shfl_sync: to shorten it again may take an instruction. */
-template <class Entry, cbank_u32 count_, class Tag>
-class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry, count_, shuffle>
+CBANK_TABLE_IN(shuffle, memory_table)
 {
     static_assert(count_ <= 32, "cbank: the threads of a warp hold 32 entries");
 
@@ -523,7 +490,7 @@ class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry
     }
 
   public:
-    CBANK_INLINE void copy()
+    template <class Threads> CBANK_INLINE void copy(Threads)
     {
         const cbank_u32 lane = threadIdx.x % 32;
         /* Other threads hold entries that nobody reads. */
@@ -531,8 +498,6 @@ class table<Entry, count_, shuffle, Tag> : public Tag, public memory_table<Entry
 
         *own.entries() = this->entries[at];
     }
-    CBANK_INLINE void stage() { copy(); }
-    CBANK_INLINE void stage(cbank_u32, cbank_u32) { copy(); }
     template <class Index> CBANK_INLINE auto operator[](Index index) const -> decltype(table::read(Entry(), (int)index, 0))
     {
         return read(*own.entries(), (int)index, 0);
@@ -585,8 +550,7 @@ template <cbank_u32 first> struct selection<first, 1> {
     template <class Unit> static CBANK_INLINE Unit of(const Unit *held, cbank_u32) { return held[first]; }
 };
 
-template <class Entry, cbank_u32 count_, class Tag>
-class table<Entry, count_, select, Tag> : public Tag, public memory_table<Entry, count_, select>
+CBANK_TABLE_IN(select, memory_table)
 {
     static constexpr bool fits = held_entries<Entry, count_>::words <= 16;
     typedef held_entries<Entry, fits ? count_ : 1> held_type;
@@ -594,9 +558,7 @@ class table<Entry, count_, select, Tag> : public Tag, public memory_table<Entry,
     static_assert(fits, "cbank: a thread selects among 16 words of 4 bytes at most");
 
   public:
-    CBANK_INLINE void copy() { own.copy(this->entries); }
-    CBANK_INLINE void stage() { copy(); }
-    CBANK_INLINE void stage(cbank_u32, cbank_u32) { copy(); }
+    template <class Threads> CBANK_INLINE void copy(Threads) { own.copy(this->entries); }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         constexpr cbank_u32 in_word = held_type::in_word;
@@ -616,8 +578,7 @@ class table<Entry, count_, select, Tag> : public Tag, public memory_table<Entry,
     }
 };
 
-template <class Entry, cbank_u32 count_, class Tag>
-class table<Entry, count_, prmt, Tag> : public Tag, public memory_table<Entry, count_, prmt>
+CBANK_TABLE_IN(prmt, memory_table)
 {
     static constexpr bool fits = sizeof(Entry) <= 2 && table::bytes <= 16;
     typedef held_entries<cbank_u8, fits ? table::bytes : 1> held_type;
@@ -625,9 +586,10 @@ class table<Entry, count_, prmt, Tag> : public Tag, public memory_table<Entry, c
     static_assert(fits, "cbank: PRMT reads tables of up to 16 bytes, of entries of 1 or 2 bytes");
 
   public:
-    CBANK_INLINE void copy() { own.copy(reinterpret_cast<const cbank_u8 *>(this->entries)); }
-    CBANK_INLINE void stage() { copy(); }
-    CBANK_INLINE void stage(cbank_u32, cbank_u32) { copy(); }
+    template <class Threads> CBANK_INLINE void copy(Threads)
+    {
+        own.copy(reinterpret_cast<const cbank_u8 *>(this->entries));
+    }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         constexpr cbank_u32 words = held_type::units;
@@ -650,7 +612,7 @@ class table<Entry, count_, prmt, Tag> : public Tag, public memory_table<Entry, c
 /* Stages tables with one barrier. */
 template <class... Tables> CBANK_INLINE void stage(Tables &...tables)
 {
-    const bool copied[] = {(tables.copy(), Tables::needs_barrier)...};
+    const bool copied[] = {(tables.copy(row_threads()), Tables::needs_barrier)...};
     bool any = false;
 
     for (bool one : copied)
@@ -708,7 +670,7 @@ template <class... Parameters> CBANK_BOTH constexpr cbank_u64 bytes_of_parameter
 
 /* The numbers that a type consists of, for filling, comparing and showing them. */
 template <class T> struct type_of {
-    typedef T scalar;
+    typedef unsigned char scalar; /* for filling alone */
     static constexpr cbank_u32 value = CBANK_TYPE_BYTES, lanes = 1;
 };
 #define CBANK_TYPE_OF(type, scalar_, lanes_, value_)               \
@@ -769,17 +731,6 @@ template <class T> struct random_number<T, CBANK_TYPE_FLOAT> {
         return (T)((double)(random_bits(seed, i) >> 40) / 16777216.0 * (double)(bound ? bound : 1));
     }
 };
-template <class T> struct random_number<T, CBANK_TYPE_BYTES> {
-    static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64)
-    {
-        storage<T, 1> value;
-
-        for (cbank_u32 byte = 0; byte < sizeof(T); byte++)
-            value.bytes[byte] = (cbank_u8)random_bits(seed, i * sizeof(T) + byte);
-        return *value.entries();
-    }
-};
-
 /* Contents of buffers and tables. A function of the position, `[=](cbank_u64 i) { return ...; }`, is one too. */
 struct random { /* random bits; floats from 0 up to 1, also in vectors such as float4 */
     cbank_u64 seed = 0;
@@ -813,43 +764,6 @@ template <class Table> struct table_contents {
     CBANK_BOTH const typename Table::entry &operator[](cbank_u64 i) const { return entries[i]; }
 };
 
-#ifdef CBANK_HOST_BUILD
-/* How a host build calls the kernel: host_launch of a report points to it. */
-struct host_kernel {
-    void (*kernel)();
-    void (*call)(void (*kernel)(), void **arguments);
-    cbank_u64 count;
-    const cbank_u64 *bytes; /* of each argument */
-};
-
-template <cbank_u64... i> struct numbers {
-};
-template <cbank_u64 count, cbank_u64... i> struct numbers_below : numbers_below<count - 1, count - 1, i...> {
-};
-template <cbank_u64... i> struct numbers_below<0, i...> {
-    typedef numbers<i...> type;
-};
-
-template <class... Parameters> struct host_caller {
-    template <cbank_u64... i> static void call_by(void (*kernel)(), void **arguments, numbers<i...>)
-    {
-        ((void (*)(Parameters...))kernel)(*(Parameters *)arguments[i]...);
-    }
-    static void call(void (*kernel)(), void **arguments)
-    {
-        call_by(kernel, arguments, typename numbers_below<sizeof...(Parameters)>::type());
-    }
-    static host_kernel *of(void (*kernel)(Parameters...))
-    {
-        static const cbank_u64 bytes[] = {sizeof(Parameters)..., 0};
-        static host_kernel made;
-
-        made = {(void (*)())kernel, call, sizeof...(Parameters), bytes};
-        return &made;
-    }
-};
-#endif
-
 /* The base of every case: what its body calls. Errors of the program name the line of the call. */
 class case_base
 {
@@ -862,8 +776,9 @@ class case_base
 
     const cbank_u64 size; /* that is measured */
 
-    CBANK_BOTH case_base(const cbank_request &request_, cbank_case_report *report_, cbank_u64 first_, cbank_u64 step_)
-        : size(request_.size), request(request_), report(report_), first(first_), step(step_)
+    CBANK_BOTH case_base(const cbank_request &request_, cbank_case_report *report_, cbank_u64 first_, cbank_u64 step_,
+                         cbank_u64 end_)
+        : size(request_.size), request(request_), report(report_), first(first_), step(step_), end(end_)
     {
     }
 
@@ -921,7 +836,6 @@ class case_base
             table.entry_bytes = sizeof(entry);
             table.entries = Table::count;
             table.space = Table::space::number;
-            table.object_bytes = sizeof(Table);
             table.shared_bytes = Table::shared_bytes;
             table.constant_offset = Table::constant_offset();
             name_file(table.file, fill, line);
@@ -968,7 +882,7 @@ class case_base
             report->shared_bytes = shared_bytes;
             report->items = report->items ? report->items : size;
 #ifdef CBANK_HOST_BUILD
-            report->host_launch = host_caller<Parameters...>::of(kernel);
+            report->host_launch = simulated_caller<Parameters...>::of(kernel);
 #endif
         }
         return {*this};
@@ -1010,8 +924,8 @@ class case_base
   private:
     const cbank_request &request;
     cbank_case_report *const report; /* NULL unless it is to be described */
-    const cbank_u64 first, step;     /* the elements that this thread fills; CBANK_REFERENCE: those from, and up to */
-    cbank_u32 buffers = 0, tables = 0, arguments = 0, launches = 0;
+    const cbank_u64 first, step, end; /* the elements that this thread fills */
+    cbank_u32 buffers = 0, tables = 0, launches = 0;
     cbank_u64 lengths[CBANK_BUFFERS_MAX];
 
     CBANK_BOTH void fail(cbank_u32 error, cbank_u32 line)
@@ -1040,7 +954,7 @@ class case_base
     template <class T> CBANK_BOTH static T random_of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
     {
         typedef typename type_of<T>::scalar scalar;
-        constexpr cbank_u32 lanes = type_of<T>::lanes;
+        constexpr cbank_u32 lanes = sizeof(T) / sizeof(scalar);
         storage<T, 1> made;
 
         for (cbank_u32 lane = 0; lane < lanes; lane++) {
@@ -1068,11 +982,7 @@ class case_base
 
     template <class T, class Fill> CBANK_BOTH void fill_with(T *to, cbank_u64 count, cbank_u64 salt, const Fill &fill)
     {
-#ifdef CBANK_REFERENCE
-        for (cbank_u64 i = first; i < count && i < step; i++)
-#else
-        for (cbank_u64 i = first; i < count; i += step)
-#endif
+        for (cbank_u64 i = first; i < count && i < end; i += step)
             to[i] = element<T>(fill, request.seed + salt, i);
     }
 
@@ -1107,11 +1017,7 @@ class case_base
     {
         static_assert(is_same<Parameter, Table>::value,
                       "CBANK_CASE: the kernel takes another table here than the case gives it");
-        if (report) {
-            report->arguments[arguments].table = 1 + given.number;
-            report->arguments[arguments].bytes = sizeof(Parameter);
-            report->argument_count = ++arguments;
-        }
+        add_argument(sizeof(Parameter), 1 + given.number, nullptr);
     }
     template <class Parameter, class T> CBANK_BOTH void argument(const buffer<T> &given)
     {
@@ -1129,11 +1035,18 @@ class case_base
     {
         static_assert(sizeof(Parameter) <= CBANK_VALUE_BYTES,
                       "CBANK_CASE: an argument of the kernel has more than 256 bytes");
-        if (report) {
-            memcpy(report->arguments[arguments].value, &given, sizeof(Parameter));
-            report->arguments[arguments].bytes = sizeof(Parameter);
-            report->argument_count = ++arguments;
-        }
+        add_argument(sizeof(Parameter), 0, &given);
+    }
+    CBANK_BOTH void add_argument(cbank_u32 bytes, cbank_u32 table, const void *value)
+    {
+        if (!report)
+            return;
+        cbank_argument &made = report->arguments[report->argument_count++];
+
+        made.bytes = bytes;
+        made.table = table;
+        if (value)
+            memcpy(made.value, value, bytes);
     }
 };
 
@@ -1171,7 +1084,7 @@ class case_base
 #define CBANK_CASE_CALL(name, ...)                                                                                  \
     extern "C" void cbank_case_reference(const cbank_request *request, cbank_u64 first, cbank_u64 end)              \
     {                                                                                                               \
-        cbank_case_body(*request, nullptr, first, end).run();                                                       \
+        cbank_case_body(*request, nullptr, first, 1, end).run();                                                       \
     }
 #elif defined(CBANK_MEASURE)
 #define CBANK_CASE_CALL(name_, ...)                                                                                 \
@@ -1182,7 +1095,7 @@ class case_base
     extern "C" __global__ void cbank_case_call(const cbank_request request, cbank_case_report *report)              \
     {                                                                                                               \
         cbank_case_body body(request, report, (cbank_u64)blockIdx.x * blockDim.x + threadIdx.x,                     \
-                             (cbank_u64)gridDim.x * blockDim.x);                                                    \
+                             (cbank_u64)gridDim.x * blockDim.x, ~(cbank_u64)0);                                                    \
         body.run();                                                                                                 \
         body.finish(__LINE__);                                                                                      \
     }

@@ -28,19 +28,20 @@ typedef uint64_t cbank_u64;
 #define CBANK_VALUE_BYTES     256 /* of an argument that is neither a buffer nor a table */
 
 /* Where a table lives: its memory space. The names are those of namespace cbank in cbank.cuh. */
-enum cbank_space {
-    CBANK_SPACE_CONSTANT,
-    CBANK_SPACE_GLOBAL,
-    CBANK_SPACE_READONLY,
-    CBANK_SPACE_SHARED,
-    CBANK_SPACE_SHARED_COPIES,
-    CBANK_SPACE_PARAM,
-    CBANK_SPACE_TEXTURE,
-    CBANK_SPACE_SHUFFLE,
-    CBANK_SPACE_SELECT,
-    CBANK_SPACE_PRMT,
-    CBANK_SPACE_COUNT
-};
+#define CBANK_SPACES(SPACE)             \
+    SPACE(constant, CONSTANT)           \
+    SPACE(global, GLOBAL)               \
+    SPACE(readonly, READONLY)           \
+    SPACE(shared, SHARED)               \
+    SPACE(shared_copies, SHARED_COPIES) \
+    SPACE(param, PARAM)                 \
+    SPACE(texture, TEXTURE)             \
+    SPACE(shuffle, SHUFFLE)             \
+    SPACE(select, SELECT)               \
+    SPACE(prmt, PRMT)
+
+#define CBANK_SPACE_NUMBER(name, NAME) CBANK_SPACE_##NAME,
+enum cbank_space { CBANK_SPACES(CBANK_SPACE_NUMBER) CBANK_SPACE_COUNT };
 
 /* Type of the elements of a buffer, for comparing and showing them. */
 enum cbank_type {
@@ -97,10 +98,8 @@ struct cbank_table_report {
     char name[CBANK_NAME_BYTES];
     cbank_u64 entry_bytes, entries;
     cbank_u32 space;                 /* enum cbank_space */
-    cbank_u32 object_bytes;          /* of the kernel's argument, see struct cbank_argument */
-    cbank_u64 shared_bytes;          /* of dynamic shared memory that it takes, from the start */
     cbank_u32 constant_offset;       /* of its variable in the constant bank; CBANK_SPACE_CONSTANT only */
-    cbank_u32 seed_offset;           /* added to the seed */
+    cbank_u64 shared_bytes;          /* of dynamic shared memory that it takes, from the start */
     char file[CBANK_FILE_NAME_BYTES]; /* .npy with the entries; "": call CBANK_CALL_ENTRIES */
 };
 

@@ -8,18 +8,8 @@
 #include "table.h"
 #include "text.h"
 
-const char *const kernel_space_names[CBANK_SPACE_COUNT] = {
-    [CBANK_SPACE_CONSTANT] = "constant",
-    [CBANK_SPACE_GLOBAL] = "global",
-    [CBANK_SPACE_READONLY] = "readonly",
-    [CBANK_SPACE_SHARED] = "shared",
-    [CBANK_SPACE_SHARED_COPIES] = "shared_copies",
-    [CBANK_SPACE_PARAM] = "param",
-    [CBANK_SPACE_TEXTURE] = "texture",
-    [CBANK_SPACE_SHUFFLE] = "shuffle",
-    [CBANK_SPACE_SELECT] = "select",
-    [CBANK_SPACE_PRMT] = "prmt",
-};
+#define SPACE_NAME(name, NAME) #name,
+const char *const kernel_space_names[CBANK_SPACE_COUNT] = {CBANK_SPACES(SPACE_NAME)};
 
 /* -- what a cubin says --------------------------------------------------------------------------------- */
 

@@ -434,4 +434,42 @@ SIMULATED_MINMAX(unsigned long long)
 SIMULATED_MINMAX(float)
 SIMULATED_MINMAX(double)
 
+/* -- launches --------------------------------------------------------------------------------------------- */
+
+/* How a host build calls the kernel: host_launch of a report points to it. */
+struct simulated_kernel {
+    void (*kernel)();
+    void (*call)(void (*kernel)(), void **arguments);
+    uint64_t count;
+    const uint64_t *bytes; /* of each argument */
+};
+
+template <uint64_t... i> struct simulated_numbers {
+};
+template <uint64_t count, uint64_t... i>
+struct simulated_numbers_below : simulated_numbers_below<count - 1, count - 1, i...> {
+};
+template <uint64_t... i> struct simulated_numbers_below<0, i...> {
+    typedef simulated_numbers<i...> type;
+};
+
+template <class... Parameters> struct simulated_caller {
+    template <uint64_t... i> static void call_by(void (*kernel)(), void **arguments, simulated_numbers<i...>)
+    {
+        ((void (*)(Parameters...))kernel)(*(Parameters *)arguments[i]...);
+    }
+    static void call(void (*kernel)(), void **arguments)
+    {
+        call_by(kernel, arguments, typename simulated_numbers_below<sizeof...(Parameters)>::type());
+    }
+    static simulated_kernel *of(void (*kernel)(Parameters...))
+    {
+        static const uint64_t bytes[] = {sizeof(Parameters)..., 0};
+        static simulated_kernel made;
+
+        made = {(void (*)())kernel, call, sizeof...(Parameters), bytes};
+        return &made;
+    }
+};
+
 #endif
