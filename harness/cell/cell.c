@@ -32,7 +32,7 @@ void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
     if (cell->index_file_hash)
         text_join(text, CELL_IDENTITY_BYTES, "/", "indices=%s",
                   cell_index_file_hash_text(cell->index_file_hash, index_file_hash));
-    if (cell_is_user(cell))
+    if (cell->kernel.hash)
         text_join(text, CELL_IDENTITY_BYTES, "/", "kernel=%s",
                   cell_index_file_hash_text(cell->kernel.hash, index_file_hash));
     if (strchr(cell->kernel.spaces, '='))

@@ -29,6 +29,7 @@ struct compare_options {
     struct judge_options judge; /* what may differ follows from the sides and from `allowed` */
     const struct selection *allowed;       /* context fields that may also differ; NULL: none */
     const struct calibration *calibration; /* NULL: none */
+    bool one_process; /* both sides are of one: no more can be measured by cbank gate */
 };
 
 /* A counter that changed: NEW's value is NaN if it was not read. */

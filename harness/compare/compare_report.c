@@ -109,7 +109,7 @@ uint64_t comparison_needs(const struct comparison *comparison)
 {
     uint64_t most = 0;
 
-    for (size_t i = 0; i < comparison->cell_count; i++)
+    for (size_t i = 0; i < comparison->cell_count && !comparison->options.one_process; i++)
         if (comparison->cells[i].judged.settle > most && comparison->cells[i].verdict == VERDICT_INCONCLUSIVE)
             most = comparison->cells[i].judged.settle;
     return most;
@@ -292,7 +292,7 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
             100 * fabs(1 / furthest->clock_ratio - 1), furthest->clock_ratio > 1 ? "lower" : "higher",
             furthest->sides[BASE].clock_mhz, furthest->sides[NEW].clock_mhz, moved, plural(moved),
             context_fields[CONTEXT_CLOCKS].then);
-    if (assumed > 0)
+    if (assumed > 0 && !comparison->options.one_process)
         say("intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
             assumed, plural(assumed));
     if (judge->other_analyses > 0)

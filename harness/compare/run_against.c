@@ -1,108 +1,82 @@
 /* SPDX-License-Identifier: MIT
- * The command run, with the verdict of --against: two builds of a kernel, cell by cell. */
-#include <math.h>
+ * The command run, with the verdict of --against: two builds of a kernel, compared like two results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
-#include "grid.h"
+#include "compare_report.h"
 #include "log.h"
 #include "run.h"
-#include "side.h"
-#include "user_cell.h"
 
-static const double threshold = 0.01; /* a change of time that counts: the default of compare */
-
-/* A cell of both builds. */
-struct pair {
-    struct judged_cell judged;
-    char name[USER_KERNEL_SPACES_BYTES + 48], range[2 * TEXT_NUMBER_BYTES + 8];
-    const char *verdict;
-};
-
-static void change_text(double ratio, char out[TEXT_NUMBER_BYTES])
+/* Splits a result by its two kernel files, into cells that both have and that are not skipped in both. These are called
+ * alike, without a hash. The caller frees the cells. */
+static bool split(const struct result *result, struct result out[SIDES])
 {
-    text_change(ratio - 1, out);
+    size_t count = 0;
+
+    for (size_t side = 0; side < SIDES; side++) {
+        out[side] = *result;
+        out[side].kernel_count = 0;
+        out[side].cells = calloc(result->cell_count + 1, sizeof(*result->cells));
+    }
+    for (size_t i = 0; out[BASE].cells && out[NEW].cells && i < result->cell_count * result->cell_count; i++) {
+        const struct cell_result *first = &result->cells[i / result->cell_count];
+        const struct cell_result *second = &result->cells[i % result->cell_count];
+        struct cell_result *base = &out[BASE].cells[count], *other = &out[NEW].cells[count];
+
+        if (result_kernel(result, &first->cell) != &result->kernels[0] ||
+            result_kernel(result, &second->cell) != &result->kernels[1])
+            continue;
+        *base = *first;
+        *other = *second;
+        base->cell.kernel.hash = 0;
+        other->cell.kernel = base->cell.kernel;
+        count += strcmp(first->cell.kernel.spaces, second->cell.kernel.spaces) == 0 &&
+                 cell_order(&base->cell, &other->cell) == 0 &&
+                 (first->status != CELL_SKIPPED || second->status != CELL_SKIPPED);
+    }
+    out[BASE].cell_count = out[NEW].cell_count = count;
+    return out[BASE].cells && out[NEW].cells;
 }
 
-/* clang-format off */
-#define SIDE_TIME(side) .of = GRID_MEMBER(struct pair, judged.sides[side].estimate.ns)
-
-static const struct grid_column columns[] = {
-    {.key = "cell", .heading = "memory space, size", .value = grid_array, .of = GRID_MEMBER(struct pair, name), .head = true},
-    {.key = "base_ns", .heading = "first", .format = text_time, .value = grid_number, SIDE_TIME(BASE)},
-    {.key = "new_ns", .heading = "against", .format = text_time, .value = grid_number, SIDE_TIME(NEW)},
-    {.key = "ratio", .heading = "change", .format = change_text, .value = grid_number,
-     .of = GRID_MEMBER(struct pair, judged.ratio.value)},
-    {.key = "range", .heading = "95% CI", .value = grid_array, .of = GRID_MEMBER(struct pair, range), .rank = 1},
-    {.key = "verdict", .heading = "verdict", .value = grid_text, .of = GRID_MEMBER(struct pair, verdict)},
-};
-/* clang-format on */
-
-static enum status judge_against(const struct result *result, bool color, bool quiet)
+static enum status judge_against(const struct result *result, const struct run_options *options)
 {
-    const struct judge_options options = {.threshold = threshold};
-    const struct cell_result *const end = result->cells + result->cell_count;
-    const struct print_style look = {.width = text_width(stdout), .color = color};
-    struct pair *pairs = calloc(result->cell_count + 1, sizeof(*pairs));
-    struct judged_cell **judged = calloc(result->cell_count + 1, sizeof(*judged));
-    char title[512];
-    struct grid grid = {.title = title,
-                        .columns = columns,
-                        .column_count = sizeof(columns) / sizeof(columns[0]),
-                        .rows = pairs,
-                        .row_bytes = sizeof(*pairs)};
-    enum status status = pairs && judged ? STATUS_OK : log_memory("a comparison"), worst = STATUS_OK;
-    size_t timed = 0, decided = 0;
+    /* Other code is what is compared, and one that lowers the clock is slower. */
+    const void *may_differ[] = {&context_fields[CONTEXT_SASS], &context_fields[CONTEXT_CLOCKS]};
+    const struct selection allowed = {.rows = may_differ, .count = 2};
+    const struct compare_options as = {.judge.threshold = 0.01, .allowed = &allowed, .one_process = true};
+    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
+    struct comparison comparison = {0};
+    struct sides sides[SIDES] = {{.count = 0}};
+    struct result halves[SIDES];
+    enum status status;
 
-    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
-        const struct cell_result *first = &result->cells[i], *second = result->cells;
-        struct pair *pair = &pairs[grid.row_count];
+    if (!result->complete || result->kernel_count != 2 || !result->kernels[1].against)
+        return STATUS_OK;
+    status = split(result, halves) ? STATUS_OK : log_memory("a comparison");
+    for (size_t i = 0; i < SIDES; i++) {
+        const struct result_kernel *kernel = &result->kernels[i];
 
-        /* The cell of the second build with the same memory spaces, size and cache state. */
-        while (second < end &&
-               (result_kernel(result, &second->cell) != &result->kernels[1] ||
-                second->cell.elements != first->cell.elements || second->cell.cache_state != first->cell.cache_state ||
-                strcmp(second->cell.kernel.spaces, first->cell.kernel.spaces) != 0))
-            second++;
-        if (result_kernel(result, &first->cell) != &result->kernels[0] || second == end ||
-            (first->status == CELL_SKIPPED && second->status == CELL_SKIPPED))
-            continue;
-        *pair = (struct pair){.judged = judged_unknown};
-        snprintf(pair->name, sizeof(pair->name), "%s, %s %s", first->cell.kernel.spaces,
-                 text_of(text_count, (double)first->cell.elements).text, first->cell.cache_state->name);
-        grid.row_count++;
-        if (first->status != CELL_OK || second->status != CELL_OK)
-            continue;
-        judged[timed++] = &pair->judged;
-        status = judged_cell_of(first, second, &pair->judged);
+        snprintf(sides[i].total.label, sizeof(sides[i].total.label), "%s (%s%s%s)", kernel->file, kernel->compiler,
+                 kernel->options ? " " : "", kernel->options ? kernel->options : "");
+        if (status == STATUS_OK)
+            status = sides_take(&sides[i], kernel->file, &halves[i]);
+        free(halves[i].cells);
     }
     if (status == STATUS_OK)
-        status = judge(judged, timed, &options);
-    for (size_t i = 0; status == STATUS_OK && i < grid.row_count; i++) {
-        const struct ratio *ratio = &pairs[i].judged.ratio;
-        const enum cell_verdict verdict = pairs[i].judged.verdict;
-
-        pairs[i].verdict = verdict_rows[verdict].name;
-        if (!isnan(ratio->ci_low))
-            snprintf(pairs[i].range, sizeof(pairs[i].range), "%s to %s", text_of(text_change, ratio->ci_low - 1).text,
-                     text_of(text_change, ratio->ci_high - 1).text);
-        worst = status_worse(worst, verdict == VERDICT_INCONCLUSIVE ? STATUS_OK : verdict_rows[verdict].status);
-        decided += verdict != VERDICT_INCONCLUSIVE;
+        status = compare_sides(sides, &as, &comparison);
+    if (status == STATUS_OK && !options->quiet) {
+        putc('\n', stdout);
+        status = compare_print(stdout, &comparison, true, &look);
     }
-    if (status == STATUS_OK && decided == 0)
-        worst = status_worse(worst, STATUS_INCONCLUSIVE);
-    snprintf(title, sizeof(title), "\n%s (%s%s%s) against %s (%s%s%s)", result->kernels[1].file,
-             result->kernels[1].compiler, result->kernels[1].options ? " " : "",
-             result->kernels[1].options ? result->kernels[1].options : "", result->kernels[0].file,
-             result->kernels[0].compiler, result->kernels[0].options ? " " : "",
-             result->kernels[0].options ? result->kernels[0].options : "");
-    if (status == STATUS_OK && !quiet)
-        status = grid_print(stdout, &grid, &look);
-    free(pairs);
-    free(judged);
-    return status_worse(status, worst);
+    if (status == STATUS_OK)
+        status = comparison_status(&comparison, options->strict);
+    comparison_close(&comparison);
+    for (size_t i = 0; i < SIDES; i++)
+        sides_close(&sides[i]);
+    return status;
 }
 
 static enum status run(const void *options, const struct invocation *invocation)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * Ranks the memory spaces of a user's kernel: which is the fastest, and which differ from it by more than noise. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,22 +8,13 @@
 
 #include "cell_row.h"
 #include "command.h"
-#include "file_lock.h"
 #include "log.h"
 #include "run.h"
 #include "side.h"
 #include "text.h"
 #include "user_cell.h"
 
-struct spaces_options {
-    struct plan_options plan;
-    struct measure_options measure;
-    struct output_options look;
-    const char *json_path; /* NULL: the result is not kept */
-    double threshold_percent;
-};
-
-#define MEMBER(name) .offset = offsetof(struct spaces_options, name)
+#define MEMBER(name) .offset = offsetof(struct run_options, name)
 
 /* clang-format off */
 static const struct option_row own_rows[] = {
@@ -36,11 +26,11 @@ static const struct option_row own_rows[] = {
 /* clang-format on */
 
 static const struct option_group groups[] = {
-    OPTION_GROUP(kernel_option_rows, offsetof(struct spaces_options, plan.kernel)),
-    OPTION_GROUP(plan_option_rows, offsetof(struct spaces_options, plan)),
-    OPTION_GROUP(measure_option_rows, offsetof(struct spaces_options, measure)),
+    OPTION_GROUP(kernel_option_rows, offsetof(struct run_options, plan.kernel)),
+    OPTION_GROUP(plan_option_rows, offsetof(struct run_options, plan)),
+    OPTION_GROUP(measure_option_rows, offsetof(struct run_options, measure)),
     OPTION_GROUP(own_rows, 0),
-    OPTION_GROUP(output_option_rows, offsetof(struct spaces_options, look)),
+    OPTION_GROUP(output_option_rows, offsetof(struct run_options, look)),
 };
 
 /* -- reasons ------------------------------------------------------------------------------------------- */
@@ -213,7 +203,7 @@ static enum status print_ranks(const struct cell_row *rows, size_t count, const 
     return status;
 }
 
-static enum status print_result(const struct result *result, const struct spaces_options *options)
+static enum status print_result(const struct result *result, const struct run_options *options)
 {
     const struct judge_options judging = {.threshold = options->threshold_percent / 100};
     const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
@@ -242,44 +232,26 @@ static enum status print_result(const struct result *result, const struct spaces
 
 static enum status spaces(const void *parsed, const struct invocation *invocation)
 {
-    const struct spaces_options *options = parsed;
+    struct run_options options = *(const struct run_options *)parsed;
     const char *file = invocation->arguments[0], *point = strrchr(file, '.');
     const bool measured = point && strcmp(point, ".json") == 0;
-    char folder[] = "/tmp/cbank-spaces-XXXXXX", path[sizeof(folder) + 16] = "";
-    struct run_options run = {.plan = options->plan,
-                              .measure = options->measure,
-                              .look = options->look,
-                              .json_path = options->json_path,
-                              .quiet = true};
-    struct result result = {0};
-    enum status status = STATUS_OK, read;
+    struct result result;
+    enum status status;
 
-    if (measured && options->json_path)
+    if (measured && options.json_path)
         return log_error(STATUS_USAGE, "--json goes with a kernel file, whose result it keeps; %s is a result", file);
-    if (options->plan.kernel.paths)
+    if (options.plan.kernel.paths)
         return log_error(STATUS_USAGE, "--kernel: name the kernel file without an option");
     if (!measured) {
-        run.plan.kernel.paths = file;
-        if (!run.json_path && !mkdtemp(folder))
-            return log_error(STATUS_USAGE, "cannot make a folder in /tmp: %s", strerror(errno));
-        if (!run.json_path) {
-            snprintf(path, sizeof(path), "%s/result.json", folder);
-            run.json_path = path;
-        }
-        status = run_plan(&run, invocation, NULL);
-        file = run.json_path;
+        options.plan.kernel.paths = file;
+        options.json_path = options.json_path ? options.json_path : RUN_NO_FILE;
+        options.quiet = true;
+        return run_plan(&options, invocation, print_result);
     }
-    if (status <= STATUS_FINDING) {
-        read = result_read(file, &result);
-        if (read == STATUS_OK)
-            read = print_result(&result, options);
-        result_close(&result);
-        status = status_worse(status, read);
-    }
-    if (*path) {
-        file_discard(path);
-        rmdir(folder);
-    }
+    status = result_read(file, &result);
+    if (status == STATUS_OK)
+        status = print_result(&result, &options);
+    result_close(&result);
     return status;
 }
 
@@ -291,7 +263,7 @@ const struct command spaces_command = {
     .arguments_max = 1,
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
-    .options_bytes = sizeof(struct spaces_options),
+    .options_bytes = sizeof(struct run_options),
     .details =
         "FILE is a kernel file (.cu), or a result (.json) of one. Memory spaces are ranked by the time of the kernel. One that is\n"
         "slower is so by more than --threshold, as compare judges it. The last line is what to write into the kernel file.",

@@ -68,7 +68,7 @@ static enum status report(const struct run *run, enum status written, enum statu
 {
     const struct result *result = &run->result;
     const struct run_end *end = &result->end;
-    const bool to_file = strcmp(run->path, "-") != 0;
+    const bool to_file = strcmp(run->path, "-") != 0 && strcmp(run->path, RUN_NO_FILE) != 0;
     const char *const file = to_file ? run->path : "FILE"; /* for --resume */
     /* Without memory for the file there is none for a table. */
     const bool table = to_file && !run->options->quiet && written != STATUS_ENVIRONMENT;
@@ -134,9 +134,8 @@ static enum status run_end(struct run *run)
     written = save(run);
     verdict = result_verdict(result);
     written = report(run, written, verdict);
-    if (run->judge && result->complete && result->kernel_count == 2 && result->kernels[1].against)
-        written = status_worse(written, run->judge(result, output_color(&run->options->look, STDOUT_FILENO),
-                                                   run->options->quiet));
+    if (run->judge && !interrupted())
+        written = status_worse(written, run->judge(result, run->options));
     return status_worse(written, verdict == STATUS_INCONCLUSIVE && !run->options->strict ? STATUS_OK : verdict);
 }
 

@@ -15,14 +15,17 @@ struct run_options {
     struct plan_options plan;
     struct measure_options measure;
     struct output_options look;
-    const char *json_path;   /* NULL: a name made up in the current folder; "-": stdout */
+    const char *json_path;   /* NULL: a name made up in the current folder; "-": stdout; RUN_NO_FILE */
     const char *resume_path; /* NULL: a new run */
     double watchdog_slack_seconds; /* 0: not given */
+    double threshold_percent;      /* of cbank spaces: a difference that counts */
     bool suite, retry_failed, strict, quiet;
 };
 
-/* Judges what was measured, prints verdicts to stdout unless `quiet`, and returns the exit code. */
-typedef enum status run_judge(const struct result *result, bool color, bool quiet);
+#define RUN_NO_FILE "/dev/null" /* as the path: the result is not kept */
+
+/* Judges what was measured, prints to stdout, and returns the exit code. */
+typedef enum status run_judge(const struct result *result, const struct run_options *options);
 
 /* Ends the command if a call of an engine does not come back. Everything measured is saved. */
 struct run_watch {
@@ -50,7 +53,7 @@ struct run {
     char path[RESULT_PATH_BYTES];
     struct result_file file;
     struct progress_line line;
-    run_judge *judge;               /* of a result that is complete; NULL: none */
+    run_judge *judge;               /* NULL: none */
     struct run_watch *watch;        /* not owned */
     struct index_list *indices;     /* that cells read; not owned */
     struct engine_session *session; /* NULL until opened */

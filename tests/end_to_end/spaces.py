@@ -121,7 +121,7 @@ class Against(Kernels):
     def against(self, first, second, *arguments, status=0):
         done = self.cbank("run", "--kernel", first, "--against", second, "--space", "constant,shared", "--json", self.file,
                           *QUICK_RUN, *arguments, status=status)
-        return re.findall(r"^(constant|shared), \S+ hot .* (\w+)$", done.stdout, re.MULTILINE), done
+        return sorted(re.findall(r"^ *\w+/(constant|shared)/own/\S+/hot .* (\w+)$", done.stdout, re.MULTILINE)), done
 
     def test_the_same_file(self):
         verdicts, done = self.against(CRC32, CRC32, "--size", "500", "--against-options", "-O1")
