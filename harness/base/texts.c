@@ -25,6 +25,16 @@ const char *texts_share(struct texts *texts, const char *text)
     return texts_take(texts, strdup(text)) ? texts->items[texts->count - 1] : NULL;
 }
 
+char *texts_join(const struct texts *texts, const char *before)
+{
+    struct memory memory;
+    FILE *const stream = memory_open(&memory);
+
+    for (size_t i = 0; stream && i < texts->count; i++)
+        fprintf(stream, "%s%s", i ? "," : before, texts->items[i]);
+    return memory_close(&memory, stream) ? memory.text : NULL;
+}
+
 void texts_close(struct texts *texts)
 {
     for (size_t i = 0; i < texts->count; i++)

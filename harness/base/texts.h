@@ -19,6 +19,10 @@ bool texts_take(struct texts *texts, char *text);
  * hundred texts, since it compares them one by one. NULL when out of memory. */
 const char *texts_share(struct texts *texts, const char *text);
 
+/* The texts of a list with a comma between, after `before`, or "" for an empty list. NULL when out of memory. The caller
+ * frees it. */
+char *texts_join(const struct texts *texts, const char *before);
+
 /* Releases all of them; the list is then empty. */
 void texts_close(struct texts *texts);
 

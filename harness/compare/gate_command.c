@@ -11,7 +11,6 @@
 #include "command.h"
 #include "compare_report.h"
 #include "log.h"
-#include "memory.h"
 #include "processes.h"
 #include "user_cell.h"
 
@@ -61,51 +60,37 @@ static const struct option_group groups[] = {
 
 /* -- kernel files of BASE ------------------------------------------------------------------------------ */
 
-/* Writes a memory space, a size or a cache state of a cell of BASE. */
-static void write_word(const struct cell *cell, size_t which, char text[USER_KERNEL_SPACES_BYTES])
-{
-    if (which == 1)
-        snprintf(text, USER_KERNEL_SPACES_BYTES, "%" PRIu64, cell->elements);
-    else
-        snprintf(text, USER_KERNEL_SPACES_BYTES, "%s", which ? cell->cache_state->name : cell->kernel.spaces);
-}
-
 /* The options that measure the kernel files of BASE again, as far as the user gave none. Sizes and memory spaces of
  * several files are those of the files. */
 static enum status kernel_words(const struct plan_options *plan, const struct sides *base, struct texts *out)
 {
-    static const char *const names[] = {"--space=", "--size=", "--cache-state="};
+    enum { KERNEL, SPACE, SIZE, CACHE_STATE, OPTIONS, WORDS };
+    static const char *const names[WORDS] = {"--kernel=", "--space=", "--size=", "--cache-state=",
+                                             "--compiler-options="};
     const bool own = base->kernel_count == 1 && !plan->kernel.given;
-    const bool wanted[] = {own, own, !plan->cache_states_given};
+    const bool wanted[WORDS] = {!plan->kernel.paths, own, own, !plan->cache_states_given,
+                                !plan->kernel.compiler_options};
+    const bool any = base->kernel_count > 0 && !plan->given;
     const struct side *side = base->gpus;
-    const char *options = base->kernel_count > 0 && !plan->kernel.compiler_options ? base->kernels[0].options : NULL;
+    struct texts values[WORDS] = {{.count = 0}};
+    char size[24];
     bool added = true;
 
-    for (size_t option = 0; option < 5 && base->kernel_count > 0 && !plan->given; option++) {
-        struct memory word = {0};
-        FILE *stream = memory_open(&word);
-        const char *before = option < 3 ? names[option] : option == 3 ? "--kernel=" : "--compiler-options=";
+    for (size_t i = 0; any && i < base->kernel_count; i++)
+        added = added && texts_share(&values[KERNEL], base->kernels[i].file);
+    if (any && base->kernels[0].options)
+        added = added && texts_share(&values[OPTIONS], base->kernels[0].options);
+    for (size_t i = 0; any && i < side->cell_count; i++) {
+        const struct cell *cell = &side->cells[i].cell;
 
-        for (size_t i = 0; stream && option == 3 && !plan->kernel.paths && i < base->kernel_count; i++, before = ",")
-            fprintf(stream, "%s%s", before, base->kernels[i].file);
-        if (stream && option == 4 && options)
-            fprintf(stream, "%s%s", before, options);
-        for (size_t i = 0; stream && option < 3 && wanted[option] && i < side->cell_count; i++) {
-            char text[USER_KERNEL_SPACES_BYTES], other[USER_KERNEL_SPACES_BYTES];
-            bool again = !cell_is_user(&side->cells[i].cell);
-
-            write_word(&side->cells[i].cell, option, text);
-            for (size_t k = 0; k < i && !again; k++) {
-                write_word(&side->cells[k].cell, option, other);
-                again = cell_is_user(&side->cells[k].cell) && strcmp(text, other) == 0;
-            }
-            if (!again) {
-                fprintf(stream, "%s%s", before, text);
-                before = ",";
-            }
-        }
-        added = added && memory_close(&word, stream) && (!word.text[0] || texts_take(out, strdup(word.text)));
-        free(word.text);
+        snprintf(size, sizeof(size), "%" PRIu64, cell->elements);
+        added = added && (!cell_is_user(cell) ||
+                          (texts_share(&values[SPACE], cell->kernel.spaces) && texts_share(&values[SIZE], size) &&
+                           texts_share(&values[CACHE_STATE], cell->cache_state->name)));
+    }
+    for (size_t i = 0; i < WORDS; i++) {
+        added = added && (!wanted[i] || values[i].count == 0 || texts_take(out, texts_join(&values[i], names[i])));
+        texts_close(&values[i]);
     }
     return added ? STATUS_OK : log_memory("the options of kernel files");
 }

@@ -308,7 +308,7 @@ static void read_some(void *context, uint64_t first, uint64_t count)
 enum status sides_add(struct sides *sides, const char *path)
 {
     struct texts list = {0};
-    enum status status = files_add(&list, path);
+    enum status status = files_add(&list, path, ".json");
 
     parallel_keep_memory();
     for (size_t first = 0; status == STATUS_OK && first < list.count; first += FILES_AT_ONCE) {

@@ -21,11 +21,12 @@
 
 /* -- names --------------------------------------------------------------------------------------------- */
 
-enum status files_add(struct texts *list, const char *path)
+enum status files_add(struct texts *list, const char *path, const char *ending)
 {
     const char *slash = path[0] && path[strlen(path) - 1] == '/' ? "" : "/";
     const size_t before = list->count;
     struct dirent **entries = NULL;
+    char pattern[16];
     enum status status = STATUS_OK;
     struct stat info;
     int count = 0;
@@ -36,17 +37,18 @@ enum status files_add(struct texts *list, const char *path)
         return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
     if (!S_ISDIR(info.st_mode))
         return texts_take(list, strdup(path)) ? STATUS_OK : log_memory("the names of files");
+    snprintf(pattern, sizeof(pattern), "*%s", ending);
     for (int i = 0; i < count; i++) {
         char *name = NULL;
 
-        if (status == STATUS_OK && fnmatch("*.json", entries[i]->d_name, FNM_PERIOD) == 0 &&
+        if (status == STATUS_OK && fnmatch(pattern, entries[i]->d_name, FNM_PERIOD) == 0 &&
             !texts_take(list, asprintf(&name, "%s%s%s", path, slash, entries[i]->d_name) < 0 ? NULL : name))
             status = log_memory("the names of files");
         free(entries[i]);
     }
     free(entries);
     if (status == STATUS_OK && list->count == before)
-        status = log_error(STATUS_USAGE, "%s has no .json file; name a folder with results", path);
+        status = log_error(STATUS_USAGE, "%s has no %s file; name a folder with some", path, ending);
     return status;
 }
 

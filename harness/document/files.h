@@ -10,9 +10,9 @@
 #include "status.h"
 #include "texts.h"
 
-/* Adds the files of `path`: the file itself, or every *.json file of a folder in the order of their names.
- * STATUS_USAGE, logged, if it does not exist or is a folder without such files. */
-enum status files_add(struct texts *list, const char *path);
+/* Adds the files of `path`: the file itself, or every one of a folder that has this ending, in the order of
+ * their names. STATUS_USAGE, logged, if it does not exist or is a folder without such files. */
+enum status files_add(struct texts *list, const char *path, const char *ending);
 
 /* Reads all of a file or pipe, at most bytes_max, and adds a NUL that *bytes does not count. STATUS_USAGE, logged, if
  * it cannot be read or is larger. On success the caller frees *text. */

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "log.h"
 #include "memory.h"
+#include "texts.h"
 #include "user_cell.h"
 
 /* Makes room for so many files. Joins their paths, to split them, with the one of --against; both may be NULL. */
@@ -139,29 +140,25 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
         const struct result_kernel *kernel = &result->kernels[i];
         const char *path = options->paths ? strsep(&rest, ",") : kernel->file;
         const struct kernel_file *opened = NULL;
-        struct memory spaces = {0};
-        FILE *stream = memory_open(&spaces);
+        struct texts pending = {0}; /* the memory spaces of the pending cells of the kernel */
+        bool listed = true;
+        char *spaces;
 
-        /* The memory spaces of the pending cells of the kernel, as --space has them; "": there is none. */
-        for (size_t k = 0, count = 0; stream && k < result->cell_count; k++) {
+        for (size_t k = 0; listed && k < result->cell_count; k++) {
             const struct cell *cell = &result->cells[k].cell;
-            bool before = result->cells[k].status != CELL_PENDING || result_kernel(result, cell) != kernel;
 
-            for (size_t other = 0; other < k && !before; other++)
-                before = result->cells[other].status == CELL_PENDING &&
-                         result_kernel(result, &result->cells[other].cell) == kernel &&
-                         cell_path_order(&result->cells[other].cell, cell) == 0;
-            if (!before)
-                fprintf(stream, "%s%s", count++ ? "," : "", cell->kernel.spaces);
+            if (result->cells[k].status == CELL_PENDING && result_kernel(result, cell) == kernel)
+                listed = texts_share(&pending, cell->kernel.spaces);
         }
-        if (!memory_close(&spaces, stream))
+        spaces = listed ? texts_join(&pending, "") : NULL;
+        if (!spaces)
             status = log_memory("the memory spaces of %s", kernel->name);
         else if (!path || (options->paths && i + 1 == result->kernel_count && rest))
             status = log_error(STATUS_USAGE, "--kernel: the result has %zu kernel files; name as many",
                                result->kernel_count);
-        if (status == STATUS_OK && spaces.text[0]) {
+        if (status == STATUS_OK && pending.count > 0) {
             const struct kernel_request request = {.path = path,
-                                                   .spaces = spaces.text,
+                                                   .spaces = spaces,
                                                    .compiler = options->compiler,
                                                    .options = kernel->options,
                                                    .architecture = architecture,
@@ -170,7 +167,8 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
             status = open_next(&request, files);
             opened = status == STATUS_OK ? &files->files[files->count - 1] : NULL;
         }
-        free(spaces.text);
+        texts_close(&pending);
+        free(spaces);
         if (opened && strcmp(opened->sha256, kernel->sha256) != 0)
             status =
                 log_error(STATUS_USAGE,
