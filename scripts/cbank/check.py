@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""`cbank check DIR|STORE...`: what is missing in the folder of a chip, malformed, or in contradiction to the rest.
+"""`cbank check FILE|DIR|STORE...`: what is malformed, missing in the folder of a chip, or in contradiction to the rest.
 
-The instrument checks each document, and compares the two processes of the default plan; here is what one file says of
-another. In a store, it is which pages, tables, runs and cells are not as cbank ingest wrote them."""
+A FILE is a result, a characterization, a calibration or a card: all of it must be as its schema says. A result must be
+complete, and its exact counters must be as expected. A DIR is the folder of a chip, as cbank contribute makes it: what
+its files say of each other, and whether the two processes of the default plan differ. A STORE is a file that cbank
+ingest made: which pages, tables, runs and cells are not as it wrote them.
+
+Exit code 1: something is missing, malformed or contradicts itself; each with the file and what to do. 2: no such file."""
 
 from __future__ import annotations
 
@@ -17,6 +21,52 @@ from .errors import FINDING, Failure, Parser, printable
 BYTES_MAX = 10 << 20  # of a folder
 AGAIN = "remove it and let cbank contribute make it again"
 ONE_GPU = "a folder is of one GPU, one driver and one program: remove what is of another and let cbank contribute measure it"
+
+
+def print_filled(line: str) -> None:
+    """Prints for 80 columns."""
+    print(textwrap.fill(printable(line), 80, subsequent_indent="    ", break_on_hyphens=False))
+
+
+CHECKED = {name: kind for name, kind in documents.KINDS.items() if kind[0] in ("result", "characterization", "calibration", "card")}
+
+
+def is_measured(kind: str, content: dict) -> bool:
+    """Whether a GPU answered."""
+    return {"result": content.get("engine") != "model", "characterization": content.get("replayed") is None,
+            "calibration": content.get("modelled") is False}.get(kind, False)
+
+
+def wrong_of(kind: str, content: dict) -> tuple[str, str] | None:
+    """(what, remedy) of a document that is as its schema says."""
+    if kind != "result":
+        return None
+    differing = sum(counter["value"] != counter["expected"] for cell in content["cells"] for counter in cell["counters"].values()
+                    if counter["kind"] == "exact" and counter["status"] == "ok" and counter["expected"] is not None)
+    if not content["complete"]:
+        return "is of a run that did not end", "cbank run --resume FILE goes on with it"
+    if differing:
+        return (f"has {differing} exact counters that differ from what the kernels ask for",
+                "cbank counters FILE names them; the driver or the compiler changed the kernels: report it")
+    return None
+
+
+def check_document(path: str) -> dict:
+    """As results/check.schema.json has it. Raises Failure for a file that cannot be read."""
+    data, kind, measured, wrong = documents.read_bytes(path), None, False, None
+    try:
+        document = documents.Document(path, data, CHECKED)
+        kind, measured = document.kind, is_measured(document.kind, document.content)
+        wrong = wrong_of(kind, document.content)
+    except documents.Foreign:
+        wrong = "is no result, characterization, calibration or card", "take a file that cbank wrote"
+    except documents.OtherKind:
+        wrong = "is another document than a result, characterization, calibration or card", "it needs no check"
+    except Failure as failure:
+        said = str(failure).partition(";")[0].removeprefix(path)
+        wrong = (f"is not valid{said}" if said.startswith(":") else said.strip()), "take the file as cbank wrote it, or write it again"
+    return {"file": path, "kind": kind, "measured": measured,
+            "findings": [dict(zip(("what", "remedy"), wrong))] if wrong else []}
 
 
 class Check:
@@ -80,11 +130,11 @@ class Check:
                 self.add(name, f"is not the file of the manifest: {found['bytes']} bytes with SHA-256 {found['sha256'][:12]}, "
                                f"not {listed['bytes']} with {listed['sha256'][:12]}")
         try:
-            self.contents[name] = documents.load(self.path(name)).content
+            self.contents[name] = documents.load(self.path(name))
         except Failure as failure:
             self.refused[name] = str(failure).partition(";")[0]
             return  # check_steps says so
-        self.check_head(name, self.contents[name])
+        self.check_head(name, self.contents[name].content)
 
     def check_head(self, name: str, content: dict) -> None:
         """Compares the GPU, the driver and the program of a document with those of the first one."""
@@ -101,25 +151,21 @@ class Check:
                      "commit the changes, or take a clean clone, and measure again")
 
     def check_steps(self) -> None:
-        """Looks at each file that belongs to a chip as what it is; the instrument reads all of them."""
-        there = [step for step in chips.STEPS if step.file in self.names]
-        words = ["check", "--json", *(self.path(step.file) for step in there)]
-        told = instrument.ask(words, (0, FINDING))["documents"] if there else []
+        """Looks at each file that belongs to a chip as what it is."""
         for step in chips.STEPS:
-            if step not in there:
+            document = self.contents.get(step.file)
+            if step.file not in self.names:
                 self.add(step.file, f"is missing: {step.what}", "run cbank contribute, which makes what is not there")
-        for step, document in zip(there, told):
-            content = self.contents.get(step.file)
-            if document["kind"] != step.kind or not content:
+            elif not document or document.kind != step.kind:
                 self.add(step.file, f"is no {step.kind}: {self.refused[step.file]}" if step.file in self.refused else f"is no {step.kind}")
-            elif step.kind != "card" and not document["measured"]:
+            elif step.kind != "card" and not is_measured(step.kind, document.content):
                 self.add(step.file, "is a prediction or a replay: nothing was measured")
-            elif step.kind == "result" and not document["findings"] and not chips.is_of_step(step, self.brief, content):
-                self.add(step.file, f"is of another command: {content['tool']['argv']}")
-            elif not document["findings"] and step.kind == "card":
-                self.check_card(step.file, content)
-            for finding in document["findings"]:
-                self.add(step.file, finding["what"], finding["remedy"])
+            elif wrong := wrong_of(step.kind, document.content):
+                self.add(step.file, *wrong)
+            elif step.kind == "result" and not chips.is_of_step(step, self.brief, document.content):
+                self.add(step.file, f"is of another command: {document.content['tool']['argv']}")
+            elif step.kind == "card":
+                self.check_card(step.file, document.content)
         for entry in self.manifest["files"] if self.manifest else []:
             if entry["name"] not in self.names:
                 self.add(entry["name"], "is missing: the manifest names it",
@@ -165,19 +211,20 @@ class Check:
                  f"{len(self.names)} files, {self.bytes / (1 << 20):.1f} MiB, measured by {self.credit or 'nobody'}: {found}"]
         lines += [f"  {file or 'the folder'} {what}; {remedy}" for file, what, remedy in self.findings]
         for line in lines:
-            print(textwrap.fill(printable(line), 80, subsequent_indent="    ", break_on_hyphens=False))
+            print_filled(line)
 
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = Parser(prog="cbank check", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", metavar="DIR|STORE", nargs="+", help="the folder of a chip, or a file that cbank ingest made")
+    parser.add_argument("paths", metavar="FILE|DIR|STORE", nargs="+", help="a document, the folder of a chip, or a file that cbank ingest made")
     parser.add_argument("--json", action="store_true", help="print JSON, as results/check.schema.json describes it")
     parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)  # of contribute --brief
     options = parser.parse_args(words)
-    stores = {path: store.findings(path) for path in options.folders if os.path.isfile(path) and store.is_store(path)}
-    checks = [Check(folder.rstrip("/") or "/", options.brief).run() for folder in options.folders if folder not in stores]
+    stores = {path: store.findings(path) for path in options.paths if os.path.isfile(path) and store.is_store(path)}
+    files = [check_document(path) for path in options.paths if not os.path.isdir(path) and path not in stores]
+    checks = [Check(folder.rstrip("/") or "/", options.brief).run() for folder in options.paths if os.path.isdir(folder)]
     for i, check in enumerate(checks):
         same = next((other for other in checks[:i]
                      if "the GPU" in check.said and other.said.get("the GPU") == check.said["the GPU"]), None)
@@ -185,12 +232,15 @@ def main(words: list[str]) -> int:
             check.add(chips.MANIFEST, f"is of the same chip as {same.folder}, {check.said['the GPU']}",
                       "keep one of the two folders")
     if options.json:
-        print(json.dumps({"schema": {"name": "cbank-check", "version": "1.0"},
+        print(json.dumps({"schema": {"name": "cbank-check", "version": "1.0"}, "documents": files,
                           "folders": [check.json() for check in checks],
                           "stores": [{"store": path, "findings": found} for path, found in stores.items()]}, indent=1))
     else:
+        for document in files:
+            said = "; ".join(f"{finding['what']}; {finding['remedy']}" for finding in document["findings"])
+            print_filled(f"{document['file']}: {said or 'a valid ' + document['kind'] + ', measured' * document['measured']}")
         for path, found in stores.items():
             print("\n".join(map(printable, found or [f"{path}: every row fits its checksum"])))
         for check in checks:
             check.print()
-    return FINDING if any(check.findings for check in checks) or any(stores.values()) else 0
+    return FINDING if any(check.findings for check in checks) or any(stores.values()) or any(document["findings"] for document in files) else 0

@@ -27,17 +27,17 @@ KINDS = {
                         ["results/h200/sample-us-2000.json", "results/h200/lookups.json"]), [
         ("show", "FILE"), ("show", "--cell", "*", "FILE"), ("show", "--csv", "FILE"), ("show", "--json", "FILE"), ("counters", "FILE"),
         ("counters", "--csv", "FILE"), ("counters", "--json", "FILE"),
-        ("explain", "FILE"), ("explain", "--json", "FILE"), ("check", "FILE"), ("compare", "--all", "FILE", "FILE"),
+        ("explain", "FILE"), ("explain", "--json", "FILE"), ("compare", "--all", "FILE", "FILE"),
         ("compare", "--json", "-", MEASURED, "FILE"), ("compare", "--junit", "-", "FILE", MEASURED),
         ("calibrate", "FILE," + MEASURED, "--json", "out.json"), ("gate", "FILE", "--engine", "model", "--json", "out.json"),
         ("run", "--resume", "FILE")]),
     "calibration": ("tests/corpus/calibration/calibration*.json results/chips/h200/calibration.json", [
-        ("compare", "--calibration", "FILE", MEASURED, MEASURED), ("check", "FILE"), ("show", "FILE")]),
+        ("compare", "--calibration", "FILE", MEASURED, MEASURED), ("show", "FILE")]),
     "card": ("tests/corpus/card/*.json results/cards/*.json", [
-        ("explain", "--card", "FILE", MEASURED), ("check", "FILE"), (*ADVISE, "--card", "FILE"), (*ADVISE, "--card", "FILE", "--json", "-"),
+        ("explain", "--card", "FILE", MEASURED), (*ADVISE, "--card", "FILE"), (*ADVISE, "--card", "FILE", "--json", "-"),
         (*MODEL, "--card", "FILE", "--path", "all")]),
     "characterization": ("results/characterizations/h200.json", [
-        ("characterize", "--replay", "FILE", "--json", "out.json", "--new-card", "card.json"), ("check", "FILE"), ("show", "FILE"),
+        ("characterize", "--replay", "FILE", "--json", "out.json", "--new-card", "card.json"), ("show", "FILE"),
         ("characterize", "--replay", "FILE", "--json", "-")]),
     "indices": ("tests/corpus/npy/*.npy", [
         ("run", "--engine", "model", "--workload", "lookup", "--indices", "FILE", "--json", "out.json"),
@@ -103,7 +103,7 @@ def committed(campaign):
         if os.path.isfile(path) and "/results/local/" not in path:
             files.setdefault(kind_of(path), []).append(path)
     readers = {**{kind: commands for kind, (_, commands) in KINDS.items()}, "cubin": [(*ADVISE, "--kernel", "FILE")],
-               None: [*(commands[0] for _, commands in KINDS.values()), ("check", "FILE"), (*ADVISE, "--kernel", "FILE")]}
+               None: [*(commands[0] for _, commands in KINDS.values()), (*ADVISE, "--kernel", "FILE")]}
     for kind, paths in files.items():
         paths.sort(key=os.path.getsize)
         for path in [path for path in paths if os.environ.get("CBANK_TEST") == "full" or path == paths[0] or os.path.getsize(path) < SMALL_BYTES]:

@@ -33,7 +33,6 @@ COMMANDS_OF_A_PLACE = 1000 if FULL else 3
 PLAN = ["--engine", "model", "--path", "constant,global", "--pattern", "per_warp", "--elements", "4096", "--seed", "1"]
 COMPARE = ["compare", "--calibration", "calibration.json", "base.json", "new.json"]
 
-CHECKED = ["measured.json", "calibration.json", "record.json", os.path.join(ROOT, "results/cards/h200.json")]
 # Name: command line. All read files of the folder of make_inputs; what they write begins with "out".
 COMMANDS = {
     "help": ["help"], "--version": ["--version"],
@@ -53,7 +52,6 @@ COMMANDS = {
     **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("json", "junit")},
     "list": ["list"], "list --json": ["list", "counters", "--json"], "doctor": ["doctor"],
     "list cards": ["list", "cards"], "run of a published chip": ["run", *PLAN, "--card", "v100", "--json", "out.json"],
-    "check": ["check", *CHECKED], "check --json": ["check", "--json", *CHECKED],
     "run": ["run", *PLAN, "--json", "out.json"], "run to stdout": ["run", *PLAN, "--json", "-"],
     "run --resume": ["run", "--resume", "out-interrupted.json"],
     "calibrate": ["calibrate", *PLAN, "--counters", "none", "--processes", "2", "--json", "out.json"],

@@ -268,7 +268,7 @@ class Check(Case):
         self.assertRegex(self.check()[0][0][1], r"has 1\d\.\d MiB, more than 10")
 
     def test_documents(self):
-        """The instrument checks each file by itself, without Python."""
+        """Each file by itself."""
         self.edit("serialization", miscount)
         self.write("text", "no JSON")
         files = ["chip/core-matrix.json", "chip/card.json", "chip/serialization.json", "text", "chip/manifest.json"]
