@@ -14,8 +14,7 @@
 
 enum { RECORDED_MAX = 1 << 20, VALUE_ROW = 6 /* where the conditions of a number end */ };
 
-#define COUNT(array)                    (sizeof(array) / sizeof((array)[0]))
-#define OBJECTS(element, outer, count_) .element_bytes = sizeof(struct element), .count = offsetof(struct outer, count_)
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* -- verdicts ------------------------------------------------------------------------------------------ */
 
@@ -114,7 +113,7 @@ static const struct field level_rows[] = {
     {FIELD(field_level_numbers, struct geometry_level, "latency", latency, NULLABLE)},
     {FIELD(field_text, struct geometry_level, "contradiction", contradiction, NULLABLE)},
 };
-static const struct objects levels = {OBJECTS(geometry_level, geometry, level_count), .fields = FIELDS(level_rows)};
+static const struct objects levels = {OBJECTS(level_rows, struct geometry_level, struct geometry, level_count)};
 static const struct field geometry_rows[] = {
     {GEOMETRY(field_uint32, "searched_bytes", searched_bytes)},
     {GEOMETRY(field_reference, "shared_carve_out", shared_carve_out)},
@@ -147,12 +146,12 @@ static const struct field exchange_rows[] = {
     {FIELD(field_reference, struct probe_exchange, "asked", asked, REQUIRED)},
     {FIELD(field_reference, struct probe_exchange, "answer", answer, REQUIRED)},
 };
-static const struct objects numbers = {OBJECTS(number, outcome, number_count), .fields = FIELDS(number_rows),
+static const struct objects numbers = {OBJECTS(number_rows, struct number, struct outcome, number_count),
                                        .max = RECORDED_MAX};
-static const struct objects verdicts = {OBJECTS(verdict, outcome, verdict_count), .fields = FIELDS(verdict_rows),
+static const struct objects verdicts = {OBJECTS(verdict_rows, struct verdict, struct outcome, verdict_count),
                                         .max = VERDICTS_MAX};
-static const struct objects exchanges = {OBJECTS(probe_exchange, outcome, evidence_count),
-                                         .fields = FIELDS(exchange_rows), .max = RECORDED_MAX, .line = true};
+static const struct objects exchanges = {OBJECTS(exchange_rows, struct probe_exchange, struct outcome, evidence_count),
+                                         .max = RECORDED_MAX, .line = true};
 static const char *const status_names[] = {[OUTCOME_OK] = "ok", [OUTCOME_SKIPPED] = "skipped"};
 static const struct names statuses = NAMES(status_names, 2, "ok or skipped");
 
@@ -171,7 +170,7 @@ static const struct field outcome_rows[] = {
     {OUTCOME(field_groups, "groups", group, OMITTED)},
     {OUTCOME(field_list, "evidence", evidence, REQUIRED), .of = &exchanges},
 };
-static const struct objects outcomes = {OBJECTS(outcome, characterization, count), .fields = FIELDS(outcome_rows),
+static const struct objects outcomes = {OBJECTS(outcome_rows, struct outcome, struct characterization, count),
                                         .max = 1 << 12};
 
 /* -- probes -------------------------------------------------------------------------------------------- */
@@ -188,7 +187,7 @@ static const struct field kernel_rows[] = {
     {KERNEL(field_text, "sass_sha256", kernel.sha256, NULLABLE)},
     {KERNEL(field_text, "loads", kernel.loads, NULLABLE)},
 };
-static const struct objects kernels = {OBJECTS(probe_kernel_row, probes, kernel_count), .fields = FIELDS(kernel_rows),
+static const struct objects kernels = {OBJECTS(kernel_rows, struct probe_kernel_row, struct probes, kernel_count),
                                        .max = 1 << 12};
 
 static const struct field probe_rows[] = {

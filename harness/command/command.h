@@ -45,6 +45,9 @@ struct command {
     enum status (*start)(size_t count, char **words);
 };
 
+/* Initializer of a command: an array of groups. */
+#define OPTION_GROUPS(array) .groups = (array), .group_count = sizeof(array) / sizeof((array)[0])
+
 /* Writes the words of argv with blanks between, as far as there is room. */
 void command_line(const struct invocation *invocation, char *out, size_t bytes);
 

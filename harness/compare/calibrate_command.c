@@ -74,8 +74,7 @@ const struct command calibrate_command = {
     .summary = "Measure how much each cell differs between processes, for compare",
     .arguments = "[RESULTS]",
     .arguments_max = 1,
-    .groups = groups,
-    .group_count = sizeof(groups) / sizeof(groups[0]),
+    OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct calibrate_options),
     .details =
         "It runs the plan in several processes, one after the other, which end when it ends. Or it takes results that are\n"

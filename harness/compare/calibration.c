@@ -122,12 +122,8 @@ static const struct field cell_rows[] = {
     {FIELD(field_text, struct calibrated_cell, "sass_sha256", sha256, NULLABLE)},
 };
 
-static const struct objects cell_list = {
-    .fields = FIELDS(cell_rows),
-    .element_bytes = sizeof(struct calibrated_cell),
-    .count = offsetof(struct calibration, cell_count),
-    .max = SIZE_MAX,
-};
+static const struct objects cell_list = {OBJECTS(cell_rows, struct calibrated_cell, struct calibration, cell_count),
+                                         .max = SIZE_MAX};
 
 static const struct field rows[] = {
     {.key = "tool", .kind = &field_tool},

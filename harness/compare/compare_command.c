@@ -57,8 +57,7 @@ const struct command compare_command = {
     .arguments = "BASE NEW",
     .arguments_min = 2,
     .arguments_max = 2,
-    .groups = groups,
-    .group_count = sizeof(groups) / sizeof(groups[0]),
+    OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct compare_command_options),
     .details =
         "BASE and NEW are each a result file, a folder of them, or several with commas between. Each result is a process, and\n"

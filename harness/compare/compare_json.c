@@ -102,7 +102,7 @@ static const struct field gpu_rows[] = {
     {FIELD(field_bool, struct compared_gpu, "comparable", comparable, REQUIRED)},
     {FIELD(kind_counts, struct compared_gpu, "counts", counts, REQUIRED)},
 };
-static const struct objects gpu_list = OBJECTS_OF(gpu_rows, struct compared_gpu, struct comparison, gpu_count);
+static const struct objects gpu_list = {OBJECTS(gpu_rows, struct compared_gpu, struct comparison, gpu_count)};
 
 WRITER(uuid)
 {
@@ -182,7 +182,7 @@ static const struct field cell_rows[] = {
     {CELL(field_list, "counters", changes, REQUIRED), .of = &change_list},
     {CELL(field_text, "note", note, NULLABLE)},
 };
-static const struct objects cell_list = OBJECTS_OF(cell_rows, struct comparison_cell, struct comparison, cell_count);
+static const struct objects cell_list = {OBJECTS(cell_rows, struct comparison_cell, struct comparison, cell_count)};
 
 static const struct field rows[] = {
     {.key = "summary", .kind = &kind_summary},

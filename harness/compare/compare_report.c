@@ -215,9 +215,7 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
     struct grid grid = {
         .columns = columns + first,
         .column_count = sizeof(columns) / sizeof(columns[0]) - first,
-        .rows = comparison->cells,
-        .row_count = all ? same : 0,
-        .row_bytes = sizeof(*comparison->cells),
+        GRID_ROWS(comparison->cells, all ? same : 0),
         .note = cell_note,
     };
     enum status status = STATUS_OK;

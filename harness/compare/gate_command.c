@@ -191,8 +191,7 @@ const struct command gate_command = {
     .summary = "Measure and compare until every cell is decided: is NEW worse than BASE?",
     .arguments = "[BASE]",
     .arguments_max = 1,
-    .groups = groups,
-    .group_count = sizeof(groups) / sizeof(groups[0]),
+    OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct gate_options),
     .details =
         "BASE is results, as compare takes them, or a program. NEW is a program: this one where nothing else is said. They take\n"

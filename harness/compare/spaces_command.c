@@ -161,13 +161,7 @@ static enum status print_ranks(const struct cell_row *rows, size_t count, const 
     struct rank *ranks = calloc(count, sizeof(*ranks));
     char title[TEXT_PARAGRAPH_BYTES], line[512], name[USER_KERNEL_NAME_BYTES];
     FILE *file = NULL;
-    struct grid grid = {.title = title,
-                        .columns = columns,
-                        .column_count = sizeof(columns) / sizeof(columns[0]),
-                        .rows = ranks,
-                        .row_count = count,
-                        .row_bytes = sizeof(*ranks),
-                        .note = note_rank};
+    struct grid grid = {.title = title, GRID_COLUMNS(columns), GRID_ROWS(ranks, count), .note = note_rank};
     enum status status = ranks ? STATUS_OK : log_memory("ranks");
 
     for (size_t i = 0; ranks && i < count; i++) {
@@ -261,8 +255,7 @@ const struct command spaces_command = {
     .arguments = "FILE",
     .arguments_min = 1,
     .arguments_max = 1,
-    .groups = groups,
-    .group_count = sizeof(groups) / sizeof(groups[0]),
+    OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct run_options),
     .details =
         "FILE is a kernel file (.cu), or a result (.json) of one. Memory spaces are ranked by the time of the kernel. One that is\n"

@@ -139,9 +139,11 @@ struct objects {
     void (*check)(const struct node *node, void *element); /* called after reading; NULL: no check */
 };
 
-/* Initializer for objects that are not read: elements of a type; the outer struct's member count_ is their number. */
-#define OBJECTS_OF(array, type, outer, count_) \
-    {.fields = FIELDS(array), .element_bytes = sizeof(type), .count = offsetof(outer, count_)}
+/* Initializers: elements of a type; the outer struct's member count_ is their number. The second is for objects that are
+ * not read, the first for those with more members. */
+#define OBJECTS(array, type, outer, count_) \
+    .fields = FIELDS(array), .element_bytes = sizeof(type), .count = offsetof(outer, count_)
+#define OBJECTS_OF(array, type, outer, count_) {OBJECTS(array, type, outer, count_)}
 
 /* Adds the fields of the struct at base to an object. */
 void fields_write(cJSON *object, const struct fields *fields, const void *base);

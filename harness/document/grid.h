@@ -87,6 +87,10 @@ struct grid {
     bool continued; /* CSV: an earlier grid had the line of keys */
 };
 
+/* Initializers of a grid: an array of columns; rows from a pointer to the first. */
+#define GRID_COLUMNS(array)     .columns = (array), .column_count = sizeof(array) / sizeof((array)[0])
+#define GRID_ROWS(first, count) .rows = (first), .row_count = (count), .row_bytes = sizeof(*(first))
+
 /* Layout of text. */
 struct print_style {
     int width; /* columns of the terminal, see text_width */

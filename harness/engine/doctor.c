@@ -93,11 +93,7 @@ static enum status doctor(const void *parsed, const struct invocation *invocatio
         if (engine_rows[i].engine->diagnose)
             engine_rows[i].engine->diagnose(&diagnosis);
 
-    const struct grid grid = {.columns = columns,
-                              .column_count = sizeof(columns) / sizeof(columns[0]),
-                              .rows = diagnosis.findings,
-                              .row_count = diagnosis.count,
-                              .row_bytes = sizeof(struct finding)};
+    const struct grid grid = {GRID_COLUMNS(columns), GRID_ROWS(diagnosis.findings, diagnosis.count)};
 
     if (diagnosis.incomplete) {
         status = STATUS_ENVIRONMENT;
@@ -127,8 +123,7 @@ static enum status doctor(const void *parsed, const struct invocation *invocatio
 const struct command doctor_command = {
     .name = "doctor",
     .summary = "Check this machine, and name a remedy for each problem",
-    .groups = groups,
-    .group_count = sizeof(groups) / sizeof(groups[0]),
+    OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct doctor_options),
     .details =
         "It looks at the program, CUPTI, the GPU, kernels, clocks, other processes, memory errors and the permission to read\n"

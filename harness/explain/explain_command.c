@@ -93,7 +93,7 @@ static const struct field cell_rows[] = {
     {.key = "shares", .kind = &kind_shares},
     {FIELD(field_object, struct explained_cell, "model_ns", model_ns, REQUIRED), .of = &range_object},
 };
-static const struct objects cell_list = OBJECTS_OF(cell_rows, struct explained_cell, struct explained, count);
+static const struct objects cell_list = {OBJECTS(cell_rows, struct explained_cell, struct explained, count)};
 
 static const struct field file_rows[] = {
     {FIELD(field_reference, struct explained, "file", file, REQUIRED)},
@@ -101,7 +101,7 @@ static const struct field file_rows[] = {
     {FIELD(field_object, struct explained, "device", result.device, REQUIRED), .of = &device_object},
     {FIELD(field_list, struct explained, "cells", cells, REQUIRED), .of = &cell_list},
 };
-static const struct objects file_list = OBJECTS_OF(file_rows, struct explained, struct explanation, count);
+static const struct objects file_list = {OBJECTS(file_rows, struct explained, struct explanation, count)};
 
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
@@ -207,11 +207,7 @@ static enum status explain(const void *parsed, const struct invocation *invocati
         if (status != STATUS_OK) {
             close_file(file);
         } else if (++explanation.count && !options->json) {
-            const struct grid grid = {.columns = columns,
-                                      .column_count = sizeof(columns) / sizeof(columns[0]),
-                                      .rows = file->cells,
-                                      .row_count = file->count,
-                                      .row_bytes = sizeof(*file->cells)};
+            const struct grid grid = {GRID_COLUMNS(columns), GRID_ROWS(file->cells, file->count)};
 
             text_put(stdout, escapes_none, file->file);
             printf(": %s, by the card of %s%s\n", file->result.device.name, file->card.name,
@@ -236,8 +232,7 @@ const struct command explain_command = {
     .arguments = "FILE...",
     .arguments_min = 1,
     .arguments_max = 1000,
-    .groups = groups,
-    .group_count = sizeof(groups) / sizeof(groups[0]),
+    OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct explain_options),
     .details =
         "A unit's busy time is its counter times the card's cost of one. The counters are instructions to issue, addresses and\n"

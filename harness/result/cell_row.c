@@ -172,11 +172,7 @@ size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_
 struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned views,
                           struct grid_column columns[CELL_ROW_COLUMNS_MAX])
 {
-    return (struct grid){.columns = columns,
-                         .column_count = cell_row_columns(views, columns),
-                         .rows = rows,
-                         .row_count = count,
-                         .row_bytes = sizeof(*rows)};
+    return (struct grid){.columns = columns, .column_count = cell_row_columns(views, columns), GRID_ROWS(rows, count)};
 }
 
 /* -- rows ---------------------------------------------------------------------------------------------- */

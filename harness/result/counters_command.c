@@ -113,8 +113,7 @@ const struct command counters_command = {
     .arguments = "FILE [COUNTER...]",
     .arguments_min = 1,
     .arguments_max = 1000,
-    .groups = groups,
-    .group_count = sizeof(groups) / sizeof(groups[0]),
+    OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct counters_options),
     .details =
         "Without names: all counters of the result. An exact counter is followed by = where it is as expected and\n"

@@ -39,15 +39,10 @@ static void check_counter(const struct node *node, void *element)
         node_refuse(node, "value", "a number, since the status is ok");
 }
 
-static const struct objects counter_map = {
-    .fields = FIELDS(counter_rows),
-    .element_bytes = sizeof(struct counter_value),
-    .count = offsetof(struct cell_result, counter_count),
-    .max = JSON_VALUES_MAX,
-    .line = true,
-    .key = offsetof(struct counter_value, name),
-    .check = check_counter,
-};
+static const struct objects counter_map = {OBJECTS(counter_rows, struct counter_value, struct cell_result,
+                                                   counter_count),
+                                           .max = JSON_VALUES_MAX, .line = true,
+                                           .key = offsetof(struct counter_value, name), .check = check_counter};
 
 static const struct field exact_rows[] = {
     {FIELD(field_uint64, struct exact_counts, "compared", compared, REQUIRED)},
@@ -302,9 +297,5 @@ static void read_code(const struct node *node, const struct field *field, void *
 
 const struct field_kind kind_code = {write_code, read_code};
 
-const struct objects result_cells = {
-    .fields = FIELDS(cell_rows),
-    .element_bytes = sizeof(struct cell_result),
-    .count = offsetof(struct result, cell_count),
-    .max = CELLS_MAX,
-};
+const struct objects result_cells = {OBJECTS(cell_rows, struct cell_result, struct result, cell_count),
+                                     .max = CELLS_MAX};

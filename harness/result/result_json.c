@@ -84,13 +84,8 @@ static const struct object reading = {.fields = FIELDS(reading_fields), .given =
 static const struct field xid_fields[] = {
     {FIELD(field_uint32, struct xid, "number", number, REQUIRED)},
 };
-static const struct objects xid_list = {
-    .fields = FIELDS(xid_fields),
-    .element_bytes = sizeof(struct xid),
-    .count = offsetof(struct health, xid_count),
-    .max = HEALTH_XIDS_MAX,
-    .line = true,
-};
+static const struct objects xid_list = {OBJECTS(xid_fields, struct xid, struct health, xid_count),
+                                        .max = HEALTH_XIDS_MAX, .line = true};
 
 static const struct names quantities = NAMES(health_keys, HEALTH_QUANTITIES, "an array of keys of health.before");
 
@@ -130,13 +125,8 @@ static const struct field phase_rows[] = {
     {FIELD(field_reference, struct phase_time, "name", name, REQUIRED)},
     {FIELD(field_number, struct phase_time, "seconds", seconds, REQUIRED)},
 };
-static const struct objects phase_list = {
-    .fields = FIELDS(phase_rows),
-    .element_bytes = sizeof(struct phase_time),
-    .count = offsetof(struct result, phase_count),
-    .max = RESULT_PHASES_MAX,
-    .line = true,
-};
+static const struct objects phase_list = {OBJECTS(phase_rows, struct phase_time, struct result, phase_count),
+                                          .max = RESULT_PHASES_MAX, .line = true};
 
 static const struct field kernel_rows[] = {
     {FIELD(field_text, struct result_kernel, "name", name, REQUIRED), .low = 1},
@@ -148,12 +138,8 @@ static const struct field kernel_rows[] = {
     {FIELD(field_number, struct result_kernel, "compile_seconds", compile_seconds, REQUIRED), .low = 0, .high = 1e9},
     {FIELD(field_bool, struct result_kernel, "against", against, OMITTED)},
 };
-static const struct objects kernel_list = {
-    .fields = FIELDS(kernel_rows),
-    .element_bytes = sizeof(struct result_kernel),
-    .count = offsetof(struct result, kernel_count),
-    .max = 4096,
-};
+static const struct objects kernel_list = {OBJECTS(kernel_rows, struct result_kernel, struct result, kernel_count),
+                                           .max = 4096};
 
 static const struct field result_rows[] = {
     {WITHIN("tool", field_object), .of = &tool_object},

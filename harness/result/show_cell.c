@@ -42,11 +42,8 @@ enum status show_cells(FILE *stream, const struct result *result, const char *fi
     for (size_t i = 0; status == STATUS_OK && i < rows.count; i++) {
         const struct cell_row *row = &rows.rows[i];
         const struct grid counted = {.title = "counters",
-                                     .columns = counter_columns,
-                                     .column_count = COUNT(counter_columns),
-                                     .rows = row->found->counters,
-                                     .row_count = row->found->counter_count,
-                                     .row_bytes = sizeof(*row->found->counters)};
+                                     GRID_COLUMNS(counter_columns),
+                                     GRID_ROWS(row->found->counters, row->found->counter_count)};
 
         fprintf(stream, "%s%s%s\n", i ? "\n" : "", row->identity, result->modelled_time ? " (modelled)" : "");
         for (size_t s = 0; s < COUNT(sections); s++) {
