@@ -241,7 +241,7 @@ class Completion(unittest.TestCase):
     def test_words(self):
         listed = json.loads(cbank("list", "--json"))
         for words, wanted in ((("",), [*command_names(), "help"]), (("run", "--p"), ["--path", "--pattern", "--polluter-bytes"]),
-                              (("characterize", "--"), ["--device", "--replay", "--json", "--card", "--new-card", "--watchdog-slack", "--quiet"]),
+                              (("characterize", "--"), ["--device", "--replay", "--json", "--card", "--new-card", "--watchdog-slack", "--all", "--quiet"]),
                               (("run", "--pattern", "=", "per_warp,ps"), ["per_warp,pseudo_random"]), (("list", ""), None if "asan" in CBANK else list(listed)),
                               (("show", "READ"), ["README.md"]), (("characterize", "--replay", "READ"), ["README.md"]),
                               (("run", "--device", ""), ["all"])):
