@@ -130,11 +130,12 @@ room_flags = $(if $(filter $(1),$(TABLES_SEEN)),-Ipatterns -Ikernels) $(patsubst
 EVERY_ROOM := -Ipatterns -Ikernels $(ROOMS:%=-Iharness/%)
 
 CPPFLAGS_ALL := -D_GNU_SOURCE $(CPPFLAGS)
-# -Werror in tests: a compiler newer than these sources may warn of more, which must not stop who wants to measure.
+# -Werror in tests: a compiler newer than these sources may warn of more, which must not stop who wants to measure. Files
+# compiled without it stay, so that a build after tests, or tests after a build, compile nothing again.
 WERROR ?=
 SANITIZERS := -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all
 OPTIMIZE := $(if $(SANITIZE),-O1 $(SANITIZERS) -fno-omit-frame-pointer -DCBANK_SANITIZED,-O2 -Wframe-larger-than=65536)
-CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(WERROR) $(CFLAGS)
+CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(CFLAGS)
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
 # STATIC=1 puts cJSON into the program: from libcjson.a or, where the distribution has none, from its source package.
 LIBCJSON ?= $(if $(STATIC),$(or $(filter /%,$(shell $(CC) -print-file-name=libcjson.a)),$(BUILD)/cjson/libcjson.a),-lcjson)
@@ -229,7 +230,7 @@ BUSY := $(addsuffix /%,patterns kernels harness/base harness/cell harness/counts
 $(OBJ)/%.o: %.c $(OBJ)/flags.stamp
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(EXTRA) $(CFLAGS_ALL) $(if $(filter $(BUSY),$<),,$(FAST) $(if $(filter tests/unit/%,$<),$(FAST_TESTS))) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(EXTRA) $(CFLAGS_ALL) $(WERROR) $(if $(filter $(BUSY),$<),,$(FAST) $(if $(filter tests/unit/%,$<),$(FAST_TESTS))) -MMD -MP -c -o $@ $<
 
 $(OBJ)/%.o: %.S $(OBJ)/flags.stamp
 	$(call say,AS,$<)
@@ -309,7 +310,7 @@ $(SIMULATED_OBJECTS) $(SIMULATED_CORE_OBJECTS): CFLAGS_ALL := $(filter-out --cov
 $(OBJ)/simulated/%.o: %.c $(OBJ)/flags.stamp
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(CFLAGS_ALL) $(WERROR) -MMD -MP -c -o $@ $<
 
 $(filter $(OBJ)/simulated/harness/counts/card%,$(SIMULATED_CORE_OBJECTS)): $(CARDS)
 
@@ -391,8 +392,9 @@ ISOLATED := "$$PYTHON" -IB
 
 run: ## set up, build, measure the default plan into results/local/ (more options: ARGS=)
 	@scripts/setup.sh build
-	@$(MAKE) all
+	@{ $(MAKE) -n all; echo --; $(MAKE) all 2>&1 || echo --failed; } | awk -f scripts/progress.awk
 	@mkdir -p results/local
+	@echo 'run: the default plan, some seconds on a GPU'
 	@$(PROGRAM) run --json results/local/ $(ARGS)
 
 contribute: ## set up, build, measure the folder of a chip on the first GPU: DIR=results/chips/NAME CREDIT='your name'

@@ -43,7 +43,8 @@ Shown = namedtuple("Shown", "head columns rows notes", defaults=((),))
 
 
 def card(content: dict) -> Shown:
-    rows = [[name, counted(its["value"]), range_of(its["low"], its["high"]), its["from"], its["method"]] for name, its in content["model"].items()]
+    rows = [[name, counted(its["value"]), range_of(its["low"], its["high"]), its["from"], its["method"]] if its else [name, "-", "-", "not known", ""]
+            for name, its in content["model"].items()]
     return Shown(f"{content['name']}, chip {content['chip']}, compute capability {content['cc_major']}.{content['cc_minor']}",
                  [Column("number"), Column("value", True), Column("interval", True, 1), Column("from"), Column("method", False, 2)], rows)
 
