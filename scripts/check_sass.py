@@ -44,8 +44,8 @@ UNCOUNTABLE = {"CALL", "RET", "CAL", "JCAL", "CONT"}
 MEMORY = ("LD", "ST", "ATOM", "RED", "TLD", "TEX", "SULD", "SUST", "UBLK")
 NOT_MEMORY = {"REDUX", "TEXDEPBAR"}
 
-# What loads may be besides their width, by architecture: other words are an eviction priority, a prefetch size, a stronger
-# order, or the like, and no path names them.
+# The words that loads may have besides their width. Others are an eviction priority, a prefetch size, a stronger order or
+# the like, and no path names them.
 WORDS = {"LDC": set(), "ULDC": set(), "LDCU": set(), "LDG": {"E", "CONSTANT", "STRONG", "GPU"}, "LDS": {"U", "32", "X4", "X8", "X16"},
          "TLD": {"LZ", "SCR", "T", "P", "B", "NODEP"}, "TEX": {"LZ", "B", "T", "P", "NODEP"}}
 OLD_WORDS = {"SYS", "S", "T", "P"}  # before sm_80: of plain loads, and of Kepler

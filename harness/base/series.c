@@ -42,7 +42,7 @@ void series_summarize(const double *samples, size_t count, uint32_t buffer_sets,
     double between = 0, within = 0;
     const size_t sets = buffer_sets < count ? buffer_sets : count;
     const double each = (double)count / (double)sets;
-    struct trimmed_mean mean;
+    struct strata_mean mean;
 
     *series = series_unknown;
     series->buffer_sets = (uint32_t)sets;
@@ -78,27 +78,28 @@ void series_summarize(const double *samples, size_t count, uint32_t buffer_sets,
         series->effective *= (1 - lag) / (1 + lag);
     }
     stats_describe_sorted(sorted, count, scratch + count, summary);
-    mean = stats_trimmed_mean(samples, count, series->buffer_sets, scratch + count);
+    mean = stats_strata_mean(samples, count, series->buffer_sets, scratch + count);
     share = series->effective / (double)count;
     if (isfinite(mean.error))
-        half = hypot(mean.error / sqrt(share) * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees * share)),
-                     process_half * mean.value);
+        half = mean.error / sqrt(share) * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees * share));
     summary->value = mean.value;
+    summary->samples_half = half;
+    summary->assumed_half = isnan(half) ? NAN : process_half * mean.value;
+    half = hypot(half, process_half * mean.value);
     summary->ci_low = mean.value - half;
     summary->ci_high = mean.value + half;
 }
 
 double series_own_half_width(const struct summary *summary)
 {
-    const double half = stats_relative_half_width(summary);
-
-    return isfinite(half) ? sqrt(fmax(half * half - process_half * process_half, 0)) : half;
+    return isfinite(summary->samples_half) ? summary->samples_half / summary->value : INFINITY;
 }
 
 void series_widen(struct summary *summary, double ns)
 {
     const double half = hypot((summary->ci_high - summary->ci_low) / 2, STATS_ERRORS_TO_END * ns);
 
+    summary->assumed_half = hypot(summary->assumed_half, STATS_ERRORS_TO_END * ns);
     summary->ci_low = summary->value - half;
     summary->ci_high = summary->value + half;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Statistics of a series of samples: the trimmed mean with its interval, the dependence of samples on each other and on
+ * Statistics of a series of samples: the mean over buffer sets with its interval, the dependence of samples on each other and on
  * their buffers, modes and outliers. */
 #ifndef CBANK_SERIES_H
 #define CBANK_SERIES_H
@@ -13,9 +13,9 @@
 #define SERIES_SCRATCH(count) (3 * (count))
 
 /* Summarizes `count` samples, at least one, over at least one buffer set; sets the statistics of the series that this
- * needs. The value is the trimmed mean, with the buffer sets as strata (stats.h). Every process uses the same buffer sets
- * in turn, so their differences are not an error of the mean. The interval is Student's t at STATS_CONFIDENCE, widened
- * by SERIES_PROCESS: the deviation between processes of the cells whose samples agreed best (docs/comparing.md).
+ * needs. The value is the mean over buffer sets of a robust mean of each (stats_strata_mean). Every process uses the same
+ * buffer sets in turn, so their differences are not an error of the mean. The interval is Student's t at
+ * STATS_CONFIDENCE, which `samples_half` has alone, widened by SERIES_PROCESS: the deviation between processes of the cells whose samples agreed best (docs/comparing.md).
  *
  * Samples that depend on earlier ones carry less information: effective = count x (1 - r) / (1 + r). r is the
  * autocorrelation without the buffer sets' means, at least 0 (Bayley and Hammersley, The effective number of independent

@@ -2,6 +2,7 @@
 #include "stats.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,7 +106,10 @@ double stats_relative_half_width(const struct summary *summary)
     return half / summary->value;
 }
 
-/* -- the trimmed mean ---------------------------------------------------------------------------------- */
+/* -- the mean over strata ------------------------------------------------------------------------------ */
+
+/* Deviations from the median of its stratum at which a sample counts no further. */
+static const double farthest = 3;
 
 double stats_stratum_mean(const double *values, size_t count, size_t strata, size_t first)
 {
@@ -116,26 +120,12 @@ double stats_stratum_mean(const double *values, size_t count, size_t strata, siz
     return mean;
 }
 
-/* The sum of squares within strata. */
-static double squares_within(const double *values, size_t count, size_t strata)
-{
-    double squares = 0;
-
-    for (size_t first = 0; first < strata; first++) {
-        const double mean = stats_stratum_mean(values, count, strata, first);
-
-        for (size_t i = first; i < count; i += strata)
-            squares += (values[i] - mean) * (values[i] - mean);
-    }
-    return squares;
-}
-
-struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size_t strata, double *scratch)
+/* One stratum: Tukey and McLaughlin (1963). */
+static struct strata_mean trimmed_mean(const double *samples, size_t count, double *scratch)
 {
     const size_t cut = count < 5 ? 0 : count < 10 ? 1 : count / 10, left = count - 2 * cut;
-    const size_t groups = strata && count >= 2 * strata ? strata : 1;
-    struct trimmed_mean out = {.error = NAN};
-    double low, high, within, between, share, sum = 0;
+    struct strata_mean out = {.error = NAN};
+    double low, high, mean, squares = 0, sum = 0;
 
     memcpy(scratch, samples, count * sizeof(*samples));
     stats_sort(scratch, count);
@@ -147,16 +137,59 @@ struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size
         sum += scratch[i];
     }
     out.value = low + (sum - (double)cut * (high - low)) / (double)left;
-    if (count < STATS_SAMPLES_MIN || left <= groups)
+    if (count < STATS_SAMPLES_MIN)
         return out;
-    within = squares_within(scratch, count, groups);
-    share = (double)left / (double)count;
-    out.degrees = (double)(left - groups);
-    out.error = sqrt(within / (double)(count - groups) / (double)count) / share;
-    if (groups < 2)
+    mean = stats_stratum_mean(scratch, count, 1, 0);
+    for (size_t i = 0; i < count; i++)
+        squares += (scratch[i] - mean) * (scratch[i] - mean);
+    out.degrees = (double)(left - 1);
+    out.error = sqrt(squares / (double)(count - 1) * (double)count) / (double)left;
+    return out;
+}
+
+struct strata_mean stats_strata_mean(const double *samples, size_t count, size_t strata, double *scratch)
+{
+    const bool each = count >= 2 * strata; /* of the strata has two samples */
+    struct strata_mean out = {.error = NAN};
+    double reach = INFINITY, squares = 0, between = 0, inverse = 0;
+
+    if (strata < 2 || count < strata)
+        return trimmed_mean(samples, count, scratch);
+    if (each) {
+        for (size_t i = strata; i < count; i++)
+            scratch[i - strata] = fabs(samples[i] - samples[i - strata]);
+        stats_sort(scratch, count - strata);
+        reach = farthest * stats_median(scratch, count - strata) / (STATS_NORMAL_QUARTILE * sqrt(2));
+    }
+    for (size_t first = 0; first < strata; first++) {
+        double mean, median, step;
+        size_t n = 0;
+
+        for (size_t i = first; i < count; i += strata)
+            scratch[n++] = samples[i];
+        stats_sort(scratch, n);
+        median = stats_median(scratch, n);
+        for (size_t i = 0; n > 2 && i < n; i++)
+            scratch[i] = fmin(fmax(scratch[i], median - reach), median + reach);
+        mean = stats_stratum_mean(scratch, n, 1, 0);
+        for (size_t i = 0; i < n; i++)
+            squares += (scratch[i] - mean) * (scratch[i] - mean);
+        step = mean - out.value;
+        out.value += step / (double)(first + 1);
+        between += step * (mean - out.value);
+        inverse += 1 / (double)n;
+    }
+    if (count < STATS_SAMPLES_MIN)
         return out;
+    between /= (double)(strata - 1);
+    out.degrees = (double)(each ? count - strata : strata - 1);
+    if (!each) { /* all that strata differ by may be an error */
+        out.error = sqrt(between / (double)strata);
+        return out;
+    }
+    squares /= out.degrees; /* the variance within strata */
+    out.error = sqrt(squares * inverse) / (double)strata;
     /* The variance of the mean over newly drawn strata: Searle, Linear Models, 1971, chapter 9. */
-    between = (squares_within(scratch, count, 1) - within) / (double)(groups - 1) - within / (double)(count - groups);
-    out.strata = sqrt(fmax(between, 0) / ((double)count / (double)groups) / (double)groups) / share;
+    out.strata = sqrt(fmax(between - squares * inverse / (double)strata, 0) / (double)strata);
     return out;
 }

@@ -22,8 +22,11 @@ double stats_median(const double *sorted, size_t count);
 
 struct summary {
     size_t count;
-    double value; /* the representative value: the median, or for times the trimmed mean (series.h) */
+    double value; /* the representative value: the median, or for times the mean over buffer sets (series.h) */
     double ci_low, ci_high; /* its interval; NaN where count is too small */
+    double samples_half,
+        assumed_half; /* half of it by the samples alone, and by what is assumed of processes: they add as
+                                        * squares; NaN likewise */
     double median;
     double min;
     double mad; /* median absolute deviation from the median, not scaled */
@@ -67,24 +70,29 @@ double stats_stratum_mean(const double *values, size_t count, size_t strata, siz
 /* Fewest samples for an interval: those that a median needs at STATS_CONFIDENCE. */
 #define STATS_SAMPLES_MIN 6
 
-/* A trimmed mean and its error. */
-struct trimmed_mean {
+/* The upper quartile of a normal distribution of deviation 1. */
+#define STATS_NORMAL_QUARTILE 0.6744897501960817
+
+/* A mean over strata and its error. */
+struct strata_mean {
     double value;
     double error; /* its standard error; NaN for fewer than STATS_SAMPLES_MIN samples */
     double degrees; /* of freedom of that error */
-    double strata; /* error that other strata would add, from a one-way analysis of variance; 0 for one stratum */
+    double
+        strata; /* error that other strata would add, from a one-way analysis of variance; 0: not known, or one stratum */
 };
 
-/* The mean of `count` samples, at least one, without the smallest and the largest tenth. With five samples or more, at
- * least one is cut at each end. Sample i belongs to stratum i modulo `strata`, and further samples would have the same
- * strata. The error is therefore that of samples within strata. It is the root of
+/* The mean over strata of a robust mean of each, from `count` samples, at least one. Sample i belongs to stratum i modulo
+ * `strata`, and further samples would have the same strata: the error is that of samples within strata. A stratum that is
+ * slow counts as much as any other.
  *
- *     sum (w - mean of w in its stratum)^2 / (n - strata), over (h / n) sqrt n
+ * With three samples or more, those beyond three deviations from the stratum's median are moved there. The deviation is the
+ * same for all strata: of the median difference of neighbours within a stratum. With two nobody can tell which is right: the
+ * error holds what they differ by. If a stratum has one sample, so does the error what strata differ by.
  *
- * of the winsorized samples w, h of n left after trimming, with h - strata degrees of freedom. With one stratum this is
- * the error of Tukey and McLaughlin (Less vulnerable confidence and significance procedures for location, Sankhya A 25,
- * 1963). If a stratum has fewer than two samples, or strata is 0, there is one stratum. scratch: room for count
- * doubles. */
-struct trimmed_mean stats_trimmed_mean(const double *samples, size_t count, size_t strata, double *scratch);
+ * With one stratum, or none known, or fewer samples than strata, the smallest and the largest tenth are cut, at least one of
+ * five. The error is then that of Tukey and McLaughlin (Less vulnerable confidence and significance procedures for
+ * location, Sankhya A 25, 1963). scratch: room for count doubles. */
+struct strata_mean stats_strata_mean(const double *samples, size_t count, size_t strata, double *scratch);
 
 #endif

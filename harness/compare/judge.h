@@ -44,7 +44,7 @@ extern const struct verdict_row verdict_rows[VERDICTS];
 /* A summary of the samples of one cell in one process. */
 struct process_time {
     const char *process; /* not owned: its GPU and start */
-    double value; /* ns: the trimmed mean */
+    double value; /* ns: the mean over buffer sets */
     double error; /* standard error of its logarithm; NaN: not known */
     double placed; /* standard error that other buffer sets would add; 0: one set, or not known */
     uint64_t samples; /* a hash of all samples, independent of their order */

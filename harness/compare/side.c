@@ -23,7 +23,7 @@ static int compare_cells(const void *left, const void *right)
 struct process_time process_of(const double *samples, size_t count, uint32_t buffer_sets, double *scratch)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15;
-    const struct trimmed_mean mean = stats_trimmed_mean(samples, count, buffer_sets, scratch);
+    const struct strata_mean mean = stats_strata_mean(samples, count, buffer_sets, scratch);
     struct process_time out = {.value = mean.value,
                                .error = mean.error / mean.value,
                                .placed = mean.strata / mean.value};

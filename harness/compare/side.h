@@ -75,7 +75,7 @@ struct sides {
 };
 
 /* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known). `scratch` has room for
- * `count` values. The error excludes differences between buffer sets (stats_trimmed_mean). */
+ * `count` values. The error excludes differences between buffer sets (stats_strata_mean). */
 struct process_time process_of(const double *samples, size_t count, uint32_t buffer_sets, double *scratch);
 
 /* Asks about two measured cells of one process. STATUS_ENVIRONMENT, logged, when out of memory. */

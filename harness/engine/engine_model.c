@@ -120,7 +120,13 @@ static enum status model_one(const struct engine_session *session, const struct 
     /* A prediction has no samples. Its interval is the one of the model. */
     free(cell->time.samples_ns);
     cell->time = (struct cell_time){
-        .summary = {.value = ns->value, .median = ns->value, .ci_low = NAN, .ci_high = NAN, .min = ns->value},
+        .summary = {.value = ns->value,
+                    .median = ns->value,
+                    .ci_low = NAN,
+                    .ci_high = NAN,
+                    .samples_half = NAN,
+                    .assumed_half = NAN,
+                    .min = ns->value},
         .series = series_unknown,
         .stop_reason = STOP_MODELLED,
         .cycles = ns->value * sm_clock_mhz / 1000,

@@ -110,6 +110,8 @@ static const struct field time_rows[] = {
     {FIELD(field_number, struct cell_time, "median", summary.median, NULLABLE)},
     {FIELD(field_number, struct cell_time, "ci_low", summary.ci_low, NULLABLE)},
     {FIELD(field_number, struct cell_time, "ci_high", summary.ci_high, NULLABLE)},
+    {FIELD(field_number, struct cell_time, "samples_half_width", summary.samples_half, LATER)},
+    {FIELD(field_number, struct cell_time, "assumed_half_width", summary.assumed_half, LATER)},
     {FIELD(field_number, struct cell_time, "min", summary.min, NULLABLE)},
     {FIELD(field_number, struct cell_time, "mad", summary.mad, NULLABLE)},
     {FIELD(field_number, struct cell_time, "effective_samples", series.effective, NULLABLE)},

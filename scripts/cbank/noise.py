@@ -14,7 +14,7 @@ from collections import namedtuple
 Default = namedtuple("Default", "relative ns degrees")
 Noise = namedtuple("Noise", "deviation degrees origin")
 
-PROCESS = {"hot": Default(0.00022, 0.31, 13), "cold": Default(0.00024, 3.3, 14), "copies": Default(0, 50, 8.9)}
+PROCESS = {"hot": Default(0.00019, 0.27, 9.3), "cold": Default(0.00022, 3.4, 15), "copies": Default(0, 48, 7.2)}
 BOARD = Default(0.0053, 0, 8)  # what another GPU of the model adds
 SERIES_PROCESS = 0.0005  # part of every interval of a time, as a standard deviation
 ERRORS_TO_END = 1.9599877075001344  # from a value to the end of its interval of 95 %

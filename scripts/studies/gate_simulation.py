@@ -57,7 +57,7 @@ def name(cell):
 
 def error_of(cell):
     """The standard error of a cell's time, as a share of it."""
-    mean, error = trials.trimmed_mean(cell["time_ns"]["samples"], cell["buffer_sets"])
+    mean, error = trials.strata_mean(cell["time_ns"]["samples"], cell["buffer_sets"])
     return error / mean
 
 
@@ -91,7 +91,7 @@ def write_process(tried, path, rng, of, factors, second):
         value = usual * factor * math.exp(moved)
         samples = [math.exp(within * rng.gauss(0, 1)) for _ in range(SAMPLES)]
         # The deviation between processes includes the error of their times: that of the samples is not added.
-        mean, error = trials.trimmed_mean(samples, BUFFER_SETS)
+        mean, error = trials.strata_mean(samples, BUFFER_SETS)
         samples = [sample * value / mean for sample in samples]
         half = STUDENT * error * value / mean
         time = {"samples": samples, "value": value, "ci_low": value - half, "ci_high": value + half, "min": min(samples),

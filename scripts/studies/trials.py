@@ -53,16 +53,24 @@ def draw(rng, tails):
     return value if tails == "normal" else value / math.sqrt(sum(rng.gauss(0, 1) ** 2 for _ in range(3)) / 3) / math.sqrt(3)
 
 
-def trimmed_mean(samples, buffer_sets):
-    """(mean, its standard error) of samples that were taken on so many buffer sets in turn: as stats_trimmed_mean."""
-    count, ordered = len(samples), sorted(samples)
-    cut = max(count // 10, 1) if count >= 5 else 0
-    low, high = ordered[cut], ordered[-1 - cut]
-    mean, left = statistics.fmean(ordered[cut:count - cut]), count - 2 * cut
-    strata = buffer_sets if buffer_sets and count >= 2 * buffer_sets else 1
-    each = [[min(max(sample, low), high) for sample in samples[i::strata]] for i in range(strata)]
-    squares = sum((len(stratum) - 1) * statistics.variance(stratum) for stratum in each)
-    return mean, math.sqrt(squares / (count - strata) * count) / left
+def strata_mean(samples, buffer_sets):
+    """(mean, its standard error) of samples that were taken on so many buffer sets in turn: as stats_strata_mean."""
+    count = len(samples)
+    if not buffer_sets or buffer_sets < 2 or count < buffer_sets:
+        ordered, cut = sorted(samples), max(count // 10, 1) if count >= 5 else 0
+        moved = [min(max(sample, ordered[cut]), ordered[-1 - cut]) for sample in samples]
+        left = count - 2 * cut
+        return statistics.fmean(ordered[cut:count - cut]), math.sqrt(statistics.variance(moved) * count) / left
+    each = [samples[first::buffer_sets] for first in range(buffer_sets)]
+    if count < 2 * buffer_sets:
+        means = [statistics.fmean(of) for of in each]
+        return statistics.fmean(means), math.sqrt(statistics.variance(means) / buffer_sets)
+    steps = [abs(after - before) for before, after in zip(samples, samples[buffer_sets:])]
+    reach = 3 * statistics.median(steps) / (0.6744897501960817 * math.sqrt(2))
+    each = [of if len(of) < 3 else [min(max(sample, middle - reach), middle + reach) for sample in of]
+            for of, middle in ((of, statistics.median(of)) for of in each)]
+    squares = sum((len(of) - 1) * statistics.variance(of) for of in each) / (count - buffer_sets)
+    return (statistics.fmean(map(statistics.fmean, each)), math.sqrt(squares * sum(1 / len(of) for of in each)) / buffer_sets)
 
 
 def load(path):

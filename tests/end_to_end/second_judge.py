@@ -27,22 +27,25 @@ def default(cause, cells, ns):
 
 
 def process(cell):
-    """(time, standard error of its logarithm, that of other buffer sets) of one process: the trimmed mean of its samples."""
-    samples = numpy.array(cell["time_ns"]["samples"])
-    count, cut = len(samples), max(len(samples) // 10, 1) if len(samples) >= 5 else 0
-    ordered = numpy.sort(samples)
-    value = ordered[cut:count - cut].mean()
-    sets = cell["buffer_sets"] or 1
-    sets = sets if count >= 2 * sets else 1
-    winsorized = numpy.clip(samples, ordered[cut], ordered[count - 1 - cut])
-    groups = [winsorized[i::sets] for i in range(sets)]
-    within = sum(((group - group.mean()) ** 2).sum() for group in groups)
-    share = (count - 2 * cut) / count
-    if count < 6 or count - 2 * cut <= sets:
-        return value, math.nan, 0
-    total = ((winsorized - winsorized.mean()) ** 2).sum()
-    between = max((total - within) / (sets - 1) - within / (count - sets), 0) / count if sets > 1 else 0
-    return value, math.sqrt(within / (count - sets) / count) / share / value, math.sqrt(between) / share / value
+    """(time, standard error of its logarithm, that of other buffer sets) of one process: the mean over its buffer sets."""
+    samples, sets = numpy.array(cell["time_ns"]["samples"]), cell["buffer_sets"] or 1
+    count = len(samples)
+    if sets < 2 or count < sets:
+        cut, ordered = (max(count // 10, 1) if count >= 5 else 0), numpy.sort(samples)
+        value, moved = ordered[cut:count - cut].mean(), numpy.clip(ordered, ordered[cut], ordered[count - 1 - cut])
+        return value, moved.std(ddof=1) * math.sqrt(count) / (count - 2 * cut) / value if count > 5 else math.nan, 0
+    groups = [samples[i::sets] for i in range(sets)]
+    each = count >= 2 * sets
+    if each:
+        reach = 3 * numpy.median(abs(samples[sets:] - samples[:-sets])) / stats.norm.ppf(0.75) / math.sqrt(2)
+        groups = [numpy.clip(group, numpy.median(group) - reach, numpy.median(group) + reach) if len(group) > 2 else group
+                  for group in groups]
+    means = numpy.array([group.mean() for group in groups])
+    value, between = means.mean(), means.var(ddof=1)
+    if not each:
+        return value, math.sqrt(between / sets) / value if count > 5 else math.nan, 0
+    within = sum(((group - group.mean()) ** 2).sum() for group in groups) / (count - sets) * sum(1 / len(group) for group in groups) / sets
+    return value, math.sqrt(within / sets) / value, math.sqrt(max(between - within, 0) / sets) / value
 
 
 def side(results, identity):

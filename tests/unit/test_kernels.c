@@ -50,7 +50,7 @@ static size_t predicated_shared_loads(const struct kernel_sass *kernel)
 
 /* -- the whole kernel ---------------------------------------------------------------------------------- */
 
-/* What kernels may hold besides the loads, by the low 9 bits of an instruction: all that CUDA 11.8 and 13.0 make of
+/* Instructions that kernels may hold besides the loads, by the low 9 bits: all that CUDA 11.8 and 13.0 make of
  * kernels.cu for sm_70 to sm_121. All other instructions are found: a wait, a fence, a prefetch, a vote, a call. */
 enum kind {
     OTHER,
@@ -80,7 +80,7 @@ static const unsigned char kinds[512] = {
     [0x188] = FIXED,      [0x1ac] = ARITHMETIC, [0x1c3] = ARITHMETIC,
 };
 
-/* What a unit names besides its loads: to copy the table into shared memory, to wait for textures; and what compilers add
+/* Instructions that a unit names besides its loads: to copy the table into shared memory, to wait for textures; and those that compilers add
  * to loops of strong loads before sm_90. */
 static const struct named {
     enum load_unit unit;
@@ -92,8 +92,8 @@ static const struct named {
     {UNIT_TEXTURE, 0x0ca}, {UNIT_L2, 0x006},     {UNIT_L2, 0x086},     {UNIT_L2, 0x146},     {UNIT_L2, 0x147},
 };
 
-/* How many more instructions of ARITHMETIC a unit's kernels may have than those of `global`: at most what compilers were
- * seen to make, for straight code and for grids that stride, and for 8 payload loads. */
+/* How many more instructions of ARITHMETIC a unit's kernels may have than those of `global`: the most that compilers were
+ * seen to make. For straight code, for grids that stride, and for 8 payload loads. */
 static const struct more {
     int straight, strides, by_loads;
 } more[] = {
@@ -102,7 +102,7 @@ static const struct more {
     [UNIT_SHARED] = {80, 64, 0}, [UNIT_REGISTERS] = {0, 16, 0}, [UNIT_SELECT] = {0, 0, 160},
 };
 
-/* What is read by S2R, S2UR and CS2R: the thread, the block, the block in its cluster, zero. A clock is none of these. */
+/* S2R, S2UR and CS2R read the thread, the block, the block in its cluster, zero. A clock is none of these. */
 static bool special_register_known(unsigned number)
 {
     return number == 33 || number == 37 || number == 136 || number == 255;

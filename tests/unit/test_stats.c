@@ -64,48 +64,60 @@ TEST(summaries_are_those_by_hand)
 static const double of_sets[] = {10,   10.5, 13,   12.5, 20, 19,   31,   28,   10.2, 10.9, 12.8, 12.9,
                                  19.6, 18.5, 30.5, 29,   11, 10.1, 13.3, 12.2, 20.4, 19.9, 29.7, 28.8};
 
-TEST(trimmed_means_are_those_of_scipy)
+TEST(one_stratum_is_trimmed_as_scipy_does)
 {
+    /* By hand, and as scipy 1.10 says (trim_mean and mstats.trimmed_stde of a seventh): 2 3 5 7 9; and
+     * 2 2 3 5 7 9 9: squares 402 / 7, / 6, * 7, the root, / 5. */
     static const double seven[] = {9, 1, 5, 3, 7, 2, 100};
-    static const struct {
-        const double *samples;
-        size_t count, strata;
-        struct trimmed_mean mean;
-    } rows[] = {
-        /* By hand, and as scipy 1.10 says (trim_mean and mstats.trimmed_stde of a seventh): 2 3 5 7 9; and
-         * 2 2 3 5 7 9 9: squares 402 / 7, / 6, * 7, the root, / 5. */
-        {seven, 7, 1, {5.2, 1.6370705543744897, 4, 0}},
-        {seven, 7, 0, {5.2, 1.6370705543744897, 4, 0}}, /* no strata are one */
-        /* By numpy. */
-        {of_sets, 24, 8, {17.61, 0.10488088481701512, 12, 3.2908748294119508}},
-    };
-    double scratch[24];
+    double scratch[7];
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct trimmed_mean *wanted = &rows[i].mean;
-        const struct trimmed_mean found = stats_trimmed_mean(rows[i].samples, rows[i].count, rows[i].strata, scratch);
+    for (size_t strata = 0; strata < 2; strata++) { /* no strata are one */
+        const struct strata_mean found = stats_strata_mean(seven, 7, strata, scratch);
 
-        assert_true(fabs(found.value - wanted->value) <= 1e-12 && fabs(found.error - wanted->error) <= 1e-12);
-        assert_true(found.degrees == wanted->degrees && fabs(found.strata - wanted->strata) <= 1e-12);
+        assert_true(fabs(found.value - 5.2) <= 1e-12 && fabs(found.error - 1.6370705543744897) <= 1e-12);
+        assert_true(found.degrees == 4 && found.strata == 0);
     }
-    /* Fewer than two of a stratum tell nothing of what is within it: all that samples differ by is an error then. */
-    assert_true(stats_trimmed_mean(of_sets, 15, 8, scratch).error == stats_trimmed_mean(of_sets, 15, 1, scratch).error);
-    assert_true(stats_trimmed_mean(of_sets, 24, 1, scratch).error > 1);
 }
 
-/* Where nothing varies, nothing is lost in a digit; one that is far off moves nothing. */
-TEST(a_trimmed_mean_of_equals_is_exact)
+/* By numpy: means of the eight; the variance within, by 3 of each; and what the means differ by. */
+TEST(a_mean_over_strata_holds_each_alike)
+{
+    double scratch[24], slow[24];
+    struct strata_mean found = stats_strata_mean(of_sets, 24, 8, scratch);
+
+    assert_true(fabs(found.value - 18.075) <= 1e-12 && fabs(found.error - 0.10206207261596574) <= 1e-12);
+    assert_true(found.degrees == 16 && fabs(found.strata - 2.8009511564738827) <= 1e-9);
+    /* A set that takes twice as long counts in full: its 10.4 more are an eighth of it more, but for one that is moved. */
+    for (size_t i = 0; i < 24; i++)
+        slow[i] = of_sets[i] * (i % 8 ? 1 : 2);
+    assert_true(fabs(stats_strata_mean(slow, 24, 8, scratch).value - found.value - 10.4 / 8) <= 0.05);
+    /* Fewer than two of a stratum tell nothing of what is within it: all that samples differ by is an error then. */
+    assert_true(stats_strata_mean(of_sets, 15, 8, scratch).error > 2 &&
+                stats_strata_mean(of_sets, 24, 1, scratch).error > 1);
+    assert_true(stats_strata_mean(of_sets, 15, 8, scratch).degrees == 7);
+}
+
+/* Where nothing varies, nothing is lost in a digit. One that is far off moves nothing where its stratum has three samples, and
+ * with fewer the error holds it. */
+TEST(one_that_is_far_off_is_left_out_or_told)
 {
     double samples[30], scratch[30];
 
-    for (size_t count = 1; count <= 30; count++) {
-        struct trimmed_mean found;
+    for (size_t count = 1; count <= 30; count++)
+        for (size_t strata = 1; strata <= 4; strata += 3) {
+            const bool enough = strata == 1 ? count >= 5 : count >= 3 * strata;
+            struct strata_mean found;
 
-        for (size_t i = 0; i < count; i++)
-            samples[i] = 0.1;
-        samples[count / 2] = count < 5 ? 0.1 : 1e9;
-        found = stats_trimmed_mean(samples, count, 4, scratch);
-        assert_true(found.value == 0.1);
-        assert_true(count < STATS_SAMPLES_MIN ? isnan(found.error) : found.error == 0);
-    }
+            for (size_t i = 0; i < count; i++)
+                samples[i] = 0.1;
+            assert_true(stats_strata_mean(samples, count, strata, scratch).value == 0.1);
+            samples[count / 2] = 1e9;
+            found = stats_strata_mean(samples, count, strata, scratch);
+            if (count < STATS_SAMPLES_MIN)
+                assert_true(isnan(found.error));
+            else if (enough)
+                assert_true(found.value == 0.1 && found.error == 0);
+            else
+                assert_true(found.value <= 0.1 + 1.001 * found.error);
+        }
 }
