@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """cbank fleet: the statistics, fleets that scripts/studies/make_fleet.py makes, and stores of results with changes in them.
-CBANK names the program (default build/cbank). tests/golden/fleet.json holds verdicts of the first implementation, in C."""
+CBANK names the program (default build/cbank). tests/golden/fleet.json holds verdicts of the first implementation, in C, with
+today's deviations between processes."""
 
 import datetime
 import hashlib
