@@ -80,7 +80,7 @@ static const unsigned char kinds[512] = {
     [0x188] = FIXED,      [0x1ac] = ARITHMETIC, [0x1c3] = ARITHMETIC,
 };
 
-/* Instructions that a unit names besides its loads: to copy the table into shared memory, to wait for textures; and those that compilers add
+/* Instructions that a unit names besides its loads: to copy the table into shared memory, to wait for textures. Also those that compilers add
  * to loops of strong loads before sm_90. */
 static const struct named {
     enum load_unit unit;
