@@ -92,6 +92,33 @@ def run(*command, **more):
     return done.stdout
 
 
+class Judged(unittest.TestCase):
+    """Answers that are right, weaker, and wrong are told apart."""
+
+    ANSWERS = (("grid", "-", {"right": ("grid", "block", "warp"), "unknown": ("unknown", "data"), "wrong": ("constant", "affine 4")}),
+               ("warp", "-", {"right": ("warp",), "unknown": ("unknown", "data"), "wrong": ("block", "grid", "constant", "affine 0")}),
+               ("constant/block", "-", {"right": ("constant", "grid", "block", "warp"), "unknown": ("unknown", "data"), "wrong": ("affine 4",)}),
+               ("affine", "4", {"right": ("affine 4",), "unknown": ("unknown", "data"), "wrong": ("affine 8", "warp", "grid")}),
+               ("data", "-", {"right": ("data",), "unknown": ("unknown",), "wrong": ("affine 4", "warp", "constant")}),
+               ("unknown", "-", {"right": ("unknown", "data"), "wrong": ("affine 4", "warp", "grid")}))
+
+    def test_verdicts(self):
+        for variation, stride, verdicts in self.ANSWERS:
+            text = f"// load: table=coefficients variation={variation} stride={stride} depth=0"
+            answer = Answer("uniform.cu", 15, "known", ANSWER.search(text))
+            for verdict, said in verdicts.items():
+                for words in said:
+                    name, *by = words.split()
+                    load = {"table": "coefficients", "line": 15, "variation": name, "stride_bytes": int(by[0]) if by else None}
+                    for line in (15, None):  # without lines, by the table
+                        judged = judge("uniform.cu", [answer], [{"name": "known", "loads": [{**load, "line": line}]}])
+                        self.assertEqual(judged[answer][0], verdict, (variation, words))
+                    # The worst of a line's instructions counts.
+                    judged = judge("uniform.cu", [answer], [{"name": "known", "loads": [{**load, "variation": "unknown"}, load, {**load, "variation": "unknown"}]}])
+                    self.assertEqual(judged[answer][0], "wrong" if verdict == "wrong" else "right" if variation == "unknown" else "unknown")
+        self.assertEqual(judge("uniform.cu", [answer], [{"name": "argument", "loads": [load]}]), {})
+
+
 class Counted(unittest.TestCase):
     """The answers agree with the addresses that each load has on the processor."""
 
@@ -226,7 +253,7 @@ def judge(name, answers, kernels):
             verdicts = [answer.judge(load["variation"], load["stride_bytes"]) for answer in here]
             for answer, verdict in zip(here, verdicts):
                 # A load of another line is of any of the table's answers.
-                if answer.line != load["line"] and "right" in verdicts:
+                if answer.line != load["line"] and "right" in verdicts and verdict != "right":
                     continue
                 before, loads = said.get(answer, ("right", []))
                 said[answer] = (max(before, verdict, key=("right", "unknown", "wrong").index), [*loads, load])
