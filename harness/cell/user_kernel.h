@@ -12,8 +12,8 @@ struct user_kernel {
     char name[USER_KERNEL_NAME_BYTES];     /* of its case; "": the cell has a workload of this program */
     char spaces
         [USER_KERNEL_SPACES_BYTES]; /* memory spaces of its tables: "shared" for all, or "grid=shared+signs=constant" */
-    uint64_t hash; /* the first 64 bits of the hash of the source, of what it includes, and of the compiler's options; 0:
-                    * any */
+    /* The first 64 bits of the hash of the source, of what it includes, and of the compiler's options; 0: any. */
+    uint64_t hash;
 };
 
 #endif

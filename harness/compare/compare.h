@@ -51,7 +51,7 @@ struct comparison_cell {
     struct counter_change *changes; /* owned: exact counters that differ, measured ones beyond the threshold */
     size_t change_count;
     char note[256]; /* why it is invalid, and special facts; else "" */
-    bool note_shared; /* with every cell that is not the same, of which there are several */
+    bool note_shared; /* with every cell that is not the same; there are several */
 };
 
 /* The cells of a GPU: those of both sides with its UUID, or those of the only GPU of each side. */

@@ -45,8 +45,8 @@ enum status comparing_close(struct comparing *comparing, enum status status, boo
  * STATUS_ENVIRONMENT when out of memory. */
 enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look);
 
-/* Text for two GPUs, of one model or two: the cells that differ in time or in SM cycles, or with `all` each one that both
- * sides have, the greatest change first. STATUS_ENVIRONMENT when out of memory. */
+/* Text for two GPUs, of one model or two: the cells that differ in time or in SM cycles, the greatest change first. With
+ * `all` it has each cell that both sides have. STATUS_ENVIRONMENT when out of memory. */
 enum status compare_across(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look);
 
 /* Reports for an open stream; `context` is a struct comparison. */

@@ -24,9 +24,9 @@ struct cell_row {
     double half_width; /* of the interval, as a share of the time */
     double widest;     /* the greatest half width of the result */
     uint32_t table_bytes; /* of a cell without that parameter, whose table is as large as its path has it; else 0 */
-    double ratio;      /* to the shortest time of the same pattern and the same size of table, among paths that load, or
+    double ratio; /* to the shortest time of the same pattern and the same size of table, among paths that load, or
                         * of memory spaces whose output was verified */
-    bool best;         /* it has that shortest time */
+    bool best; /* it has that shortest time */
     double rate; /* GB/s: bytes that the kernel must move: one element in, one out, and one for each payload load of a
                           thread */
     double item_ns; /* time an item of a user's kernel */

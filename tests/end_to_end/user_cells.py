@@ -72,12 +72,11 @@ class Suite(Case):
             os.symlink(os.path.join(os.path.dirname(CBANK), library), self.path(f"bin/{library}"))
         command = [self.path("bin/cbank"), "run", "--suite", *PLAN, "--json", "suite.json"]
         environment = {**os.environ, "CBANK_NVCC": NVCC, "CBANK_CACHE": os.path.join(self.kept, "cache")}
-        for kept in (["bin"], ["bin", "share/cbank/examples"]):
-            for folder in kept[1:]:
-                os.makedirs(self.path(folder))
+        for code, said in ((3, "make install puts"), (2, "share/cbank/examples has no .cu file")):
             done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 3, done.stdout)
-            self.assertIn("make install puts", done.stderr)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            self.assertIn(said, done.stderr)
+            os.makedirs(self.path("share/cbank/examples"), exist_ok=True)
         shutil.copy(self.file, self.path("share/cbank/examples"))
         self.write("share/cbank/examples/notes.txt", "no kernel file")
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)

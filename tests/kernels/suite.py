@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of the code of examples/ in every memory space that holds their tables, on every architecture: each table is read by
-the instruction that the memory space names, and by no other. No table is copied to local memory.
+"""Tests of the code of examples/ in every memory space that holds their tables, on every architecture.
+
+Each table is read by the instruction that the memory space names, and by no other. No table is copied to local memory.
 
 The files are compiled as `cbank run --kernel` compiles them. A kernel also has loads of its own: they are the loads of
 the build for constant memory that are no LDC. There, in parameters and as a texture, a kernel has no address of its
@@ -104,7 +105,7 @@ def build(name, space, architecture, change=None):
 
 
 def wrong(space, found, constant):
-    """What is wrong with a build: its reads, and those of the build for constant memory."""
+    """Says which reads of a build are wrong, beside those of the build for constant memory."""
     due = INSTRUCTION[space]
     own = {what: count for what, count in constant.items() if what not in ("LDC", "addresses")}
     faults = [] if found[due] > (0 if space == "constant" else own.get(due, 0)) else [f"no {due}"]

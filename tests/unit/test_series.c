@@ -90,7 +90,8 @@ TEST(buffer_sets_that_differ_leave_the_mean_certain)
 /* Half of it 30 before, and 40 in addition; the value stays in the middle. Where there is none, none comes of it. */
 TEST(a_wider_interval_keeps_its_value)
 {
-    struct summary summary = {.value = 1000, .ci_low = 970, .ci_high = 1030}, none = {.value = 1000, .ci_low = NAN, .ci_high = NAN};
+    struct summary summary = {.value = 1000, .ci_low = 970, .ci_high = 1030},
+                   none = {.value = 1000, .ci_low = NAN, .ci_high = NAN};
 
     series_widen(&summary, 40 / STATS_ERRORS_TO_END);
     assert_near(summary.value, 1000, 0);
@@ -127,7 +128,20 @@ TEST(few_samples_have_no_interval)
 
 /* -- simulations --------------------------------------------------------------------------------------- */
 
-enum kind { NORMAL, HEAVY, REGRESSIVE, BY_SET, SLOW_SET, INTERRUPTED, TWO_MODES, THREE_MODES, RARE_MODE, UNIFORM, EXPONENTIAL, STEPPED };
+enum kind {
+    NORMAL,
+    HEAVY,
+    REGRESSIVE,
+    BY_SET,
+    SLOW_SET,
+    INTERRUPTED,
+    TWO_MODES,
+    THREE_MODES,
+    RARE_MODE,
+    UNIFORM,
+    EXPONENTIAL,
+    STEPPED
+};
 
 struct source {
     enum kind kind;
