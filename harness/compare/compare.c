@@ -208,6 +208,22 @@ static int compare_cells(const void *left, const void *right)
     return a->gpu != b->gpu ? (a->gpu > b->gpu) - (a->gpu < b->gpu) : cell_order(&a->cell, &b->cell);
 }
 
+/* Marks the cells that are listed, which come first, where all have one note. */
+static void share_note(struct comparison *out)
+{
+    size_t listed = 0, alike = 0;
+
+    for (size_t i = 0; i < out->cell_count; i++) {
+        const struct comparison_cell *cell = &out->cells[i];
+        const bool is_listed = cell->verdict != VERDICT_SAME && !cell->gpu->alone;
+
+        listed += is_listed;
+        alike += is_listed && cell->note[0] && strcmp(cell->note, out->cells[0].note) == 0;
+    }
+    for (size_t i = 0; alike == listed && listed > 1 && i < listed; i++)
+        out->cells[i].note_shared = true;
+}
+
 enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
                           struct comparison *out)
 {
@@ -218,7 +234,7 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     uint32_t allowed = 0; /* context fields that may differ: bit i is row i */
     struct judge_options *options_of = &out->options.judge;
     struct judged_cell **judged;
-    size_t cells = 0, judged_count = 0, listed = 0, alike = 0;
+    size_t cells = 0, judged_count = 0;
     enum status status;
 
     for (size_t i = 0; i < context_field_count; i++)
@@ -306,15 +322,7 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
         out->comparable |= gpu->comparable && out->common > 0;
     }
     qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
-    for (size_t i = 0; i < out->cell_count; i++) { /* those that are listed come first */
-        const struct comparison_cell *cell = &out->cells[i];
-        const bool is_listed = cell->verdict != VERDICT_SAME && !cell->gpu->alone;
-
-        listed += is_listed;
-        alike += is_listed && cell->note[0] && strcmp(cell->note, out->cells[0].note) == 0;
-    }
-    for (size_t i = 0; alike == listed && listed > 1 && i < listed; i++)
-        out->cells[i].note_shared = true;
+    share_note(out);
     return STATUS_OK;
 }
 

@@ -206,6 +206,28 @@ static const struct grid_column columns[] = {
 
 #define say(...) text_paragraph((struct text_wrap){.stream = stream, .width = look->width, .indent = 2}, __VA_ARGS__)
 
+/* A line for each context field that differs: what it is on each side, and whether the cells can be compared. */
+static void print_context(FILE *stream, const struct comparison *comparison, const struct print_style *look)
+{
+    for (size_t i = 0; i < context_field_count; i++) {
+        const bool refused = comparison->refused >> i & 1,
+                   of_sides = i == CONTEXT_CLOCKS || context_fields[i].offset != SIZE_MAX;
+        char texts[SIDES][DEVICE_TEXT_BYTES];
+
+        if (!(comparison->differing >> i & 1))
+            continue;
+        context_texts(comparison, i, texts);
+        say("%s differs: %s%s%s%s%s%s%s", context_fields[i].name, texts[BASE], of_sides ? " -> " : "",
+            of_sides ? texts[NEW] : "",
+            !refused                 ? ""
+            : context_fields[i].then ? "; not comparable, unless --allow-diff "
+                                     : "; not comparable: measure both sides alike",
+            refused && context_fields[i].then ? context_fields[i].name : "",
+            refused && context_fields[i].then ? ", with which " : "",
+            refused && context_fields[i].then ? context_fields[i].then : "");
+    }
+}
+
 enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look)
 {
     const struct judge_options *judge = &comparison->options.judge;
@@ -245,23 +267,7 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
             side->files, plural(side->files), device->name, side->identity.engine,
             device->driver[0] ? device->driver : "unknown");
     }
-    for (size_t i = 0; i < context_field_count; i++) {
-        const bool refused = comparison->refused >> i & 1,
-                   of_sides = i == CONTEXT_CLOCKS || context_fields[i].offset != SIZE_MAX;
-        char texts[SIDES][DEVICE_TEXT_BYTES];
-
-        if (!(comparison->differing >> i & 1))
-            continue;
-        context_texts(comparison, i, texts);
-        say("%s differs: %s%s%s%s%s%s%s", context_fields[i].name, texts[BASE], of_sides ? " -> " : "",
-            of_sides ? texts[NEW] : "",
-            !refused                 ? ""
-            : context_fields[i].then ? "; not comparable, unless --allow-diff "
-                                     : "; not comparable: measure both sides alike",
-            refused && context_fields[i].then ? context_fields[i].name : "",
-            refused && context_fields[i].then ? ", with which " : "",
-            refused && context_fields[i].then ? context_fields[i].then : "");
-    }
+    print_context(stream, comparison, look);
     for (size_t i = 0; comparison->gpu_count != 1 && i < comparison->gpu_count; i++) {
         const struct compared_gpu *gpu = &comparison->gpus[i];
 

@@ -89,6 +89,23 @@ static size_t mark_rows(struct cell_row *rows, size_t count, const struct cell_r
     return note_count;
 }
 
+/* The axis of a path; whether it has a cell that is not skipped. */
+static bool take_path(const struct cell_row *rows, size_t count, const struct cell_row *path, struct axis *axis)
+{
+    const bool several = strchr(path->cell->kernel.spaces, '=');
+    bool kept = false, as_written = false;
+
+    *axis = (struct axis){.path = path};
+    for (size_t i = 0; i < count; i++)
+        if (cell_path_order(rows[i].cell, path->cell) == 0) {
+            kept = kept || rows[i].found->status != CELL_SKIPPED;
+            as_written = as_written || rows[i].found->of_case.as_written;
+        }
+    snprintf(axis->name, sizeof(axis->name), "%s%s", several ? path->cell->kernel.spaces : path->cell->path->name,
+             as_written ? " (as written)" : "");
+    return kept;
+}
+
 enum status show_matrix(FILE *stream, const struct print_style *look, struct cell_row *rows, size_t count)
 {
     const struct cell *cell = rows[0].cell;
@@ -141,21 +158,8 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
         cell_parameters_text(rows[first].cell, user ? 0 : ~common, axis->name, sizeof(axis->name));
         kept_patterns += kept;
     }
-    for (const struct cell_row *path = NULL; (path = next_path(rows, count, path));) {
-        const bool several = strchr(path->cell->kernel.spaces, '=');
-        struct axis *axis = &path_axes[kept_paths];
-        bool kept = false, as_written = false;
-
-        *axis = (struct axis){.path = path};
-        for (size_t k = 0; k < count; k++)
-            if (cell_path_order(rows[k].cell, path->cell) == 0) {
-                kept = kept || rows[k].found->status != CELL_SKIPPED;
-                as_written = as_written || rows[k].found->of_case.as_written;
-            }
-        snprintf(axis->name, sizeof(axis->name), "%s%s", several ? path->cell->kernel.spaces : path->cell->path->name,
-                 as_written ? " (as written)" : "");
-        kept_paths += kept;
-    }
+    for (const struct cell_row *path = NULL; (path = next_path(rows, count, path));)
+        kept_paths += take_path(rows, count, path, &path_axes[kept_paths]);
 
     note_count = mark_rows(rows, count, notes);
     cell_parameters_text(cell, common & ~CELL_TRACE_BIT, shared, sizeof(shared));
