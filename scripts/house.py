@@ -142,7 +142,7 @@ LIMITS = (
     ("lines of attacks and planted faults", lambda: code("tests/attacks", "tests/faults"), 1500, sum),
     ("lines of C of the core", core, 10800, sum),
     ("% of static functions with one use", static_functions, 45, lambda uses: round(100 * sum(uses) / len(uses), 1)),
-    ("bytes of docs/*.md", lambda: size_of("docs/*.md"), 90000, sum),
+    ("bytes of docs/*.md", lambda: size_of("docs/*.md"), 98000, sum),
     ("bytes of CONTRIBUTING.md", lambda: size_of("CONTRIBUTING.md"), 20000, sum),
     ("bytes of README.md", lambda: size_of("README.md"), 10000, sum),
     *((f"sentences: {kind}", functools.partial(lambda kind: faults()[kind], kind), 0, sum) for kind in english.KINDS),

@@ -4,12 +4,14 @@
 bytes each time.
 
 usage: reproduce.py [--program FILE] [-o DIR] [--example DIR]
-       reproduce.py --sweeps | --chips   # print, as Markdown, the figures of the sweeps, or of several chips, and what they say
+       reproduce.py --sweeps | --chips | --suite   # print, as Markdown, the figures of the sweeps, of several chips or of
+                                                   # users' kernels, and what they say
 """
 
 import argparse
 import glob
 import json
+import math
 import os
 import re
 import subprocess
@@ -20,6 +22,7 @@ import textwrap
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CHIP_FIGURES = {"chips": "Cost of a load, on each chip", "generations": "The default plan on each chip"}
 PLANS = ("results/h200/core-matrix.json", "results/h100/core-matrix.json")
+SUITE = "results/h100/kernels/suite.json"
 CHARACTERIZATIONS = ("results/chips/h200/characterization.json", "results/chips/h100/characterization.json")
 # The result of each sweep (cbank list sweeps) that is committed.
 SWEEPS = {**{name: f"results/chips/h200/{file}.json" for name, file in (("widths", "widths"), ("sizes", "table-sizes"), ("distinct", "serialization"))},
@@ -27,7 +30,7 @@ SWEEPS = {**{name: f"results/chips/h200/{file}.json" for name, file in (("widths
 # Figures to draw, and their files.
 DRAWN = ((("matrix", "serialization", "capacity"), (PLANS[0], "results/characterizations/h200.json")),
          (tuple(CHIP_FIGURES), PLANS + CHARACTERIZATIONS),
-         (("sweep",), tuple(file for name, file in SWEEPS.items() if name != "lookup")), (("matrix",), (SWEEPS["lookup"],)))
+         (("spaces",), (SUITE,)), (("sweep",), tuple(file for name, file in SWEEPS.items() if name != "lookup")), (("matrix",), (SWEEPS["lookup"],)))
 
 
 def main():
@@ -37,9 +40,11 @@ def main():
     parser.add_argument("--example", metavar="DIR", default=os.path.join(ROOT, "docs/example"))
     parser.add_argument("--sweeps", action="store_true")
     parser.add_argument("--chips", action="store_true")
+    parser.add_argument("--suite", action="store_true")
     asked = parser.parse_args()
-    if asked.sweeps or asked.chips:
-        return (print_sweeps if asked.sweeps else print_chips)(asked)
+    for wanted, show in ((asked.sweeps, print_sweeps), (asked.chips, print_chips), (asked.suite, print_suite)):
+        if wanted:
+            return show(asked)
     for figures, files in DRAWN:
         subprocess.run([asked.program, "plot", *(f"--figure={name}" for name in figures), "--format", "svg", "-o", asked.output,
                         *(os.path.join(ROOT, file) for file in files)], check=True)
@@ -61,6 +66,25 @@ def print_chips(asked):
             device = json.load(result)["device"]
         launches.append(f"{device['launch_ns']:.0f} ns on {device['name']}")
     print(f"\nOne more launch of an empty kernel takes {' and '.join(launches)}.")
+
+
+def print_suite(asked):
+    """The figure of users' kernels, and a table: the fastest memory spaces, and how much longer those take that one might choose."""
+    print_figure(asked, "suite-spaces", "Kernels with their tables in each memory space")
+    with open(os.path.join(ROOT, SUITE), encoding="utf-8") as result:
+        cells = [cell for cell in json.load(result)["cells"] if cell["verified"]]
+    times = {}
+    for cell in cells:
+        times.setdefault((cell["workload"], cell["elements"]), {})[cell["path"]] = cell["time_ns"]["value"]
+    chosen, ratios = ("constant", "global", "shared"), []
+    print("\n| kernel | size | fastest time | in | " + " | ".join(f"`{path}`" for path in chosen) + " |\n|---|---|---|---|---|---|---|")
+    for (kernel, size), of in times.items():
+        best = min(of.values())
+        ratios.append([of[path] / best for path in chosen])
+        fastest = ", ".join(f"`{path}`" for path, time in sorted(of.items(), key=lambda item: item[1]) if time <= 1.01 * best)
+        print(f"| {kernel} | {size} | {best / 1e3:.2f} us | {fastest} | " + " | ".join(f"{ratio:.2f}x" for ratio in ratios[-1]) + " |")
+    means = [math.exp(sum(map(math.log, column)) / len(column)) for column in zip(*ratios)]
+    print("| all, geometric mean | | | | " + " | ".join(f"{mean:.2f}x" for mean in means) + " |")
 
 
 def print_sweeps(asked):

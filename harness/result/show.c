@@ -154,7 +154,7 @@ enum status show_result(FILE *stream, const struct result *result, bool color)
         const unsigned rank = cell_column_rank(column, &rows.rows[0]);
         const char *heading = column->column.heading;
 
-        if (rank > ranks.least && column->interval)
+        if (rank > ranks.least && column->interval && !isnan(rows.rows[0].widest))
             text_join(legend, sizeof(legend), ". ", "%s: within %s", heading,
                       text_of(text_half_width, rows.rows[0].widest).text);
         else if (rank > ranks.least)

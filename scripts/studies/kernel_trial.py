@@ -114,18 +114,6 @@ def apart_from_clocks(report):
             "planted and not found": (f"of {equal} where clocks were equal", missed / equal if equal else None)}
 
 
-def table(cells):
-    """Times of kernels, by memory space."""
-    rows = {}
-    for cell in cells:
-        kernel, path, _, size, _, cache_state = cell["identity"].split("/")[:6]
-        rows.setdefault((kernel, int(size), cache_state), {})[path] = cell["median_ns"]
-    for (kernel, size, cache_state), times in rows.items():
-        best = min(times.values())
-        print(f"  {kernel:18}{size:9} {cache_state:4} {best / 1e3:9.2f} us  " + ", ".join(
-            f"{path} {time / best:.2f}" for path, time in sorted(times.items(), key=lambda item: item[1])))
-
-
 def show(report):
     """Prints each figure with what is asked for; returns whether all are met."""
     found = figures(report)
@@ -133,7 +121,6 @@ def show(report):
     print(f"{report['device']['name']}: {len(kernels)} kernels, {len(report['cells'])} cells, "
           f"{len(report['seconds'])} processes, {len(report['pairs'])} pairs; the process that compiled took "
           f"{report['compiling_seconds']:.0f} s")
-    table(report["cells"])
     for cell in sorted(report["cells"], key=lambda cell: -cell["range"])[:5]:
         print(f"  range {100 * cell['range']:5.2f} %: {cell['identity']}")
     clocks = [f"{clock:.0f}" if clock else "not known" for clock in report.get("sm_clocks_mhz", [None])]

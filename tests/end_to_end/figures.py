@@ -6,6 +6,7 @@ the same each time, and its words can be read. CBANK names the program (default 
 import atexit
 import functools
 import glob
+import json
 import os
 import re
 import subprocess
@@ -26,7 +27,7 @@ RESULTS = {name: os.path.join(ROOT, path) for name, path in {
     "h200": "results/chips/h200/core-matrix.json", "h100": "results/chips/h100/core-matrix.json", "second": "results/h200/second-process.json",
     "lookup": "results/h200/sweeps/lookup.json", "distinct": "results/h200/serialization.json", "warps": "results/h200/sweeps/warps.json",
     "convolution": "results/h200/convolution.json", "widths": "results/chips/h200/widths.json",
-    "h200_chip": "results/chips/h200/characterization.json", "h100_chip": "results/chips/h100/characterization.json"}.items()}
+    "suite": "results/h100/kernels/suite.json", "h200_chip": "results/chips/h200/characterization.json", "h100_chip": "results/chips/h100/characterization.json"}.items()}
 CELLS = os.path.join(ROOT, "results/h200/all-paths.json")
 
 
@@ -70,7 +71,7 @@ class Drawn(Case):
     def all_documents(self):
         path = self.path("comparison.json")
         subprocess.run([CBANK, "compare", "--quiet", "--json", path, RESULTS["h200"], RESULTS["second"]], check=True)
-        return [RESULTS[name] for name in ("h200", "h100", "lookup", "distinct", "h200_chip", "h100_chip")] + [
+        return [RESULTS[name] for name in ("h200", "h100", "lookup", "distinct", "suite", "h200_chip", "h100_chip")] + [
             path, *fleet_documents()]
 
     def test_every_kind_in_every_format(self):
@@ -183,6 +184,20 @@ class Data(Case):
     def test_tables_of_other_sizes_say_so(self):
         self.plot("--figure", "matrix", "--select", "workload=add", CELLS)
         self.assertEqual(set(self.rows("all-paths-matrix").query("path == 'param'")["series"]), {"param (2 KB)"})
+
+    def test_memory_spaces_of_kernels(self):
+        """A row a kernel, its sizes in two panels; times are multiples of the fastest, and cells that are not verified are left out."""
+        result = read_json(RESULTS["suite"])
+        crc32 = [cell for cell in result["cells"] if cell["workload"] == "crc32"]
+        next(cell for cell in crc32 if cell["elements"] == 131072 and cell["path"] == "shared")["verified"] = False
+        self.plot("--figure", "spaces", self.document("suite", json.dumps({**result, "cells": crc32})))
+        rows, times = self.rows("suite-spaces"), {(cell["elements"], cell["path"]): cell["time_ns"]["value"] for cell in crc32}
+        self.assertEqual(len(rows), sum(time is not None for time in times.values()) - 1)
+        self.assertEqual(set(zip(rows["panel"], rows["elements"])), {("largest size", 1048576), ("smaller sizes", 131072)})
+        fastest = {1048576: times[1048576, "shared"], 131072: min(times[131072, "global"], times[131072, "readonly"])}
+        for row in rows.itertuples():
+            self.assertAlmostEqual(row.x, times[row.elements, row.series] / fastest[row.elements])
+            self.assertTrue(row.low <= row.x <= row.high)
 
     def test_serialization_and_capacity(self):
         self.plot("--figure", "serialization", "--figure", "capacity", RESULTS["h200_chip"])

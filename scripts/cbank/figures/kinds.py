@@ -159,9 +159,9 @@ def others_of(rows: pandas.DataFrame, axis: str) -> list[str]:
 def matrix(sources: list[Source]) -> list[Drawing]:
     rows = timed(sources[0])
     swept = axes_of(rows)
-    rows = rows[[key not in swept for key in zip(rows["workload"], rows["pattern"])]]
+    rows = rows[[key not in swept for key in zip(rows["workload"], rows["pattern"])] & ~of_kernels(rows)]
     if rows.empty:
-        raise NotDrawn("all of its cells are of sweeps")
+        raise NotDrawn("all of its cells are of sweeps or of users' kernels")
     parameters = [name for name in parameter_names(rows) if name != "table_bytes"]
     common, names = told_apart(rows, ["workload", "pattern", *parameters], always=["pattern"])
     alike, titles = told_apart(rows, ["elements", "block_size", "cache_state"] + ["table_bytes"] * ("table_bytes" in parameter_names(rows)))
@@ -241,6 +241,35 @@ def sweep_sentence(rows: pandas.DataFrame, axis: str, text: str) -> str:
 
 def value_text(axis: str, value: float) -> str:
     return style.bytes_text(value) if axis.endswith("_bytes") else style.count_text(value)
+
+
+# -- users' kernels ------------------------------------------------------------------------------------------------
+
+
+def of_kernels(rows: pandas.DataFrame) -> pandas.Series:
+    return rows["parameters"].str.contains("kernel=", regex=False)
+
+
+def spaces(sources: list[Source]) -> list[Drawing]:
+    """Memory spaces of users' kernels: each time by that of the fastest for the same kernel, size and cache state."""
+    rows = timed(sources[0])
+    rows = rows[of_kernels(rows) & rows["verified"].astype(bool)]
+    if rows.empty:
+        raise NotDrawn("no chosen cell is of a user's kernel, has a time and is verified")
+    others = ["workload", "elements", "cache_state"]
+    best = rows.groupby(others)["time_ns"].transform("min")
+    sizes = rows.groupby("workload")["elements"]
+    panel = (rows["elements"] == sizes.transform("max")).map({True: "largest size", False: "smaller sizes"})
+    ratio = rows["time_ns"] / best
+    names = told_apart(rows, others, always=["workload"])[1] if rows.groupby([panel, "workload"])["elements"].nunique().max() > 1 else rows["workload"]
+    made = times(rows, panel=panel, row=names, series=rows["path"], x=ratio)
+    made["low"], made["high"] = (made[end] / best for end in ("low", "high"))
+    constant = ratio[rows["path"] == "constant"]
+    said = [quickest(rows, others), f"Constant memory takes {style.ratio_text(constant.min())} to {style.ratio_text(constant.max())} times as long "
+            "as the fastest memory space" if len(constant) else None]
+    said = ". ".join(filter(None, said)).replace("quickest path", "fastest memory space") or "No kernel was measured in two memory spaces"
+    return [Drawing("spaces", f"{sources[0].document.stem}-spaces", made.sort_values("panel", kind="stable"), said + ".",
+                    {None: ("time, by that in the fastest", "")}, [sources[0].document], sources[0].note, band=(1, QUICK))]
 
 
 # -- characterizations --------------------------------------------------------------------------------------------
@@ -550,6 +579,8 @@ Kind = collections.namedtuple("Kind", "make takes way summary method combines", 
 KINDS = {
     "matrix": Kind(matrix, ("result",), "dots", "time of each pattern by each path", f"{T_INTERVAL} {OPPOSITE}"),
     "sweep": Kind(sweep, ("result",), "lines", "time against what was varied, a line for each path", f"{T_INTERVAL} Nothing is fitted."),
+    "spaces": Kind(spaces, ("result",), "dots", "users' kernels in each memory space, by the fastest",
+                   f"{T_INTERVAL} Only verified cells. Ends of an interval are divided by the fastest time."),
     "serialization": Kind(serialization, ("characterization",), "lines", "cost of distinct addresses in a warp, path by path",
                           "Medians of loads alone, with 95 % intervals."),
     "chips": Kind(chips, ("characterization", "result"), "lines", "several chips: distinct addresses, and latency against bytes visited",
