@@ -157,7 +157,7 @@ FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
 FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests simulated run contribute cards setup test test-kernels test-all test-long test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce check-sass check-ptx \
+.PHONY: all tests simulated run contribute cards setup test test-kernels test-all test-long test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce gallery check-sass check-ptx \
         check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb release clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
@@ -458,6 +458,12 @@ reproduce: ## draw the figures of the README from the committed results into doc
 	@scripts/setup.sh plots
 	@$(MAKE) all
 	@$(ISOLATED) scripts/reproduce.py --program $(PROGRAM)
+
+gallery: ## make static pages of all chips and kernels in results/, for any host, in $(BUILD)/gallery
+	@scripts/setup.sh plots
+	@$(MAKE) all
+	@$(ISOLATED) scripts/gallery.py --program $(PROGRAM) -o $(BUILD)/gallery
+	@echo '$(BUILD)/gallery/index.html'
 
 check-sass: $(PROGRAM) ## disassemble every kernel in the program and check its loads (CHECK= for options)
 	@PATH="$(if $(CUDA),$(CUDA)/bin:)$$PATH" $(ISOLATED) scripts/check_sass.py $(CHECK) $(PROGRAM)

@@ -449,7 +449,8 @@ def main():
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CI"):  # where CI is set, nothing is modelled unasked
         os.environ.pop(name, None)
     os.environ.update(WERROR="-Werror", PYTHONDONTWRITEBYTECODE="1")
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it, and so would the programs that are tried
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background and nohup ignore them: so would what is tried
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.makedirs(LOGS, exist_ok=True)
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as found:

@@ -275,5 +275,26 @@ class Atlas(Case):
         self.assertIn("NVIDIA H200, L1 constant cache, bytes: sources disagree: 2\u202f048 (characterized, characterization.json); 4\u202f096", done.stdout)
 
 
+class Gallery(Case):
+    def test_the_first_page_leads_to_all_that_was_measured(self):
+        suite = read_json(os.path.join(ROOT, "results/h100/kernels/suite.json"))
+        suite["cells"] = [cell for cell in suite["cells"] if cell["workload"] == "crc32"]
+        for folder in ("results/chips/a", "results/chips/b", "results/h100/kernels"):
+            os.makedirs(self.path(folder))
+        for name in ("all-paths.json", "serialization.json", "characterization.json"):
+            os.symlink(os.path.join(CHIPS["h200"], name), self.path(f"results/chips/a/{name}"))
+        os.symlink(A100, self.path("results/chips/b/card.json"))
+        self.write("results/h100/kernels/suite.json", suite)
+        subprocess.run(["/usr/bin/python3", "-IB", os.path.join(ROOT, "scripts/gallery.py"), "--program", CBANK, "--results", self.path("results"),
+                        "-o", self.path("page")], check=True, stderr=subprocess.DEVNULL)
+        page = self.page()
+        self.assertEqual(page.links, ["style.css", "#main", "chips/index.html", "a/index.html", "b/index.html", "suite-h100/index.html"])
+        self.assertEqual(page.text.count("Published claims, on NVIDIA H200"), 1)
+        self.assertRegex(page.text, r"constant beats __ldg for uniform reads")
+        for link in page.links[2:]:
+            self.assertTrue(self.page(link).ids, link)
+        self.assertIn("crc32", self.page("suite-h100/index.html").text)
+
+
 if __name__ == "__main__":
     unittest.main()
