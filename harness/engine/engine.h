@@ -78,7 +78,7 @@ struct engine {
     enum status (*open)(const struct engine_options *options, struct result *result, struct engine_session **out);
 
     /* Each handles the pending cells of the result that lack its part, in this order. Any may be NULL. */
-    engine_phase *prepare, *verify, *time, *set_up_counting, *count;
+    engine_phase *prepare, *verify, *time, *set_up_counting, *count, *measure_durations;
 
     /* Records the state of the device in the result. It is called after every phase, even a failed one, before the
      * result is saved. NULL: nothing to record. */

@@ -200,6 +200,8 @@ const struct option_row measure_option_rows[] = {
      .given = offsetof(struct measure_options, seed_given)},
     {.name = "card", .argument = "CARD", .help = "chip card of the model engine: a file, or a name of cbank list cards (default h200)",
      .kind = &option_text, .offset = offsetof(struct measure_options, card_path)},
+    {.name = "duration", .help = "also measure how long a launch alone takes from start to end, by CUPTI's activity",
+     .kind = &option_flag, MEASURE(durations)},
     {.name = "anonymous", .help = "leave host, slot and job out of the result",
      .kind = &option_flag, MEASURE(anonymous)},
     {.name = "fault", .argument = "NAME", .help = "plant a fault", .kind = &option_choice, MEASURE(fault),

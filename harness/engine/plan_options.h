@@ -65,6 +65,7 @@ struct measure_options {
     const char *card_path; /* NULL: the built-in card */
     const struct fault *fault;
     struct slow_option slow;
+    bool durations; /* also measure those of launches alone */
     bool anonymous; /* the result does not tell where it was measured */
     bool given; /* one of these except the card was given */
 };
@@ -73,7 +74,7 @@ struct measure_options {
 extern const struct preset sweeps[];
 extern const size_t sweep_count;
 
-enum { PLAN_OPTION_COUNT = 9 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 12 };
+enum { PLAN_OPTION_COUNT = 9 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 13 };
 
 enum { KERNEL_OPTION_COUNT = 8 };
 

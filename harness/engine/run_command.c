@@ -127,6 +127,9 @@ static enum status open_result(struct run *run, const struct plan *plan, const s
     result->sample_us = measure->sample_us;
     result->samples_max = (uint32_t)measure->samples_max;
     result->seconds_max = measure->seconds_max;
+    result->duration_method.given = measure->durations;
+    if (measure->durations && run->engine->modelled)
+        log_warning("--duration: the engine %s launches nothing; no duration is measured", run->engine->name);
     clock_utc(result->started_utc);
     command_line(invocation, result->argv, sizeof(result->argv));
     snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", measure->counters.text);

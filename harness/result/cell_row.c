@@ -57,6 +57,7 @@ static void value_time(const struct grid_column *column, const void *data, struc
 #define CELL(member)     .of = GRID_BEHIND(struct cell_row, found, struct cell_result, member)
 #define COUNTS(member)   .of = GRID_BEHIND(struct cell_row, counts, struct cell_counts, member)
 #define CASE(member)     .of = GRID_BEHIND(struct cell_row, of_case, struct cell_case, member)
+#define DURATION(member) .of = GRID_BEHIND(struct cell_row, duration, struct cell_duration, member)
 #define WORD(member, words) \
     .of = &(const struct grid_member){offsetof(struct cell_result, member), sizeof(int), offsetof(struct cell_row, found), words}
 #define MATRICES (VIEW_MEASURED | VIEW_MODELLED)
@@ -139,6 +140,10 @@ static const struct cell_column table[] = {
     {.column = {COLUMN("outliers", "outliers", text_count, grid_number), CELL(time.series.outliers)}, .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("footprint_bytes", "footprint, bytes", text_count, grid_integer), COUNTS(footprint_bytes)},
      .views = VIEW_CELLS | VIEW_COUNTS},
+    {.column = {COLUMN("duration_ns", "launch alone", text_time, grid_number), DURATION(value)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("duration_ci_low_ns", "its low", text_time, grid_number), DURATION(ci_low)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("duration_ci_high_ns", "its high", text_time, grid_number), DURATION(ci_high)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("duration_null_reason", "no duration", NULL, grid_text), DURATION(reason)}, .views = VIEW_CELLS | VIEW_TIME},
 };
 /* clang-format on */
 
@@ -224,6 +229,7 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
         *row = (struct cell_row){.cell = cell,
                                  .found = found,
                                  .counts = found->counts.given ? &found->counts : NULL,
+                                 .duration = found->duration.given ? &found->duration : NULL,
                                  .of_case = of_case,
                                  .result = result,
                                  .file = file,

@@ -15,6 +15,7 @@ struct cell_row {
     const struct cell_result *found;
     const struct cell_counts *counts; /* the counts of `found`; NULL: not counted */
     const struct cell_case *of_case;  /* the same of its case; NULL: it is not of a user's kernel, or not prepared */
+    const struct cell_duration *duration; /* the same of its duration; NULL: not asked for */
     const struct result *result;
     const char *file;                   /* the file of the result; NULL: not known */
     char identity[CELL_IDENTITY_BYTES];

@@ -77,6 +77,23 @@ struct cell_time {
     double sm_clock_mhz; /* median over the samples; NaN when not known */
 };
 
+/* One launch alone, from its start to its end. The time of struct cell_time is less where the end of a launch overlaps
+ * with the start of the next, and also where a launch begins with warm instruction caches. */
+struct cell_duration {
+    bool given; /* it was asked for */
+    double value, ci_low, ci_high; /* ns; NaN: not measured */
+    uint32_t launches;
+    const char *reason; /* for the absence of a value; NULL: there is one; not owned */
+};
+
+/* How the durations of a result were measured. */
+struct duration_method {
+    bool given; /* they were asked for */
+    double empty_ns; /* of a kernel that does nothing; NaN: not measured */
+    double resolution_ns; /* range of 95 % of its durations, at least a tick of the GPU's timer; NaN: not measured */
+    char reason[512]; /* for the absence of all durations; else "" */
+};
+
 /* The kernel that ran, read from the image that was loaded. */
 struct cell_kernel {
     char symbol[256]; /* "": the kernel is not known */
@@ -151,6 +168,7 @@ struct cell_result {
     bool verified;
     struct cell_indices indices;
     struct cell_time time;
+    struct cell_duration duration;
     uint32_t flags;
     struct counter_value *counters; /* counter_count values; owned */
     size_t counter_count;
@@ -221,6 +239,7 @@ struct result {
     struct device_info device;
     struct health health; /* of the device; not known for predictions */
     struct temperature temperature; /* of the device; not known for predictions */
+    struct duration_method duration_method;
     struct phase_time phases[RESULT_PHASES_MAX];
     size_t phase_count;
     struct result_kernel *kernels; /* owned; of users */

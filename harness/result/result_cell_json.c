@@ -122,6 +122,17 @@ static const struct field time_rows[] = {
 };
 static const struct object time_object = {.fields = FIELDS(time_rows), .given = SIZE_MAX};
 
+static const struct field duration_rows[] = {
+    {FIELD(field_number, struct cell_duration, "value", value, NULLABLE), .low = 0, .high = LONGEST_NS},
+    {FIELD(field_number, struct cell_duration, "ci_low", ci_low, NULLABLE)},
+    {FIELD(field_number, struct cell_duration, "ci_high", ci_high, NULLABLE)},
+    {FIELD(field_uint32, struct cell_duration, "launches", launches, REQUIRED)},
+    {FIELD(field_reference, struct cell_duration, "null_reason", reason, NULLABLE)},
+};
+
+static const struct object duration_object = {.fields = FIELDS(duration_rows),
+                                              .given = offsetof(struct cell_result, duration.given)};
+
 /* -- the kernel, and what it does ---------------------------------------------------------------------- */
 
 static const struct field kernel_rows[] = {
@@ -243,6 +254,7 @@ static const struct field cell_rows[] = {
     {FIELD(field_text, struct cell_result, "reason", reason, NULLABLE)},
     {FIELD(field_bool, struct cell_result, "verified", verified, REQUIRED)},
     {FIELD(field_object, struct cell_result, "time_ns", time, REQUIRED), .of = &time_object},
+    {FIELD(field_object, struct cell_result, "duration_ns", duration, OMITTED), .of = &duration_object},
     {FIELD(field_number, struct cell_result, "cycles", time.cycles, NULLABLE)},
     {FIELD(field_number, struct cell_result, "sm_clock_mhz", time.sm_clock_mhz, NULLABLE)},
     {FIELD(field_bits, struct cell_result, "flags", flags, REQUIRED), .of = &cell_flags},

@@ -101,6 +101,14 @@ static const struct field temperature_rows[] = {
     {FIELD(field_number, struct temperature, "before_celsius", before_celsius, REQUIRED)},
     {FIELD(field_number, struct temperature, "after_celsius", after_celsius, REQUIRED)},
 };
+
+static const struct field duration_rows[] = {
+    {FIELD(field_number, struct duration_method, "empty_ns", empty_ns, NULLABLE), .low = 0, .high = 1e15},
+    {FIELD(field_number, struct duration_method, "resolution_ns", resolution_ns, NULLABLE), .low = 0, .high = 1e15},
+    {FIELD(field_text, struct duration_method, "null_reason", reason, NULLABLE)},
+};
+static const struct object duration_object = {.fields = FIELDS(duration_rows),
+                                              .given = offsetof(struct result, duration_method.given)};
 static const struct object health_object = {.fields = FIELDS(health_fields),
                                             .given = offsetof(struct result, health.known)};
 static const struct object temperature_object = {.fields = FIELDS(temperature_rows),
@@ -161,6 +169,7 @@ static const struct field result_rows[] = {
     {FIELD(field_object, struct result, "device", device, REQUIRED), .of = &device_object},
     {FIELD(field_object, struct result, "health", health, NULLABLE), .of = &health_object},
     {FIELD(field_object, struct result, "temperature", temperature, LATER), .of = &temperature_object},
+    {FIELD(field_object, struct result, "duration_method", duration_method, OMITTED), .of = &duration_object},
     {FIELD(field_array, struct result, "phases", phases, REQUIRED), .of = &phase_list},
     {WITHIN("flag_reasons", field_texts), .of = &flag_texts},
     {WITHIN("null_reasons", field_texts), .of = &null_texts},

@@ -5,6 +5,8 @@ linked to it (default build/tests/simulated/cbank, of `make simulated`). The tes
 `make test` those that are quick."""
 
 import contextlib
+import csv
+import io
 import json
 import os
 import re
@@ -213,6 +215,50 @@ class Time(Case):
             self.assertIsNone(result["temperature"])
             self.assertIn("NVML does not say", result["null_reasons"]["temperature"])
             self.assertNotIn("Celsius", said)
+
+    def test_durations_of_launches_alone(self):
+        """On the simulated device a launch alone takes as long as one more in a chain; an empty kernel takes launch_ns."""
+        result, _ = self.measure("--duration", *SMALL)
+        method = result["duration_method"]
+        self.assertEqual((method["null_reason"], method["resolution_ns"] >= 1), (None, True), method)
+        self.assertAlmostEqual(method["empty_ns"], result["device"]["launch_ns"], delta=10)
+        for cell in result["cells"]:
+            duration = cell["duration_ns"]
+            self.assertAlmostEqual(duration["value"] / cell["time_ns"]["value"], 1, delta=0.01, msg=cell["identity"])
+            self.assertLessEqual(duration["ci_low"], duration["value"])
+            self.assertLessEqual(duration["value"], duration["ci_high"])
+            self.assertEqual((duration["launches"] >= 12, duration["null_reason"]), (True, None))
+            self.assertEqual(cell["exact_counters"]["differing"], 0)
+        said = self.cbank("show", self.file, "--cell", result["cells"][0]["identity"]).stdout
+        self.assertRegex(said, r"launch alone +[0-9.]+ us")
+        rows = list(csv.DictReader(io.StringIO(self.cbank("show", self.file, "--csv").stdout)))
+        self.assertEqual({row["identity"]: float(row["duration_ns"]) for row in rows},
+                         {cell["identity"]: cell["duration_ns"]["value"] for cell in result["cells"]})
+        again = json.loads(self.cbank("show", self.file, "--json").stdout)
+        self.assertEqual([cell["duration_ns"] for cell in again["cells"]], [cell["duration_ns"] for cell in result["cells"]])
+
+    def test_durations_that_cannot_be_told(self):
+        """A timer that ticks each 2 us tells no launch of 1 us from the empty kernel, and long ones all the same."""
+        result, _ = self.measure("--duration", "--elements", "12800,12800000", "--path", "global", "--pattern",
+                                 "per_block", "--counters", "none", activity_tick=2000)
+        self.assertEqual(result["duration_method"]["resolution_ns"], 2000)
+        short, long = sorted(result["cells"], key=lambda cell: cell["elements"])
+        self.assertIsNone(short["duration_ns"]["value"])
+        self.assertIn("no longer than the empty kernel", short["duration_ns"]["null_reason"])
+        self.assertIn("no longer than the empty kernel", self.cbank("show", self.file, "--cell", short["identity"]).stdout)
+        self.assertAlmostEqual(long["duration_ns"]["value"] / long["time_ns"]["value"], 1, delta=0.1)
+        for plant in ("cuptiActivityEnable:1:7", "cuptiActivityFlushAll:2:999", "cuptiActivityFlushAll:30:999"):
+            result, _ = self.measure("--duration", *SMALL, fail=plant)
+            self.assertTrue(result["complete"])
+            self.assertIsNone(result["duration_method"]["empty_ns"])
+            self.assertTrue(result["duration_method"]["null_reason"], plant)
+            self.assertFalse(any("duration_ns" in cell for cell in result["cells"]))
+        result, _ = self.measure("--duration", *SMALL, fail="cuptiActivityFlushAll:500:999")
+        self.assertEqual([cell["duration_ns"]["value"] is None for cell in result["cells"]], [True, False, False, False])
+        result, _ = self.measure(*SMALL)
+        self.assertNotIn("duration_method", result)
+        said = self.cbank("run", "--engine", "model", "--duration", *SMALL, "--json", self.file).stderr
+        self.assertIn("--duration: the engine model launches nothing", said)
 
     def test_a_clock_that_moved(self):
         """Times follow it: no change, unless clocks may differ, which asks for what they do."""

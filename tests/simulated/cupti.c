@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cupti_activity.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -302,3 +303,82 @@ CUPTI(cuptiRangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData,
       profiler.image->ranges = profiler.range;
       memcpy(profiler.image->values, profiler.values, profiler.range *counting_count() * sizeof(double));
       parameters->numOfRangeDropped = 0)
+
+/* -- activity ------------------------------------------------------------------------------------------ */
+
+enum { KERNELS_MAX = 16 };
+
+static struct {
+    CUpti_BuffersCallbackRequestFunc request;
+    CUpti_BuffersCallbackCompleteFunc complete;
+    CUpti_ActivityKernel10 kernels[KERNELS_MAX];
+    size_t count;
+    bool enabled;
+} activity;
+
+void activity_launched(double start_ns, double end_ns)
+{
+    const double tick_ns = settings.activity_tick > 0 ? settings.activity_tick : 1;
+
+    if (activity.enabled && activity.count < KERNELS_MAX)
+        activity.kernels[activity.count++] = (CUpti_ActivityKernel10){
+            .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+            .start = (uint64_t)(tick_ns * (1 + floor(start_ns / tick_ns))),
+            .end = (uint64_t)(tick_ns * (1 + floor(end_ns / tick_ns))),
+        };
+}
+
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                           CUpti_BuffersCallbackCompleteFunc complete)
+{
+    ENTER(cuptiActivityRegisterCallbacks);
+    activity.request = request;
+    activity.complete = complete;
+    return CUPTI_SUCCESS;
+}
+
+/* Not while counters are reserved. */
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+    ENTER(cuptiActivityEnable);
+    if (profiler.device || !activity.request || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+        return CUPTI_ERROR_NOT_COMPATIBLE;
+    activity.enabled = true;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+    ENTER_RELEASE(cuptiActivityDisable);
+    activity.enabled = false;
+    return (CUptiResult)entered;
+}
+
+CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+    uint8_t *buffer = NULL;
+    size_t bytes = 0, records_max = 0, count;
+
+    ENTER(cuptiActivityFlushAll);
+    if (activity.count == 0)
+        return CUPTI_SUCCESS;
+    activity.request(&buffer, &bytes, &records_max);
+    for (count = 0; count < activity.count && (count + 1) * sizeof(*activity.kernels) <= bytes; count++)
+        ((CUpti_ActivityKernel10 *)(void *)buffer)[count] = activity.kernels[count];
+    activity.count = 0;
+    entry_unlock(); /* it asks for the records */
+    activity.complete(NULL, 0, buffer, bytes, count * sizeof(*activity.kernels));
+    entry_lock();
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, CUpti_Activity **record)
+{
+    uint8_t *next = *record ? (uint8_t *)*record + sizeof(CUpti_ActivityKernel10) : buffer;
+
+    ENTER_TEXT(cuptiActivityGetNextRecord);
+    if (next >= buffer + valid_bytes)
+        return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    *record = (CUpti_Activity *)(void *)next;
+    return CUPTI_SUCCESS;
+}

@@ -369,6 +369,7 @@ int launch_run(struct device *device, struct launch *launch, double *end_ns)
         device->module = launch->function->module;
     }
     *end_ns = device_end(device, work_ns);
+    activity_launched(device->now_ns, *end_ns);
     counting_launched(device, launch, (*end_ns - device->now_ns) * device_clock_mhz(device) / 1000);
     return 0;
 }

@@ -126,4 +126,7 @@ bool counting_open(const struct device *device);
 /* A launch has run, in so many cycles. */
 void counting_launched(struct device *device, const struct launch *launch, double cycles);
 
+/* Records its start and end, where activity is recorded. */
+void activity_launched(double start_ns, double end_ns);
+
 #endif

@@ -38,6 +38,7 @@
  *                         confidential, cmp, sli or architecture
  *   in_turn=1             blocks on an SM run one after the other
  *   keep_second=1         launches leave the second constant level as it is
+ *   activity_tick=NS      of the timer that starts and ends of launches are read from (1)
  *   refuse=METRIC         a metric that the chip names and does not take
  *
  *   ecc_corrected=A/B ecc_uncorrected=A/B retired=A/B remapped=A/B remap_pending=A/B remap_failure=A/B
@@ -101,7 +102,7 @@ struct grown {
     EACH(noise) EACH(buffer_set) EACH(table_buffer_set) EACH(odd_table) EACH(code_buffer_set) EACH(making_ms) EACH(drift) \
     EACH(mode) EACH(neighbour_ms) EACH(clock) EACH(throttle_ms) \
     EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) \
-    EACH(keep_second) EACH(wrong) EACH(xid) EACH(limit_ms)
+    EACH(keep_second) EACH(wrong) EACH(xid) EACH(limit_ms) EACH(activity_tick)
 /* clang-format on */
 #define GROWING(EACH)   \
     EACH(ecc_corrected) \

@@ -60,6 +60,7 @@ static void fill_measured_cell(struct cell_result *cell)
         .cycles = 49.5,
         .sm_clock_mhz = 1980,
     };
+    cell->duration = (struct cell_duration){true, 2208.5, 2200, 2217, 72, NULL};
     assert_non_null(cell->time.samples_ns);
     memcpy(cell->time.samples_ns, samples, sizeof(samples));
     cell->flags = FLAG_THROTTLED | FLAG_COUNTER_DIFFERS;
@@ -122,6 +123,8 @@ static void fill(struct result *result)
     result->phases[1] = (struct phase_time){"time", 12.1};
     result->phase_count = 2;
     fill_measured_cell(&result->cells[0]);
+    result->duration_method = (struct duration_method){.given = true, .empty_ns = 1120, .resolution_ns = 96};
+    result->cells[1].duration = (struct cell_duration){true, NAN, NAN, NAN, 12, "no longer than the empty kernel"};
     result->cells[2].status = CELL_SKIPPED;
     strcpy(result->cells[2].reason, "no image for this chip");
     result->cells[3].status = CELL_FAILED;

@@ -9,7 +9,6 @@ enum {
 };
 
 static const double set_up_seconds = 6; /* for calls of CUPTI; one may take long */
-static const double long_ns = 500e3; /* of a launch: a second launch finds the same cache contents as the first */
 static const struct cuda_turn first_turn = {0};
 
 /* The cells of one collection. */
@@ -116,23 +115,13 @@ enum status cuda_set_up_counting(struct engine_session *session, struct result *
 
 /* -- counting ------------------------------------------------------------------------------------------ */
 
-/* Brings the caches to their state during timing: flushed, or as earlier launches of the cell leave them. */
 static bool counting_prepare(void *context, size_t i)
 {
     const struct counting *counting = context;
-    struct cuda_device *device = &counting->session->device;
-    const struct cuda_launch *launch = &counting->session->cells[counting->cells[i]].launch;
-    struct cell_result *cell = &counting->result->cells[counting->cells[i]];
-    const bool cold = cell->cell.cache_state->flush;
-    const uint32_t earlier = cold ? 0 : (cell->time.summary.value < long_ns ? 2 : 1) * launch->modules;
+    const size_t cell = counting->cells[i];
 
-    cuda_expect_cell(device, cell, 1 + earlier);
-    if (cold && !cuda_launch_flush(device))
-        return false;
-    for (uint32_t k = 0; k < earlier; k++)
-        if (!cuda_launch_cell(device, launch, (struct cuda_turn){.number = k}))
-            return false;
-    return cuda_launch_before(device, launch, first_turn) && cuda_device_wait(device);
+    return cuda_launch_prepare(&counting->session->device, &counting->session->cells[cell].launch,
+                               &counting->result->cells[cell], first_turn);
 }
 
 static bool counting_launch(void *context, size_t i)

@@ -61,6 +61,11 @@ bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *la
 bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
 bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
 
+/* Brings the caches to the cell's state during timing, flushed or as earlier launches leave them, and enqueues the work
+ * before the launch. Returns when the device is idle. */
+bool cuda_launch_prepare(struct cuda_device *device, const struct cuda_launch *launch, struct cell_result *cell,
+                         struct cuda_turn turn);
+
 /* Whether the host writes the cell's table before every launch. If so, clears the part that it writes, or restores all
  * of it for other cells. This shows whether the writing happens. */
 bool cuda_launch_refills(const struct cuda_launch *launch);

@@ -149,22 +149,7 @@ static bool lay_out(struct cuda_device *device, struct cuda_user *user, char rea
 
 /* -- the case ------------------------------------------------------------------------------------------ */
 
-/* Whether two builds describe the same buffers and tables. */
-static bool same_contents(const struct cbank_case_report *a, const struct cbank_case_report *b)
-{
-    bool same = a->buffer_count == b->buffer_count && a->table_count == b->table_count &&
-                memcmp((const void *)a->buffers, (const void *)b->buffers, sizeof(a->buffers)) == 0;
-
-    for (uint32_t k = 0; same && k < a->table_count; k++) {
-        const struct cbank_table_report *left = &a->tables[k], *right = &b->tables[k];
-
-        same = left->entries == right->entries && left->entry_bytes == right->entry_bytes &&
-               strcmp(left->file, right->file) == 0;
-    }
-    return same;
-}
-
-/* Finds the case of a build, or makes it. NULL, with the reason, if that fails; *status as in cuda_case_fill. */
+/* Finds the case of a build, of the same buffers and tables, or makes it. NULL, with the reason, if that fails; *status as in cuda_case_fill. */
 static struct cuda_case *find_case(struct engine_session *session, const struct result *result, struct cuda_user *user,
                                    uint64_t size, enum status *status, char reason[CELL_REASON_BYTES])
 {
@@ -172,11 +157,19 @@ static struct cuda_case *find_case(struct engine_session *session, const struct 
     struct cuda_case *of = memory->cases, **at;
     bool planted = session->options->fault && session->options->fault->memory;
 
-    while (of &&
-           (of->size != size || of->hash != user->build->kernel.hash || !same_contents(&of->report, &user->report)))
-        of = of->next;
-    if (of)
-        return of;
+    for (; of; of = of->next) {
+        const struct cbank_case_report *a = &of->report, *b = &user->report;
+        bool same = of->size == size && of->hash == user->build->kernel.hash && a->buffer_count == b->buffer_count &&
+                    a->table_count == b->table_count &&
+                    memcmp((const void *)a->buffers, (const void *)b->buffers, sizeof(a->buffers)) == 0;
+
+        for (uint32_t k = 0; same && k < a->table_count; k++)
+            same = a->tables[k].entries == b->tables[k].entries &&
+                   a->tables[k].entry_bytes == b->tables[k].entry_bytes &&
+                   strcmp(a->tables[k].file, b->tables[k].file) == 0;
+        if (same)
+            return of;
+    }
     /* The planted fault takes the memory of cases of the largest size. */
     for (size_t i = 0; planted && i < result->cell_count; i++)
         planted = result->cells[i].cell.elements <= size;

@@ -4,6 +4,7 @@
 #ifndef CBANK_CUPTI_CHIP_H
 #define CBANK_CUPTI_CHIP_H
 
+#include <cupti_activity.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -39,7 +40,12 @@
     F(cuptiRangeProfilerStop)                       \
     F(cuptiRangeProfilerPushRange)                  \
     F(cuptiRangeProfilerPopRange)                   \
-    F(cuptiRangeProfilerDecodeData)
+    F(cuptiRangeProfilerDecodeData)                 \
+    F(cuptiActivityRegisterCallbacks)               \
+    F(cuptiActivityEnable)                          \
+    F(cuptiActivityDisable)                         \
+    F(cuptiActivityFlushAll)                        \
+    F(cuptiActivityGetNextRecord)
 
 struct cupti_functions {
 #define MEMBER(name) __typeof__(name) *name;

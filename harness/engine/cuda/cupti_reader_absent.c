@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Stands in for CUPTI in a build whose toolkit has no Range Profiler: it cannot be opened. */
-#include "cupti_reader.h"
+#include "cupti_duration.h"
 
 #include <stdio.h>
 
@@ -31,4 +31,8 @@ NOTHING(void, cupti_session_close, , struct cupti_session *session)
 NOTHING(const char *, cupti_session_chip, "", const struct cupti_session *session)
 NOTHING(enum counter_status, cupti_session_collect, COUNTER_UNAVAILABLE, struct cupti_session *session,
         const struct cupti_ranges *ranges, char reason[CUPTI_REASON_BYTES])
+NOTHING(enum counter_status, cupti_durations_begin, COUNTER_UNAVAILABLE, const struct cupti *cupti,
+        char reason[CUPTI_REASON_BYTES])
+NOTHING(double, cupti_durations_take, 0, const struct cupti *cupti)
+NOTHING(void, cupti_durations_end, , const struct cupti *cupti)
 NOTHING(bool, cupti_session_values, false, struct cupti_session *session, size_t range, struct counter_value *values)

@@ -68,7 +68,7 @@ static enum status cuda_open(const struct engine_options *options, struct result
     }
     session->options = options;
     session->loading.watchdog = options->watchdog;
-    if (options->counters->count > 0)
+    if (options->counters->count > 0 || result->duration_method.given)
         parallel_begin(&session->loading.task, load_cupti, &session->loading);
     watch_begin(options->watchdog, "nvmlInit", INFINITY);
     session->nvml = nvml_open(result->device.pci_bus_id);
@@ -124,6 +124,7 @@ const struct engine engine_cuda = {
     .time = cuda_time,
     .set_up_counting = cuda_set_up_counting,
     .count = cuda_count,
+    .measure_durations = cuda_measure_durations,
     .observe = cuda_observe,
     .stuck = cuda_stuck,
     .close = cuda_close,

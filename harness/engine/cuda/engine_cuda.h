@@ -44,7 +44,7 @@ struct engine_session {
 };
 
 /* Its phases. */
-engine_phase cuda_prepare, cuda_verify, cuda_time, cuda_set_up_counting, cuda_count;
+engine_phase cuda_prepare, cuda_verify, cuda_time, cuda_set_up_counting, cuda_count, cuda_measure_durations;
 
 /* Waits until CUPTI is loaded. */
 void cuda_loading_end(struct loading *loading);
