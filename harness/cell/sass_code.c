@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sass.h"
+
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
 
-enum { INSTRUCTION_BYTES = 16, OPERATIONS = 512, OPERATION_NOP = 0x118 };
+enum { OPERATIONS = 512, OPERATION_NOP = 0x118 };
 
 /* clang-format off */
 /* The names of operations, which are the low 9 bits. They come from the disassembly of all kernels for sm_75 and sm_90,
@@ -31,6 +33,11 @@ static const char *const names[OPERATIONS] = {
 static const unsigned aliases[OPERATIONS] = {[0x0bb] = 0x0b9, [0x161] = 0x160, [0x167] = 0x166};
 /* clang-format on */
 
+/* Bits of an instruction: in its first half the offset of a constant, in bytes; in its second half, from this bit on,
+ * when and how it is issued: stall, barriers, reuse of operands. */
+#define OFFSET_BITS (UINT64_C(0xffff) << 38)
+enum { SCHEDULING_FIRST = 41 };
+
 /* -- writing ------------------------------------------------------------------------------------------- */
 
 static unsigned operation_at(const unsigned char *code, size_t index)
@@ -41,6 +48,16 @@ static unsigned operation_at(const unsigned char *code, size_t index)
     return aliases[operation] ? aliases[operation] : operation;
 }
 
+/* FNV-1a, with eight bytes at a time. */
+static const uint64_t hash_start = 0xcbf29ce484222325;
+
+static uint64_t hash_add(uint64_t hash, uint64_t value)
+{
+    for (size_t i = 0; i < sizeof(value); i++)
+        hash = (hash ^ (value >> 8 * i & 0xff)) * 0x100000001b3;
+    return hash;
+}
+
 char *sass_code_text(const void *code, size_t bytes)
 {
     enum { OPCODE_TEXT_BYTES = SASS_OPCODE_BYTES + 24 };
@@ -49,6 +66,7 @@ char *sass_code_text(const void *code, size_t bytes)
     unsigned operations[OPERATIONS];                        /* different ones, in the order in which they come */
     size_t positions[OPERATIONS] = {0}, counts[OPERATIONS] = {0}; /* of an operation: its position in that list; its
                                                                 * count */
+    uint64_t parts[SASS_PART_COUNT] = {hash_start, hash_start, hash_start};
     char *text, *at;
 
     while (instructions > 0 && operation_at(data, instructions - 1) == OPERATION_NOP)
@@ -63,7 +81,7 @@ char *sass_code_text(const void *code, size_t bytes)
     }
     if (count > SASS_OPCODES_MAX)
         return strdup("");
-    at = text = malloc(count * OPCODE_TEXT_BYTES + 2 * instructions + 4);
+    at = text = malloc(count * OPCODE_TEXT_BYTES + 2 * instructions + SASS_PART_COUNT * SASS_PART_LETTERS + 5);
     if (!text)
         return NULL;
     for (size_t i = 0; i < count; i++) {
@@ -81,12 +99,33 @@ char *sass_code_text(const void *code, size_t bytes)
         const size_t left = instructions - i;
 
         const size_t hashed = left < SASS_DIGEST_INSTRUCTIONS ? left : SASS_DIGEST_INSTRUCTIONS;
-        uint64_t hash = 0xcbf29ce484222325; /* 6 bits of FNV-1a */
+        uint64_t hash = hash_start;
 
         for (size_t k = 0; k < INSTRUCTION_BYTES * hashed; k++)
             hash = (hash ^ data[i * INSTRUCTION_BYTES + k]) * 0x100000001b3;
         *at++ = letters[hash >> 58];
     }
+    *at++ = ';';
+    for (size_t i = 0; i < instructions; i++) {
+        const struct instruction instruction = instruction_at(data, i * INSTRUCTION_BYTES);
+        const bool constant = instruction.family == SASS_LDC || instruction.family == SASS_ULDC ||
+                              instruction_takes_constant(&instruction);
+        const uint64_t offset_bits = constant ? OFFSET_BITS : 0;
+        const unsigned operation = instruction.operation;
+        uint64_t low, high;
+
+        memcpy(&low, data + i * INSTRUCTION_BYTES, sizeof(low));
+        memcpy(&high, data + i * INSTRUCTION_BYTES + sizeof(low), sizeof(high));
+        /* The low bits are the opcode; operations that share a name differ in operands. */
+        parts[SASS_OPERANDS] =
+            hash_add(hash_add(parts[SASS_OPERANDS], (low & ~(uint64_t)(OPERATIONS - 1) & ~offset_bits) |
+                                                        (aliases[operation] ? operation : 0)),
+                     high & ((UINT64_C(1) << SCHEDULING_FIRST) - 1));
+        parts[SASS_OFFSETS] = hash_add(parts[SASS_OFFSETS], low & offset_bits);
+        parts[SASS_SCHEDULING] = hash_add(parts[SASS_SCHEDULING], high >> SCHEDULING_FIRST);
+    }
+    for (size_t i = 0; i < SASS_PART_COUNT * SASS_PART_LETTERS; i++)
+        *at++ = letters[parts[i / SASS_PART_LETTERS] >> (4 + 6 * (i % SASS_PART_LETTERS)) & 63];
     *at = '\0';
     return text;
 }
@@ -113,7 +152,13 @@ bool sass_code_parse(const char *text, struct sass_code *out)
     out->sequence = first + 1;
     out->instructions = (size_t)(second - out->sequence);
     out->digests = second + 1;
-    out->digest_count = strlen(out->digests);
+    out->digest_count = strcspn(out->digests, ";");
+    if (out->digests[out->digest_count]) {
+        out->parts = out->digests + out->digest_count + 1;
+        if (strspn(out->parts, letters) != SASS_PART_COUNT * SASS_PART_LETTERS ||
+            out->parts[SASS_PART_COUNT * SASS_PART_LETTERS])
+            return false;
+    }
     for (size_t i = 0; i < out->instructions; i++) {
         const char *letter = strchr(letters, out->sequence[i]);
 

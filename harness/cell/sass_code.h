@@ -2,10 +2,12 @@
  * A short text of a kernel's code, which shows how two kernels differ without their code. It tells which instructions a
  * kernel has, in which order, and a hash of their other bits.
  *
- * The text has three parts with ';' between. First the opcodes with their counts, in order of appearance: "MOV 3 S2R 1
+ * The text has four parts with ';' between. First the opcodes with their counts, in order of appearance: "MOV 3 S2R 1
  * LDC 2". Then one letter of A-Z a-z 0-9 + - for each instruction: the first letter stands for the first opcode. Then
- * one letter for every eight instructions: a hash of all their bits. Padding after the last branch is left out. The
- * text has about a tenth of the length of hexadecimal digits. */
+ * one letter for every eight instructions: a hash of all their bits. Then ten letters for each part of instructions: a
+ * hash of the operands with modifiers, of the offsets in constant banks, and of the scheduling bits. Older texts lack the
+ * fourth part. Padding after the last branch is left out. The text has about a tenth of the length of hexadecimal
+ * digits. */
 #ifndef CBANK_SASS_CODE_H
 #define CBANK_SASS_CODE_H
 
@@ -19,6 +21,9 @@ enum { SASS_OPCODES_MAX = 64, SASS_OPCODE_BYTES = 12, SASS_DIGEST_INSTRUCTIONS =
  * the code has more different opcodes than there are letters. */
 char *sass_code_text(const void *code, size_t bytes);
 
+/* The parts of instructions besides opcodes. */
+enum sass_part { SASS_OPERANDS, SASS_OFFSETS, SASS_SCHEDULING, SASS_PART_COUNT, SASS_PART_LETTERS = 10 };
+
 /* A text, taken apart. */
 struct sass_code {
     struct sass_opcode {
@@ -27,6 +32,7 @@ struct sass_code {
     } opcodes[SASS_OPCODES_MAX];
     size_t opcode_count;
     const char *sequence, *digests; /* in the text */
+    const char *parts; /* in the text: SASS_PART_LETTERS letters for each part; NULL: older texts */
     size_t instructions, digest_count;
 };
 

@@ -8,6 +8,9 @@
 #include "sass_code.h"
 #include "text.h"
 
+const char *const code_part_names[] = {"opcodes", "operands", "constant_offsets", "scheduling"};
+static const char *const code_part_words[] = {"opcodes", "operands", "constant offsets", "scheduling"};
+
 static uint64_t count_of(const struct sass_code *code, const char *name)
 {
     for (size_t i = 0; i < code->opcode_count; i++)
@@ -16,10 +19,38 @@ static uint64_t count_of(const struct sass_code *code, const char *name)
     return 0;
 }
 
+/* The first instruction whose opcode is another; the end of the longer code if there is none. */
+static size_t first_other(const struct sass_code codes[2])
+{
+    size_t at = 0;
+
+    while ((at < codes[0].instructions || at < codes[1].instructions) &&
+           strcmp(sass_code_opcode(&codes[0], at), sass_code_opcode(&codes[1], at)) == 0)
+        at++;
+    return at;
+}
+
+uint32_t code_moved(const char *base, const char *new_code)
+{
+    struct sass_code codes[2];
+    uint32_t moved = 0;
+
+    if (!base || !new_code || !sass_code_parse(base, &codes[0]) || !sass_code_parse(new_code, &codes[1]))
+        return 0;
+    if (first_other(codes) < codes[0].instructions || first_other(codes) < codes[1].instructions)
+        moved |= 1u << CODE_OPCODES;
+    for (size_t i = 0; codes[0].parts && codes[1].parts && i < SASS_PART_COUNT; i++)
+        if (memcmp(codes[0].parts + i * SASS_PART_LETTERS, codes[1].parts + i * SASS_PART_LETTERS, SASS_PART_LETTERS) !=
+            0)
+            moved |= 1u << (CODE_OPERANDS + i);
+    return moved;
+}
+
 bool code_change(const char *base, const char *new_code, char *out, size_t bytes)
 {
     struct sass_code codes[2];
-    size_t changed = 0, at = 0;
+    size_t changed = 0, at;
+    uint32_t moved;
 
     if (!base || !new_code || !sass_code_parse(base, &codes[0]) || !sass_code_parse(new_code, &codes[1]))
         return false;
@@ -33,16 +64,22 @@ bool code_change(const char *base, const char *new_code, char *out, size_t bytes
             if (was != is && (side == 0 || was == 0))
                 text_join(out, bytes, "", "%s%s %" PRIu64 " -> %" PRIu64, changed++ ? ", " : ": ", name, was, is);
         }
-    while (at < codes[0].instructions && at < codes[1].instructions &&
-           strcmp(sass_code_opcode(&codes[0], at), sass_code_opcode(&codes[1], at)) == 0)
-        at++;
+    at = first_other(codes);
     if (at < codes[0].instructions || at < codes[1].instructions) {
         const char *was = sass_code_opcode(&codes[0], at), *is = sass_code_opcode(&codes[1], at);
 
         text_join(out, bytes, "", "; the first other opcode is %zu: %s -> %s", at + 1, *was ? was : "the end",
                   *is ? is : "the end");
     } else {
-        text_join(out, bytes, "", ", the same opcodes in the same order: operands or scheduling differ");
+        moved = code_moved(base, new_code);
+        text_join(out, bytes, "", ", the same opcodes in the same order: ");
+        for (size_t i = CODE_OPERANDS, said = 0; i < CODE_PARTS; i++)
+            if (moved >> i & 1)
+                text_join(out, bytes, "", "%s%s", said++ ? ", " : "", code_part_words[i]);
+        text_join(out, bytes, "", "%s",
+                  moved                              ? " differ"
+                  : codes[0].parts && codes[1].parts ? "padding differs"
+                                                     : "operands or scheduling differ");
     }
     return true;
 }

@@ -74,6 +74,10 @@ static void add_gpu(struct comparison *out, const struct side *base_side, const 
             const double clocks = sides[NEW]->clock.value / sides[BASE]->clock.value; /* NaN: not known */
 
             cell->sass_differs = text_differs(sides[BASE]->sha256, sides[NEW]->sha256);
+            if (cell->sass_differs && strcmp(sides[BASE]->sha256, SIDE_MIXED) != 0 &&
+                strcmp(sides[NEW]->sha256, SIDE_MIXED) != 0)
+                cell->code_moved = code_moved(sides[BASE]->code, sides[NEW]->code);
+            cell->sass_differs = cell->sass_differs && cell->code_moved != 1u << CODE_OFFSETS;
             cell->differing = (uint32_t)cell->sass_differs << CONTEXT_SASS;
             if (clocks > 1 + clock_tolerance || 1 / clocks > 1 + clock_tolerance)
                 cell->differing |= 1u << CONTEXT_CLOCKS;

@@ -32,6 +32,14 @@ struct compare_options {
     bool one_process; /* both sides are of one: no more can be measured by cbank gate */
 };
 
+/* Parts of code: opcodes and their order, and those of enum sass_part. */
+enum code_part { CODE_OPCODES, CODE_OPERANDS, CODE_OFFSETS, CODE_SCHEDULING, CODE_PARTS };
+extern const char *const code_part_names[CODE_PARTS];
+
+/* The parts that differ between two texts of sass_code.h: a set of bits. Older texts tell of opcodes alone. 0 if nothing
+ * is known to differ. */
+uint32_t code_moved(const char *base, const char *new_code);
+
 /* A counter that changed: NEW's value is NaN if it was not read. */
 struct counter_change {
     const char *name; /* one of a side's texts */
@@ -47,7 +55,9 @@ struct comparison_cell {
     bool timed; /* its times are judged */
     struct judged_cell judged;
     uint32_t differing; /* context fields that differ for this cell: bit i is row i */
-    bool sass_differs, exact_differs, counters_lost;
+    uint32_t code_moved; /* parts of the code that are known to differ: a set of enum code_part */
+    bool sass_differs; /* by more than offsets in constant banks, which make no other code for a time */
+    bool exact_differs, counters_lost;
     struct counter_change *changes; /* owned: exact counters that differ, measured ones beyond the threshold */
     size_t change_count;
     char note[256]; /* why it is invalid, and special facts; else "" */
@@ -58,29 +68,29 @@ struct comparison_cell {
 struct compared_gpu {
     const struct side *sides[SIDES]; /* not owned; an empty side if it lacks the GPU */
     const struct side_identity *identity; /* from the side that has it */
-    char name[DEVICE_TEXT_BYTES];         /* its UUID up to the first group, "GPU-33a20bea" */
-    uint32_t differing;              /* context fields that differ */
-    bool plans_differ;               /* a side has cells that the other lacks */
-    bool alone;                      /* a side lacks the GPU */
-    bool comparable;                 /* all differing context fields are allowed */
-    enum cell_verdict verdict;            /* of its worst cell; missing or new if it is alone */
+    char name[DEVICE_TEXT_BYTES]; /* its UUID up to the first group, "GPU-33a20bea" */
+    uint32_t differing; /* context fields that differ */
+    bool plans_differ; /* a side has cells that the other lacks */
+    bool alone; /* a side lacks the GPU */
+    bool comparable; /* all differing context fields are allowed */
+    enum cell_verdict verdict; /* of its worst cell; missing or new if it is alone */
     size_t counts[VERDICTS];
 };
 
 struct comparison {
     const struct side *sides[SIDES]; /* not owned: totals */
-    struct compare_options options;  /* with the judge's as it got them */
+    struct compare_options options; /* with the judge's as it got them */
     struct compared_gpu *gpus; /* owned; those of BASE, then those that only NEW has */
     size_t gpu_count;
     struct comparison_cell *cells; /* owned; worst first, then by size of the change; cells of GPUs on one side come
                                     * last */
     size_t cell_count;
     size_t counts[VERDICTS];
-    size_t common;      /* cells that both sides have */
-    size_t decided;     /* those of them whose times are the same, improved or regressed */
+    size_t common; /* cells that both sides have */
+    size_t decided; /* those of them whose times are the same, improved or regressed */
     uint32_t differing; /* context fields that differ in a GPU */
-    uint32_t refused;   /* those of them that are not allowed */
-    bool comparable;    /* a GPU is comparable, and both sides have a cell in common */
+    uint32_t refused; /* those of them that are not allowed */
+    bool comparable; /* a GPU is comparable, and both sides have a cell in common */
     bool plans_differ;
 };
 

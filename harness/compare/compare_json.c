@@ -115,12 +115,13 @@ WRITER(code)
 {
     const struct comparison_cell *cell = base;
     char line[LINE_BYTES];
-    const bool known =
-        cell->sass_differs && code_change(cell->sides[BASE]->code, cell->sides[NEW]->code, line, sizeof(line));
+    const bool known = (cell->sass_differs || cell->code_moved) &&
+                       code_change(cell->sides[BASE]->code, cell->sides[NEW]->code, line, sizeof(line));
 
     json_add_text(object, field->key, known ? line : NULL);
 }
 
+static const struct names code_parts = NAMES(code_part_names, CODE_PARTS, NULL);
 static const struct names counter_kinds = {counter_kind_names, 2, NULL};
 
 static const struct field change_rows[] = {
@@ -179,6 +180,7 @@ static const struct field cell_rows[] = {
     {.kind = &kind_judged},
     {CELL(field_bool, "sass_differs", sass_differs, REQUIRED)},
     {.key = "code", .kind = &kind_code},
+    {CELL(field_bits, "code_moved", code_moved, REQUIRED), .of = &code_parts},
     {CELL(field_list, "counters", changes, REQUIRED), .of = &change_list},
     {CELL(field_text, "note", note, NULLABLE)},
 };

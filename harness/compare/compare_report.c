@@ -167,8 +167,8 @@ static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
         return true;
     }
     index -= cell->change_count;
-    if (cell->sass_differs && index-- == 0) {
-        snprintf(out, bytes, "SASS differs: ");
+    if ((cell->sass_differs || cell->code_moved) && index-- == 0) {
+        snprintf(out, bytes, cell->sass_differs ? "SASS differs: " : "not other code for a time: ");
         if (!code_change(cell->sides[BASE]->code, cell->sides[NEW]->code, out + strlen(out), bytes - strlen(out)))
             text_join(out, bytes, "", "the results do not say how");
         return true;

@@ -236,7 +236,7 @@ class SameData(Case):
 class Context(Case):
     def test_how_code_changed_is_said_in_every_format(self):
         was = read_json(FIRST)["cells"][0]["kernel"]["sass_sha256"]
-        opcodes, letters, hashes = read_json(FIRST)["code"][was].split(";")
+        opcodes, letters, hashes = read_json(FIRST)["code"][was].split(";")  # older text, without parts
         words = dict(zip(opcodes.split(" ")[::2], opcodes.split(" ")[1::2]))
         first, last = list(words)[0], list(words)[-1]
         at = 3 + letters[3:].index("A")
@@ -256,6 +256,39 @@ class Context(Case):
         comparison = self.compare(FIRST, new, "--allow-diff", "sass")
         self.assertEqual({cell["code"] for cell in comparison["cells"] if cell["sass_differs"]}, {line})
         self.assertIn(line, " ".join(self.cbank("compare", FIRST, new, "--allow-diff", "sass", "--all").stdout.split()))
+
+    def test_what_moved_in_code_is_said_and_offsets_are_no_other_code(self):
+        """Both sides have the hashes of parts; one of them is another on the new side."""
+        was = read_json(FIRST)["cells"][0]["kernel"]["sass_sha256"]
+
+        def plant(parts, digest):
+            def other(result):
+                text = result["code"].pop(was) + f";{parts}"
+                result["code"][digest * 64] = text
+                for cell in result["cells"]:
+                    if cell["kernel"]["sass_sha256"] == was:
+                        cell["kernel"]["sass_sha256"] = digest * 64
+            return self.plant(other, name=f"{digest}.json")
+
+        base = plant("a" * 30, "e")
+        count = sum(cell["kernel"]["sass_sha256"] == was and cell["status"] == "ok" for cell in read_json(FIRST)["cells"])
+        for parts, moved in (("b" + "a" * 29, ["operands"]), ("a" * 10 + "b" + "a" * 19, ["constant_offsets"]),
+                             ("a" * 29 + "b", ["scheduling"]), ("a" * 19 + "bb" + "a" * 9, ["constant_offsets", "scheduling"])):
+            new, alike = plant(parts, "f"), moved == ["constant_offsets"]
+            refused = [] if alike else ["--allow-diff", "sass"]
+            comparison = self.compare(base, new, *refused)
+            cells = [cell for cell in comparison["cells"] if cell["code_moved"]]
+            self.assertEqual(len(cells), count)
+            for cell in cells:
+                self.assertEqual((cell["code_moved"], cell["sass_differs"]), (moved, not alike))
+                self.assertIn(", ".join(moved).replace("_", " ") + " differ", cell["code"])
+            said = " ".join(self.cbank("compare", base, new, *refused, "--all").stdout.split())
+            self.assertIn("not other code for a time: " if alike else "SASS differs: ", said)
+            if not alike:
+                self.cbank("compare", base, new, status=3)
+        # The first file has no hashes of parts: only opcodes are compared.
+        comparison = self.compare(FIRST, new, "--allow-diff", "sass")
+        self.assertEqual([cell["code_moved"] for cell in comparison["cells"] if cell["sass_differs"]], [[]] * count)
 
     def test_code_takes_little_of_a_result(self):
         """A result of every workload by every path, without counters and samples, which are most of a measured one."""

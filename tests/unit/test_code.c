@@ -91,7 +91,20 @@ TEST(a_text_says_what_the_code_is)
 TEST(texts_that_are_none_are_refused)
 {
     static const char *const texts[] = {
-        "", ";", "LDC 1", "LDC 1;A", "LDC 1;B;x", "LDC;A;x", "LDC 1;A;", "LDC 1;A;xy", "LDC 1 MOV;A;x", "LDC x;A;x",
+        "",
+        ";",
+        "LDC 1",
+        "LDC 1;A",
+        "LDC 1;B;x",
+        "LDC;A;x",
+        "LDC 1;A;",
+        "LDC 1;A;xy",
+        "LDC 1 MOV;A;x",
+        "LDC x;A;x",
+        "LDC 1;A;x;",
+        "LDC 1;A;x;abc",
+        "LDC 1;A;x;abcdefghijABCDEFGHIJ0123456789x",
+        "LDC 1;A;x;abcdefghijABCDEFGHIJ012345678_",
     };
     struct sass_code parsed;
     char line[64];
@@ -130,20 +143,65 @@ TEST(another_opcode_is_named)
     free(text);
 }
 
-/* One bit of an operand, or of the scheduling. */
-TEST(other_operands_are_said)
+/* One bit of each part of each instruction. Bit 42 is of the offset where an instruction reads a constant bank, and of
+ * another operand where it does not. */
+TEST(the_part_that_moved_is_said)
 {
+    static const struct {
+        size_t bit;
+        const char *words;
+        uint32_t moved;
+    } rows[] = {
+        {24, "operands", 1u << CODE_OPERANDS},        {70, "operands", 1u << CODE_OPERANDS},
+        {54, "operands", 1u << CODE_OPERANDS},        {105, "scheduling", 1u << CODE_SCHEDULING},
+        {124, "scheduling", 1u << CODE_SCHEDULING},   {42, "operands", 1u << CODE_OPERANDS},
+        {42, "constant offsets", 1u << CODE_OFFSETS},
+    };
+    enum { BIT_42 = 5 };
     static struct code base, changed;
-    const size_t bits[] = {24, 70, 110};
+    size_t constants = 0;
+    char *was, *is;
 
     if (!find_code("add", &base))
         skip();
-    for (size_t i = 0; i < 16 * sizeof(bits) / sizeof(bits[0]); i++) {
-        changed = base;
-        changed.bytes[i / 3 * INSTRUCTION_BYTES + bits[i % 3] / 8] ^= (unsigned char)(1 << bits[i % 3] % 8);
-        check(&base, &changed, "instructions, the same opcodes in the same order: operands or scheduling differ");
-    }
+    was = text_of_code(&base);
+    for (size_t i = 0; i < 16; i++)
+        for (size_t k = 0; k <= BIT_42; k++) {
+            const unsigned char *at = base.bytes + i * INSTRUCTION_BYTES;
+            const unsigned operation = at[0] | (at[1] & 1u) << 8, operands = at[1] >> 1 & 7;
+            /* LDC, ULDC, LDCU; arithmetic whose second or third operand is a constant. */
+            const bool constant = operation == 0x182 || operation == 0xb9 || operation == 0xbb || operation == 0x1ac ||
+                                  (operation < 0x80 && (operands == 3 || operands == 5));
+            const size_t row = k == BIT_42 && constant ? k + 1 : k;
+            char line[64];
+
+            constants += k == BIT_42 && constant;
+            changed = base;
+            changed.bytes[i * INSTRUCTION_BYTES + rows[row].bit / 8] ^= (unsigned char)(1 << rows[row].bit % 8);
+            snprintf(line, sizeof(line), "the same opcodes in the same order: %s differ", rows[row].words);
+            check(&base, &changed, line);
+            is = text_of_code(&changed);
+            assert_int_equal(code_moved(was, is), rows[row].moved);
+            free(is);
+        }
+    assert_true(constants > 1);
+    /* All three in one instruction, and a text without parts, as older files have it. */
+    changed = base;
+    for (size_t k = 0; k < INSTRUCTION_BYTES; k++)
+        for (size_t i = 0; i < 16 && (k == 3 || k == 5 || k == 15); i++)
+            changed.bytes[i * INSTRUCTION_BYTES + k] ^= 1;
+    check(&base, &changed, "in the same order: operands, constant offsets, scheduling differ");
+    is = text_of_code(&changed);
+    assert_int_equal(code_moved(was, is), 1u << CODE_OPERANDS | 1u << CODE_OFFSETS | 1u << CODE_SCHEDULING);
+    *strrchr(was, ';') = '\0';
+    assert_int_equal(code_moved(was, is), 0);
+    assert_int_equal(code_moved(was, was), 0);
+    assert_int_equal(code_moved(NULL, is), 0);
+    free(was);
+    free(is);
 }
+
+#define PARTS "abcdefghijABCDEFGHIJ0123456789"
 
 TEST(test_changes_are_said_in_a_line)
 {
@@ -154,6 +212,10 @@ TEST(test_changes_are_said_in_a_line)
          "4 -> 4 instructions; the first other opcode is 1: LDC -> MOV"},
         {"LDC 1 EXIT 1;AB;x", "LDC 1;A;x",
          "2 -> 1 instructions: EXIT 1 -> 0; the first other opcode is 2: EXIT -> the end"},
+        {"LDC 1;A;x", "LDC 1;A;y",
+         "1 -> 1 instructions, the same opcodes in the same order: operands or scheduling differ"},
+        {"LDC 1;A;x;" PARTS, "LDC 1;A;x;" PARTS,
+         "1 -> 1 instructions, the same opcodes in the same order: padding differs"},
         {"LDC 1;A;x", "LDC 1 EXIT 1;AB;x",
          "1 -> 2 instructions: EXIT 0 -> 1; the first other opcode is 2: the end -> EXIT"},
     };
