@@ -33,8 +33,8 @@ static const char *const names[OPERATIONS] = {
 static const unsigned aliases[OPERATIONS] = {[0x0bb] = 0x0b9, [0x161] = 0x160, [0x167] = 0x166};
 /* clang-format on */
 
-/* Bits of an instruction: in its first half the offset of a constant, in bytes; in its second half, from this bit on,
- * when and how it is issued: stall, barriers, reuse of operands. */
+/* The first half of an instruction has the offset of a constant, in bytes. The second half has the scheduling from this
+ * bit on: stall, barriers, reuse of operands. */
 #define OFFSET_BITS (UINT64_C(0xffff) << 38)
 enum { SCHEDULING_FIRST = 41 };
 
