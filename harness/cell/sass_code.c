@@ -63,7 +63,7 @@ char *sass_code_text(const void *code, size_t bytes)
     enum { OPCODE_TEXT_BYTES = SASS_OPCODE_BYTES + 24 };
     const unsigned char *data = code;
     size_t instructions = bytes / INSTRUCTION_BYTES, count = 0;
-    unsigned operations[OPERATIONS];                        /* different ones, in the order in which they come */
+    unsigned operations[OPERATIONS]; /* different ones, in the order in which they come */
     size_t positions[OPERATIONS] = {0}, counts[OPERATIONS] = {0}; /* of an operation: its position in that list; its
                                                                 * count */
     uint64_t parts[SASS_PART_COUNT] = {hash_start, hash_start, hash_start};

@@ -364,7 +364,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
         return CUPTI_SUCCESS;
     activity.request(&buffer, &bytes, &records_max);
     for (count = 0; count < activity.count && (count + 1) * sizeof(*activity.kernels) <= bytes; count++)
-        ((CUpti_ActivityKernel10 *)(void *)buffer)[count] = activity.kernels[count];
+        memcpy(buffer + count * sizeof(*activity.kernels), &activity.kernels[count], sizeof(*activity.kernels));
     activity.count = 0;
     entry_unlock(); /* it asks for the records */
     activity.complete(NULL, 0, buffer, bytes, count * sizeof(*activity.kernels));
@@ -374,11 +374,11 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 
 CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, CUpti_Activity **record)
 {
-    uint8_t *next = *record ? (uint8_t *)*record + sizeof(CUpti_ActivityKernel10) : buffer;
+    void *next = *record ? (uint8_t *)*record + sizeof(CUpti_ActivityKernel10) : buffer;
 
     ENTER_TEXT(cuptiActivityGetNextRecord);
-    if (next >= buffer + valid_bytes)
+    if ((uint8_t *)next >= buffer + valid_bytes)
         return CUPTI_ERROR_MAX_LIMIT_REACHED;
-    *record = (CUpti_Activity *)(void *)next;
+    *record = next;
     return CUPTI_SUCCESS;
 }

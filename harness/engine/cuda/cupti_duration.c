@@ -29,7 +29,8 @@ static void take_records(CUcontext context, uint32_t stream, uint8_t *buffer, si
     (void)context, (void)stream, (void)bytes;
     while (cupti && cupti->f.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_SUCCESS) {
         /* Later versions of the record begin with the same members. */
-        const CUpti_ActivityKernel9 *kernel = (const CUpti_ActivityKernel9 *)(const void *)record;
+        const void *at = record;
+        const CUpti_ActivityKernel9 *kernel = at;
 
         if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || kernel->start == 0 || kernel->end < kernel->start)
             continue;
