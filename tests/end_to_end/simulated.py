@@ -260,6 +260,22 @@ class Time(Case):
         said = self.cbank("run", "--engine", "model", "--duration", *SMALL, "--json", self.file).stderr
         self.assertIn("--duration: the engine model launches nothing", said)
 
+    def test_launches_that_fail_while_their_duration_is_measured(self):
+        """The last launch of a run is of the last cell's duration. A sticky error ends the run, and the times stay."""
+        asked = ("--duration", "--seed", "1", *SMALL)
+        log = self.path("log")
+        self.measure(*asked, log=log)
+        with open(log, encoding="utf-8") as file:
+            nth = sum("cuLaunchKernel" in line for line in file)
+        result, _ = self.measure(*asked, status=1, fail=f"cuLaunchKernel:{nth}:invalid")
+        self.assertEqual([cell["status"] for cell in result["cells"]].count("ok"), 3)
+        failed = next(cell for cell in result["cells"] if cell["status"] == "failed")
+        self.assertIn("launch failed while its duration was measured", failed["reason"])
+        result, _ = self.measure(*asked, status=1, fail=f"cuLaunchKernel:{nth}:launch_failure:sticky")
+        self.assertFalse(result["complete"])
+        self.assertIn("duration was measured", result["ended"]["reason"] + str([cell["reason"] for cell in result["cells"]]))
+        self.assertTrue(all(cell["time_ns"]["value"] > 0 for cell in result["cells"]))
+
     def test_a_clock_that_moved(self):
         """Times follow it: no change, unless clocks may differ, which asks for what they do."""
         base, new = self.path("base.json"), self.path("new.json")

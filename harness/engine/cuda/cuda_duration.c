@@ -111,6 +111,6 @@ enum status cuda_measure_durations(struct engine_session *session, struct result
         else
             *duration = (struct cell_duration){true, mean.value, mean.value - half, mean.value + half, count, NULL};
     }
-    cupti_durations_end(loading->cupti);
+    cupti_durations_end(loading->cupti, device->calls.lost);
     return status;
 }

@@ -65,9 +65,11 @@ double cupti_durations_take(const struct cupti *cupti)
     return flushed && recorded == 1 ? (double)last_ns : NAN;
 }
 
-void cupti_durations_end(const struct cupti *cupti)
+void cupti_durations_end(const struct cupti *cupti, bool lost)
 {
-    cupti->f.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    cupti->f.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    if (!lost) {
+        cupti->f.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+        cupti->f.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    }
     recording = NULL;
 }

@@ -13,7 +13,7 @@ enum counter_status cupti_durations_begin(const struct cupti *cupti, char reason
  * CUPTI recorded none, or several. */
 double cupti_durations_take(const struct cupti *cupti);
 
-/* Stops recording. */
-void cupti_durations_end(const struct cupti *cupti);
+/* Stops recording. If the device is lost, this calls nothing. */
+void cupti_durations_end(const struct cupti *cupti, bool lost);
 
 #endif

@@ -34,5 +34,5 @@ NOTHING(enum counter_status, cupti_session_collect, COUNTER_UNAVAILABLE, struct 
 NOTHING(enum counter_status, cupti_durations_begin, COUNTER_UNAVAILABLE, const struct cupti *cupti,
         char reason[CUPTI_REASON_BYTES])
 NOTHING(double, cupti_durations_take, 0, const struct cupti *cupti)
-NOTHING(void, cupti_durations_end, , const struct cupti *cupti)
+NOTHING(void, cupti_durations_end, , const struct cupti *cupti, bool lost)
 NOTHING(bool, cupti_session_values, false, struct cupti_session *session, size_t range, struct counter_value *values)
