@@ -125,7 +125,8 @@ static enum status run_end(struct run *run)
 
         /* Cells that went through every phase are done. */
         if (cell->status == CELL_PENDING && cell->time.stop_reason != STOP_NONE &&
-            (cell->counter_count > 0 || run->counters->count == 0))
+            (cell->counter_count > 0 || run->counters->count == 0) &&
+            (cell->duration.given || !result->duration_method.given || result->duration_method.reason[0]))
             cell->status = CELL_OK;
         result->complete = result->complete && cell->status != CELL_PENDING;
     }

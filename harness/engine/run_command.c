@@ -127,7 +127,7 @@ static enum status open_result(struct run *run, const struct plan *plan, const s
     result->sample_us = measure->sample_us;
     result->samples_max = (uint32_t)measure->samples_max;
     result->seconds_max = measure->seconds_max;
-    result->duration_method.given = measure->durations;
+    result->duration_method.given = measure->durations && !run->engine->modelled;
     if (measure->durations && run->engine->modelled)
         log_warning("--duration: the engine %s launches nothing; no duration is measured", run->engine->name);
     clock_utc(result->started_utc);

@@ -275,6 +275,13 @@ class Time(Case):
         self.assertFalse(result["complete"])
         self.assertIn("duration was measured", result["ended"]["reason"] + str([cell["reason"] for cell in result["cells"]]))
         self.assertTrue(all(cell["time_ns"]["value"] > 0 for cell in result["cells"]))
+        self.cbank("run", "--resume", self.file)
+        again = read_json(self.file)
+        self.assertEqual(({cell["status"] for cell in again["cells"]}, again["complete"]), ({"ok"}, True))
+        self.assertTrue(all(cell["duration_ns"]["value"] > 0 for cell in again["cells"]))
+        # Nothing was measured for the second time: the times are those of the first process.
+        self.assertEqual([cell["time_ns"]["value"] for cell in again["cells"]][:3],
+                         [cell["time_ns"]["value"] for cell in result["cells"]][:3])
 
     def test_a_clock_that_moved(self):
         """Times follow it: no change, unless clocks may differ, which asks for what they do."""

@@ -19,7 +19,7 @@ import faults
 from common import FULL, read_json
 
 # Short samples: each launch of a long one is a call like the one before.
-PLAN = ["--elements", "12800", "--pattern", "per_warp", "--seed", "1", "--sample-us", "20"]
+PLAN = ["--duration", "--elements", "12800", "--pattern", "per_warp", "--seed", "1", "--sample-us", "20"]
 CELLS = 3
 # Calls that undo another: where they fail, nothing else is to blame for a leak.
 ENDS = re.compile("Free|Destroy|Unload|Close|Shutdown|Deinit|DeInit|Disable", re.IGNORECASE)

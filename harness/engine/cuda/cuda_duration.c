@@ -87,13 +87,14 @@ enum status cuda_measure_durations(struct engine_session *session, struct result
         struct cell_result *cell = &result->cells[i];
         struct cell_duration *duration = &cell->duration;
         const struct cuda_launch *launch = &session->cells[i].launch;
-        const uint32_t sets = cuda_launch_buffer_sets(device, launch);
-        uint32_t count = (cell->time.summary.value < long_ns ? ROUNDS : 1) * sets;
+        uint32_t sets, count;
 
         if (cell->status != CELL_PENDING || cell->time.stop_reason == STOP_NONE || duration->given)
             continue;
         if (progress->step(progress->context, "measuring durations", i, result->cell_count))
             break;
+        sets = cuda_launch_buffer_sets(device, launch);
+        count = (cell->time.summary.value < long_ns ? ROUNDS : 1) * sets;
         count = count > LAUNCHES_LEAST ? count : LAUNCHES_LEAST;
         if (!measure_launches(session, launch, cell, ns, count, &known)) {
             status = cuda_fail(device, cell, "launch failed while its duration was measured");
