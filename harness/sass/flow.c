@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "operands.h"
+
+enum { CALL_ABSOLUTE = 0x143, BRX = 0x149, BRXU = 0x158, JMP = 0x14a, JMX = 0x14c, JMXU = 0x159, DEPTH_MAX = 64 };
+
+/* Where an instruction leads: which of these it has. */
+struct leads {
+    bool target, next, call, out, returns, lost, indirect, conditional;
+    int64_t to; /* instruction */
+};
+
+static struct leads leads_of(const unsigned char *code, size_t index, uint32_t architecture)
+{
+    const struct instruction instruction = instruction_at(code, index * INSTRUCTION_BYTES);
+    const unsigned operation = instruction.operation;
+    const bool guarded = instruction.predicate != PREDICATE_ALWAYS;
+    struct leads out = {.next = true};
+    uint64_t high;
+
+    memcpy(&high, code + index * INSTRUCTION_BYTES + sizeof(high), sizeof(high));
+    if (operation < CALL_ABSOLUTE || operation > JMXU || instruction.predicate == PREDICATE_NEVER)
+        return out;
+    out.to = branch_target(code, index * INSTRUCTION_BYTES, architecture) / INSTRUCTION_BYTES;
+    switch (operation) {
+    case OPERATION_BRA:
+        /* Bit 91: by a uniform predicate at bit 24, or where the warp has diverged. */
+        out.conditional = guarded || instruction.condition != PREDICATE_ALWAYS ||
+                          (high >> 27 & 1 && (instruction.operands != 2 || (instruction.index & 0xf) != PREDICATE_ALWAYS));
+        out.target = true;
+        out.next = out.conditional;
+        break;
+    case OPERATION_CALL:
+        out.out = instruction.operands == OPERANDS_REGISTER;
+        out.call = !out.out;
+        break;
+    case CALL_ABSOLUTE:
+        out.out = true;
+        break;
+    case OPERATION_EXIT:
+        out.next = out.conditional = guarded || instruction.condition != PREDICATE_ALWAYS;
+        break;
+    case OPERATION_RET:
+        out.returns = true;
+        out.next = out.conditional = guarded;
+        break;
+    case BRX:
+    case BRXU:
+    case JMX:
+    case JMXU:
+    case JMP:
+        out.indirect = out.conditional = true;
+        out.next = guarded;
+        break;
+    default:
+        break;
+    }
+    return out;
+}
+
+static uint32_t jump_target(const struct flow_jump *jump, uint32_t i)
+{
+    uint32_t target;
+
+    memcpy(&target, jump->targets + sizeof(target) * i, sizeof(target));
+    return target / INSTRUCTION_BYTES;
+}
+
+static const struct flow_jump *jump_of(const struct flow_jump *jumps, size_t count, size_t index)
+{
+    for (size_t i = 0; i < count; i++)
+        if (jumps[i].at == index * INSTRUCTION_BYTES)
+            return &jumps[i];
+    return NULL;
+}
+
+/* Blocks begin at targets and behind what changes the flow. `block_of` has the block of each instruction that begins
+ * one. */
+static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps, size_t jump_count, uint32_t *block_of)
+{
+    const size_t count = flow->instructions;
+    size_t edges = 0;
+
+    memset(block_of, 0, (count + 1) * sizeof(*block_of));
+    block_of[0] = 1;
+    for (size_t i = 0; i < count; i++) {
+        const struct leads leads = leads_of(flow->code, i, flow->architecture);
+        const struct flow_jump *jump = leads.indirect ? jump_of(jumps, jump_count, i) : NULL;
+
+        if ((leads.target || leads.call) && leads.to >= 0 && (uint64_t)leads.to < count)
+            block_of[leads.to] = 1;
+        for (uint32_t k = 0; jump && k < jump->count; k++)
+            if (jump_target(jump, k) < count)
+                block_of[jump_target(jump, k)] = 1;
+        edges += 2 + (jump ? jump->count : 0);
+        if (!leads.next || leads.target || leads.call || leads.out || leads.returns || leads.indirect || leads.conditional)
+            block_of[i + 1] = 1;
+    }
+    for (size_t i = 0; i < count; i++)
+        flow->block_count += block_of[i];
+    flow->blocks = calloc(flow->block_count + 1, sizeof(*flow->blocks));
+    flow->edges = calloc(edges + 1, sizeof(*flow->edges));
+    flow->entering = calloc(edges + 1, sizeof(*flow->entering));
+    flow->sequence = calloc(flow->block_count + 1, sizeof(*flow->sequence));
+    flow->functions = calloc(flow->block_count + 1, sizeof(*flow->functions));
+    flow->function_depths = calloc(flow->block_count + 1, sizeof(*flow->function_depths));
+    flow->loops = calloc(flow->block_count + 1, sizeof(*flow->loops));
+    if (!flow->blocks || !flow->edges || !flow->entering || !flow->sequence || !flow->functions ||
+        !flow->function_depths || !flow->loops)
+        return log_memory("%zu blocks", flow->block_count);
+    for (size_t i = 0, block = 0; i < count; i++) {
+        if (!block_of[i]) {
+            block_of[i] = FLOW_NONE;
+        } else {
+            block_of[i] = (uint32_t)block;
+            flow->blocks[block++] = (struct flow_block){.first = (uint32_t)i, .called = FLOW_NONE, .function = FLOW_NONE,
+                                                        .loop = FLOW_NONE, .order = FLOW_NONE};
+        }
+        flow->blocks[block - 1].last = (uint32_t)i;
+    }
+    return STATUS_OK;
+}
+
+static void add_edge(struct flow *flow, uint32_t from, uint32_t to)
+{
+    struct flow_block *block = &flow->blocks[from];
+
+    for (uint32_t i = 0; i < block->edges; i++)
+        if (flow->edges[block->edge + i].to == to)
+            return;
+    flow->edges[flow->edge_count++] = (struct flow_edge){from, to};
+    block->edges++;
+    flow->blocks[to].entries++;
+}
+
+static void make_edges(struct flow *flow, const struct flow_jump *jumps, size_t jump_count, const uint32_t *block_of)
+{
+    uint32_t at = 0;
+
+    for (size_t i = 0; i < flow->block_count; i++) {
+        struct flow_block *block = &flow->blocks[i];
+        const struct leads leads = leads_of(flow->code, block->last, flow->architecture);
+        const struct flow_jump *jump = leads.indirect ? jump_of(jumps, jump_count, block->last) : NULL;
+        const bool inside = leads.to >= 0 && (uint64_t)leads.to < flow->instructions;
+
+        block->edge = (uint32_t)flow->edge_count;
+        block->conditional = leads.conditional;
+        if (leads.call && inside)
+            block->called = block_of[leads.to];
+        block->end = leads.call && inside           ? FLOW_CALL
+                     : leads.call || leads.out      ? FLOW_CALL_OUT
+                     : leads.returns                ? FLOW_RETURN
+                     : leads.indirect && !jump      ? FLOW_LOST
+                     : leads.target && !inside      ? FLOW_LOST
+                                                    : FLOW_ON;
+        if (leads.target && inside)
+            add_edge(flow, (uint32_t)i, block_of[leads.to]);
+        for (uint32_t k = 0; jump && k < jump->count; k++)
+            if (jump_target(jump, k) < flow->instructions)
+                add_edge(flow, (uint32_t)i, block_of[jump_target(jump, k)]);
+        if (leads.next && block->last + 1 < flow->instructions)
+            add_edge(flow, (uint32_t)i, (uint32_t)i + 1);
+    }
+    for (size_t i = 0; i < flow->block_count; i++) {
+        flow->blocks[i].entry = at;
+        at += flow->blocks[i].entries;
+        flow->blocks[i].entries = 0;
+    }
+    for (size_t i = 0; i < flow->edge_count; i++) {
+        struct flow_block *to = &flow->blocks[flow->edges[i].to];
+
+        flow->entering[to->entry + to->entries++] = (uint32_t)i;
+    }
+}
+
+/* Depth first from the entry of each function; what it calls is the entry of another one. `stack` and `next` have room
+ * for every block. */
+static void order_blocks(struct flow *flow, uint32_t *stack, uint32_t *next)
+{
+    size_t begin = 0;
+
+    flow->functions[flow->function_count++] = 0;
+    for (size_t f = 0; f < flow->function_count; f++) {
+        size_t depth = 0;
+        const uint32_t entry = flow->functions[f];
+
+        if (flow->blocks[entry].function != FLOW_NONE)
+            continue; /* another function runs into it */
+        flow->blocks[entry].function = (uint32_t)f;
+        stack[depth++] = entry;
+        while (depth > 0) {
+            const uint32_t at = stack[depth - 1];
+            struct flow_block *block = &flow->blocks[at];
+
+            if (next[at] < block->edges) {
+                const uint32_t to = flow->edges[block->edge + next[at]++].to;
+
+                if (flow->blocks[to].function == FLOW_NONE) {
+                    flow->blocks[to].function = (uint32_t)f;
+                    stack[depth++] = to;
+                }
+                continue;
+            }
+            depth--;
+            flow->sequence[flow->reached++] = at;
+            flow->lost |= block->end == FLOW_LOST;
+            flow->calls_out |= block->end == FLOW_CALL_OUT;
+            if (block->called == FLOW_NONE || flow->blocks[block->called].order != FLOW_NONE)
+                continue;
+            flow->blocks[block->called].order = 0; /* listed */
+            if (block->called != 0)
+                flow->functions[flow->function_count++] = block->called;
+        }
+        for (size_t low = begin, high = flow->reached; low + 1 < high; low++) {
+            const uint32_t swapped = flow->sequence[low];
+
+            flow->sequence[low] = flow->sequence[--high];
+            flow->sequence[high] = swapped;
+        }
+        begin = flow->reached;
+    }
+    for (size_t i = 0; i < flow->reached; i++)
+        flow->blocks[flow->sequence[i]].order = (uint32_t)i;
+}
+
+/* -- loops --------------------------------------------------------------------------------------------- */
+
+/* What Tarjan's search for strongly connected components keeps of a block. */
+struct visit {
+    uint32_t number, low, next;
+    bool open;
+};
+
+/* One more level of loops: the components of the blocks of each innermost loop, without the edges to its header.
+ * Returns whether there was any. */
+static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *path, uint32_t *waiting)
+{
+    const size_t loops_before = flow->loop_count;
+    uint32_t number = 0;
+    size_t waits = 0;
+
+    memset(visits, 0, flow->block_count * sizeof(*visits));
+    for (size_t root = 0; root < flow->reached; root++) {
+        size_t depth = 0;
+
+        if (visits[flow->sequence[root]].number)
+            continue;
+        path[depth++] = flow->sequence[root];
+        while (depth > 0) {
+            const uint32_t at = path[depth - 1];
+            struct flow_block *block = &flow->blocks[at];
+            struct visit *visit = &visits[at];
+            const uint32_t loop = block->loop;
+            bool looped = false, descended = false;
+
+            if (visit->number == 0) {
+                visit->number = visit->low = ++number;
+                visit->open = true;
+                waiting[waits++] = at;
+            }
+            while (visit->next < block->edges && !descended) {
+                const uint32_t to = flow->edges[block->edge + visit->next++].to;
+
+                if (flow->blocks[to].loop != loop || (loop != FLOW_NONE && to == flow->loops[loop].header) ||
+                    (loop != FLOW_NONE && loop >= loops_before))
+                    continue;
+                if (visits[to].number == 0) {
+                    path[depth++] = to;
+                    descended = true;
+                }
+            }
+            if (descended)
+                continue;
+            for (uint32_t i = 0; i < block->edges; i++) {
+                const uint32_t to = flow->edges[block->edge + i].to;
+
+                if (flow->blocks[to].loop != loop || (loop != FLOW_NONE && to == flow->loops[loop].header))
+                    continue;
+                looped |= to == at;
+                if (visits[to].open && visits[to].low < visit->low)
+                    visit->low = visits[to].low;
+            }
+            depth--;
+            if (visit->low != visit->number)
+                continue;
+            looped |= waiting[waits - 1] != at;
+            const uint32_t made = (uint32_t)flow->loop_count;
+            uint32_t member;
+
+            if (looped)
+                flow->loops[flow->loop_count++] = (struct flow_loop){
+                    .header = at, .outer = loop, .depth = loop == FLOW_NONE ? 1 : flow->loops[loop].depth + 1};
+            do {
+                member = waiting[--waits];
+                visits[member].open = false;
+                if (!looped)
+                    continue;
+                flow->blocks[member].loop = made;
+                if (flow->blocks[member].order < flow->blocks[flow->loops[made].header].order)
+                    flow->loops[made].header = member;
+            } while (member != at);
+        }
+    }
+    for (size_t i = 0; i < flow->edge_count; i++) {
+        const struct flow_block *from = &flow->blocks[flow->edges[i].from], *to = &flow->blocks[flow->edges[i].to];
+
+        if (from->order != FLOW_NONE && to->loop != FLOW_NONE && to->loop >= loops_before && from->loop != to->loop &&
+            flow->edges[i].to != flow->loops[to->loop].header)
+            flow->loops[to->loop].entered_twice = true;
+    }
+    return flow->loop_count > loops_before;
+}
+
+uint32_t flow_depth(const struct flow *flow, uint32_t block)
+{
+    const uint32_t loop = flow->blocks[block].loop, function = flow->blocks[block].function;
+
+    return (loop == FLOW_NONE ? 0 : flow->loops[loop].depth) + flow->function_depths[function];
+}
+
+bool flow_within(const struct flow *flow, uint32_t loop, uint32_t outer)
+{
+    while (loop != FLOW_NONE && loop != outer)
+        loop = flow->loops[loop].outer;
+    return loop == outer;
+}
+
+enum status flow_open(const void *code, size_t bytes, uint32_t architecture, const struct flow_jump *jumps,
+                      size_t jump_count, struct flow *out)
+{
+    const size_t count = bytes / INSTRUCTION_BYTES;
+    uint32_t *work = calloc(2 * (count + 1), sizeof(*work));
+    struct visit *visits = calloc(count + 1, sizeof(*visits));
+    enum status status = STATUS_OK;
+    bool more = true;
+
+    *out = (struct flow){.code = code, .instructions = count, .architecture = architecture};
+    if (!work || !visits)
+        status = log_memory("%zu instructions", count);
+    if (status == STATUS_OK && count > 0)
+        status = make_blocks(out, jumps, jump_count, work);
+    if (status == STATUS_OK && count > 0) {
+        make_edges(out, jumps, jump_count, work);
+        memset(work, 0, 2 * (count + 1) * sizeof(*work));
+        order_blocks(out, work, work + count + 1);
+        for (unsigned i = 0; i < DEPTH_MAX && more; i++)
+            more = find_inner_loops(out, visits, work, work + count + 1);
+        /* A function lies in the loops of its calls. Calls that go round in a circle are a loop, too. */
+        more = true;
+        for (unsigned i = 0; i < DEPTH_MAX && more; i++) {
+            more = false;
+            for (size_t k = 0; k < out->reached; k++) {
+                const struct flow_block *block = &out->blocks[out->sequence[k]];
+                const uint32_t depth = flow_depth(out, out->sequence[k]);
+                uint32_t *callee = block->called == FLOW_NONE ? NULL : &out->function_depths[out->blocks[block->called].function];
+
+                if (callee && block->called == out->functions[out->blocks[block->called].function] && *callee < depth) {
+                    *callee = depth;
+                    more = true;
+                }
+            }
+        }
+    }
+    free(work);
+    free(visits);
+    if (status != STATUS_OK)
+        flow_close(out);
+    return status;
+}
+
+void flow_close(struct flow *flow)
+{
+    free(flow->blocks);
+    free(flow->edges);
+    free(flow->entering);
+    free(flow->sequence);
+    free(flow->functions);
+    free(flow->function_depths);
+    free(flow->loops);
+    *flow = (struct flow){0};
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * What an instruction reads and writes. One row per operation says which fields are operands. The encoding is the one of
+ * 128 bits, of sm_70 to sm_121: see sass.h. */
+#ifndef CBANK_OPERANDS_H
+#define CBANK_OPERANDS_H
+
+#include "sass.h"
+
+/* How the value that an instruction writes follows from what it reads. */
+enum transfer {
+    TRANSFER_UNKNOWN, /* not in the table: it may write every register */
+    TRANSFER_NOTHING, /* no register is written */
+    TRANSFER_FUNCTION, /* some function of what is read */
+    TRANSFER_MOVE,
+    TRANSFER_ADD,
+    TRANSFER_MULTIPLY, /* a * b + c */
+    TRANSFER_MULTIPLY_WIDE, /* the same, of 64 bits */
+    TRANSFER_SHIFT_ADD, /* LEA */
+    TRANSFER_SHIFT,
+    TRANSFER_LOGIC,
+    TRANSFER_PERMUTE,
+    TRANSFER_SELECT,
+    TRANSFER_COMPARE,
+    TRANSFER_HALVES, /* HFMA2, by which compilers make numbers, too */
+    TRANSFER_SPECIAL, /* a special register */
+    TRANSFER_LOAD,
+    TRANSFER_STORE, /* to local or generic memory */
+    TRANSFER_ATOMIC, /* each thread gets its own value from memory */
+    TRANSFER_SHUFFLE,
+    TRANSFER_WARP, /* the same for all threads of a warp */
+    TRANSFER_LANES, /* different in each lane, of what other lanes have */
+    TRANSFER_BRANCH, /* and what else changes the flow */
+};
+
+enum operand_kind { OPERAND_NONE, OPERAND_REGISTER, OPERAND_UNIFORM, OPERAND_IMMEDIATE, OPERAND_CONSTANT };
+
+/* Registers of all kinds have one numbering. */
+enum {
+    REGISTER_ZERO = 255, /* RZ */
+    UNIFORM_FIRST = 256, /* UR0 */
+    UNIFORM_ZERO = 511, /* URZ, of every architecture */
+    PREDICATE_FIRST = 512, /* P0 */
+    PREDICATE_TRUE = 519,
+    UNIFORM_PREDICATE_FIRST = 520, /* UP0 */
+    UNIFORM_PREDICATE_TRUE = 527,
+    REGISTER_COUNT = 528
+};
+
+struct operand {
+    enum operand_kind kind;
+    uint32_t number; /* register, immediate, or offset in the bank */
+    uint8_t bank, words; /* words: registers that it takes, or 32-bit values in the bank */
+    bool negated; /* the sign bit of the field; other operations use it for their own purposes */
+};
+
+enum { OPERANDS_MAX = 3, RESULTS_MAX = 4 };
+
+/* One instruction. */
+struct operands {
+    const char *name; /* "IMAD"; "?" if it is not in the table */
+    uint64_t low, high; /* its bits */
+    uint16_t operation;
+    uint8_t form; /* bits 9 to 11 */
+    enum transfer transfer;
+    struct operand source[OPERANDS_MAX]; /* a, b, c of the arithmetic; of memory: address, its uniform part, data */
+    struct {
+        uint16_t first, count;
+    } result[RESULTS_MAX]; /* registers and predicates that it may write */
+    uint8_t results;
+    uint16_t guard, condition; /* predicates that it is executed under; that it takes as an input */
+    bool guard_negated, condition_negated;
+    uint16_t carry; /* IADD3: the second predicate input */
+    bool uniform; /* it writes uniform registers */
+    bool wide_address; /* of 64 bits */
+    int32_t offset; /* of memory: added to the address */
+};
+
+/* Decodes the instruction at byte offset `at` of the code. */
+void operands_at(const unsigned char *code, size_t at, uint32_t architecture, struct operands *out);
+
+#endif

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+#include "value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+enum { TABLES_MAX = 1 << 14, SLOTS = 1 << 15 };
+
+/* -- what lanes add ------------------------------------------------------------------------------------ */
+
+enum status lane_tables_open(struct lane_tables *out)
+{
+    *out = (struct lane_tables){.tables = malloc(TABLES_MAX * sizeof(*out->tables)),
+                                .slots = calloc(SLOTS, sizeof(*out->slots))};
+    return out->tables && out->slots ? STATUS_OK : log_memory("tables of lanes");
+}
+
+void lane_tables_close(struct lane_tables *tables)
+{
+    free(tables->tables);
+    free(tables->slots);
+    *tables = (struct lane_tables){0};
+}
+
+uint32_t lane_of(const struct lane_tables *tables, const struct value *value, unsigned lane)
+{
+    return value->lanes < LANES_TABLE ? 0 : tables->tables[value->lanes - LANES_TABLE][lane];
+}
+
+/* Gives the value these lanes, whose first goes to the shared part. */
+static struct value with_lanes(struct lane_tables *tables, struct value value, const uint32_t lanes[WARP_LANES])
+{
+    uint32_t table[WARP_LANES], hash = 2166136261u;
+    bool same = true;
+
+    for (unsigned i = 0; i < WARP_LANES; i++) {
+        table[i] = lanes[i] - lanes[0];
+        hash = (hash ^ table[i]) * 16777619u;
+        same &= table[i] == 0;
+    }
+    value.known += lanes[0];
+    value.displacement += lanes[0];
+    if (value.bits < WORD_BITS)
+        value.known &= (1u << value.bits) - 1;
+    value.lanes = LANES_SAME;
+    if (same)
+        return value;
+    for (hash %= SLOTS;; hash = (hash + 1) % SLOTS) {
+        const uint16_t slot = tables->slots[hash];
+
+        if (slot == 0 && tables->count == TABLES_MAX)
+            break;
+        if (slot == 0) {
+            memcpy(tables->tables[tables->count++], table, sizeof(table));
+            tables->slots[hash] = (uint16_t)tables->count;
+        }
+        if (slot == 0 || memcmp(tables->tables[slot - 1], table, sizeof(table)) == 0) {
+            value.lanes = (uint16_t)(tables->slots[hash] - 1 + LANES_TABLE);
+            return value;
+        }
+    }
+    return value_any(WHY_ARITHMETIC);
+}
+
+/* -- values -------------------------------------------------------------------------------------------- */
+
+struct value value_number(uint32_t number)
+{
+    return (struct value){.known = number, .displacement = number, .bits = WORD_BITS, .level = LEVEL_CONSTANT};
+}
+
+struct value value_shared(enum level level)
+{
+    return (struct value){.level = (uint8_t)(level > LEVEL_GRID ? level : LEVEL_GRID)};
+}
+
+struct value value_any(enum why why)
+{
+    return (struct value){.level = LEVEL_WARP, .lanes = LANES_ANY, .why = (uint8_t)why};
+}
+
+struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_LANES])
+{
+    struct value value = with_lanes(tables, value_number(0), lanes);
+
+    value.displacement = 0;
+    return value;
+}
+
+bool value_is_known(const struct value *value)
+{
+    return value->bits == WORD_BITS && (value->lanes == LANES_SAME || value->lanes >= LANES_TABLE);
+}
+
+bool value_is_number(const struct value *value)
+{
+    return value->bits == WORD_BITS && value->lanes == LANES_SAME;
+}
+
+bool value_is_shared(const struct value *value)
+{
+    return value->lanes == LANES_SAME && !(value->flags & FLAG_HIGH);
+}
+
+struct value value_plain(struct value value)
+{
+    struct value any = value_any(WHY_HIGH);
+
+    any.from = value.from;
+    return value.flags & FLAG_HIGH ? any : value;
+}
+
+static enum why worse(enum why a, enum why b)
+{
+    return a == WHY_DATA || b == WHY_DATA ? WHY_DATA : a ? a : b;
+}
+
+static uint32_t low_bits(unsigned bits)
+{
+    return bits >= WORD_BITS ? UINT32_MAX : (1u << bits) - 1;
+}
+
+/* Level, flags and reason of what follows from both; the rest is zero. */
+static struct value joined(const struct value *a, const struct value *b)
+{
+    struct value out = {.level = a->level > b->level ? a->level : b->level,
+                        .flags = a->flags | b->flags,
+                        .why = (uint8_t)worse((enum why)a->why, (enum why)b->why)};
+
+    if (a->lanes == LANES_ANY || b->lanes == LANES_ANY)
+        out.lanes = LANES_ANY;
+    return out;
+}
+
+static uint16_t sum_of_origins(uint16_t a, uint16_t b)
+{
+    return a == 0 ? b : b == 0 ? a : 2 /* ORIGIN_MIXED */;
+}
+
+static struct value leveled(struct value value)
+{
+    if (value.lanes == LANES_ANY)
+        value.bits = 0;
+    value.known &= low_bits(value.bits);
+    if (value.bits == WORD_BITS)
+        value.level = LEVEL_CONSTANT;
+    else if (value.level == LEVEL_CONSTANT)
+        value.level = LEVEL_GRID;
+    return value;
+}
+
+struct value value_add(struct lane_tables *tables, struct value a, struct value b)
+{
+    struct value out = joined(&a, &b);
+    uint32_t lanes[WARP_LANES];
+
+    out.bits = a.bits < b.bits ? a.bits : b.bits;
+    out.known = a.known + b.known;
+    out.displacement = a.displacement + b.displacement;
+    out.origin = sum_of_origins(a.origin, b.origin);
+    if (out.lanes == LANES_ANY)
+        return leveled(out);
+    if (a.lanes == LANES_STRIDE || b.lanes == LANES_STRIDE) {
+        out.lanes = LANES_STRIDE;
+        return leveled(out);
+    }
+    if (a.lanes < LANES_TABLE || b.lanes < LANES_TABLE) {
+        out.lanes = a.lanes > b.lanes ? a.lanes : b.lanes;
+        return leveled(out);
+    }
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        lanes[i] = lane_of(tables, &a, i) + lane_of(tables, &b, i);
+    return leveled(with_lanes(tables, out, lanes));
+}
+
+struct value value_negate(struct lane_tables *tables, struct value a)
+{
+    uint32_t lanes[WARP_LANES];
+
+    a.known = -a.known;
+    a.displacement = -a.displacement;
+    a.origin = 0;
+    if (a.lanes < LANES_TABLE)
+        return leveled(a);
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        lanes[i] = -lane_of(tables, &a, i);
+    return leveled(with_lanes(tables, a, lanes));
+}
+
+struct value value_multiply(struct lane_tables *tables, struct value a, struct value b)
+{
+    const struct value *number = value_is_number(&a) ? &a : value_is_number(&b) ? &b : NULL;
+    struct value other = number == &a ? b : a, out = joined(&a, &b);
+    uint32_t lanes[WARP_LANES];
+
+    if (number && number->known == 0)
+        return value_number(0);
+    if (number) {
+        const unsigned zeros = (unsigned)__builtin_ctz(number->known);
+
+        out.bits = (uint8_t)(other.bits + zeros < WORD_BITS ? other.bits + zeros : WORD_BITS);
+        out.known = other.known * number->known;
+        out.displacement = other.displacement * number->known;
+        out.lanes = other.lanes;
+        if (number->known == 1)
+            out.origin = other.origin;
+        if (out.lanes < LANES_TABLE)
+            return leveled(out);
+        for (unsigned i = 0; i < WARP_LANES; i++)
+            lanes[i] = lane_of(tables, &other, i) * number->known;
+        return leveled(with_lanes(tables, out, lanes));
+    }
+    if (value_is_known(&a) && value_is_known(&b)) {
+        for (unsigned i = 0; i < WARP_LANES; i++)
+            lanes[i] = (a.known + lane_of(tables, &a, i)) * (b.known + lane_of(tables, &b, i));
+        return value_lanes(tables, lanes);
+    }
+    /* Known zeros at the end of both factors. */
+    if (a.lanes == LANES_SAME && b.lanes == LANES_SAME) {
+        const unsigned zeros_a = a.known ? (unsigned)__builtin_ctz(a.known) : a.bits;
+        const unsigned zeros_b = b.known ? (unsigned)__builtin_ctz(b.known) : b.bits;
+        const unsigned by_a = a.bits + zeros_b, by_b = b.bits + zeros_a;
+
+        out.bits = (uint8_t)(by_a < by_b ? by_a : by_b);
+        if (out.bits >= WORD_BITS)
+            out.bits = WORD_BITS - 1;
+        out.known = a.known * b.known;
+        return leveled(out);
+    }
+    if (out.lanes != LANES_ANY && (a.lanes == LANES_SAME || b.lanes == LANES_SAME)) {
+        const struct value *varying = a.lanes == LANES_SAME ? &b : &a;
+        const uint32_t stride = lane_of(tables, varying, 1);
+        bool affine = true;
+
+        for (unsigned i = 0; i < WARP_LANES && varying->lanes >= LANES_TABLE; i++)
+            affine &= lane_of(tables, varying, i) == i * stride;
+        if (affine) {
+            out.lanes = LANES_STRIDE;
+            return leveled(out);
+        }
+    }
+    out.lanes = LANES_ANY;
+    out.why = out.why ? out.why : WHY_ARITHMETIC;
+    return leveled(out);
+}
+
+struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by, bool is_signed)
+{
+    struct value out = a;
+    uint32_t lanes[WARP_LANES];
+
+    by = by < WORD_BITS ? by : WORD_BITS;
+    if (by == 0)
+        return a;
+    out.displacement = 0;
+    out.origin = 0;
+    if (value_is_known(&a)) {
+        for (unsigned i = 0; i < WARP_LANES; i++) {
+            const uint32_t lane = a.known + lane_of(tables, &a, i);
+
+            lanes[i] = by < WORD_BITS ? lane >> by : 0;
+            if (is_signed && lane >> 31)
+                lanes[i] |= ~low_bits(WORD_BITS - by);
+        }
+        return value_lanes(tables, lanes);
+    }
+    out.known = by < WORD_BITS ? a.known >> by : 0;
+    out.bits = (uint8_t)(a.bits > by ? a.bits - by : 0);
+    if (a.lanes == LANES_SAME)
+        return leveled(out);
+    if (a.lanes >= LANES_TABLE && by <= a.bits) {
+        /* The shared part is a multiple of 2^bits and what is known, to which lanes add: no other carry reaches the
+         * result. A part of a lane that is negative is a small number below zero. */
+        for (unsigned i = 0; i < WARP_LANES; i++)
+            lanes[i] = (uint32_t)(((int64_t)a.known + (int32_t)lane_of(tables, &a, i)) >> by) - out.known;
+        out.flags |= a.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
+        return leveled(with_lanes(tables, out, lanes));
+    }
+    out.why = (uint8_t)(a.lanes == LANES_ANY ? a.why : WHY_ARITHMETIC);
+    out.lanes = LANES_ANY;
+    return leveled(out);
+}
+
+/* A bit of an operand above those that are known, as LOP3 sees it. */
+enum bit { BIT_ZERO, BIT_ONE, BIT_SHARED, BIT_VARYING };
+
+static enum bit bit_of(const struct lane_tables *tables, const struct value *value, unsigned bit)
+{
+    uint32_t seen = 0, carries = 0, first = 0;
+
+    if (value->lanes == LANES_ANY || value->lanes == LANES_STRIDE)
+        return BIT_VARYING;
+    for (unsigned i = 0; i < WARP_LANES; i++) {
+        const uint64_t sum = (uint64_t)value->known + lane_of(tables, value, i);
+
+        if (bit < value->bits)
+            seen |= 1u << (sum >> bit & 1);
+        else if (i == 0)
+            first = (uint32_t)(sum >> value->bits);
+        else
+            carries |= (uint32_t)(sum >> value->bits) ^ first;
+    }
+    if (bit < value->bits)
+        return seen == 3 ? BIT_VARYING : seen == 2 ? BIT_ONE : BIT_ZERO;
+    return carries ? BIT_VARYING : BIT_SHARED;
+}
+
+/* The result of a bit of operands whose bits are such. */
+static enum bit logic_bit(const enum bit bits[3], unsigned results)
+{
+    bool zero = false, one = false, varying = false;
+
+    for (unsigned row = 0; row < 8; row++) {
+        bool possible = true;
+
+        for (unsigned i = 0; i < 3; i++)
+            possible &= bits[i] >= BIT_SHARED || bits[i] == (row >> (2 - i) & 1 ? BIT_ONE : BIT_ZERO);
+        if (!possible)
+            continue;
+        zero |= !(results >> row & 1);
+        one |= results >> row & 1;
+        for (unsigned i = 0; i < 3; i++)
+            varying |= bits[i] == BIT_VARYING && (results >> row & 1) != (results >> (row ^ 4u >> i) & 1);
+    }
+    return varying ? BIT_VARYING : zero && one ? BIT_SHARED : one ? BIT_ONE : BIT_ZERO;
+}
+
+struct value value_logic(struct lane_tables *tables, const struct value operands[3], unsigned results)
+{
+    struct value out = joined(&operands[0], &operands[1]);
+    uint32_t lanes[WARP_LANES] = {0};
+    unsigned bits = WORD_BITS, bit;
+    bool varying = false;
+
+    out = joined(&out, &operands[2]);
+    out.lanes = LANES_SAME;
+    for (unsigned i = 0; i < 3; i++) {
+        bits = operands[i].bits < bits ? operands[i].bits : bits;
+        if (operands[i].lanes != LANES_SAME && operands[i].flags & FLAG_WHOLE)
+            out.flags |= FLAG_RELIED;
+    }
+    /* Up to `bits` each lane is known. Above, bits that are known the same way extend it. */
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        uint32_t of[3];
+
+        for (unsigned i = 0; i < 3; i++)
+            of[i] = operands[i].known + lane_of(tables, &operands[i], lane);
+        for (unsigned row = 0; row < 8; row++)
+            if (results >> row & 1)
+                lanes[lane] |= (row & 4 ? of[0] : ~of[0]) & (row & 2 ? of[1] : ~of[1]) & (row & 1 ? of[2] : ~of[2]);
+        lanes[lane] &= low_bits(bits);
+    }
+    bool extends = true;
+
+    for (bit = bits; bit < WORD_BITS; bit++) {
+        enum bit of[3], result;
+
+        for (unsigned i = 0; i < 3; i++)
+            of[i] = bit_of(tables, &operands[i], bit);
+        result = logic_bit(of, results);
+        varying |= result == BIT_VARYING;
+        extends &= result <= BIT_ONE;
+        if (extends && result == BIT_ONE)
+            for (unsigned lane = 0; lane < WARP_LANES; lane++)
+                lanes[lane] |= 1u << bit;
+        if (extends)
+            bits = bit + 1;
+    }
+    if (varying) {
+        out = value_any(out.why ? (enum why)out.why : WHY_ARITHMETIC);
+        return out;
+    }
+    out.bits = (uint8_t)bits;
+    out.why = 0;
+    out = with_lanes(tables, out, lanes);
+    out.displacement = 0;
+    return leveled(out);
+}
+
+struct value value_function(const struct value *values, size_t count)
+{
+    struct value out = value_shared(LEVEL_GRID);
+
+    for (size_t i = 0; i < count; i++) {
+        struct value plain = value_plain(values[i]);
+
+        if (plain.lanes != LANES_SAME) {
+            out.why = (uint8_t)worse((enum why)out.why, plain.lanes == LANES_ANY ? (enum why)plain.why : WHY_ARITHMETIC);
+            out.lanes = LANES_ANY;
+        }
+        out.level = out.level > plain.level ? out.level : plain.level;
+        out.flags |= plain.flags & (FLAG_SHAPE | FLAG_RELIED);
+    }
+    return leveled(out);
+}
+
+bool value_equal(const struct value *a, const struct value *b)
+{
+    return a->known == b->known && a->displacement == b->displacement && a->lanes == b->lanes &&
+           a->origin == b->origin && a->bits == b->bits && a->level == b->level && a->why == b->why &&
+           a->flags == b->flags;
+}
+
+struct value value_meet(struct value a, struct value b, enum level level, enum why why)
+{
+    struct value out = joined(&a, &b);
+    const uint32_t differ = a.known ^ b.known;
+    const unsigned equal = differ ? (unsigned)__builtin_ctz(differ) : WORD_BITS;
+
+    if (value_is_known(&a) && value_equal(&a, &b))
+        return a;
+    out.level = out.level > level ? out.level : (uint8_t)level;
+    out.bits = a.bits < b.bits ? a.bits : b.bits;
+    out.bits = (uint8_t)(equal < out.bits ? equal : out.bits);
+    if (out.bits == WORD_BITS)
+        out.bits = WORD_BITS - 1;
+    out.known = a.known;
+    out.displacement = a.displacement;
+    out.origin = a.origin == b.origin ? a.origin : 2 /* ORIGIN_MIXED */;
+    if (why || a.lanes != b.lanes || out.lanes == LANES_ANY) {
+        out.why = (uint8_t)(out.lanes == LANES_ANY ? worse((enum why)out.why, why) : why ? why : WHY_STRIDES);
+        out.lanes = LANES_ANY;
+    } else {
+        out.lanes = a.lanes;
+    }
+    return leveled(out);
+}
+
+struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes, struct value no)
+{
+    uint32_t lanes[WARP_LANES];
+
+    if (value_is_number(&predicate))
+        return predicate.known & 1 ? yes : no;
+    if (value_is_known(&predicate) && value_is_known(&yes) && value_is_known(&no)) {
+        for (unsigned i = 0; i < WARP_LANES; i++) {
+            const struct value *chosen = (predicate.known + lane_of(tables, &predicate, i)) & 1 ? &yes : &no;
+
+            lanes[i] = chosen->known + lane_of(tables, chosen, i);
+        }
+        return value_lanes(tables, lanes);
+    }
+    if (value_is_shared(&predicate))
+        return value_meet(yes, no, (enum level)predicate.level, WHY_NONE);
+    return value_meet(yes, no, LEVEL_WARP, predicate.lanes == LANES_ANY && predicate.why == WHY_DATA ? WHY_DATA : WHY_BRANCH);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ * Values of registers, as far as they are known, and arithmetic on them. */
+#ifndef CBANK_VALUE_H
+#define CBANK_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "status.h"
+
+enum { WARP_LANES = 32, WORD_BITS = 32 };
+
+enum level { LEVEL_CONSTANT, LEVEL_GRID, LEVEL_BLOCK, LEVEL_WARP };
+
+/* Why the part of the lanes is not known. */
+enum why {
+    WHY_NONE,
+    WHY_DATA, /* it comes from memory: this counts before the others */
+    WHY_BRANCH,
+    WHY_LOOP,
+    WHY_ARITHMETIC,
+    WHY_HIGH,
+    WHY_STRIDES,
+    WHY_LANES,
+    WHY_CALL,
+    WHY_UNSET,
+    WHY_OPERATION,
+    WHY_ROUNDS,
+    WHY_COUNT
+};
+
+/* Kinds of the lanes' part. From LANES_TABLE on, it is known: the number of a table. */
+enum { LANES_SAME, LANES_ANY, LANES_STRIDE, LANES_TABLE };
+
+enum {
+    FLAG_HIGH = 1, /* it may differ in the lanes, as the high word of 64 bits does when the low one carries */
+    FLAG_SHAPE = 2, /* it depends on how a block of several dimensions is laid out */
+    FLAG_WHOLE = 4, /* its low bits are known if blockDim.x is a multiple of 32 ... */
+    FLAG_RELIED = 8, /* ... and that has decided something */
+};
+
+struct value {
+    uint32_t known; /* the low `bits` bits of the shared part */
+    uint32_t displacement; /* what constants were added to it: the offset of a table, if it is the address of one */
+    uint32_t from; /* the instruction that made it, or the block in which ways met */
+    uint16_t lanes, origin;
+    uint8_t bits, level, why, flags;
+};
+
+/* The tables of what lanes add: number 0 of each is 0. */
+struct lane_tables {
+    uint32_t (*tables)[WARP_LANES]; /* owned */
+    uint16_t *slots; /* owned: a hash table of their numbers */
+    size_t count;
+};
+
+enum status lane_tables_open(struct lane_tables *out);
+void lane_tables_close(struct lane_tables *tables);
+
+/* What a lane adds; 0 for LANES_SAME. */
+uint32_t lane_of(const struct lane_tables *tables, const struct value *value, unsigned lane);
+
+struct value value_number(uint32_t number);
+struct value value_shared(enum level level);
+struct value value_any(enum why why);
+
+/* The value of lanes that are known entirely. */
+struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_LANES]);
+
+bool value_is_number(const struct value *value); /* one number */
+bool value_is_known(const struct value *value); /* a number in each lane */
+bool value_is_shared(const struct value *value); /* the same in all lanes, and no high word of others */
+
+/* The same value, where it is used as anything but the high word of an address. */
+struct value value_plain(struct value value);
+
+struct value value_add(struct lane_tables *tables, struct value a, struct value b);
+struct value value_negate(struct lane_tables *tables, struct value a);
+struct value value_multiply(struct lane_tables *tables, struct value a, struct value b);
+struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by, bool is_signed);
+
+/* Three operands and a table of 8 results, as of LOP3. */
+struct value value_logic(struct lane_tables *tables, const struct value operands[3], unsigned results);
+
+/* Some function of the values that is not followed. */
+struct value value_function(const struct value *values, size_t count);
+
+/* One of two, by a predicate. */
+struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes, struct value no);
+
+/* Where ways meet: at which level the choice is, and, if it differs by thread, why. */
+struct value value_meet(struct value a, struct value b, enum level level, enum why why);
+
+/* Whether nothing but where they are from differs. */
+bool value_equal(const struct value *a, const struct value *b);
+
+#endif
