@@ -106,7 +106,7 @@ endif
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
 # list that it names, and no other. An include that points up does not compile.
 ROOMS := base document command cell kernel counts result engine engine/cuda engine/cuda/probe \
-         characterize compare explain advise report
+         characterize compare explain sass advise report
 CORE  := base document command cell kernel counts result engine
 SEES_base         :=
 SEES_document     := base
@@ -121,7 +121,8 @@ SEES_engine/cuda/probe := $(CORE) engine/cuda
 SEES_characterize := $(CORE)
 SEES_compare      := $(CORE)
 SEES_explain      := $(CORE)
-SEES_advise       := $(CORE)
+SEES_sass         := base document command cell
+SEES_advise       := $(CORE) sass
 SEES_report       := $(CORE) characterize compare
 TABLES_SEEN       := $(filter-out base document command,$(ROOMS))
 

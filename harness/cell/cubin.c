@@ -141,6 +141,33 @@ bool cubin_next_variable(const struct cubin *cubin, uint64_t *at, struct cubin_v
     return false;
 }
 
+bool cubin_section_at(const struct cubin *cubin, size_t index, struct cubin_section *out)
+{
+    Elf64_Shdr section, names;
+
+    if (!read_section(cubin, index, &section))
+        return false;
+    *out = (struct cubin_section){"", section.sh_type == SHT_NOBITS ? NULL : cubin->data + section.sh_offset,
+                                  section.sh_size, section.sh_type};
+    if (read_section(cubin, cubin->section_names, &names) && names.sh_type == SHT_STRTAB &&
+        section.sh_name < names.sh_size && cubin->data[names.sh_offset + names.sh_size - 1] == '\0')
+        out->name = (const char *)cubin->data + names.sh_offset + section.sh_name;
+    return true;
+}
+
+bool cubin_symbol_at(const struct cubin *cubin, size_t index, const char **name, size_t *bytes)
+{
+    Elf64_Sym symbol;
+
+    if (index >= cubin->symbols.bytes / sizeof(symbol) ||
+        !cubin_read(cubin, cubin->symbols.offset + index * sizeof(symbol), &symbol, sizeof(symbol)) ||
+        symbol.st_name >= cubin->strings.bytes)
+        return false;
+    *name = symbol_name(cubin, &symbol);
+    *bytes = symbol.st_size;
+    return true;
+}
+
 bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin_function *out)
 {
     char reason[CUBIN_REASON_BYTES];

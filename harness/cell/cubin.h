@@ -50,6 +50,20 @@ bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *
 /* The same for variables. */
 bool cubin_next_variable(const struct cubin *cubin, uint64_t *at, struct cubin_variable *out);
 
+/* A section, in place. */
+struct cubin_section {
+    const char *name; /* "" if it has none that can be read */
+    const unsigned char *data; /* NULL: it takes no room in the file */
+    size_t bytes;
+    uint32_t type;
+};
+
+/* Section `index`; false if there is none. */
+bool cubin_section_at(const struct cubin *cubin, size_t index, struct cubin_section *out);
+
+/* The name and size of symbol `index`; false if there is none. */
+bool cubin_symbol_at(const struct cubin *cubin, size_t index, const char **name, size_t *bytes);
+
 /* Finds the first function whose symbol begins with `prefix`. Returns false if there is none or the file is not a
  * cubin. */
 bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin_function *out);

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "facts.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "memory.h"
+
+enum { SYMBOLS_MAX = 0xbfff, PARAMETERS_MAX = 0x3ff0 };
+
+static uint32_t word_at(const unsigned char *data, size_t bytes)
+{
+    uint32_t word = 0;
+
+    memcpy(&word, data, bytes);
+    return word;
+}
+
+static enum status add_fact(struct code_fact_list *list, uint32_t at, uint32_t value)
+{
+    if (!memory_grow(&list->facts, list->count, sizeof(*list->facts)))
+        return log_memory("what a cubin says of a kernel");
+    list->facts[list->count++] = (struct code_fact){at, value};
+    return STATUS_OK;
+}
+
+static int compare_facts(const void *a, const void *b)
+{
+    const struct code_fact *x = a, *y = b;
+
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* -- .nv.info.KERNEL: attributes ----------------------------------------------------------------------- */
+
+static enum status read_attributes(const struct cubin_section *section, struct facts *out)
+{
+    enum { SIZED = 4, PARAMETERS = 0x0a, SHAPE = 0x10, PARAMETER = 0x17, JUMPS = 0x34, HEAD = 4, POINTER_BYTES = 8 };
+    struct code_fact_list *parameters = &out->code.parameters;
+    enum status status = STATUS_OK;
+    uint32_t base = 0;
+
+    for (size_t at = 0; status == STATUS_OK && section->data && at + HEAD <= section->bytes;) {
+        const unsigned char *entry = section->data + at + HEAD;
+        const uint32_t bytes = section->data[at] == SIZED ? word_at(section->data + at + 2, 2) : 0;
+
+        at += HEAD + bytes;
+        if (at > section->bytes)
+            break;
+        switch (section->data[at - bytes - HEAD + 1]) {
+        case PARAMETERS:
+            base = bytes >= 8 ? word_at(entry + 4, 2) : base;
+            break;
+        case SHAPE:
+            for (unsigned i = 0; i < 3 && bytes >= 12; i++)
+                out->code.block[i] = word_at(entry + 4 * (size_t)i, 4);
+            break;
+        case PARAMETER:
+            if (bytes >= 12 && word_at(entry + 8, 4) >> 18 == POINTER_BYTES && parameters->count < PARAMETERS_MAX)
+                status = add_fact(parameters, word_at(entry + 6, 2), word_at(entry + 4, 2) % PARAMETERS_MAX);
+            break;
+        case JUMPS:
+            for (uint32_t i = 0; status == STATUS_OK && i + 12 <= bytes;) {
+                const struct flow_jump jump = {word_at(entry + i, 4), word_at(entry + i + 8, 4), entry + i + 12};
+
+                if (jump.count > (bytes - i - 12) / 4)
+                    break;
+                if (!memory_grow(&out->jumps, out->jump_count, sizeof(*out->jumps)))
+                    status = log_memory("jumps");
+                else
+                    out->jumps[out->jump_count++] = jump;
+                i += 12 + 4 * jump.count;
+            }
+            break;
+        default:
+            break;
+        }
+    }
+    for (size_t i = 0; i < parameters->count; i++)
+        parameters->facts[i].at += base;
+    return status;
+}
+
+/* -- .debug_line: a program of DWARF 2 ----------------------------------------------------------------- */
+
+static uint64_t read_leb(const unsigned char *data, size_t bytes, size_t *at, bool is_signed)
+{
+    uint64_t value = 0;
+    unsigned shift = 0;
+    unsigned char byte = 0x80;
+
+    while (byte & 0x80 && *at < bytes) {
+        byte = data[(*at)++];
+        value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
+        shift += 7;
+    }
+    return is_signed && shift < 64 && byte & 0x40 ? value | ~0ull << shift : value;
+}
+
+/* The lines of the sequence whose address is at byte `from` of the section. */
+static enum status read_lines(const struct cubin_section *section, size_t from, struct code_fact_list *out)
+{
+    enum { HEAD = 15, ADVANCE_PC = 2, ADVANCE_LINE = 3, CONST_PC = 8, FIXED_PC = 9, COPY = 1 };
+    const unsigned char *data = section->data;
+    enum status status = STATUS_OK;
+    size_t unit = 0, at = from + 8;
+    uint32_t address = 0, line = 1;
+
+    while (unit + HEAD <= section->bytes && unit + 4 + word_at(data + unit, 4) <= from)
+        unit += 4 + (size_t)word_at(data + unit, 4);
+    if (unit + HEAD > section->bytes || word_at(data + unit + 4, 2) > 3 || data[unit + 13] == 0)
+        return STATUS_OK;
+    const int32_t base = (int8_t)data[unit + 12], range = data[unit + 13], special = data[unit + 14], least = data[unit + 10];
+
+    while (status == STATUS_OK && at < section->bytes) {
+        const unsigned code = data[at++];
+
+        if (code >= (unsigned)special) {
+            address += (uint32_t)(least * (((int32_t)code - special) / range));
+            line += (uint32_t)(base + ((int32_t)code - special) % range);
+            status = add_fact(out, address, line);
+        } else if (code == 0) {
+            const uint64_t bytes = read_leb(data, section->bytes, &at, false);
+
+            if (at >= section->bytes || bytes > section->bytes - at || bytes == 0 || data[at] == 1 || data[at] == 2)
+                break;
+            at += bytes;
+        } else if (code == COPY) {
+            status = add_fact(out, address, line);
+        } else if (code == ADVANCE_PC) {
+            address += (uint32_t)read_leb(data, section->bytes, &at, false) * (uint32_t)least;
+        } else if (code == ADVANCE_LINE) {
+            line += (uint32_t)read_leb(data, section->bytes, &at, true);
+        } else if (code == CONST_PC) {
+            address += (uint32_t)(least * ((255 - special) / range));
+        } else if (code == FIXED_PC) {
+            address += at + 2 <= section->bytes ? word_at(data + at, 2) : 0;
+            at += 2;
+        } else {
+            for (unsigned i = unit + 14 + code < section->bytes ? data[unit + 14 + code] : 0; i > 0; i--)
+                read_leb(data, section->bytes, &at, false);
+        }
+    }
+    return status;
+}
+
+/* -- relocations --------------------------------------------------------------------------------------- */
+
+static enum status read_relocations(const struct cubin_section *section, const struct cubin_section *lines,
+                                    const char *kernel, struct facts *out)
+{
+    const size_t bytes = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    const char *of = section->name + (section->type == SHT_RELA ? 5 : 4);
+    enum { ADDRESS_OF = 2, LOW = 0x38, HIGH = 0x39 };
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i + bytes <= section->bytes; i += bytes) {
+        Elf64_Rel entry;
+        const char *name;
+        size_t size;
+
+        memcpy(&entry, section->data + i, sizeof(entry));
+        const uint32_t symbol = (uint32_t)(entry.r_info >> 32), type = (uint32_t)entry.r_info;
+
+        if (symbol > SYMBOLS_MAX || entry.r_offset > UINT32_MAX || !cubin_symbol_at(out->cubin, symbol, &name, &size))
+            continue;
+        if (strncmp(of, ".nv.constant4", strlen(".nv.constant4")) == 0 && type == ADDRESS_OF)
+            status = add_fact(&out->code.addresses, (uint32_t)entry.r_offset, symbol);
+        else if (strncmp(of, ".text.", 6) == 0 && strcmp(of + 6, kernel) == 0)
+            status = add_fact(&out->code.relocated, (uint32_t)entry.r_offset, symbol);
+        else if (strcmp(of, ".debug_line") == 0 && strcmp(name, kernel) == 0 && lines->data)
+            status = read_lines(lines, entry.r_offset, &out->lines);
+    }
+    return status;
+}
+
+enum status facts_read(const struct cubin *cubin, const char *kernel, struct facts *out)
+{
+    static const char info[] = ".nv.info.";
+    struct cubin_section section, lines = {0};
+    enum status status = STATUS_OK;
+
+    *out = (struct facts){.cubin = cubin};
+    for (size_t i = 0; cubin_section_at(cubin, i, &section); i++)
+        if (strcmp(section.name, ".debug_line") == 0)
+            lines = section;
+    for (size_t i = 0; status == STATUS_OK && cubin_section_at(cubin, i, &section); i++) {
+        if (strncmp(section.name, info, strlen(info)) == 0 && strcmp(section.name + strlen(info), kernel) == 0)
+            status = read_attributes(&section, out);
+        else if ((section.type == SHT_RELA && strncmp(section.name, ".rela.", 6) == 0) ||
+                 (section.type == SHT_REL && strncmp(section.name, ".rel.", 5) == 0))
+            status = section.data ? read_relocations(&section, &lines, kernel, out) : STATUS_OK;
+    }
+    struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses, &out->code.relocated, &out->lines};
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        if (lists[i]->count > 1)
+            qsort(lists[i]->facts, lists[i]->count, sizeof(*lists[i]->facts), compare_facts);
+    if (status != STATUS_OK)
+        facts_close(out);
+    return status;
+}
+
+uint32_t facts_line(const struct facts *facts, uint32_t at)
+{
+    size_t low = 0, high = facts->lines.count;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (facts->lines.facts[middle].at <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? facts->lines.facts[low - 1].value : 0;
+}
+
+void facts_close(struct facts *facts)
+{
+    free(facts->code.parameters.facts);
+    free(facts->code.addresses.facts);
+    free(facts->code.relocated.facts);
+    free(facts->lines.facts);
+    free(facts->jumps);
+    *facts = (struct facts){0};
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * What a cubin says of a kernel besides its code: parameters, addresses of variables, targets of jumps, lines of the
+ * source. */
+#ifndef CBANK_FACTS_H
+#define CBANK_FACTS_H
+
+#include "cubin.h"
+#include "vary.h"
+
+struct facts {
+    const struct cubin *cubin;
+    struct code_facts code; /* its lists are owned */
+    struct flow_jump *jumps; /* owned */
+    size_t jump_count;
+    struct code_fact_list lines; /* owned: byte offset in the code from which on a line counts */
+};
+
+/* Reads what belongs to a kernel. What is damaged is left out. STATUS_ENVIRONMENT, logged, when out of memory. On success
+ * the caller closes *out. */
+enum status facts_read(const struct cubin *cubin, const char *kernel, struct facts *out);
+
+/* The line of the source of a place in the code; 0: not known. */
+uint32_t facts_line(const struct facts *facts, uint32_t at);
+
+/* Releases; accepts a zeroed struct. */
+void facts_close(struct facts *facts);
+
+#endif
