@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cubin.h"
+#include "facts.h"
 #include "fatbin.h"
 #include "log.h"
 #include "memory.h"
@@ -23,6 +24,78 @@ static const struct load_row {
 enum { LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
 
 /* -- reading ------------------------------------------------------------------------------------------- */
+
+static const char *const variation_words[VARIATION_COUNT] = {
+    [VARIATION_CONSTANT] = "constant", [VARIATION_GRID] = "grid",       [VARIATION_BLOCK] = "block",
+    [VARIATION_WARP] = "warp",         [VARIATION_AFFINE] = "affine",   [VARIATION_DATA] = "data",
+    [VARIATION_UNKNOWN] = "unknown",
+};
+
+/* What is read while the loads of a kernel are visited. */
+struct accesses {
+    const struct cubin *cubin;
+    const struct flow *flow;
+    const struct facts *facts;
+    struct cubin_kernel *kernel;
+    bool full;
+};
+
+static void add_access(const struct varying_load *load, void *context)
+{
+    static const char constants[] = ".nv.constant3";
+    struct accesses *all = context;
+    const uint32_t line = facts_line(all->facts, load->instruction * INSTRUCTION_BYTES);
+    struct cubin_variable variable;
+    struct user_access *access;
+    const char *name;
+    size_t bytes;
+
+    if (!memory_grow(&all->kernel->accesses, all->kernel->access_count, sizeof(*access))) {
+        all->full = true;
+        return;
+    }
+    access = &all->kernel->accesses[all->kernel->access_count++];
+    *access = (struct user_access){
+        .variation = variation_words[load->variation],
+        .reason = load->reason,
+        .stride_bytes = load->stride_bytes ? (double)load->stride_bytes : (double)NAN,
+        .line = line ? (double)line : (double)NAN,
+        .addresses = load->addresses ? (double)load->addresses : (double)NAN,
+        .address = load->instruction * INSTRUCTION_BYTES,
+        .depth = flow_depth(all->flow, load->block),
+    };
+    snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);
+    for (uint64_t at = 0; load->bank == USER_BANK && cubin_next_variable(all->cubin, &at, &variable);)
+        if (strncmp(variable.section, constants, strlen(constants)) == 0 && load->offset >= (int64_t)variable.offset &&
+            load->offset < (int64_t)(variable.offset + variable.bytes))
+            snprintf(access->table, sizeof(access->table), "%s", variable.symbol);
+    if (load->origin >= ORIGIN_SYMBOL && cubin_symbol_at(all->cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes))
+        snprintf(access->table, sizeof(access->table), "%s", name);
+    else if (load->origin >= ORIGIN_PARAMETER)
+        snprintf(access->table, sizeof(access->table), "parameter %" PRIu32, load->origin - ORIGIN_PARAMETER);
+    text_clean(access->table, 0);
+}
+
+/* Finds how the loads of a kernel vary. */
+static enum status add_accesses(const struct cubin *cubin, const struct cubin_function *function,
+                                struct cubin_kernel *kernel)
+{
+    struct facts facts;
+    struct flow flow;
+    struct accesses all = {cubin, &flow, &facts, kernel, false};
+    enum status status = facts_read(cubin, function->symbol, &facts);
+
+    if (status != STATUS_OK)
+        return status;
+    status = flow_open(function->code, function->bytes, function->architecture, facts.jumps, facts.jump_count, &flow);
+    if (status == STATUS_OK)
+        status = vary_loads(&flow, &facts.code, add_access, &all);
+    if (all.full)
+        status = log_memory("the loads of %s", function->symbol);
+    flow_close(&flow);
+    facts_close(&facts);
+    return status;
+}
 
 /* Adds the kernels of a cubin. */
 static enum status add_kernels(const struct cubin_image *image, struct user_code *out)
@@ -58,6 +131,8 @@ static enum status add_kernels(const struct cubin_image *image, struct user_code
         if (!kernel->name || !kernel->loads)
             return log_memory("the loads of %s", function.symbol);
         text_clean(kernel->name, 0);
+        if (status == STATUS_OK)
+            status = add_accesses(&cubin, &function, kernel);
         for (size_t i = 0; status == STATUS_OK && i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
             const struct load_row *row = &load_rows[i / SASS_WIDTH_COUNT];
             const uint32_t width = i % SASS_WIDTH_COUNT;
@@ -104,6 +179,7 @@ void user_code_close(struct user_code *code)
     for (size_t i = 0; i < code->count; i++) {
         free(code->kernels[i].name);
         free(code->kernels[i].loads);
+        free(code->kernels[i].accesses);
     }
     free(code->kernels);
     *code = (struct user_code){0};
@@ -155,9 +231,24 @@ static const struct field load_fields[] = {
 };
 static const struct objects loads_list = OBJECTS_OF(load_fields, struct user_load, struct cubin_kernel, load_count);
 
+static const struct field access_fields[] = {
+    {FIELD(field_uint32, struct user_access, "address", address, REQUIRED)},
+    {FIELD(field_text, struct user_access, "instruction", instruction, REQUIRED)},
+    {FIELD(field_text, struct user_access, "table", table, NULLABLE)},
+    {FIELD(field_reference, struct user_access, "variation", variation, REQUIRED)},
+    {FIELD(field_number, struct user_access, "stride_bytes", stride_bytes, NULLABLE)},
+    {FIELD(field_number, struct user_access, "addresses", addresses, NULLABLE)},
+    {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},
+    {FIELD(field_number, struct user_access, "line", line, NULLABLE)},
+    {FIELD(field_reference, struct user_access, "reason", reason, NULLABLE)},
+};
+static const struct objects accesses_list =
+    OBJECTS_OF(access_fields, struct user_access, struct cubin_kernel, access_count);
+
 static const struct field kernel_fields[] = {
     {FIELD(field_reference, struct cubin_kernel, "name", name, REQUIRED)},
-    {FIELD(field_list, struct cubin_kernel, "loads", loads, REQUIRED), .of = &loads_list},
+    {FIELD(field_list, struct cubin_kernel, "kinds", loads, REQUIRED), .of = &loads_list},
+    {FIELD(field_list, struct cubin_kernel, "loads", accesses, REQUIRED), .of = &accesses_list},
     {FIELD(field_bool, struct cubin_kernel, "calls_out", calls_out, REQUIRED)},
 };
 static const struct objects kernels = OBJECTS_OF(kernel_fields, struct cubin_kernel, struct user_code, count);

@@ -15,9 +15,20 @@ struct user_load {
     double in_loops; /* NaN: not known */
 };
 
+/* One load instruction. */
+struct user_access {
+    char instruction[16];
+    char table[128]; /* a symbol; "parameter 0": behind a pointer; "": not known */
+    const char *variation, *reason; /* reason: why it is not known, or under which condition it is; NULL: none */
+    double stride_bytes, line, addresses; /* NaN: not known */
+    uint32_t address, depth;
+};
+
 struct cubin_kernel {
     char *name; /* owned: mangled */
     bool calls_out;
+    struct user_access *accesses; /* owned */
+    size_t access_count;
     struct user_load *loads; /* owned: in the order of loads.def */
     size_t load_count;
 };

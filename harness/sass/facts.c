@@ -193,7 +193,7 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
                  (section.type == SHT_REL && strncmp(section.name, ".rel.", 5) == 0))
             status = section.data ? read_relocations(&section, &lines, kernel, out) : STATUS_OK;
     }
-    struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses, &out->code.relocated, &out->lines};
+    struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses, &out->code.relocated};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         if (lists[i]->count > 1)

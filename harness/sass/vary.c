@@ -896,6 +896,10 @@ static bool classify_at(struct vary *vary, uint32_t at, struct varying_load *loa
     } else if (in.transfer == TRANSFER_LOAD && in.source[1].kind == OPERAND_CONSTANT) {
         if (in.source[0].kind != OPERAND_NONE)
             low = source_of(vary, vary->in, &in, at, 0, 0);
+        load->bank = in.source[1].bank;
+        /* Single parameters and the compiler's own. */
+        if (value_is_number(&low) && load->bank != 3)
+            return false;
         low = value_add(&vary->lanes, low, value_number((uint32_t)in.offset));
     } else if (in.transfer == TRANSFER_LOAD) {
         low = load_address(vary, vary->in, &in, at, &high);
@@ -910,6 +914,9 @@ static bool classify_at(struct vary *vary, uint32_t at, struct varying_load *loa
         if (!constant)
             return false;
     }
+    load->name = in.name;
+    if (load->bank == 0 && low.from == 0 && in.transfer != TRANSFER_LOAD)
+        load->bank = 3;
     load->evidence[load->evidence_count++] = at;
     if (!(low.from & PHI) && low.from != 0)
         load->evidence[load->evidence_count++] = low.from;

@@ -54,6 +54,8 @@ struct varying_load {
     enum variation variation;
     int64_t stride_bytes; /* of VARIATION_AFFINE */
     uint32_t addresses; /* of a warp; 0: not known */
+    const char *name; /* of the instruction */
+    uint32_t bank; /* of constant memory */
     uint32_t origin; /* of the pointer */
     int64_t offset; /* bytes: the part of the address that is known in the code */
     const char *reason; /* why it is not known, or under which condition it is; NULL: none */
