@@ -4,8 +4,8 @@
 #ifndef CBANK_KERNEL_LOADS_H
 #define CBANK_KERNEL_LOADS_H
 
+#include "flow.h"
 #include "sass.h"
-#include "status.h"
 
 /* Kinds of loads: the classes of enum sass_class, and kinds that no path uses. Here ULDC has an index in a register, as
  * LDC has. */
@@ -29,7 +29,7 @@ struct kernel_loads {
     bool calls_out; /* it calls functions by pointers or in other sections; their loads are not counted */
 };
 
-/* Reads code of an architecture that instruction_known accepts. STATUS_ENVIRONMENT, logged, when out of memory. */
-enum status kernel_loads_read(const void *code, size_t bytes, uint32_t architecture, struct kernel_loads *out);
+/* Counts the loads of code. */
+void kernel_loads_read(const struct flow *flow, struct kernel_loads *out);
 
 #endif

@@ -26,8 +26,8 @@ enum { LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
 /* -- reading ------------------------------------------------------------------------------------------- */
 
 static const char *const variation_words[VARIATION_COUNT] = {
-    [VARIATION_CONSTANT] = "constant", [VARIATION_GRID] = "grid",       [VARIATION_BLOCK] = "block",
-    [VARIATION_WARP] = "warp",         [VARIATION_AFFINE] = "affine",   [VARIATION_DATA] = "data",
+    [VARIATION_CONSTANT] = "constant", [VARIATION_GRID] = "grid",     [VARIATION_BLOCK] = "block",
+    [VARIATION_WARP] = "warp",         [VARIATION_AFFINE] = "affine", [VARIATION_DATA] = "data",
     [VARIATION_UNKNOWN] = "unknown",
 };
 
@@ -76,9 +76,9 @@ static void add_access(const struct varying_load *load, void *context)
     text_clean(access->table, 0);
 }
 
-/* Finds how the loads of a kernel vary. */
+/* Counts the loads of a kernel, and finds how they vary. */
 static enum status add_accesses(const struct cubin *cubin, const struct cubin_function *function,
-                                struct cubin_kernel *kernel)
+                                struct cubin_kernel *kernel, struct kernel_loads *loads)
 {
     struct facts facts;
     struct flow flow;
@@ -88,8 +88,11 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
     if (status != STATUS_OK)
         return status;
     status = flow_open(function->code, function->bytes, function->architecture, facts.jumps, facts.jump_count, &flow);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        kernel_loads_read(&flow, loads);
+        kernel->calls_out = loads->calls_out;
         status = vary_loads(&flow, &facts.code, add_access, &all);
+    }
     if (all.full)
         status = log_memory("the loads of %s", function->symbol);
     flow_close(&flow);
@@ -124,15 +127,12 @@ static enum status add_kernels(const struct cubin_image *image, struct user_code
         if (!memory_grow(&out->kernels, out->count, sizeof(*out->kernels)))
             return log_memory("the kernels of %s", out->path);
         kernel = &out->kernels[out->count++];
-        status = kernel_loads_read(function.code, function.bytes, function.architecture, &loads);
         *kernel = (struct cubin_kernel){.name = strdup(function.symbol),
-                                        .calls_out = loads.calls_out,
                                         .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT, sizeof(*kernel->loads))};
         if (!kernel->name || !kernel->loads)
             return log_memory("the loads of %s", function.symbol);
         text_clean(kernel->name, 0);
-        if (status == STATUS_OK)
-            status = add_accesses(&cubin, &function, kernel);
+        status = add_accesses(&cubin, &function, kernel, &loads);
         for (size_t i = 0; status == STATUS_OK && i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
             const struct load_row *row = &load_rows[i / SASS_WIDTH_COUNT];
             const uint32_t width = i % SASS_WIDTH_COUNT;

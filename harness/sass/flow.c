@@ -30,8 +30,9 @@ static struct leads leads_of(const unsigned char *code, size_t index, uint32_t a
     switch (operation) {
     case OPERATION_BRA:
         /* Bit 91: by a uniform predicate at bit 24, or where the warp has diverged. */
-        out.conditional = guarded || instruction.condition != PREDICATE_ALWAYS ||
-                          (high >> 27 & 1 && (instruction.operands != 2 || (instruction.index & 0xf) != PREDICATE_ALWAYS));
+        out.conditional =
+            guarded || instruction.condition != PREDICATE_ALWAYS ||
+            (high >> 27 & 1 && (instruction.operands != 2 || (instruction.index & 0xf) != PREDICATE_ALWAYS));
         out.target = true;
         out.next = out.conditional;
         break;
@@ -98,7 +99,8 @@ static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps,
             if (jump_target(jump, k) < count)
                 block_of[jump_target(jump, k)] = 1;
         edges += 2 + (jump ? jump->count : 0);
-        if (!leads.next || leads.target || leads.call || leads.out || leads.returns || leads.indirect || leads.conditional)
+        if (!leads.next || leads.target || leads.call || leads.out || leads.returns || leads.indirect ||
+            leads.conditional)
             block_of[i + 1] = 1;
     }
     for (size_t i = 0; i < count; i++)
@@ -118,8 +120,11 @@ static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps,
             block_of[i] = FLOW_NONE;
         } else {
             block_of[i] = (uint32_t)block;
-            flow->blocks[block++] = (struct flow_block){.first = (uint32_t)i, .called = FLOW_NONE, .function = FLOW_NONE,
-                                                        .loop = FLOW_NONE, .order = FLOW_NONE};
+            flow->blocks[block++] = (struct flow_block){.first = (uint32_t)i,
+                                                        .called = FLOW_NONE,
+                                                        .function = FLOW_NONE,
+                                                        .loop = FLOW_NONE,
+                                                        .order = FLOW_NONE};
         }
         flow->blocks[block - 1].last = (uint32_t)i;
     }
@@ -152,12 +157,12 @@ static void make_edges(struct flow *flow, const struct flow_jump *jumps, size_t 
         block->conditional = leads.conditional;
         if (leads.call && inside)
             block->called = block_of[leads.to];
-        block->end = leads.call && inside           ? FLOW_CALL
-                     : leads.call || leads.out      ? FLOW_CALL_OUT
-                     : leads.returns                ? FLOW_RETURN
-                     : leads.indirect && !jump      ? FLOW_LOST
-                     : leads.target && !inside      ? FLOW_LOST
-                                                    : FLOW_ON;
+        block->end = leads.call && inside      ? FLOW_CALL
+                     : leads.call || leads.out ? FLOW_CALL_OUT
+                     : leads.returns           ? FLOW_RETURN
+                     : leads.indirect && !jump ? FLOW_LOST
+                     : leads.target && !inside ? FLOW_LOST
+                                               : FLOW_ON;
         if (leads.target && inside)
             add_edge(flow, (uint32_t)i, block_of[leads.to]);
         for (uint32_t k = 0; jump && k < jump->count; k++)
@@ -293,8 +298,10 @@ static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *
             uint32_t member;
 
             if (looped)
-                flow->loops[flow->loop_count++] = (struct flow_loop){
-                    .header = at, .outer = loop, .depth = loop == FLOW_NONE ? 1 : flow->loops[loop].depth + 1};
+                flow->loops[flow->loop_count++] =
+                    (struct flow_loop){.header = at,
+                                       .outer = loop,
+                                       .depth = loop == FLOW_NONE ? 1 : flow->loops[loop].depth + 1};
             do {
                 member = waiting[--waits];
                 visits[member].open = false;
@@ -320,6 +327,8 @@ uint32_t flow_depth(const struct flow *flow, uint32_t block)
 {
     const uint32_t loop = flow->blocks[block].loop, function = flow->blocks[block].function;
 
+    if (function == FLOW_NONE) /* nothing leads there */
+        return 0;
     return (loop == FLOW_NONE ? 0 : flow->loops[loop].depth) + flow->function_depths[function];
 }
 
@@ -357,7 +366,8 @@ enum status flow_open(const void *code, size_t bytes, uint32_t architecture, con
             for (size_t k = 0; k < out->reached; k++) {
                 const struct flow_block *block = &out->blocks[out->sequence[k]];
                 const uint32_t depth = flow_depth(out, out->sequence[k]);
-                uint32_t *callee = block->called == FLOW_NONE ? NULL : &out->function_depths[out->blocks[block->called].function];
+                uint32_t *callee =
+                    block->called == FLOW_NONE ? NULL : &out->function_depths[out->blocks[block->called].function];
 
                 if (callee && block->called == out->functions[out->blocks[block->called].function] && *callee < depth) {
                     *callee = depth;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FLOW_NONE = 0xffffffffu };
+#define FLOW_NONE UINT32_MAX /* no block, no loop */
 
 /* How a block ends. */
 enum flow_end {

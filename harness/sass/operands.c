@@ -195,8 +195,13 @@ static const struct row {
 };
 /* clang-format on */
 
-enum { URZ_BEFORE = 63, WIDE_UNIFORM_FIRST = 100 /* architecture */, WIDE_CONVERSION = 3, LDCU = 0x1ac,
-       OPERATION_UNIFORM_LAST = 0x0ff };
+enum {
+    URZ_BEFORE = 63,
+    WIDE_UNIFORM_FIRST = 100 /* architecture */,
+    WIDE_CONVERSION = 3,
+    LDCU = 0x1ac,
+    OPERATION_UNIFORM_LAST = 0x0ff
+};
 
 static uint32_t bits(uint64_t low, uint64_t high, unsigned at, unsigned count)
 {
@@ -268,8 +273,8 @@ static void memory_sources(uint64_t low, uint64_t high, uint32_t architecture, c
 {
     enum { GLOBAL_DESCRIPTOR_FIRST = 80 /* architecture */, LD = 0x180, LDG = 0x181, ST = 0x185, STG = 0x186 };
     const unsigned operation = low & (OPERATIONS - 1);
-    const bool global = operation == LD || operation == LDG || operation == ST || operation == STG ||
-                        row->transfer == TRANSFER_ATOMIC;
+    const bool global =
+        operation == LD || operation == LDG || operation == ST || operation == STG || row->transfer == TRANSFER_ATOMIC;
     const bool wide = global && bits(low, high, 72, 1), whole = bits(low, high, 90, 1), added = bits(low, high, 91, 1);
     /* From sm_80 on, the uniform register beside an address of 64 bits describes the memory. */
     const bool described = global && architecture >= GLOBAL_DESCRIPTOR_FIRST && whole;
@@ -326,15 +331,15 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
     } else if (row->fields & BANK) {
         const uint32_t index = bits(low, high, 24, 8);
 
-        out->source[0] = (struct operand){.kind = row->fields & A ? OPERAND_REGISTER : OPERAND_NONE, .number = index, .words = 1};
+        out->source[0] =
+            (struct operand){.kind = row->fields & A ? OPERAND_REGISTER : OPERAND_NONE, .number = index, .words = 1};
         if (uniform && (row->fields & A))
             out->source[0] = (struct operand){OPERAND_UNIFORM, uniform_number(index, architecture), 0, 1, false};
-        out->source[1] = (struct operand){.kind = OPERAND_CONSTANT,
-                                          /* LDCU has one more bit. */
-                                          .number = out->operation == LDCU
-                                                        ? bits(low, high, 37, 17)
-                                                        : bits(low, high, 38, 16),
-                                          .bank = (uint8_t)bits(low, high, 54, 5)};
+        out->source[1] =
+            (struct operand){.kind = OPERAND_CONSTANT,
+                             /* LDCU has one more bit. */
+                             .number = out->operation == LDCU ? bits(low, high, 37, 17) : bits(low, high, 38, 16),
+                             .bank = (uint8_t)bits(low, high, 54, 5)};
         out->offset = (int32_t)(int16_t)out->source[1].number;
     } else {
         arithmetic_sources(low, high, architecture, row, out);

@@ -387,7 +387,8 @@ struct value value_function(const struct value *values, size_t count)
         struct value plain = value_plain(values[i]);
 
         if (plain.lanes != LANES_SAME) {
-            out.why = (uint8_t)worse((enum why)out.why, plain.lanes == LANES_ANY ? (enum why)plain.why : WHY_ARITHMETIC);
+            out.why =
+                (uint8_t)worse((enum why)out.why, plain.lanes == LANES_ANY ? (enum why)plain.why : WHY_ARITHMETIC);
             out.lanes = LANES_ANY;
         }
         out.level = out.level > plain.level ? out.level : plain.level;
@@ -444,5 +445,6 @@ struct value value_select(struct lane_tables *tables, struct value predicate, st
     }
     if (value_is_shared(&predicate))
         return value_meet(yes, no, (enum level)predicate.level, WHY_NONE);
-    return value_meet(yes, no, LEVEL_WARP, predicate.lanes == LANES_ANY && predicate.why == WHY_DATA ? WHY_DATA : WHY_BRANCH);
+    return value_meet(yes, no, LEVEL_WARP,
+                      predicate.lanes == LANES_ANY && predicate.why == WHY_DATA ? WHY_DATA : WHY_BRANCH);
 }

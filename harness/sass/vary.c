@@ -233,8 +233,12 @@ static struct value compared(struct vary *vary, const struct operands *in, const
 static struct value load_address(struct vary *vary, const struct value *state, const struct operands *in, uint32_t at,
                                  struct value *high)
 {
+    enum { LDS = 0x184 };
     struct value low = source_of(vary, state, in, at, 0, 0), other;
 
+    /* LDS, before sm_90 too: the register times 4, 8 or 16. */
+    if (in->operation == LDS && in->high >> 14 & 3)
+        low = value_multiply(&vary->lanes, value_plain(low), value_number(2u << (in->high >> 14 & 3)));
     *high = in->wide_address && in->source[0].words == 2 ? source_of(vary, state, in, at, 0, 1) : value_number(0);
     if (in->source[1].kind == OPERAND_UNIFORM) {
         other = source_of(vary, state, in, at, 1, 0);
@@ -363,7 +367,8 @@ static struct value result_of(struct vary *vary, const struct value *state, cons
             s[2] = value_plain(s[2]);
             if (!right && !of_high && (small || by < 32))
                 return by < 32 ? value_multiply(lanes, s[0], value_number(1u << by)) : value_number(0);
-            if (right && of_high && small && (in->source[0].number == REGISTER_ZERO || in->source[0].number == UNIFORM_ZERO))
+            if (right && of_high && small &&
+                (in->source[0].number == REGISTER_ZERO || in->source[0].number == UNIFORM_ZERO))
                 return value_shift_right(lanes, s[2], by, is_signed);
         }
         return value_function(s, 3);
@@ -503,17 +508,15 @@ static void execute(struct vary *vary, struct value *state, uint32_t at)
                 *old = value_select(&vary->lanes, guard, source_of(vary, state, &in, at, 2, i), *old);
                 old->from = at;
             }
-        } else if (in.operation == 0x187 ||
-                   (address.origin != ORIGIN_PARAMETER && address.origin < ORIGIN_PARAMETER)) {
+        } else if (in.operation == 0x187 || (address.origin != ORIGIN_PARAMETER && address.origin < ORIGIN_PARAMETER)) {
             forget_slots(state);
         }
         return;
     }
     for (unsigned i = 0; i < in.results; i++)
         for (unsigned k = 0; k < in.result[i].count && k < 4; k++)
-            results[i][k] = in.result[i].first >= PREDICATE_FIRST
-                                ? answer_of(vary, state, &in, at, i == 0)
-                                : result_of(vary, state, &in, at, k);
+            results[i][k] = in.result[i].first >= PREDICATE_FIRST ? answer_of(vary, state, &in, at, i == 0)
+                                                                  : result_of(vary, state, &in, at, k);
     for (unsigned i = 0; i < in.results; i++)
         for (unsigned k = 0; k < in.result[i].count; k++) {
             struct value *old = &state[in.result[i].first + k];
@@ -553,7 +556,9 @@ static struct value left_loops(const struct vary *vary, struct value value, unsi
         if (!is_written(state->written, i) || value_is_known(&value) || state->left.level <= LEVEL_GRID)
             continue;
         if (state->left.why)
-            value = value_any(value.lanes == LANES_ANY && value.why == WHY_DATA ? WHY_DATA : state->left.why == WHY_DATA ? WHY_DATA : WHY_LOOP);
+            value = value_any(value.lanes == LANES_ANY && value.why == WHY_DATA ? WHY_DATA
+                              : state->left.why == WHY_DATA                     ? WHY_DATA
+                                                                                : WHY_LOOP);
         else if (value.level < state->left.level)
             value.level = state->left.level;
         value.from = PHI | to;
@@ -592,7 +597,8 @@ static bool behind_call(const struct vary *vary, uint32_t caller, unsigned i, st
     for (size_t k = 0; k < flow->reached; k++) {
         const uint32_t block = flow->sequence[k];
 
-        if (flow->blocks[block].function != function || flow->blocks[block].end != FLOW_RETURN || !vary->blocks[block].out)
+        if (flow->blocks[block].function != function || flow->blocks[block].end != FLOW_RETURN ||
+            !vary->blocks[block].out)
             continue;
         *out = found ? meet_at(*out, vary->blocks[block].out[i], caller, (struct parting){LEVEL_WARP, WHY_BRANCH})
                      : vary->blocks[block].out[i];
@@ -719,11 +725,14 @@ static struct parting parting_of(struct vary *vary, uint32_t block, const struct
     values[count++] = predicate_of(vary, out, in.guard, false);
     values[count++] = register_of(out, in.condition);
     if (in.operation == 0x147 && in.high >> 27 & 1)
-        values[count++] = in.form == 2 ? register_of(out, UNIFORM_PREDICATE_FIRST + (in.low >> 24 & 7)) : value_any(WHY_BRANCH);
+        values[count++] =
+            in.form == 2 ? register_of(out, UNIFORM_PREDICATE_FIRST + (in.low >> 24 & 7)) : value_any(WHY_BRANCH);
     for (unsigned word = 0; word < 2 && in.source[0].kind != OPERAND_NONE; word++)
         values[count++] = source_of(vary, out, &in, at, 0, word);
     all = value_function(values, count);
-    return (struct parting){all.level, all.lanes == LANES_SAME ? WHY_NONE : all.why == WHY_DATA ? WHY_DATA : WHY_BRANCH};
+    return (struct parting){all.level, all.lanes == LANES_SAME ? WHY_NONE
+                                       : all.why == WHY_DATA   ? WHY_DATA
+                                                               : WHY_BRANCH};
 }
 
 /* -- all blocks ---------------------------------------------------------------------------------------- */
@@ -744,7 +753,8 @@ static void find_written(struct vary *vary)
             vary->flat &= !(in.transfer == TRANSFER_SPECIAL &&
                             ((in.high >> 8 & 0xff) == SPECIAL_TID_X + 1 || (in.high >> 8 & 0xff) == SPECIAL_TID_Z));
             for (unsigned i = 0; i < in.results; i++)
-                for (unsigned n = in.result[i].first; n < in.result[i].first + in.result[i].count && n < REGISTER_COUNT; n++)
+                for (unsigned n = in.result[i].first; n < in.result[i].first + in.result[i].count && n < REGISTER_COUNT;
+                     n++)
                     written[n / 64] |= 1ull << (n % 64);
             if (in.transfer == TRANSFER_STORE)
                 for (unsigned n = REGISTER_COUNT; n < VALUES; n++)
@@ -847,7 +857,8 @@ static void classify(const struct vary *vary, struct value low, struct value hig
     }
     if (low.lanes == LANES_ANY || high.lanes == LANES_ANY) {
         why = (enum why)(low.lanes == LANES_ANY ? low.why : high.why);
-    } else if (low.flags & FLAG_HIGH || (high.lanes != LANES_SAME) || (low.lanes == LANES_SAME && high.flags & FLAG_HIGH)) {
+    } else if (low.flags & FLAG_HIGH || (high.lanes != LANES_SAME) ||
+               (low.lanes == LANES_SAME && high.flags & FLAG_HIGH)) {
         why = WHY_HIGH;
     } else if (low.lanes == LANES_SAME) {
         load->variation = value_is_number(&low) && value_is_number(&high) ? VARIATION_CONSTANT : shared[level];
@@ -890,7 +901,8 @@ static bool classify_at(struct vary *vary, uint32_t at, struct varying_load *loa
     if (value_is_number(&guard) && !(guard.known & 1))
         return false;
     if (in.transfer == TRANSFER_LOAD && in.operation >= 0x160 && in.operation <= 0x16f) {
-        const struct value values[2] = {source_of(vary, vary->in, &in, at, 0, 0), source_of(vary, vary->in, &in, at, 1, 0)};
+        const struct value values[2] = {source_of(vary, vary->in, &in, at, 0, 0),
+                                        source_of(vary, vary->in, &in, at, 1, 0)};
 
         low = value_function(values, 2);
     } else if (in.transfer == TRANSFER_LOAD && in.source[1].kind == OPERAND_CONSTANT) {

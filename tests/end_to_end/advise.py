@@ -209,7 +209,7 @@ class Write(Scratch):
             done = cbank("advise", "--table-bytes", "64", *SMALL, "--kernel", self.path("whole.cubin"), "--json", "-")
             self.assertEqual(done.returncode, 0, done.stderr)
             kernel, = [kernel for kernel in json.loads(done.stdout)["code"]["kernels"] if kernel["name"] != "cbank_case_call"]
-            self.assertEqual(sum(row["in_loops"] for row in kernel["loads"] if row["load"].endswith("c[3][register]")), loads, text)
+            self.assertEqual(sum(row["in_loops"] for row in kernel["kinds"] if row["load"].endswith("c[3][register]")), loads, text)
 
     def test_the_check_holds(self):
         """On the simulated GPU, where the loads of two tables are in turn, and indices are of a file."""
@@ -283,7 +283,7 @@ class Kernel(Scratch):
             self.assertEqual((code["file"], code["architecture"]), (self.file(architecture), architecture))
             kernel, = code["kernels"]
             self.assertEqual(kernel["name"], self.SYMBOL)
-            rows = {row["load"]: (row["count"], row["in_loops"], row["width_bytes"]) for row in kernel["loads"]}
+            rows = {row["load"]: (row["count"], row["in_loops"], row["width_bytes"]) for row in kernel["kinds"]}
             self.assertEqual((rows["LDC c[3][register]"], rows["LDG"]), ((1, 1, 4), (1, 1, 4)))
             said = cbank(*self.ADVISE, "--kernel", self.file(architecture)).stdout
             self.assertRegex(said, rf"kernel {self.SYMBOL}\n.*\nLDC c\[3\]\[register\] +1 +1\n +of: a __constant__ table")
@@ -378,12 +378,12 @@ class Kernel(Scratch):
                        check=True, capture_output=True)
         code = self.advise(path)["code"]
         kernels = {kernel["name"]: kernel for kernel in code["kernels"]}
-        looped = {name: {row["load"]: (row["count"], row["in_loops"]) for row in kernel["loads"]}
+        looped = {name: {row["load"]: (row["count"], row["in_loops"]) for row in kernel["kinds"]}
                   for name, kernel in kernels.items()}
         self.assertEqual(set(looped), set(LOAD_OF_KERNEL))
         for name, load in LOAD_OF_KERNEL.items():
             self.assertTrue(any(row == load or row.endswith(" " + load) for row in looped[name]), (name, looped[name]))
-        widths = {row["width_bytes"] for row in kernels["constant_widths"]["loads"] if "c[3]" in row["load"]}
+        widths = {row["width_bytes"] for row in kernels["constant_widths"]["kinds"] if "c[3]" in row["load"]}
         self.assertEqual(widths, {1, 2, 4, 8})
         self.assertEqual(looped["constant_loop"]["LDC c[3][register]"], (2, 1))
         self.assertEqual(looped["constant_called"]["LDC c[3][register]"], (1, 1))

@@ -182,7 +182,7 @@ KERNEL irreducible(float *out, const float *__restrict__ given, int n, int m)
 before:
     sum = sum * given[THREAD + k] + 1;
 inside:
-    sum += coefficients[k]; // load: table=coefficients variation=grid stride=- depth=1
+    sum += coefficients[k]; // load: table=coefficients variation=constant/grid stride=- depth=1
     if (++k < n)
         goto before;
     out[THREAD] = sum;
