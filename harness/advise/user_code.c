@@ -31,7 +31,7 @@ static const char *const variation_words[VARIATION_COUNT] = {
     [VARIATION_UNKNOWN] = "unknown",
 };
 
-/* What is read while the loads of a kernel are visited. */
+/* Read while the loads of a kernel are visited. */
 struct accesses {
     const struct cubin *cubin;
     const struct flow *flow;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a cubin says of a kernel besides its code: parameters, addresses of variables, targets of jumps, lines of the
+ * Facts about a kernel in its cubin, besides the code: parameters, addresses of variables, targets of jumps, lines of the
  * source. */
 #ifndef CBANK_FACTS_H
 #define CBANK_FACTS_H
@@ -12,10 +12,10 @@ struct facts {
     struct code_facts code; /* its lists are owned */
     struct flow_jump *jumps; /* owned */
     size_t jump_count;
-    struct code_fact_list lines; /* owned: byte offset in the code from which on a line counts */
+    struct code_fact_list lines; /* owned: byte offset in the code; a line counts from there on */
 };
 
-/* Reads what belongs to a kernel. What is damaged is left out. STATUS_ENVIRONMENT, logged, when out of memory. On success
+/* Reads what belongs to a kernel. Damaged parts are left out. STATUS_ENVIRONMENT, logged, when out of memory. On success
  * the caller closes *out. */
 enum status facts_read(const struct cubin *cubin, const char *kernel, struct facts *out);
 

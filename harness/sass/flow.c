@@ -235,7 +235,7 @@ static void order_blocks(struct flow *flow, uint32_t *stack, uint32_t *next)
 
 /* -- loops --------------------------------------------------------------------------------------------- */
 
-/* What Tarjan's search for strongly connected components keeps of a block. */
+/* The part that Tarjan's search for strongly connected components keeps of a block. */
 struct visit {
     uint32_t number, low, next;
     bool open;

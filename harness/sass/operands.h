@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What an instruction reads and writes. One row per operation says which fields are operands. The encoding is the one of
- * 128 bits, of sm_70 to sm_121: see sass.h. */
+ * The operands of machine code: registers that an instruction reads and writes. One row per operation says which fields
+ * are operands. The encoding is the one of 128 bits, of sm_70 to sm_121: see sass.h. */
 #ifndef CBANK_OPERANDS_H
 #define CBANK_OPERANDS_H
 
@@ -21,7 +21,7 @@ enum transfer {
     TRANSFER_PERMUTE,
     TRANSFER_SELECT,
     TRANSFER_COMPARE,
-    TRANSFER_HALVES, /* HFMA2, by which compilers make numbers, too */
+    TRANSFER_HALVES, /* HFMA2: compilers make numbers by it, too */
     TRANSFER_SPECIAL, /* a special register */
     TRANSFER_LOAD,
     TRANSFER_STORE, /* to local or generic memory */

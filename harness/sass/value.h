@@ -58,7 +58,7 @@ struct lane_tables {
 enum status lane_tables_open(struct lane_tables *out);
 void lane_tables_close(struct lane_tables *tables);
 
-/* What a lane adds; 0 for LANES_SAME. */
+/* The number that a lane adds; 0 for LANES_SAME. */
 uint32_t lane_of(const struct lane_tables *tables, const struct value *value, unsigned lane);
 
 struct value value_number(uint32_t number);

@@ -50,6 +50,8 @@ struct vary {
     struct block_state *blocks;
     struct loop_state *loops;
     uint64_t (*functions)[(VALUES + 63) / 64]; /* what each writes */
+    uint32_t *returns, *calls; /* owned: the blocks that end so */
+    size_t return_count, call_count;
     uint32_t spreads;
     bool flat; /* the kernel never reads tid.y or tid.z */
     struct value in[VALUES];
@@ -208,28 +210,6 @@ static struct value special(struct vary *vary, unsigned number)
     return value;
 }
 
-/* The answer of a comparison: each lane's, where both are known. */
-static struct value compared(struct vary *vary, const struct operands *in, const struct value *a, const struct value *b,
-                             const struct value *with)
-{
-    const unsigned test = in->high >> 12 & 7, boolean = in->high >> 10 & 3;
-    const bool is_signed = in->high >> 9 & 1, extended = in->high >> 8 & 1;
-    const struct value all[3] = {*a, *b, *with};
-    uint32_t lanes[WARP_LANES];
-
-    if (boolean == 0 && value_is_number(with) && (with->known & 1) && value_is_known(a) && value_is_known(b) &&
-        !extended && a->origin == 0 && b->origin == 0) {
-        for (unsigned i = 0; i < WARP_LANES; i++) {
-            const uint32_t x = a->known + lane_of(&vary->lanes, a, i), y = b->known + lane_of(&vary->lanes, b, i);
-            const bool less = is_signed ? (int32_t)x < (int32_t)y : x < y;
-
-            lanes[i] = ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
-        }
-        return value_lanes(&vary->lanes, lanes);
-    }
-    return value_function(all, 3);
-}
-
 static struct value load_address(struct vary *vary, const struct value *state, const struct operands *in, uint32_t at,
                                  struct value *high)
 {
@@ -260,13 +240,7 @@ static unsigned slot_of(const struct value *address)
     return address->known / 4 + SLOTS / 2 < SLOTS && address->known % 4 == 0 ? address->known / 4 + SLOTS / 2 : SLOTS;
 }
 
-static void forget_slots(struct value *state)
-{
-    for (unsigned i = 0; i < SLOTS; i++)
-        state[REGISTER_COUNT + i] = value_any(WHY_DATA);
-}
-
-/* What a load brings. */
+/* The value that a load brings. */
 static struct value loaded(struct vary *vary, const struct value *state, const struct operands *in, uint32_t at,
                            unsigned word)
 {
@@ -461,8 +435,22 @@ static struct value answer_of(struct vary *vary, const struct value *state, cons
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         s[i] = source_of(vary, state, in, at, i, 0);
     s[3] = predicate_of(vary, state, in->condition, in->condition_negated);
-    if (in->transfer == TRANSFER_COMPARE && first)
-        return compared(vary, in, &s[0], &s[1], &s[3]);
+    /* The answer of a comparison: each lane's, where both are known. */
+    if (in->transfer == TRANSFER_COMPARE && first && (in->high >> 10 & 3) == 0 && !(in->high >> 8 & 1) &&
+        value_is_number(&s[3]) && (s[3].known & 1) && value_is_known(&s[0]) && value_is_known(&s[1]) &&
+        s[0].origin == 0 && s[1].origin == 0) {
+        const unsigned test = in->high >> 12 & 7;
+        uint32_t lanes[WARP_LANES];
+
+        for (unsigned i = 0; i < WARP_LANES; i++) {
+            const uint32_t x = s[0].known + lane_of(&vary->lanes, &s[0], i);
+            const uint32_t y = s[1].known + lane_of(&vary->lanes, &s[1], i);
+            const bool less = in->high >> 9 & 1 ? (int32_t)x < (int32_t)y : x < y;
+
+            lanes[i] = ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
+        }
+        return value_lanes(&vary->lanes, lanes);
+    }
     /* A carry: it goes into the high word alone. */
     if (in->transfer == TRANSFER_ADD || in->transfer == TRANSFER_SHIFT_ADD || in->transfer == TRANSFER_MULTIPLY_WIDE) {
         s[4] = register_of(state, in->carry);
@@ -508,8 +496,9 @@ static void execute(struct vary *vary, struct value *state, uint32_t at)
                 *old = value_select(&vary->lanes, guard, source_of(vary, state, &in, at, 2, i), *old);
                 old->from = at;
             }
-        } else if (in.operation == 0x187 || (address.origin != ORIGIN_PARAMETER && address.origin < ORIGIN_PARAMETER)) {
-            forget_slots(state);
+        } else if (in.operation == 0x187 || address.origin < ORIGIN_PARAMETER) {
+            for (unsigned i = 0; i < SLOTS; i++)
+                state[REGISTER_COUNT + i] = value_any(WHY_DATA);
         }
         return;
     }
@@ -545,7 +534,7 @@ static bool add_parting(struct parting *to, struct parting with)
     return to->level != before.level || to->why != before.why;
 }
 
-/* What a value is after it left loops that threads leave at different times. */
+/* A value after it left loops that threads leave at different times. */
 static struct value left_loops(const struct vary *vary, struct value value, unsigned i, uint32_t from, uint32_t to)
 {
     for (uint32_t loop = vary->flow->blocks[from].loop;
@@ -585,23 +574,14 @@ static bool behind_call(const struct vary *vary, uint32_t caller, unsigned i, st
     bool found = false;
 
     *out = vary->blocks[caller].out[i];
-    if (!is_written(vary->functions[function], i)) {
-        for (size_t k = 0; k < flow->reached && !found; k++) {
-            const uint32_t block = flow->sequence[k];
+    for (size_t k = 0; k < vary->return_count; k++) {
+        const uint32_t block = vary->returns[k];
 
-            found = flow->blocks[block].function == function && flow->blocks[block].end == FLOW_RETURN &&
-                    vary->blocks[block].out;
-        }
-        return found;
-    }
-    for (size_t k = 0; k < flow->reached; k++) {
-        const uint32_t block = flow->sequence[k];
-
-        if (flow->blocks[block].function != function || flow->blocks[block].end != FLOW_RETURN ||
-            !vary->blocks[block].out)
+        if (flow->blocks[block].function != function || !vary->blocks[block].out)
             continue;
-        *out = found ? meet_at(*out, vary->blocks[block].out[i], caller, (struct parting){LEVEL_WARP, WHY_BRANCH})
-                     : vary->blocks[block].out[i];
+        if (is_written(vary->functions[function], i))
+            *out = found ? meet_at(*out, vary->blocks[block].out[i], caller, (struct parting){LEVEL_WARP, WHY_BRANCH})
+                         : vary->blocks[block].out[i];
         found = true;
     }
     return found;
@@ -621,10 +601,10 @@ static bool enter_block(struct vary *vary, uint32_t block)
         vary->in[STACK_POINTER] = constant_at(vary, 0, flow->architecture >= 100 ? 0x37c : 0x28);
         found = true;
     }
-    for (size_t k = 0; k < flow->reached && block == flow->functions[of->function] && of->function != 0; k++) {
-        const uint32_t caller = flow->sequence[k];
+    for (size_t k = 0; k < vary->call_count && block == flow->functions[of->function] && of->function != 0; k++) {
+        const uint32_t caller = vary->calls[k];
 
-        if (flow->blocks[caller].called != block || flow->blocks[caller].end != FLOW_CALL || !vary->blocks[caller].out)
+        if (flow->blocks[caller].called != block || !vary->blocks[caller].out)
             continue;
         for (unsigned i = 0; i < VALUES; i++) {
             const struct value value = vary->blocks[caller].out[i];
@@ -713,28 +693,6 @@ static void spread(struct vary *vary, uint32_t branch, struct parting parting)
         }
 }
 
-/* How the ways part behind a block, whose state at the end is `out`. */
-static struct parting parting_of(struct vary *vary, uint32_t block, const struct value *out)
-{
-    const uint32_t at = vary->flow->blocks[block].last;
-    struct operands in;
-    struct value values[6], all;
-    size_t count = 0;
-
-    operands_at(vary->flow->code, (size_t)at * 16, vary->flow->architecture, &in);
-    values[count++] = predicate_of(vary, out, in.guard, false);
-    values[count++] = register_of(out, in.condition);
-    if (in.operation == 0x147 && in.high >> 27 & 1)
-        values[count++] =
-            in.form == 2 ? register_of(out, UNIFORM_PREDICATE_FIRST + (in.low >> 24 & 7)) : value_any(WHY_BRANCH);
-    for (unsigned word = 0; word < 2 && in.source[0].kind != OPERAND_NONE; word++)
-        values[count++] = source_of(vary, out, &in, at, 0, word);
-    all = value_function(values, count);
-    return (struct parting){all.level, all.lanes == LANES_SAME ? WHY_NONE
-                                       : all.why == WHY_DATA   ? WHY_DATA
-                                                               : WHY_BRANCH};
-}
-
 /* -- all blocks ---------------------------------------------------------------------------------------- */
 
 static void find_written(struct vary *vary)
@@ -793,7 +751,7 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
 
     *changed = false;
     state->dirty = false;
-    if (!enter_block(vary, block))
+    if (state->visits > VISITS_MAX || !enter_block(vary, block))
         return STATUS_OK;
     for (uint32_t at = of->first; at <= of->last; at++)
         execute(vary, vary->in, at);
@@ -803,8 +761,7 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
     if (state->visits == VISITS_MAX)
         for (unsigned i = 0; i < VALUES; i++)
             vary->in[i] = value_any(WHY_ROUNDS);
-    if (state->visits <= VISITS_MAX)
-        state->visits++;
+    state->visits++;
     if (!state->out) {
         state->out = malloc(VALUES * sizeof(*state->out));
         if (!state->out)
@@ -813,11 +770,27 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
     }
     for (unsigned i = 0; i < VALUES && !*changed; i++)
         *changed = !value_equal(&state->out[i], &vary->in[i]) || state->out[i].from != vary->in[i].from;
-    if (*changed && state->visits <= VISITS_MAX + 1)
+    if (*changed)
         memcpy(state->out, vary->in, VALUES * sizeof(*state->out));
     if (of->edges > 1 && *changed) {
-        const struct parting parting = parting_of(vary, block, state->out);
+        const struct value *out = state->out;
+        struct operands in;
+        struct value values[6], all;
+        struct parting parting;
+        size_t count = 0;
 
+        /* The predicates, or the address, that its last instruction goes by. */
+        operands_at(vary->flow->code, (size_t)of->last * 16, vary->flow->architecture, &in);
+        values[count++] = predicate_of(vary, out, in.guard, false);
+        values[count++] = register_of(out, in.condition);
+        if (in.operation == 0x147 && in.high >> 27 & 1)
+            values[count++] =
+                in.form == 2 ? register_of(out, UNIFORM_PREDICATE_FIRST + (in.low >> 24 & 7)) : value_any(WHY_BRANCH);
+        for (unsigned word = 0; word < 2 && in.source[0].kind != OPERAND_NONE; word++)
+            values[count++] = source_of(vary, out, &in, of->last, 0, word);
+        all = value_function(values, count);
+        parting.level = all.level;
+        parting.why = all.lanes == LANES_SAME ? WHY_NONE : all.why == WHY_DATA ? WHY_DATA : WHY_BRANCH;
         if (add_parting(&state->parted, parting) && parting.level > LEVEL_GRID)
             spread(vary, block, state->parted);
     }
@@ -952,12 +925,21 @@ enum status vary_loads(const struct flow *flow, const struct code_facts *facts, 
     vary->blocks = calloc(flow->block_count + 1, sizeof(*vary->blocks));
     vary->loops = calloc(flow->loop_count + 1, sizeof(*vary->loops));
     vary->functions = calloc(flow->function_count + 1, sizeof(*vary->functions));
-    if (!vary->blocks || !vary->loops || !vary->functions)
+    vary->returns = calloc(flow->block_count + 1, sizeof(*vary->returns));
+    vary->calls = calloc(flow->block_count + 1, sizeof(*vary->calls));
+    if (!vary->blocks || !vary->loops || !vary->functions || !vary->returns || !vary->calls)
         status = log_memory("%zu blocks", flow->block_count);
     else
         find_written(vary);
-    for (size_t k = 0; status == STATUS_OK && k < flow->reached; k++)
-        vary->blocks[flow->sequence[k]].dirty = true;
+    for (size_t k = 0; status == STATUS_OK && k < flow->reached; k++) {
+        const uint32_t block = flow->sequence[k];
+
+        vary->blocks[block].dirty = true;
+        if (flow->blocks[block].end == FLOW_RETURN)
+            vary->returns[vary->return_count++] = block;
+        if (flow->blocks[block].end == FLOW_CALL)
+            vary->calls[vary->call_count++] = block;
+    }
     while (status == STATUS_OK && more) {
         more = false;
         for (size_t k = 0; status == STATUS_OK && k < flow->reached; k++) {
@@ -974,10 +956,10 @@ enum status vary_loads(const struct flow *flow, const struct code_facts *facts, 
                 vary->blocks[flow->edges[e].to].dirty = true;
             if (of->end == FLOW_CALL)
                 vary->blocks[of->called].dirty = true;
-            for (size_t i = 0; of->end == FLOW_RETURN && i < flow->reached; i++) {
-                const struct flow_block *caller = &flow->blocks[flow->sequence[i]];
+            for (size_t i = 0; of->end == FLOW_RETURN && i < vary->call_count; i++) {
+                const struct flow_block *caller = &flow->blocks[vary->calls[i]];
 
-                if (caller->end == FLOW_CALL && flow->blocks[caller->called].function == of->function)
+                if (flow->blocks[caller->called].function == of->function)
                     for (uint32_t e = caller->edge; e < caller->edge + caller->edges; e++)
                         vary->blocks[flow->edges[e].to].dirty = true;
             }
@@ -1002,6 +984,8 @@ enum status vary_loads(const struct flow *flow, const struct code_facts *facts, 
     free(vary->blocks);
     free(vary->loops);
     free(vary->functions);
+    free(vary->returns);
+    free(vary->calls);
     lane_tables_close(&vary->lanes);
     free(vary);
     return status;

@@ -3,7 +3,7 @@
  *
  * A value is the sum of a part that all threads of a warp share and one that each lane adds. The shared part has a level,
  * from a known number to the same in a warp alone. The lanes' part is a table of 32 numbers, or not known. Where ways
- * meet that different threads take, a value is not known. What cannot be proven is not known, with a reason. */
+ * meet that different threads take, a value is not known. Without a proof it is not known, with a reason. */
 #ifndef CBANK_VARY_H
 #define CBANK_VARY_H
 
@@ -39,7 +39,7 @@ struct code_fact_list {
     size_t count;
 };
 
-/* What the file says of a kernel, besides its code. */
+/* Facts in the file about a kernel, besides its code. */
 struct code_facts {
     struct code_fact_list parameters; /* offset in bank 0: number of a pointer */
     struct code_fact_list addresses; /* offset in bank 4: symbol */

@@ -285,6 +285,12 @@ class Kernel(Scratch):
             self.assertEqual(kernel["name"], self.SYMBOL)
             rows = {row["load"]: (row["count"], row["in_loops"], row["width_bytes"]) for row in kernel["kinds"]}
             self.assertEqual((rows["LDC c[3][register]"], rows["LDG"]), ((1, 1, 4), (1, 1, 4)))
+            # The table's index comes from an array, which each thread reads at its own place.
+            loads = {load["instruction"]: load for load in kernel["loads"]}
+            self.assertEqual((loads["LDC"]["variation"], loads["LDC"]["reason"], loads["LDC"]["depth"], loads["LDC"]["line"]),
+                             ("data", "the index comes from memory", 1, None))
+            self.assertEqual((loads["LDC"]["table"], loads["LDG"]["table"]), ("table", "parameter 0"))
+            self.assertEqual([loads["LDG"][key] for key in ("variation", "stride_bytes", "addresses", "reason")], ["affine", 4, 32, None])
             said = cbank(*self.ADVISE, "--kernel", self.file(architecture)).stdout
             self.assertRegex(said, rf"kernel {self.SYMBOL}\n.*\nLDC c\[3\]\[register\] +1 +1\n +of: a __constant__ table")
 
@@ -389,7 +395,7 @@ class Kernel(Scratch):
         self.assertEqual(looped["constant_called"]["LDC c[3][register]"], (1, 1))
         self.assertEqual(looped["local"]["LDL"], (1, 1))
         self.assertEqual(looped["constant_register"]["LDC c[3][register]"], (1, 0))
-        self.assertIsNone(looped["switched"]["LDC c[3][register]"][1])
+        self.assertEqual(looped["switched"]["LDC c[3][register]"], (3, 3))
         self.assertEqual([name for name, kernel in kernels.items() if kernel["calls_out"]], ["pointer"])
 
 
