@@ -179,7 +179,8 @@ static enum status read_relocations(const struct cubin_section *section, const s
 
 enum status facts_read(const struct cubin *cubin, const char *kernel, struct facts *out)
 {
-    static const char info[] = ".nv.info.";
+    static const char info[] = ".nv.info.", literals[] = ".nv.constant2.";
+    bool relocated = false;
     struct cubin_section section, lines = {0};
     enum status status = STATUS_OK;
 
@@ -190,10 +191,19 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
     for (size_t i = 0; status == STATUS_OK && cubin_section_at(cubin, i, &section); i++) {
         if (strncmp(section.name, info, strlen(info)) == 0 && strcmp(section.name + strlen(info), kernel) == 0)
             status = read_attributes(&section, out);
-        else if ((section.type == SHT_RELA && strncmp(section.name, ".rela.", 6) == 0) ||
-                 (section.type == SHT_REL && strncmp(section.name, ".rel.", 5) == 0))
+        else if (strncmp(section.name, literals, strlen(literals)) == 0 &&
+                 strcmp(section.name + strlen(literals), kernel) == 0) {
+            out->code.literals = section.data;
+            out->code.literal_bytes = section.bytes;
+        } else if ((section.type == SHT_RELA && strncmp(section.name, ".rela.", 6) == 0) ||
+                   (section.type == SHT_REL && strncmp(section.name, ".rel.", 5) == 0))
             status = section.data ? read_relocations(&section, &lines, kernel, out) : STATUS_OK;
+        if (strncmp(section.name, ".rel", 4) == 0 && strstr(section.name, literals) && section.bytes > 0 &&
+            strcmp(strstr(section.name, literals) + strlen(literals), kernel) == 0)
+            relocated = true;
     }
+    if (relocated)
+        out->code.literals = NULL;
     struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses, &out->code.relocated};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)

@@ -92,6 +92,11 @@ static struct value constant_at(const struct vary *vary, unsigned bank, uint32_t
         value.flags = FLAG_WHOLE;
     } else if (bank == 0 && (fact = find_fact(&vary->facts->parameters, offset))) {
         value.origin = (uint16_t)(ORIGIN_PARAMETER + fact->value);
+    } else if (bank == 2 && vary->facts->literals && (size_t)offset + 4 <= vary->facts->literal_bytes) {
+        uint32_t number;
+
+        memcpy(&number, vary->facts->literals + offset, sizeof(number));
+        return value_number(number);
     } else if (bank == 4 && (fact = find_fact(&vary->facts->addresses, offset))) {
         value.origin = (uint16_t)(ORIGIN_SYMBOL + fact->value);
     }

@@ -44,6 +44,8 @@ struct code_facts {
     struct code_fact_list parameters; /* offset in bank 0: number of a pointer */
     struct code_fact_list addresses; /* offset in bank 4: symbol */
     struct code_fact_list relocated; /* byte offset in the code: symbol whose address is the immediate */
+    const unsigned char *literals; /* of bank 2, in place; NULL: none, or relocated */
+    size_t literal_bytes;
     uint32_t block[3]; /* the shape of a block; 0: any */
 };
 
