@@ -109,6 +109,10 @@ static struct value register_of(const struct value *state, uint32_t number)
         return value_number(0);
     if (number == PREDICATE_TRUE || number == UNIFORM_PREDICATE_TRUE)
         return value_number(1);
+    /* A warp has one uniform register, or predicate, of a number. */
+    if ((number >= UNIFORM_FIRST && number < UNIFORM_ZERO) ||
+        (number >= UNIFORM_PREDICATE_FIRST && number < UNIFORM_PREDICATE_TRUE))
+        return value_is_shared(&state[number]) ? state[number] : value_shared(LEVEL_WARP);
     return number < REGISTER_COUNT ? state[number] : value_any(WHY_OPERATION);
 }
 
