@@ -112,8 +112,8 @@ static enum status read_lines(const struct cubin_section *section, size_t from, 
         unit += 4 + (size_t)word_at(data + unit, 4);
     if (unit + HEAD > section->bytes || word_at(data + unit + 4, 2) > 3 || data[unit + 13] == 0)
         return STATUS_OK;
-    const int32_t base = (int8_t)data[unit + 12], range = data[unit + 13], special = data[unit + 14],
-                  least = data[unit + 10];
+    const int32_t base = data[unit + 12] - (data[unit + 12] & 0x80 ? 256 : 0), range = data[unit + 13],
+                  special = data[unit + 14], least = data[unit + 10];
 
     while (status == STATUS_OK && at < section->bytes) {
         const unsigned code = data[at++];

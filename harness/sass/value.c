@@ -134,11 +134,6 @@ static struct value joined(const struct value *a, const struct value *b)
     return out;
 }
 
-static uint16_t sum_of_origins(uint16_t a, uint16_t b)
-{
-    return a == 0 ? b : b == 0 ? a : 2 /* ORIGIN_MIXED */;
-}
-
 static struct value leveled(struct value value)
 {
     if (value.lanes == LANES_ANY)
@@ -159,7 +154,7 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     out.bits = a.bits < b.bits ? a.bits : b.bits;
     out.known = a.known + b.known;
     out.displacement = a.displacement + b.displacement;
-    out.origin = sum_of_origins(a.origin, b.origin);
+    out.origin = a.origin == 0 ? b.origin : b.origin == 0 ? a.origin : 2 /* ORIGIN_MIXED */;
     if (out.lanes == LANES_ANY)
         return leveled(out);
     if (a.lanes == LANES_STRIDE || b.lanes == LANES_STRIDE) {

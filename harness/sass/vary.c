@@ -285,30 +285,17 @@ static struct value loaded(struct vary *vary, const struct value *state, const s
     }
 }
 
-/* The value of result `word` of an instruction that writes registers. */
-static struct value result_of(struct vary *vary, const struct value *state, const struct operands *in, uint32_t at,
-                              unsigned word)
+/* The value of result `word` of a product, a sum of shifted values, or a shift. */
+static struct value scaled(struct vary *vary, const struct value *state, const struct operands *in, uint32_t at,
+                           unsigned word)
 {
     struct lane_tables *lanes = &vary->lanes;
-    struct value s[OPERANDS_MAX + 2], high;
+    struct value s[OPERANDS_MAX + 1], high;
     const bool extended = in->high >> 10 & 1;
-    size_t count = 0;
 
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         s[i] = source_of(vary, state, in, at, i, 0);
     switch (in->transfer) {
-    case TRANSFER_MOVE:
-        return word == 0 ? s[1] : source_of(vary, state, in, at, 1, 1);
-    case TRANSFER_ADD:
-        for (unsigned i = 0; i < OPERANDS_MAX; i++)
-            if (in->source[i].negated && in->source[i].kind != OPERAND_NONE)
-                s[i] = value_negate(lanes, s[i]);
-        if (in->name[0] != 'V' && extended) {
-            s[3] = predicate_of(vary, state, in->condition, in->condition_negated);
-            s[4] = predicate_of(vary, state, in->carry, in->high >> 16 & 1);
-            return high_word(s, 5, NULL);
-        }
-        return value_add(lanes, value_add(lanes, s[0], s[1]), s[2]);
     case TRANSFER_MULTIPLY:
     case TRANSFER_MULTIPLY_WIDE:
         if (in->transfer == TRANSFER_MULTIPLY && extended) {
@@ -338,7 +325,7 @@ static struct value result_of(struct vary *vary, const struct value *state, cons
         }
         return value_add(lanes, value_multiply(lanes, value_plain(s[0]), value_number(1u << by)), s[1]);
     }
-    case TRANSFER_SHIFT: {
+    default: {
         const unsigned type = in->high >> 9 & 7;
         const bool right = in->high >> 12 & 1, of_high = in->high >> 16 & 1;
         const bool small = type >= 2, is_signed = type == 2 || type == 0;
@@ -356,6 +343,38 @@ static struct value result_of(struct vary *vary, const struct value *state, cons
         }
         return value_function(s, 3);
     }
+    }
+}
+
+/* The value of result `word` of an instruction that writes registers. */
+static struct value result_of(struct vary *vary, const struct value *state, const struct operands *in, uint32_t at,
+                              unsigned word)
+{
+    struct lane_tables *lanes = &vary->lanes;
+    struct value s[OPERANDS_MAX + 2], high;
+    const bool extended = in->high >> 10 & 1;
+    size_t count = 0;
+
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        s[i] = source_of(vary, state, in, at, i, 0);
+    switch (in->transfer) {
+    case TRANSFER_MOVE:
+        return word == 0 ? s[1] : source_of(vary, state, in, at, 1, 1);
+    case TRANSFER_ADD:
+        for (unsigned i = 0; i < OPERANDS_MAX; i++)
+            if (in->source[i].negated && in->source[i].kind != OPERAND_NONE)
+                s[i] = value_negate(lanes, s[i]);
+        if (in->name[0] != 'V' && extended) {
+            s[3] = predicate_of(vary, state, in->condition, in->condition_negated);
+            s[4] = predicate_of(vary, state, in->carry, in->high >> 16 & 1);
+            return high_word(s, 5, NULL);
+        }
+        return value_add(lanes, value_add(lanes, s[0], s[1]), s[2]);
+    case TRANSFER_MULTIPLY:
+    case TRANSFER_MULTIPLY_WIDE:
+    case TRANSFER_SHIFT_ADD:
+    case TRANSFER_SHIFT:
+        return scaled(vary, state, in, at, word);
     case TRANSFER_LOGIC: {
         const unsigned table = in->high >> 8 & 0xff;
 
