@@ -196,8 +196,24 @@ static const struct grid_column columns[] = {
     {.key = "means", .heading = "of", LOAD(grid_text, means), .below = true},
 };
 
+/* Loads of one line that are alike. */
+struct access_row {
+    uint32_t count;
+    char line[24], table[sizeof(((struct user_access *)0)->table)], varies[48];
+};
+
+#define ACCESS(kind, member) .value = kind, .of = GRID_MEMBER(struct access_row, member)
+
+static const struct grid_column access_columns[] = {
+    {.key = "line", .heading = "load", ACCESS(grid_array, line), .head = true},
+    {.key = "table", .heading = "table", ACCESS(grid_array, table)},
+    {.key = "varies", .heading = "address", ACCESS(grid_array, varies)},
+    {.key = "count", .heading = "number", .format = text_count, ACCESS(grid_integer, count)},
+};
+
 enum status user_code_print(FILE *stream, const struct user_code *code, const struct print_style *look)
 {
+    enum { NEAR = 64 }; /* rows: loads of unrolled rounds alternate */
     enum status status = STATUS_OK;
 
     fputs("\ncode: ", stream);
@@ -212,8 +228,36 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
                                   .row_count = kernel->load_count,
                                   .row_bytes = sizeof(*kernel->loads)};
 
+        struct access_row *rows = calloc(kernel->access_count + 1, sizeof(*rows));
+        struct grid accesses = {.columns = access_columns,
+                                .column_count = sizeof(access_columns) / sizeof(access_columns[0]),
+                                .rows = rows,
+                                .row_bytes = sizeof(*rows)};
+
+        for (size_t k = 0; rows && k < kernel->access_count; k++) {
+            const struct user_access *access = &kernel->accesses[k];
+            struct access_row *row = &rows[accesses.row_count];
+            struct access_row *like = accesses.row_count > NEAR ? row - NEAR : rows;
+
+            row->count = 1;
+            snprintf(row->line, sizeof(row->line), isnan(access->line) ? "%s" : "%s, line %.0f", access->instruction,
+                     access->line);
+            snprintf(row->table, sizeof(row->table), "%s", access->table[0] ? access->table : "-");
+            snprintf(row->varies, sizeof(row->varies), isnan(access->stride_bytes) ? "%s" : "%s, %.0f bytes apart",
+                     access->variation, access->stride_bytes);
+            while (like < row && (strcmp(like->line, row->line) != 0 || strcmp(like->table, row->table) != 0 ||
+                                  strcmp(like->varies, row->varies) != 0))
+                like++;
+            like->count += like < row;
+            accesses.row_count += like == row;
+        }
         fprintf(stream, "\nkernel %s\n", kernel->name);
-        status = grid_print(stream, &grid, look);
+        status = rows ? grid_print(stream, &grid, look) : log_memory("the loads of %s", kernel->name);
+        if (status == STATUS_OK && kernel->access_count > 0) {
+            fputs("\nhow the addresses of a warp vary:\n", stream);
+            status = grid_print(stream, &accesses, look);
+        }
+        free(rows);
         if (kernel->calls_out)
             fputs("it calls functions whose code is elsewhere: their loads are not counted\n", stream);
     }

@@ -291,6 +291,9 @@ class Kernel(Scratch):
                              ("data", "the index comes from memory", 1, None))
             self.assertEqual((loads["LDC"]["table"], loads["LDG"]["table"]), ("table", "parameter 0"))
             self.assertEqual([loads["LDG"][key] for key in ("variation", "stride_bytes", "addresses", "reason")], ["affine", 4, 32, None])
+            said = cbank(*self.ADVISE, "--kernel", self.file(architecture)).stdout.partition("how the addresses of a warp vary:\n")[2]
+            self.assertRegex(said, r"(?m)^LDG +parameter 0 +affine, 4 bytes apart +1$")
+            self.assertRegex(said, r"(?m)^LDC +table +data +1$")
             said = cbank(*self.ADVISE, "--kernel", self.file(architecture)).stdout
             self.assertRegex(said, rf"kernel {self.SYMBOL}\n.*\nLDC c\[3\]\[register\] +1 +1\n +of: a __constant__ table")
 
