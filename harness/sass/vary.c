@@ -299,8 +299,10 @@ static struct value scaled(struct vary *vary, const struct value *state, const s
     case TRANSFER_MULTIPLY:
     case TRANSFER_MULTIPLY_WIDE:
         if (in->transfer == TRANSFER_MULTIPLY && extended) {
+            /* IMAD.X: compilers add a carry to a high word by it, with 0 as the product. */
             s[3] = predicate_of(vary, state, in->condition, in->condition_negated);
-            return value_function(s, 4);
+            s[1] = value_multiply(lanes, value_plain(s[0]), value_plain(s[1]));
+            return high_word(&s[1], 3, NULL);
         }
         if (in->source[1].negated && in->source[1].kind != OPERAND_IMMEDIATE)
             s[1] = value_negate(lanes, s[1]);
