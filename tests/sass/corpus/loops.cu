@@ -26,6 +26,17 @@ KERNEL unrolled_with_remainder(float *out, const float *__restrict__ given, int 
     out[THREAD] = sum;
 }
 
+KERNEL unrolled_signed(float *out, const float *given, int n)
+{
+    const int at = (int)THREAD;
+    float sum = 0;
+
+    for (int k = 0; k < n; k++)
+        sum += coefficients[k] * // load: table=coefficients variation=grid stride=- depth=1
+               given[at + k]; // load: table=given variation=affine stride=4 depth=1
+    out[at] = sum;
+}
+
 KERNEL unrolled_in_full(float *out, const float *__restrict__ given)
 {
     float sum = 0;

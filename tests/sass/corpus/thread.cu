@@ -137,8 +137,10 @@ KERNEL both_ways(float *out, int n)
 {
     const int k = threadIdx.x + n;
 
-    out[THREAD] = coefficients[k] + // load: table=coefficients variation=affine stride=4 depth=0
-                  coefficients[n]; // load: table=coefficients variation=grid stride=- depth=0
+    const float mine = coefficients[k]; // load: table=coefficients variation=affine stride=4 depth=0
+    const float all = coefficients[n]; // load: table=coefficients variation=grid stride=- depth=0
+
+    out[THREAD] = mine + all;
 }
 
 KERNEL clamped(float *out, int n)
