@@ -78,7 +78,7 @@ static const unsigned char kinds[512] = {
     [0x108] = FIXED,      [0x119] = ARITHMETIC, [0x11d] = FIXED,      [0x141] = FIXED,      [0x145] = FIXED,
     [0x147] = FIXED,      [0x149] = FIXED,      [0x14d] = FIXED,      [0x155] = FIXED,      [0x182] = ARITHMETIC,
     [0x183] = ARITHMETIC, [0x186] = FIXED,      [0x187] = ARITHMETIC, [0x188] = FIXED,      [0x1ac] = ARITHMETIC,
-    [0x1c3] = ARITHMETIC,
+    [0x1c3] = ARITHMETIC, [0x156] = FIXED,
 };
 
 /* Instructions that a unit names besides its loads: to copy the table into shared memory, to wait for textures. Also those that compilers add
