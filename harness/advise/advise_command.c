@@ -11,12 +11,14 @@
 #include "plan.h"
 #include "source.h"
 #include "text_print.h"
-#include "user_code.h"
+#include "user_table.h"
 
 struct advise_options {
     struct plan_options plan;
     const char *card_path, *json_path, *kernel_path, *write_path; /* NULL: not given */
     uint64_t architecture; /* 0: not given */
+    bool fail;
+    double threshold_percent;
     struct output_options look;
 };
 
@@ -30,6 +32,10 @@ static const struct option_row rows[] = {
      .kind = &option_text, MEMBER(kernel_path)},
     {.name = "arch", .argument = "NUMBER", .help = "with --kernel: the architecture whose code is read, such as 90 (default the newest)",
      .kind = &option_integer, MEMBER(architecture), .low = 1, .high = UINT8_MAX},
+    {.name = "fail", .help = "with --kernel: exit 1 where the lookups of a table keep their unit busy longer than elsewhere, by more than the threshold",
+     .kind = &option_flag, MEMBER(fail)},
+    {.name = "threshold", .argument = "PERCENT", .help = "with --fail: how much longer counts (default 10%)",
+     .kind = &option_number, MEMBER(threshold_percent), .low = 0.001, .high = 1e6, .unit = "percent", .fallback = "10"},
     {.name = "write", .argument = "FILE.cu", .help = "write these lookups as a kernel file for cbank run --kernel; -: to stdout",
      .kind = &option_text, MEMBER(write_path)},
     {.name = "json", .argument = "PATH", .help = "write JSON to a file; -: to stdout, in place of text", .kind = &option_text,
@@ -47,17 +53,29 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct advise_options, look)),
 };
 
-/* One configuration on every path. An option that is not given has the first of its default values. */
-static enum status make_plan(const struct plan_options *given, struct index_list *indices, struct plan *out)
+/* One configuration on every path. An option that is not given has the first of its default values. Without --table-bytes,
+ * table and entry are those of `largest`, which may be NULL. */
+static enum status make_plan(const struct plan_options *given, const struct user_access *largest,
+                             struct index_list *indices, struct plan *out)
 {
     static const struct table workload_table = TABLE("workload", workloads, workload_count);
     static const struct table path_table = TABLE("path", paths, path_count);
     const struct workload *workload = table_find(&workload_table, given->patterns.count ? "add" : "lookup");
     const void *workload_rows[] = {workload}, *source_rows[] = {&sources[SOURCE_random]};
     uint64_t elements = strtoull(workload->elements, NULL, 10);
+    uint64_t of_code[2] = {largest ? (uint64_t)largest->table_bytes : 0, largest ? largest->width_bytes : 0};
     struct plan_options options = *given;
     enum status status;
 
+    if (largest && !options.named[PARAMETER_table_bytes]) {
+        const enum parameter_index keys[2] = {PARAMETER_table_bytes, PARAMETER_width_bytes};
+
+        for (size_t i = 0; i < 2; i++)
+            if (!options.named[keys[i]]) {
+                options.named[keys[i]] = true;
+                options.parameters[keys[i]] = (struct integers){.values = &of_code[i], .count = 1};
+            }
+    }
     if (!options.named[PARAMETER_table_bytes])
         return log_error(STATUS_USAGE,
                          "name the size of the table: --table-bytes BYTES, and --width-bytes BYTES of an entry");
@@ -95,8 +113,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     enum status status = options->write_path ? advise_write_check(&options->plan, options->write_path) : STATUS_OK;
 
     (void)invocation;
-    if (status == STATUS_OK)
-        status = make_plan(&options->plan, &indices, &plan);
+    if (status == STATUS_OK && options->fail && !options->kernel_path)
+        status = log_error(STATUS_USAGE, "--fail judges the tables of your own code: name it by --kernel FILE");
     if (status == STATUS_OK)
         status = card_read(options->card_path, &card);
     if (status == STATUS_OK && options->kernel_path)
@@ -104,9 +122,19 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     if (status == STATUS_OK && options->kernel_path)
         status = user_code_parse(options->kernel_path, cubin, bytes, (uint32_t)options->architecture, &code);
     if (status == STATUS_OK)
+        status = make_plan(&options->plan, user_code_largest(&code), &indices, &plan);
+    if (status == STATUS_OK)
         status = advise_open(&plan, &card, &indices, options->plan.indices_path, &advice);
-    if (code.path)
+    if (code.path) {
+        const struct user_indices of = {advice.facts.addresses, advice.facts.wavefronts,
+                                        advice.cell.parameters[PARAMETER_table_bytes]};
+        const bool described =
+            options->plan.sources.count || options->plan.patterns.count || options->plan.indices_path;
+
         advice.code = &code;
+        if (status == STATUS_OK)
+            status = user_tables_judge(&code, &card, described ? &of : NULL);
+    }
     advice.written_path = options->write_path;
     if (status == STATUS_OK && options->write_path)
         status = advise_write(&advice, options->write_path);
@@ -115,6 +143,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     if (status == STATUS_OK && (!options->json_path || strcmp(options->json_path, "-") != 0) &&
         (!options->write_path || strcmp(options->write_path, "-") != 0))
         status = advise_print(stdout, &advice, &look);
+    if (status == STATUS_OK && options->fail && user_tables_gain(&code, options->threshold_percent / 100))
+        status = STATUS_FINDING;
     advise_close(&advice);
     user_code_close(&code);
     free(cubin);
@@ -140,8 +170,10 @@ const struct command advise_command = {
         "The options of the lookups are those of cbank run, with one value each. Without --pattern, --source and --indices the\n"
         "indices are random. An option that is not given has the first of its default values.\n"
         "\n"
-        "With --kernel: the loads of the kernels of a cubin, how many there are, and how many in loops.\n"
+        "With --kernel: the loads of the kernels of a cubin, how the addresses of a warp vary, and whether each table should live\n"
+        "where it does. Without --table-bytes, the lookups are of the largest __constant__ table of the code.\n"
         "\n"
+        "Exit code 1: with --fail, as it says.\n"
         "Exit code 3: with --kernel, code before sm_70 or after sm_121, which cannot be read.\n"
         "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it. With --kernel also:\n"
         "the file has no code of a GPU or is damaged. With --write: the file exists, or --pattern gives the indices.",

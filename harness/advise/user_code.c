@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "cubin.h"
 #include "facts.h"
 #include "fatbin.h"
 #include "log.h"
 #include "memory.h"
 #include "text.h"
+#include "user_table.h"
 
 static const struct load_row {
     unsigned kind;
@@ -43,8 +45,16 @@ struct accesses {
 static void add_access(const struct varying_load *load, void *context)
 {
     static const char constants[] = ".nv.constant3";
+    static const struct {
+        const char *instruction, *memory;
+    } memories[] = {{"LD", "generic"}, {"LDG", "global"}, {"LDS", "shared"}, {"LDL", "local"}, {"T", "texture"}};
     struct accesses *all = context;
     const uint32_t line = facts_line(all->facts, load->instruction * INSTRUCTION_BYTES);
+    const struct instruction instruction = instruction_at(all->flow->code, load->instruction * INSTRUCTION_BYTES);
+    const bool word = instruction_takes_constant(&instruction);
+    const enum sass_class class = instruction_class(&instruction, all->flow->architecture);
+    const uint32_t width =
+        1u << (word ? SASS_WORD : instruction_width(&instruction, class < SASS_SEL ? class : SASS_LDC));
     struct cubin_variable variable;
     struct user_access *access;
     const char *name;
@@ -63,15 +73,32 @@ static void add_access(const struct varying_load *load, void *context)
         .addresses = load->addresses ? (double)load->addresses : (double)NAN,
         .address = load->instruction * INSTRUCTION_BYTES,
         .depth = flow_depth(all->flow, load->block),
+        .table_bytes = (double)NAN,
+        .width_bytes = width,
+        .wavefronts = load->addresses == 1  ? 1
+                      : !load->stride_bytes ? (double)NAN
+                                            : access_stride_wavefronts(load->stride_bytes, width),
+        .memory = load->bank == PARAMETER_BANK ? "param"
+                  : load->bank == USER_BANK    ? "constant"
+                                               : "compiler",
     };
+    for (size_t i = 0; i < sizeof(memories) / sizeof(memories[0]); i++)
+        if (strncmp(load->name, "LDC", 3) != 0 &&
+            strncmp(load->name, memories[i].instruction, strlen(memories[i].instruction)) == 0)
+            access->memory = memories[i].memory;
+    for (size_t i = 0; i < load->evidence_count; i++)
+        text_join(access->evidence, sizeof(access->evidence), " ", "0x%" PRIx32, load->evidence[i] * INSTRUCTION_BYTES);
     snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);
     for (uint64_t at = 0; load->bank == USER_BANK && cubin_next_variable(all->cubin, &at, &variable);)
         if (strncmp(variable.section, constants, strlen(constants)) == 0 && load->offset >= (int64_t)variable.offset &&
-            load->offset < (int64_t)(variable.offset + variable.bytes))
+            load->offset < (int64_t)(variable.offset + variable.bytes)) {
             snprintf(access->table, sizeof(access->table), "%s", variable.symbol);
-    if (load->origin >= ORIGIN_SYMBOL && cubin_symbol_at(all->cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes))
+            access->table_bytes = (double)variable.bytes;
+        }
+    if (load->origin >= ORIGIN_SYMBOL && cubin_symbol_at(all->cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes)) {
         snprintf(access->table, sizeof(access->table), "%s", name);
-    else if (load->origin >= ORIGIN_PARAMETER)
+        access->table_bytes = bytes ? (double)bytes : (double)NAN;
+    } else if (load->origin >= ORIGIN_PARAMETER)
         snprintf(access->table, sizeof(access->table), "parameter %" PRIu32, load->origin - ORIGIN_PARAMETER);
     text_clean(access->table, 0);
 }
@@ -180,6 +207,7 @@ void user_code_close(struct user_code *code)
         free(code->kernels[i].name);
         free(code->kernels[i].loads);
         free(code->kernels[i].accesses);
+        free(code->kernels[i].tables);
     }
     free(code->kernels);
     *code = (struct user_code){0};
@@ -258,6 +286,8 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
             status = grid_print(stream, &accesses, look);
         }
         free(rows);
+        if (status == STATUS_OK)
+            status = user_tables_print(stream, kernel, look);
         if (kernel->calls_out)
             fputs("it calls functions whose code is elsewhere: their loads are not counted\n", stream);
     }
@@ -285,6 +315,10 @@ static const struct field access_fields[] = {
     {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},
     {FIELD(field_number, struct user_access, "line", line, NULLABLE)},
     {FIELD(field_reference, struct user_access, "reason", reason, NULLABLE)},
+    {FIELD(field_reference, struct user_access, "memory", memory, REQUIRED)},
+    {FIELD(field_uint32, struct user_access, "width_bytes", width_bytes, REQUIRED)},
+    {FIELD(field_number, struct user_access, "wavefronts", wavefronts, NULLABLE)},
+    {FIELD(field_words, struct user_access, "evidence", evidence, REQUIRED)},
 };
 static const struct objects accesses_list =
     OBJECTS_OF(access_fields, struct user_access, struct cubin_kernel, access_count);
@@ -293,6 +327,7 @@ static const struct field kernel_fields[] = {
     {FIELD(field_reference, struct cubin_kernel, "name", name, REQUIRED)},
     {FIELD(field_list, struct cubin_kernel, "kinds", loads, REQUIRED), .of = &loads_list},
     {FIELD(field_list, struct cubin_kernel, "loads", accesses, REQUIRED), .of = &accesses_list},
+    {FIELD(field_list, struct cubin_kernel, "tables", tables, REQUIRED), .of = &user_tables_list},
     {FIELD(field_bool, struct cubin_kernel, "calls_out", calls_out, REQUIRED)},
 };
 static const struct objects kernels = OBJECTS_OF(kernel_fields, struct cubin_kernel, struct user_code, count);

@@ -6,6 +6,7 @@
 #include "field.h"
 #include "grid.h"
 #include "kernel_loads.h"
+#include "vary.h"
 
 /* Loads of one kind and width. */
 struct user_load {
@@ -21,7 +22,23 @@ struct user_access {
     char table[128]; /* a symbol; "parameter 0": behind a pointer; "": not known */
     const char *variation, *reason; /* reason: why it is not known, or under which condition it is; NULL: none */
     double stride_bytes, line, addresses; /* NaN: not known */
-    uint32_t address, depth;
+    double table_bytes;                   /* of a variable; NaN: not known */
+    double wavefronts; /* that shared memory takes for the addresses of a warp; NaN: not known */
+    uint32_t address, depth, width_bytes;
+    const char *memory; /* the path's name, or "local", "generic" */
+    char evidence[EVIDENCE_MAX * 12]; /* "0x90 0x40": the load, then what decided its address */
+};
+
+/* A table of a kernel: how it is read, and whether it should live where it does. */
+struct user_table {
+    char name[128];                     /* as in struct user_access */
+    const char *memory, *variation;     /* that of the load that varies most */
+    const char *verdict, *better, *why; /* better: a path's name; NULL: none is known to be better */
+    double table_bytes, addresses, wavefronts; /* of a warp's load in the mean; NaN: not known */
+    double unit_time_ratio, low, high; /* see user_tables_judge; NaN: not known */
+    uint32_t count, depth, width_bytes; /* load instructions; loops around the deepest */
+    uint32_t loads; /* instructions in that loop */
+    bool assumed;                       /* the addresses are those of --source, --pattern or --indices */
 };
 
 struct cubin_kernel {
@@ -31,6 +48,8 @@ struct cubin_kernel {
     size_t access_count;
     struct user_load *loads; /* owned: in the order of loads.def */
     size_t load_count;
+    struct user_table *tables; /* owned: see user_tables_judge */
+    size_t table_count;
 };
 
 struct user_code {

@@ -232,6 +232,28 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     return status;
 }
 
+uint32_t access_stride_wavefronts(int64_t stride_bytes, uint32_t width)
+{
+    enum { BEGIN = 1 << 30 }; /* a whole number of lines, so that negative strides stay above 0 */
+    const uint32_t words = width / ACCESS_BANK_BYTES, unit = words > 1 ? width : ACCESS_BANK_BYTES;
+    const uint32_t part = CBANK_WARP_THREADS / (words > 1 ? words : 1);
+    uint32_t wavefronts = 0;
+
+    for (uint32_t first = 0; first < CBANK_WARP_THREADS; first += part) {
+        uint32_t elements[CBANK_WARP_THREADS], count = 0;
+
+        /* The elements rise or fall, so equal ones are neighbours. */
+        for (uint32_t i = first; i < first + part; i++) {
+            const uint32_t element = (uint32_t)((BEGIN + stride_bytes * i) / unit);
+
+            if (count == 0 || elements[count - 1] != element)
+                elements[count++] = element;
+        }
+        wavefronts += fullest_bank(elements, count, words > 1 ? words : 1);
+    }
+    return wavefronts;
+}
+
 double access_requests_per_load(const struct cell *cell, const struct access_counts *access)
 {
     const double loads = (double)access->payload_loads;

@@ -249,6 +249,110 @@ class Write(Scratch):
         self.assertIn("255 bytes at most", done.stderr)
 
 
+class Tables(Scratch):
+    """Verdicts on the tables of kernels that are compiled here. A row: (kernel's body, memory of a table, verdict, better,
+    distinct addresses of a warp's load)"""
+
+    HEAD = """__constant__ float c[1024];
+__constant__ int lut[256];
+#define KERNEL(name) extern "C" __global__ void name(const int *x, float *o, int n)
+#define I (blockIdx.x * blockDim.x + threadIdx.x)
+"""
+    ROWS = {
+        "together": ("float s = 0; for (int k = 0; k < n; k++) s += c[k] * x[I + k]; o[I] = s;", "constant", "as it should be", None, 1),
+        "of_block": ("o[I] = c[blockIdx.x];", "constant", "as it should be", None, 1),
+        "of_argument": ("o[I] = c[n];", "constant", "as it should be", None, 1),
+        "of_warp": ("o[I] = c[threadIdx.x / 32];", "constant", "as it should be", None, 1),
+        "shuffled": ("o[I] = c[__shfl_sync(~0u, x[I], 0)];", "constant", "as it should be", None, 1),
+        "own": ("o[I] = c[threadIdx.x];", "constant", "faster elsewhere", "shared", 32),
+        "data": ("o[I] = lut[x[I]];", "constant", "cannot tell", None, None),
+        "copied": ("__shared__ int t[256]; t[threadIdx.x] = lut[0]; __syncthreads(); o[I] = t[x[I] & 255];", "shared", "cannot tell", None, None),
+        "column": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[threadIdx.x * 32];", "shared", "bank conflicts", None, 32),
+        "row": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[255 - threadIdx.x];", "shared", "as it should be", None, 32),
+        "even": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[threadIdx.x * 2];", "shared", "bank conflicts", None, 32),
+        "wide": ("__shared__ int4 t[256]; t[threadIdx.x].y = n; __syncthreads(); int4 v = t[255 - threadIdx.x]; o[I] = v.x ^ v.y ^ v.z ^ v.w;",
+                 "shared", "as it should be", None, 32),
+        "streamed": ("o[I] = x[I];", "global", "as it should be", None, 32),
+        "gathered": ("o[I] = x[x[I] + 1];", "global", None, None, None),
+        "indexed": ("int t[64]; for (int k = 0; k < n; k++) t[x[k] & 63] = x[k + 9]; o[I] = t[x[I + n] & 63];",
+                    "local", "faster elsewhere", "shared", None),
+    }
+    WAVEFRONTS = {"column": 32, "even": 2, "row": 1, "wide": 4, "own": 1}
+
+    def setUp(self):
+        super().setUp()
+        if not nvcc():
+            self.skipTest("no nvcc")
+
+    def compile(self, *names):
+        with open(self.path("tables.cu"), "w", encoding="utf-8") as file:
+            file.write(self.HEAD + "".join(f"KERNEL({name}) {{ {self.ROWS[name][0]} }}\n" for name in names))
+        subprocess.run([nvcc(), "-cubin", "-arch=sm_90", "-o", self.path("tables.cubin"), self.path("tables.cu")], check=True,
+                       capture_output=True)
+        return "advise", *SMALL, "--kernel", self.path("tables.cubin")
+
+    def tables(self, command, *words, status=0):
+        """{kernel: {memory: table}}"""
+        done = cbank(*command, *words, "--json", "-")
+        self.assertEqual((done.returncode, done.stderr), (status, ""))
+        advice = json.loads(done.stdout)
+        jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
+        for kernel in advice["code"]["kernels"]:
+            for load in kernel["loads"]:
+                self.assertEqual(int(load["evidence"][0], 16), load["address"])
+        return {kernel["name"]: {table["memory"]: table for table in kernel["tables"]} for kernel in advice["code"]["kernels"]}
+
+    def test_verdicts(self):
+        tables = self.tables(self.compile(*self.ROWS))
+        for name, (_, memory, verdict, better, addresses) in self.ROWS.items():
+            with self.subTest(name):
+                table = tables[name][memory]
+                if verdict:
+                    self.assertEqual((table["verdict"], table["better"], table["addresses"]), (verdict, better, addresses))
+                self.assertEqual(table["wavefronts"], self.WAVEFRONTS.get(name, table["wavefronts"]))
+                self.assertFalse(table["assumed"])
+        self.assertEqual({(name, table["table"], table["table_bytes"]) for name, of in tables.items() for memory, table in of.items()
+                          if memory == "constant" and name != "copied"},
+                         {("data", "lut", 1024), *((name, "c", 4096) for name, row in self.ROWS.items() if row[1] == "constant" and name != "data")})
+        # By the card: the cycles of an address in the constant cache, times the wavefronts of shared memory a cycle.
+        card = read_json(os.path.join(ROOT, "results/cards/h200.json"))["model"]
+        number = {key: card[key]["value"] for key in ("constant_address_cycles", "shared_wavefronts_per_cycle")}
+        self.assertAlmostEqual(tables["own"]["constant"]["unit_time_ratio"],
+                               32 * number["constant_address_cycles"] * number["shared_wavefronts_per_cycle"], places=6)
+
+    def test_the_users_indices_stand_for_data_alone(self):
+        command = self.compile("data", "own", "of_block")
+        indices = self.path("indices.npy")
+        write_npy(indices, [[thread % 4 for thread in range(64)]])
+        tables = self.tables(("advise", "--kernel", command[-1]), "--table-bytes", "1024", "--indices", indices)
+        self.assertEqual([(tables[name]["constant"]["addresses"], tables[name]["constant"]["assumed"]) for name in ("data", "own", "of_block")],
+                         [(4, True), (32, False), (1, False)])
+        # Indices of a table of another size say nothing about it.
+        tables = self.tables(("advise", "--kernel", command[-1]), "--table-bytes", "512", "--indices", indices)
+        self.assertEqual((tables["data"]["constant"]["verdict"], tables["data"]["constant"]["assumed"]), ("cannot tell", False))
+
+    def test_the_table_of_the_code_is_taken(self):
+        done = cbank(*self.compile("data", "own"))
+        self.assertIn("table: 4096 bytes, 1024 entries of 4\n", done.stdout)
+        self.assertIn("table: 1024 bytes", cbank(*self.compile("data")).stdout)
+        self.assertIn("table: 512 bytes", cbank(*self.compile("data"), "--table-bytes", "512").stdout)
+        done = cbank(*self.compile("streamed"))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--table-bytes", done.stderr)
+
+    def test_fail(self):
+        command = self.compile("own")
+        self.assertEqual([cbank(*command, *words).returncode for words in
+                          ((), ("--fail",), ("--fail", "--threshold", "10000"))], [0, 1, 0])
+        self.tables(command, "--fail", status=1)
+        for name in ("together", "data", "column"):
+            self.assertEqual(cbank(*self.compile(name), "--table-bytes", "1024", "--fail").returncode, 0)
+        self.assertEqual(cbank(*self.compile("data"), "--source", "random", "--fail").returncode, 1)
+        done = cbank("advise", "--table-bytes", "64", "--fail")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--kernel", done.stderr)
+
+
 class Kernel(Scratch):
     """Advice about cubins: those of the corpus, and some that are damaged."""
 

@@ -16,7 +16,7 @@
 #include "npy.h"
 #include "show_result.h"
 #include "side.h"
-#include "user_code.h"
+#include "user_table.h"
 #include "verdict.h"
 
 union any {
@@ -218,6 +218,8 @@ void fuzz_cubin(const char *text, size_t bytes)
     const struct kernel_build build = {.kernel = {.name = "crc32"}, .cubin = (void *)text, .cubin_bytes = bytes};
     struct kernel_file file = {.path = FUZZ_FILE};
     char reason[KERNEL_REASON_BYTES];
+    const struct print_style look = {.width = 80};
+    struct card card = {0};
     struct user_code code;
     enum status status;
 
@@ -235,6 +237,8 @@ void fuzz_cubin(const char *text, size_t bytes)
     require_said(status == STATUS_ENVIRONMENT ? STATUS_USAGE : status);
     if (status != STATUS_OK)
         return;
+    card.number[CARD_constant_address_cycles] = card.number[CARD_shared_wavefronts_per_cycle] =
+        (struct card_number){1, 1, 1};
     require(code.count > 0, "neither a kernel nor a message", "");
     for (size_t i = 0; i < code.count; i++) {
         const struct cubin_kernel *kernel = &code.kernels[i];
@@ -245,9 +249,22 @@ void fuzz_cubin(const char *text, size_t bytes)
             require(!(kernel->loads[k].in_loops > kernel->loads[k].count), "more in loops than there are",
                     kernel->loads[k].name);
         }
+        for (size_t k = 0; k < kernel->access_count; k++) {
+            const struct user_access *access = &kernel->accesses[k];
+
+            /* What is proven has its addresses; what is not has a reason. */
+            require(strcmp(access->variation, "data") != 0 && strcmp(access->variation, "unknown") != 0
+                        ? access->addresses >= 1 || strcmp(access->variation, "affine") == 0
+                        : access->reason != NULL && isnan(access->addresses),
+                    "a class that does not fit its addresses", access->variation);
+            require(!(access->wavefronts < 1 || access->wavefronts > 32), "wavefronts of a warp", access->instruction);
+        }
         /* Code may be compressed, by 1,024 at most. */
         require(sum <= bytes * 128, "more loads than instructions", kernel->name);
     }
+    require(user_tables_judge(&code, &card, NULL) == STATUS_OK &&
+                user_tables_print(stdout, &code.kernels[0], &look) == STATUS_OK,
+            "no verdict", "");
     user_code_close(&code);
 }
 

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "user_table.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "log.h"
+#include "memory.h"
+
+/* Words of the document. */
+static const char as_it_should_be[] = "as it should be", elsewhere[] = "faster elsewhere",
+                  conflicts[] = "bank conflicts", cannot_tell[] = "cannot tell";
+
+/* Variations, from the one that says most about the addresses. */
+static const char *const order[] = {"constant", "grid", "block", "warp", "affine", "data", "unknown"};
+
+enum { ORDERS = sizeof(order) / sizeof(order[0]), AFFINE = 4, DATA = 5 };
+
+static size_t rank_of(const char *variation)
+{
+    size_t rank = 0;
+
+    while (rank < ORDERS - 1 && strcmp(order[rank], variation) != 0)
+        rank++;
+    return rank;
+}
+
+/* -- the verdict --------------------------------------------------------------------------------------- */
+
+/* Sets the verdict of a table whose loads have been counted. */
+static void judge(struct user_table *table, const struct card *card, const struct user_indices *indices)
+{
+    const size_t rank = rank_of(table->variation);
+    const bool constant = strcmp(table->memory, "constant") == 0 || strcmp(table->memory, "param") == 0;
+    const bool shared = strcmp(table->memory, "shared") == 0;
+    const struct card_number cycles = card->number[CARD_constant_address_cycles];
+    const struct card_number rate = card->number[CARD_shared_wavefronts_per_cycle];
+
+    table->unit_time_ratio = table->low = table->high = NAN;
+    if (constant && rank == DATA && indices &&
+        (isnan(table->table_bytes) || table->table_bytes == (double)indices->table_bytes)) {
+        table->assumed = true;
+        table->addresses = indices->addresses;
+        table->wavefronts = indices->wavefronts;
+    }
+    if (strcmp(table->memory, "local") == 0) {
+        table->verdict = rank >= AFFINE ? elsewhere : cannot_tell;
+        table->better = rank >= AFFINE ? "shared" : NULL;
+        table->why = rank >= AFFINE
+                         ? "an array of each thread's own, indexed at run time: declare it outside of the kernel"
+                         : "a spilled register, or an array of the thread's own";
+    } else if (strcmp(table->memory, "texture") == 0 || strcmp(table->memory, "generic") == 0) {
+        table->verdict = cannot_tell;
+        table->why = *table->memory == 't' ? "a table or an image" : "the pointer may lead to several memories";
+    } else if (constant && table->addresses > 1) {
+        const double ratio = table->addresses / table->wavefronts;
+
+        table->unit_time_ratio = ratio * cycles.value * rate.value;
+        table->low = ratio * cycles.low * rate.low;
+        table->high = ratio * cycles.high * rate.high;
+        table->verdict = table->low > 1 ? elsewhere : cannot_tell;
+        table->better = table->low > 1 ? "shared" : NULL;
+        table->why = !(table->low > 1) ? "by the card, shared and constant memory are too close to call, or not known"
+                     : table->assumed  ? "each distinct address of a warp takes its own cycles; your indices count"
+                                       : "each distinct address of a warp takes its own cycles";
+    } else if (rank < AFFINE || (constant && table->addresses == 1)) {
+        table->verdict = as_it_should_be;
+        table->why = constant ? "a warp has one address: nothing is serialized" : "a warp has one address";
+    } else if (shared && table->wavefronts > (table->width_bytes > 4 ? table->width_bytes / 4 : 1)) {
+        table->verdict = conflicts;
+        table->why = "threads of a warp meet in a bank: pad the rows, or copy the table";
+    } else if (rank == AFFINE && !constant && (!shared || !isnan(table->wavefronts))) {
+        table->verdict = as_it_should_be;
+        table->why = shared ? "the threads of a warp meet in no bank"
+                            : "threads read elements of their own: no case for constants";
+    } else {
+        table->verdict = cannot_tell;
+        table->why = rank == DATA && constant ? "the index is data: give --source or --indices"
+                     : rank == DATA           ? "the index is data: the ranking above is of the indices that you name"
+                     : rank == ORDERS - 1     ? "nothing is proven about the index"
+                                              : "the stride is known at run time alone";
+    }
+}
+
+/* -- tables -------------------------------------------------------------------------------------------- */
+
+enum status user_tables_judge(struct user_code *code, const struct card *card, const struct user_indices *indices)
+{
+    for (size_t k = 0; k < code->count; k++) {
+        struct cubin_kernel *kernel = &code->kernels[k];
+
+        for (size_t i = 0; i < kernel->access_count; i++) {
+            const struct user_access *access = &kernel->accesses[i];
+            struct user_table *table;
+            size_t t = 0;
+
+            if (strcmp(access->memory, "compiler") == 0)
+                continue;
+            while (t < kernel->table_count && (strcmp(kernel->tables[t].name, access->table) != 0 ||
+                                               strcmp(kernel->tables[t].memory, access->memory) != 0))
+                t++;
+            if (t == kernel->table_count) {
+                if (!memory_grow(&kernel->tables, kernel->table_count, sizeof(*kernel->tables)))
+                    return log_memory("the tables of %s", kernel->name);
+                kernel->tables[kernel->table_count++] = (struct user_table){0};
+            }
+            table = &kernel->tables[t];
+            /* The loads in the deepest loop count. */
+            if (table->count == 0 || access->depth > table->depth) {
+                *table = (struct user_table){.memory = access->memory,
+                                             .variation = access->variation,
+                                             .depth = access->depth,
+                                             .table_bytes = access->table_bytes,
+                                             .width_bytes = access->width_bytes,
+                                             .count = table->count};
+                memcpy(table->name, access->table, sizeof(table->name));
+            }
+            table->count++;
+            if (access->depth < table->depth)
+                continue;
+            if (rank_of(access->variation) > rank_of(table->variation))
+                table->variation = access->variation;
+            /* Sums here; the mean at the end. */
+            table->addresses += access->addresses;
+            table->wavefronts += access->wavefronts;
+            table->loads++;
+        }
+        for (size_t t = 0; t < kernel->table_count; t++) {
+            struct user_table *table = &kernel->tables[t];
+
+            table->addresses /= table->loads;
+            table->wavefronts /= table->loads;
+            judge(table, card, indices);
+        }
+    }
+    return STATUS_OK;
+}
+
+const struct user_access *user_code_largest(const struct user_code *code)
+{
+    const struct user_access *found = NULL;
+
+    for (size_t k = 0; k < code->count; k++)
+        for (size_t i = 0; i < code->kernels[k].access_count; i++) {
+            const struct user_access *access = &code->kernels[k].accesses[i];
+
+            if (strcmp(access->memory, "constant") == 0 && access->table_bytes > (found ? found->table_bytes : 0))
+                found = access;
+        }
+    return found;
+}
+
+bool user_tables_gain(const struct user_code *code, double share)
+{
+    for (size_t k = 0; k < code->count; k++)
+        for (size_t t = 0; t < code->kernels[k].table_count; t++)
+            if (code->kernels[k].tables[t].low > 1 + share)
+                return true;
+    return false;
+}
+
+/* -- output -------------------------------------------------------------------------------------------- */
+
+#define TABLE_OF(kind, member) .value = kind, .of = GRID_MEMBER(struct user_table, member)
+
+static const struct grid_column columns[] = {
+    {.key = "table", .heading = "table", TABLE_OF(grid_array, name), .head = true},
+    {.key = "memory", .heading = "in", TABLE_OF(grid_text, memory)},
+    {.key = "table_bytes", .heading = "bytes", .format = text_count, TABLE_OF(grid_number, table_bytes)},
+    {.key = "addresses", .heading = "addresses a load", .format = text_tenths, TABLE_OF(grid_number, addresses)},
+    {.key = "verdict", .heading = "verdict", TABLE_OF(grid_text, verdict)},
+    {.key = "better", .heading = "better", TABLE_OF(grid_text, better)},
+    {.key = "unit_time_ratio", .heading = "unit time", .format = text_ratio, TABLE_OF(grid_number, unit_time_ratio)},
+    {.key = "why", .heading = "because", TABLE_OF(grid_text, why), .below = true},
+};
+
+enum status user_tables_print(FILE *stream, const struct cubin_kernel *kernel, const struct print_style *look)
+{
+    const struct grid grid = {.columns = columns,
+                              .column_count = sizeof(columns) / sizeof(columns[0]),
+                              .rows = kernel->tables,
+                              .row_count = kernel->table_count,
+                              .row_bytes = sizeof(*kernel->tables)};
+
+    if (kernel->table_count == 0)
+        return STATUS_OK;
+    fputs("\nshould each table live where it does? unit time: how long its unit is busy, over that of `better`\n",
+          stream);
+    return grid_print(stream, &grid, look);
+}
+
+static const struct field fields[] = {
+    {FIELD(field_text, struct user_table, "table", name, NULLABLE)},
+    {FIELD(field_reference, struct user_table, "memory", memory, REQUIRED)},
+    {FIELD(field_number, struct user_table, "table_bytes", table_bytes, NULLABLE)},
+    {FIELD(field_uint32, struct user_table, "width_bytes", width_bytes, REQUIRED)},
+    {FIELD(field_uint32, struct user_table, "count", count, REQUIRED)},
+    {FIELD(field_uint32, struct user_table, "depth", depth, REQUIRED)},
+    {FIELD(field_reference, struct user_table, "variation", variation, REQUIRED)},
+    {FIELD(field_number, struct user_table, "addresses", addresses, NULLABLE)},
+    {FIELD(field_number, struct user_table, "wavefronts", wavefronts, NULLABLE)},
+    {FIELD(field_bool, struct user_table, "assumed", assumed, REQUIRED)},
+    {FIELD(field_reference, struct user_table, "verdict", verdict, REQUIRED)},
+    {FIELD(field_reference, struct user_table, "better", better, NULLABLE)},
+    {FIELD(field_number, struct user_table, "unit_time_ratio", unit_time_ratio, NULLABLE)},
+    {FIELD(field_number, struct user_table, "low", low, NULLABLE)},
+    {FIELD(field_number, struct user_table, "high", high, NULLABLE)},
+    {FIELD(field_reference, struct user_table, "why", why, REQUIRED)},
+};
+const struct objects user_tables_list = OBJECTS_OF(fields, struct user_table, struct cubin_kernel, table_count);
