@@ -85,7 +85,7 @@ static void add_access(const struct varying_load *load, void *context)
     for (size_t i = 0; i < sizeof(memories) / sizeof(memories[0]); i++)
         if (strncmp(load->name, "LDC", 3) != 0 &&
             strncmp(load->name, memories[i].instruction, strlen(memories[i].instruction)) == 0)
-            access->memory = memories[i].memory;
+            access->memory = load->image ? "image" : memories[i].memory;
     for (size_t i = 0; i < load->evidence_count; i++)
         text_join(access->evidence, sizeof(access->evidence), " ", "0x%" PRIx32, load->evidence[i] * INSTRUCTION_BYTES);
     snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);

@@ -25,7 +25,7 @@ struct user_access {
     double table_bytes;                   /* of a variable; NaN: not known */
     double wavefronts; /* that shared memory takes for the addresses of a warp; NaN: not known */
     uint32_t address, depth, width_bytes;
-    const char *memory; /* the path's name, or "local", "generic" */
+    const char *memory; /* the path's name, or "local", "generic", "image" */
     char evidence[EVIDENCE_MAX * 12]; /* "0x90 0x40": the load, then what decided its address */
 };
 

@@ -9,7 +9,7 @@
 
 /* Words of the document. */
 static const char as_it_should_be[] = "as it should be", elsewhere[] = "faster elsewhere",
-                  conflicts[] = "bank conflicts", cannot_tell[] = "cannot tell";
+                  conflicts[] = "bank conflicts", cannot_tell[] = "cannot tell", no_table[] = "no table";
 
 /* Variations, from the one that says most about the addresses. */
 static const char *const order[] = {"constant", "grid", "block", "warp", "affine", "data", "unknown"};
@@ -49,9 +49,12 @@ static void judge(struct user_table *table, const struct card *card, const struc
         table->why = rank >= AFFINE
                          ? "an array of each thread's own, indexed at run time: declare it outside of the kernel"
                          : "a spilled register, or an array of the thread's own";
-    } else if (strcmp(table->memory, "texture") == 0 || strcmp(table->memory, "generic") == 0) {
+    } else if (strcmp(table->memory, "image") == 0) {
+        table->verdict = no_table;
+        table->why = "an image: a texture of several dimensions, or filtered";
+    } else if (strcmp(table->memory, "generic") == 0) {
         table->verdict = cannot_tell;
-        table->why = *table->memory == 't' ? "a table or an image" : "the pointer may lead to several memories";
+        table->why = "the pointer may lead to several memories";
     } else if (constant && table->addresses > 1) {
         const double ratio = table->addresses / table->wavefronts;
 

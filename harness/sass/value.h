@@ -27,6 +27,7 @@ enum why {
     WHY_UNSET,
     WHY_OPERATION,
     WHY_ROUNDS,
+    WHY_IMAGE,
     WHY_COUNT
 };
 

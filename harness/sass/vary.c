@@ -841,6 +841,7 @@ static const char *const reasons[WHY_COUNT] = {
     [WHY_UNSET] = "a register that nothing sets",
     [WHY_OPERATION] = "an instruction that is not followed",
     [WHY_ROUNDS] = "the code is too entangled",
+    [WHY_IMAGE] = "an image, whose coordinates are not followed",
 };
 
 static void classify(const struct vary *vary, struct value low, struct value high, struct varying_load *load)
@@ -907,7 +908,10 @@ static bool classify_at(struct vary *vary, uint32_t at, struct varying_load *loa
         const struct value values[2] = {source_of(vary, vary->in, &in, at, 0, 0),
                                         source_of(vary, vary->in, &in, at, 1, 0)};
 
-        low = value_function(values, 2);
+        /* TLD takes whole numbers. The highest three bits are 0 for one dimension. The coordinates of an image lie in as
+         * many registers as it has dimensions. */
+        load->image = (in.operation != 0x166 && in.operation != 0x167) || in.low >> 61 != 0;
+        low = load->image ? value_any(WHY_IMAGE) : value_function(values, 2);
     } else if (in.transfer == TRANSFER_LOAD && in.source[1].kind == OPERAND_CONSTANT) {
         if (in.source[0].kind != OPERAND_NONE)
             low = source_of(vary, vary->in, &in, at, 0, 0);

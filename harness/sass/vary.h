@@ -57,6 +57,7 @@ struct varying_load {
     int64_t stride_bytes; /* of VARIATION_AFFINE */
     uint32_t addresses; /* of a warp; 0: not known */
     const char *name; /* of the instruction */
+    bool image; /* a texture of several dimensions, or filtered: its coordinates are not followed */
     uint32_t bank; /* of constant memory */
     uint32_t origin; /* of the pointer */
     int64_t offset; /* bytes: the part of the address that is known in the code */

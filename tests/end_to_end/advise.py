@@ -277,6 +277,10 @@ __constant__ int lut[256];
         "indexed": ("int t[64]; for (int k = 0; k < n; k++) t[x[k] & 63] = x[k + 9]; o[I] = t[x[I + n] & 63];",
                     "local", "faster elsewhere", "shared", None),
     }
+    IMAGES = {
+        "image": "o[I] = tex2D<float>(n, c[x[0]], x[I]);", "layered": "o[I] = tex2DLayered<float>(n, x[I], x[I + 1], 1);",
+        "volume": "o[I] = tex3D<float>(n, 1, 2, x[I]);", "filtered": "o[I] = tex1D<float>(n, x[I]);",
+        "whole_numbers": 'asm volatile("tex.2d.v4.f32.s32 {%0,%0,%0,%0},[%1,{%2,%3}];" : "=f"(o[I]) : "l"((long long)n), "r"(3), "r"(x[I]));'}
     WAVEFRONTS = {"column": 32, "even": 2, "row": 1, "wide": 4, "own": 1}
 
     def setUp(self):
@@ -284,10 +288,11 @@ __constant__ int lut[256];
         if not nvcc():
             self.skipTest("no nvcc")
 
-    def compile(self, *names):
+    def compile(self, *names, rows=None, architecture=90):
+        rows = rows or {name: self.ROWS[name] for name in names}
         with open(self.path("tables.cu"), "w", encoding="utf-8") as file:
-            file.write(self.HEAD + "".join(f"KERNEL({name}) {{ {self.ROWS[name][0]} }}\n" for name in names))
-        subprocess.run([nvcc(), "-cubin", "-arch=sm_90", "-o", self.path("tables.cubin"), self.path("tables.cu")], check=True,
+            file.write(self.HEAD + "".join(f"KERNEL({name}) {{ {row[0]} }}\n" for name, row in rows.items()))
+        subprocess.run([nvcc(), "-cubin", f"-arch=sm_{architecture}", "-o", self.path("tables.cubin"), self.path("tables.cu")], check=True,
                        capture_output=True)
         return "advise", *SMALL, "--kernel", self.path("tables.cubin")
 
@@ -319,6 +324,17 @@ __constant__ int lut[256];
         number = {key: card[key]["value"] for key in ("constant_address_cycles", "shared_wavefronts_per_cycle")}
         self.assertAlmostEqual(tables["own"]["constant"]["unit_time_ratio"],
                                32 * number["constant_address_cycles"] * number["shared_wavefronts_per_cycle"], places=6)
+
+    def test_images_are_no_tables(self):
+        """Nothing is proven about an image by its first coordinate, which is the same in all threads in three kernels."""
+        rows = {name: (body, "image", "no table", None, None) for name, body in self.IMAGES.items()}
+        rows["fetched"] = ("o[I] = tex1Dfetch<float>(n, x[I]);", "texture", "cannot tell", None, None)
+        rows["fetched_together"] = ("o[I] = tex1Dfetch<float>(n, x[0] * 0 + n);", "texture", "as it should be", None, 1)
+        for architecture in (75, 90, 120):
+            tables = self.tables(self.compile(rows=rows, architecture=architecture), "--table-bytes", "1024")
+            for name, (_, memory, verdict, _, addresses) in rows.items():
+                with self.subTest(name, architecture=architecture):
+                    self.assertEqual((tables[name][memory]["verdict"], tables[name][memory]["addresses"]), (verdict, addresses))
 
     def test_the_users_indices_stand_for_data_alone(self):
         command = self.compile("data", "own", "of_block")

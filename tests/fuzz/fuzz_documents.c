@@ -252,7 +252,7 @@ void fuzz_cubin(const char *text, size_t bytes)
         for (size_t k = 0; k < kernel->access_count; k++) {
             const struct user_access *access = &kernel->accesses[k];
 
-            /* What is proven has its addresses; what is not has a reason. */
+            /* A proven class has its addresses, any other a reason. */
             require(strcmp(access->variation, "data") != 0 && strcmp(access->variation, "unknown") != 0
                         ? access->addresses >= 1 || strcmp(access->variation, "affine") == 0
                         : access->reason != NULL && isnan(access->addresses),
