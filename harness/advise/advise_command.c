@@ -53,6 +53,14 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct advise_options, look)),
 };
 
+/* Gives a parameter a value, unless it was named. */
+static void give(struct plan_options *options, enum parameter_index key, uint64_t *value)
+{
+    if (!options->named[key])
+        options->parameters[key] = (struct integers){.values = value, .count = 1};
+    options->named[key] = true;
+}
+
 /* One configuration on every path. An option that is not given has the first of its default values. Without --table-bytes,
  * table and entry are those of `largest`, which may be NULL. */
 static enum status make_plan(const struct plan_options *given, const struct user_access *largest,
@@ -63,18 +71,13 @@ static enum status make_plan(const struct plan_options *given, const struct user
     const struct workload *workload = table_find(&workload_table, given->patterns.count ? "add" : "lookup");
     const void *workload_rows[] = {workload}, *source_rows[] = {&sources[SOURCE_random]};
     uint64_t elements = strtoull(workload->elements, NULL, 10);
-    uint64_t of_code[2] = {largest ? (uint64_t)largest->table_bytes : 0, largest ? largest->width_bytes : 0};
+    uint64_t bytes = largest ? (uint64_t)largest->table_bytes : 0, width = largest ? largest->width_bytes : 0;
     struct plan_options options = *given;
     enum status status;
 
     if (largest && !options.named[PARAMETER_table_bytes]) {
-        const enum parameter_index keys[2] = {PARAMETER_table_bytes, PARAMETER_width_bytes};
-
-        for (size_t i = 0; i < 2; i++)
-            if (!options.named[keys[i]]) {
-                options.named[keys[i]] = true;
-                options.parameters[keys[i]] = (struct integers){.values = &of_code[i], .count = 1};
-            }
+        give(&options, PARAMETER_table_bytes, &bytes);
+        give(&options, PARAMETER_width_bytes, &width);
     }
     if (!options.named[PARAMETER_table_bytes])
         return log_error(STATUS_USAGE,

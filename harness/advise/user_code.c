@@ -32,6 +32,7 @@ static const char *const variation_words[VARIATION_COUNT] = {
     [VARIATION_WARP] = "warp",         [VARIATION_AFFINE] = "affine", [VARIATION_DATA] = "data",
     [VARIATION_UNKNOWN] = "unknown",
 };
+const struct names variation_names = NAMES(variation_words, VARIATION_COUNT, NULL);
 
 /* Read while the loads of a kernel are visited. */
 struct accesses {
@@ -66,7 +67,7 @@ static void add_access(const struct varying_load *load, void *context)
     }
     access = &all->kernel->accesses[all->kernel->access_count++];
     *access = (struct user_access){
-        .variation = variation_words[load->variation],
+        .variation = load->variation,
         .reason = load->reason,
         .stride_bytes = load->stride_bytes ? (double)load->stride_bytes : (double)NAN,
         .line = line ? (double)line : (double)NAN,
@@ -272,7 +273,7 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
                      access->line);
             snprintf(row->table, sizeof(row->table), "%s", access->table[0] ? access->table : "-");
             snprintf(row->varies, sizeof(row->varies), isnan(access->stride_bytes) ? "%s" : "%s, %.0f bytes apart",
-                     access->variation, access->stride_bytes);
+                     variation_words[access->variation], access->stride_bytes);
             while (like < row && (strcmp(like->line, row->line) != 0 || strcmp(like->table, row->table) != 0 ||
                                   strcmp(like->varies, row->varies) != 0))
                 like++;
@@ -309,7 +310,7 @@ static const struct field access_fields[] = {
     {FIELD(field_uint32, struct user_access, "address", address, REQUIRED)},
     {FIELD(field_text, struct user_access, "instruction", instruction, REQUIRED)},
     {FIELD(field_text, struct user_access, "table", table, NULLABLE)},
-    {FIELD(field_reference, struct user_access, "variation", variation, REQUIRED)},
+    {FIELD(field_name, struct user_access, "variation", variation, REQUIRED), .of = &variation_names},
     {FIELD(field_number, struct user_access, "stride_bytes", stride_bytes, NULLABLE)},
     {FIELD(field_number, struct user_access, "addresses", addresses, NULLABLE)},
     {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},

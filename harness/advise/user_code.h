@@ -20,7 +20,8 @@ struct user_load {
 struct user_access {
     char instruction[16];
     char table[128]; /* a symbol; "parameter 0": behind a pointer; "": not known */
-    const char *variation, *reason; /* reason: why it is not known, or under which condition it is; NULL: none */
+    enum variation variation;
+    const char *reason; /* why it is not known, or under which condition it is; NULL: none */
     double stride_bytes, line, addresses; /* NaN: not known */
     double table_bytes;                   /* of a variable; NaN: not known */
     double wavefronts; /* that shared memory takes for the addresses of a warp; NaN: not known */
@@ -32,7 +33,8 @@ struct user_access {
 /* A table of a kernel: how it is read, and whether it should live where it does. */
 struct user_table {
     char name[128];                     /* as in struct user_access */
-    const char *memory, *variation;     /* that of the load that varies most */
+    const char *memory;
+    enum variation variation; /* that of the load that varies most */
     const char *verdict, *better, *why; /* better: a path's name; NULL: none is known to be better */
     double table_bytes, addresses, wavefronts; /* of a warp's load in the mean; NaN: not known */
     double unit_time_ratio, low, high; /* see user_tables_judge; NaN: not known */
@@ -70,6 +72,9 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
 
 /* Releases; accepts a zeroed struct. */
 void user_code_close(struct user_code *code);
+
+/* Words of the document for enum variation. */
+extern const struct names variation_names;
 
 /* The fields of the document. */
 extern const struct fields user_code_fields;

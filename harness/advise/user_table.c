@@ -11,42 +11,28 @@
 static const char as_it_should_be[] = "as it should be", elsewhere[] = "faster elsewhere",
                   conflicts[] = "bank conflicts", cannot_tell[] = "cannot tell", no_table[] = "no table";
 
-/* Variations, from the one that says most about the addresses. */
-static const char *const order[] = {"constant", "grid", "block", "warp", "affine", "data", "unknown"};
-
-enum { ORDERS = sizeof(order) / sizeof(order[0]), AFFINE = 4, DATA = 5 };
-
-static size_t rank_of(const char *variation)
-{
-    size_t rank = 0;
-
-    while (rank < ORDERS - 1 && strcmp(order[rank], variation) != 0)
-        rank++;
-    return rank;
-}
-
 /* -- the verdict --------------------------------------------------------------------------------------- */
 
 /* Sets the verdict of a table whose loads have been counted. */
 static void judge(struct user_table *table, const struct card *card, const struct user_indices *indices)
 {
-    const size_t rank = rank_of(table->variation);
+    const enum variation varies = table->variation;
     const bool constant = strcmp(table->memory, "constant") == 0 || strcmp(table->memory, "param") == 0;
     const bool shared = strcmp(table->memory, "shared") == 0;
     const struct card_number cycles = card->number[CARD_constant_address_cycles];
     const struct card_number rate = card->number[CARD_shared_wavefronts_per_cycle];
 
     table->unit_time_ratio = table->low = table->high = NAN;
-    if (constant && rank == DATA && indices &&
+    if (constant && varies == VARIATION_DATA && indices &&
         (isnan(table->table_bytes) || table->table_bytes == (double)indices->table_bytes)) {
         table->assumed = true;
         table->addresses = indices->addresses;
         table->wavefronts = indices->wavefronts;
     }
     if (strcmp(table->memory, "local") == 0) {
-        table->verdict = rank >= AFFINE ? elsewhere : cannot_tell;
-        table->better = rank >= AFFINE ? "shared" : NULL;
-        table->why = rank >= AFFINE
+        table->verdict = varies >= VARIATION_AFFINE ? elsewhere : cannot_tell;
+        table->better = varies >= VARIATION_AFFINE ? "shared" : NULL;
+        table->why = varies >= VARIATION_AFFINE
                          ? "an array of each thread's own, indexed at run time: declare it outside of the kernel"
                          : "a spilled register, or an array of the thread's own";
     } else if (strcmp(table->memory, "image") == 0) {
@@ -66,22 +52,22 @@ static void judge(struct user_table *table, const struct card *card, const struc
         table->why = !(table->low > 1) ? "by the card, shared and constant memory are too close to call, or not known"
                      : table->assumed  ? "each distinct address of a warp takes its own cycles; your indices count"
                                        : "each distinct address of a warp takes its own cycles";
-    } else if (rank < AFFINE || (constant && table->addresses == 1)) {
+    } else if (varies < VARIATION_AFFINE || (constant && table->addresses == 1)) {
         table->verdict = as_it_should_be;
         table->why = constant ? "a warp has one address: nothing is serialized" : "a warp has one address";
     } else if (shared && table->wavefronts > (table->width_bytes > 4 ? table->width_bytes / 4 : 1)) {
         table->verdict = conflicts;
         table->why = "threads of a warp meet in a bank: pad the rows, or copy the table";
-    } else if (rank == AFFINE && !constant && (!shared || !isnan(table->wavefronts))) {
+    } else if (varies == VARIATION_AFFINE && !constant && (!shared || !isnan(table->wavefronts))) {
         table->verdict = as_it_should_be;
         table->why = shared ? "the threads of a warp meet in no bank"
                             : "threads read elements of their own: no case for constants";
     } else {
         table->verdict = cannot_tell;
-        table->why = rank == DATA && constant ? "the index is data: give --source or --indices"
-                     : rank == DATA           ? "the index is data: the ranking above is of the indices that you name"
-                     : rank == ORDERS - 1     ? "nothing is proven about the index"
-                                              : "the stride is known at run time alone";
+        table->why = varies == VARIATION_DATA && constant ? "the index is data: give --source or --indices"
+                     : varies == VARIATION_DATA ? "the index is data: the ranking above is of the indices that you name"
+                     : varies == VARIATION_UNKNOWN ? "nothing is proven about the index"
+                                                   : "the stride is known at run time alone";
     }
 }
 
@@ -121,7 +107,7 @@ enum status user_tables_judge(struct user_code *code, const struct card *card, c
             table->count++;
             if (access->depth < table->depth)
                 continue;
-            if (rank_of(access->variation) > rank_of(table->variation))
+            if (access->variation > table->variation)
                 table->variation = access->variation;
             /* Sums here; the mean at the end. */
             table->addresses += access->addresses;
@@ -199,7 +185,7 @@ static const struct field fields[] = {
     {FIELD(field_uint32, struct user_table, "width_bytes", width_bytes, REQUIRED)},
     {FIELD(field_uint32, struct user_table, "count", count, REQUIRED)},
     {FIELD(field_uint32, struct user_table, "depth", depth, REQUIRED)},
-    {FIELD(field_reference, struct user_table, "variation", variation, REQUIRED)},
+    {FIELD(field_name, struct user_table, "variation", variation, REQUIRED), .of = &variation_names},
     {FIELD(field_number, struct user_table, "addresses", addresses, NULLABLE)},
     {FIELD(field_number, struct user_table, "wavefronts", wavefronts, NULLABLE)},
     {FIELD(field_bool, struct user_table, "assumed", assumed, REQUIRED)},

@@ -9,6 +9,7 @@
 
 #include "flow.h"
 
+/* From the one that says most about the addresses of a warp. */
 enum variation {
     VARIATION_CONSTANT, /* one address, known in the code */
     VARIATION_GRID, /* the same in all threads of the grid */

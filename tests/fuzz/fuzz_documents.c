@@ -252,11 +252,12 @@ void fuzz_cubin(const char *text, size_t bytes)
         for (size_t k = 0; k < kernel->access_count; k++) {
             const struct user_access *access = &kernel->accesses[k];
 
-            /* A proven class has its addresses, any other a reason. */
-            require(strcmp(access->variation, "data") != 0 && strcmp(access->variation, "unknown") != 0
-                        ? access->addresses >= 1 || strcmp(access->variation, "affine") == 0
-                        : access->reason != NULL && isnan(access->addresses),
-                    "a class that does not fit its addresses", access->variation);
+            /* A proven class has its addresses, any other a reason. Addresses may be known that are not evenly apart. */
+            require(access->variation < VARIATION_AFFINE    ? access->addresses >= 1
+                    : access->variation == VARIATION_AFFINE ? !(access->addresses < 1)
+                    : access->variation == VARIATION_DATA   ? access->reason != NULL && isnan(access->addresses)
+                                                            : access->reason != NULL && !(access->addresses < 1),
+                    "a class that does not fit its addresses", variation_names.names[access->variation]);
             require(!(access->wavefronts < 1 || access->wavefronts > 32), "wavefronts of a warp", access->instruction);
         }
         /* Code may be compressed, by 1,024 at most. */
