@@ -49,9 +49,11 @@ static void judge(struct user_table *table, const struct card *card, const struc
         table->high = ratio * cycles.high * rate.high;
         table->verdict = table->low > 1 ? elsewhere : cannot_tell;
         table->better = table->low > 1 ? "shared" : NULL;
-        table->why = !(table->low > 1) ? "by the card, shared and constant memory are too close to call, or not known"
-                     : table->assumed  ? "each distinct address of a warp takes its own cycles; your indices count"
-                                       : "each distinct address of a warp takes its own cycles";
+        table->why = isnan(table->wavefronts)
+                         ? "a warp has several addresses, unevenly apart: wavefronts in shared memory are not known"
+                     : !(table->low > 1) ? "by the card, shared and constant memory are too close to call, or not known"
+                     : table->assumed    ? "each distinct address of a warp takes its own cycles; your indices count"
+                                         : "each distinct address of a warp takes its own cycles";
     } else if (varies < VARIATION_AFFINE || (constant && table->addresses == 1)) {
         table->verdict = as_it_should_be;
         table->why = constant ? "a warp has one address: nothing is serialized" : "a warp has one address";
