@@ -50,7 +50,7 @@ static void judge(struct user_table *table, const struct card *card, const struc
         table->verdict = table->low > 1 ? elsewhere : cannot_tell;
         table->better = table->low > 1 ? "shared" : NULL;
         table->why = isnan(table->wavefronts)
-                         ? "a warp has several addresses, unevenly apart: wavefronts in shared memory are not known"
+                         ? "the addresses of a warp have no one stride: wavefronts in shared memory are not known"
                      : !(table->low > 1) ? "by the card, shared and constant memory are too close to call, or not known"
                      : table->assumed    ? "each distinct address of a warp takes its own cycles; your indices count"
                                          : "each distinct address of a warp takes its own cycles";

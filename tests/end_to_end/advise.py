@@ -266,6 +266,7 @@ __constant__ int lut[256];
         "shuffled": ("o[I] = c[__shfl_sync(~0u, x[I], 0)];", "constant", "as it should be", None, 1),
         "own": ("o[I] = c[threadIdx.x];", "constant", "faster elsewhere", "shared", 32),
         "uneven": ("o[I] = c[threadIdx.x & 5];", "constant", "cannot tell", None, 4),
+        "fours": ("o[I] = c[threadIdx.x / 4];", "constant", "cannot tell", None, 8),
         "data": ("o[I] = lut[x[I]];", "constant", "cannot tell", None, None),
         "copied": ("__shared__ int t[256]; t[threadIdx.x] = lut[0]; __syncthreads(); o[I] = t[x[I] & 255];", "shared", "cannot tell", None, None),
         "column": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[threadIdx.x * 32];", "shared", "bank conflicts", None, 32),
@@ -317,7 +318,9 @@ __constant__ int lut[256];
                     self.assertEqual((table["verdict"], table["better"], table["addresses"]), (verdict, better, addresses))
                 self.assertEqual(table["wavefronts"], self.WAVEFRONTS.get(name, table["wavefronts"]))
                 self.assertFalse(table["assumed"])
-        self.assertIn("unevenly apart", tables["uneven"]["constant"]["why"])
+        for name in ("uneven", "fours"):
+            self.assertEqual(tables[name]["constant"]["why"],
+                             "the addresses of a warp have no one stride: wavefronts in shared memory are not known")
         self.assertEqual({(name, table["table"], table["table_bytes"]) for name, of in tables.items() for memory, table in of.items()
                           if memory == "constant" and name != "copied"},
                          {("data", "lut", 1024), *((name, "c", 4096) for name, row in self.ROWS.items() if row[1] == "constant" and name != "data")})
