@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +17,7 @@
 
 struct advise_options {
     struct plan_options plan;
-    const char *card_path, *json_path, *kernel_path, *write_path; /* NULL: not given */
+    const char *card_path, *json_path, *kernel_path, *block, *write_path; /* NULL: not given */
     uint64_t architecture; /* 0: not given */
     bool fail;
     double threshold_percent;
@@ -32,6 +34,8 @@ static const struct option_row rows[] = {
      .kind = &option_text, MEMBER(kernel_path)},
     {.name = "arch", .argument = "NUMBER", .help = "with --kernel: the architecture whose code is read, such as 90 (default the newest)",
      .kind = &option_integer, MEMBER(architecture), .low = 1, .high = UINT8_MAX},
+    {.name = "block-dim", .argument = "X[,Y[,Z]]", .help = "with --kernel: blockDim of the launches, on which the addresses of a warp may depend",
+     .kind = &option_text, MEMBER(block)},
     {.name = "fail", .help = "with --kernel: exit 1 where the lookups of a table keep their unit busy longer than elsewhere, by more than the threshold",
      .kind = &option_flag, MEMBER(fail)},
     {.name = "threshold", .argument = "PERCENT", .help = "with --fail: how much longer counts (default 10%)",
@@ -101,6 +105,25 @@ static enum status make_plan(const struct plan_options *given, const struct user
     return status;
 }
 
+/* The shape of a block of "X,Y,Z"; the last ones may be left out. */
+static enum status read_block(const char *text, uint32_t block[3])
+{
+    int ends[3] = {0};
+    const int count = sscanf(text, "%5" SCNu32 "%n,%5" SCNu32 "%n,%5" SCNu32 "%n", &block[0], &ends[0], &block[1],
+                             &ends[1], &block[2], &ends[2]);
+    uint64_t threads = 1;
+
+    for (int i = 0; i < 3; i++) {
+        block[i] = i < count ? block[i] : 1;
+        threads *= block[i];
+    }
+    if (count < 1 || text[ends[count - 1]] != '\0' || threads == 0 || threads > BLOCK_THREADS_MAX)
+        return log_error(STATUS_USAGE,
+                         "--block-dim %s: a block has one to three dimensions and up to 1024 threads, as in 16,16",
+                         text);
+    return STATUS_OK;
+}
+
 static enum status advise(const void *parsed, const struct invocation *invocation)
 {
     enum { KERNEL_BYTES_MAX = 1 << 28 };
@@ -113,6 +136,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     struct card card;
     char *cubin = NULL;
     size_t bytes;
+    uint32_t block[3] = {0};
     enum status status = options->write_path ? advise_write_check(&options->plan, options->write_path) : STATUS_OK;
 
     (void)invocation;
@@ -120,10 +144,12 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         status = log_error(STATUS_USAGE, "--fail judges the tables of your own code: name it by --kernel FILE");
     if (status == STATUS_OK)
         status = card_read(options->card_path, &card);
+    if (status == STATUS_OK && options->block)
+        status = read_block(options->block, block);
     if (status == STATUS_OK && options->kernel_path)
         status = file_read(options->kernel_path, KERNEL_BYTES_MAX, &cubin, &bytes);
     if (status == STATUS_OK && options->kernel_path)
-        status = user_code_parse(options->kernel_path, cubin, bytes, (uint32_t)options->architecture, &code);
+        status = user_code_parse(options->kernel_path, cubin, bytes, (uint32_t)options->architecture, block, &code);
     if (status == STATUS_OK)
         status = make_plan(&options->plan, user_code_largest(&code), &indices, &plan);
     if (status == STATUS_OK)

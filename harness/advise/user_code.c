@@ -28,9 +28,9 @@ enum { LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
 /* -- reading ------------------------------------------------------------------------------------------- */
 
 static const char *const variation_words[VARIATION_COUNT] = {
-    [VARIATION_CONSTANT] = "constant", [VARIATION_GRID] = "grid",     [VARIATION_BLOCK] = "block",
-    [VARIATION_WARP] = "warp",         [VARIATION_AFFINE] = "affine", [VARIATION_DATA] = "data",
-    [VARIATION_UNKNOWN] = "unknown",
+    [VARIATION_CONSTANT] = "constant", [VARIATION_GRID] = "grid",       [VARIATION_BLOCK] = "block",
+    [VARIATION_WARP] = "warp",         [VARIATION_AFFINE] = "affine",   [VARIATION_DATA] = "data",
+    [VARIATION_UNEVEN] = "uneven",     [VARIATION_UNKNOWN] = "unknown",
 };
 const struct names variation_names = NAMES(variation_words, VARIATION_COUNT, NULL);
 
@@ -69,6 +69,7 @@ static void add_access(const struct varying_load *load, void *context)
     *access = (struct user_access){
         .variation = load->variation,
         .reason = load->reason,
+        .condition = load->condition,
         .stride_bytes = load->stride_bytes ? (double)load->stride_bytes : (double)NAN,
         .line = line ? (double)line : (double)NAN,
         .addresses = load->addresses ? (double)load->addresses : (double)NAN,
@@ -76,9 +77,7 @@ static void add_access(const struct varying_load *load, void *context)
         .depth = flow_depth(all->flow, load->block),
         .table_bytes = (double)NAN,
         .width_bytes = width,
-        .wavefronts = load->addresses == 1  ? 1
-                      : !load->stride_bytes ? (double)NAN
-                                            : access_stride_wavefronts(load->stride_bytes, width),
+        .wavefronts = load->addresses ? access_warp_wavefronts(load->lanes, width) : (double)NAN,
         .memory = load->bank == PARAMETER_BANK ? "param"
                   : load->bank == USER_BANK    ? "constant"
                                                : "compiler",
@@ -106,7 +105,7 @@ static void add_access(const struct varying_load *load, void *context)
 
 /* Counts the loads of a kernel, and finds how they vary. */
 static enum status add_accesses(const struct cubin *cubin, const struct cubin_function *function,
-                                struct cubin_kernel *kernel, struct kernel_loads *loads)
+                                const uint32_t block[3], struct cubin_kernel *kernel, struct kernel_loads *loads)
 {
     struct facts facts;
     struct flow flow;
@@ -115,6 +114,7 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
 
     if (status != STATUS_OK)
         return status;
+    facts_set_block(&facts, block);
     status = flow_open(function->code, function->bytes, function->architecture, facts.jumps, facts.jump_count, &flow);
     if (status == STATUS_OK) {
         kernel_loads_read(&flow, loads);
@@ -129,7 +129,7 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
 }
 
 /* Adds the kernels of a cubin. */
-static enum status add_kernels(const struct cubin_image *image, struct user_code *out)
+static enum status add_kernels(const struct cubin_image *image, const uint32_t block[3], struct user_code *out)
 {
     static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
     char reason[CUBIN_REASON_BYTES];
@@ -160,7 +160,7 @@ static enum status add_kernels(const struct cubin_image *image, struct user_code
         if (!kernel->name || !kernel->loads)
             return log_memory("the loads of %s", function.symbol);
         text_clean(kernel->name, 0);
-        status = add_accesses(&cubin, &function, kernel, &loads);
+        status = add_accesses(&cubin, &function, block, kernel, &loads);
         for (size_t i = 0; status == STATUS_OK && i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
             const struct load_row *row = &load_rows[i / SASS_WIDTH_COUNT];
             const uint32_t width = i % SASS_WIDTH_COUNT;
@@ -181,7 +181,7 @@ static enum status add_kernels(const struct cubin_image *image, struct user_code
 }
 
 enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
-                            struct user_code *out)
+                            const uint32_t block[3], struct user_code *out)
 {
     struct cubin_images images;
     enum status status = cubin_images_open(path, data, bytes, architecture, &images);
@@ -195,7 +195,7 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, ui
                       "or look at what nvdisasm prints of this one",
                       path, images.architecture);
     for (size_t i = 0; status == STATUS_OK && i < images.count; i++)
-        status = add_kernels(&images.all[i], out);
+        status = add_kernels(&images.all[i], block, out);
     cubin_images_close(&images);
     if (status != STATUS_OK)
         user_code_close(out);
@@ -228,7 +228,7 @@ static const struct grid_column columns[] = {
 /* Loads of one line that are alike. */
 struct access_row {
     uint32_t count;
-    char line[24], table[sizeof(((struct user_access *)0)->table)], varies[48];
+    char line[24], table[sizeof(((struct user_access *)0)->table)], varies[96];
 };
 
 #define ACCESS(kind, member) .value = kind, .of = GRID_MEMBER(struct access_row, member)
@@ -274,6 +274,8 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
             snprintf(row->table, sizeof(row->table), "%s", access->table[0] ? access->table : "-");
             snprintf(row->varies, sizeof(row->varies), isnan(access->stride_bytes) ? "%s" : "%s, %.0f bytes apart",
                      variation_words[access->variation], access->stride_bytes);
+            if (access->condition)
+                text_join(row->varies, sizeof(row->varies), ", ", "%s", access->condition);
             while (like < row && (strcmp(like->line, row->line) != 0 || strcmp(like->table, row->table) != 0 ||
                                   strcmp(like->varies, row->varies) != 0))
                 like++;
@@ -316,6 +318,7 @@ static const struct field access_fields[] = {
     {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},
     {FIELD(field_number, struct user_access, "line", line, NULLABLE)},
     {FIELD(field_reference, struct user_access, "reason", reason, NULLABLE)},
+    {FIELD(field_reference, struct user_access, "condition", condition, NULLABLE)},
     {FIELD(field_reference, struct user_access, "memory", memory, REQUIRED)},
     {FIELD(field_uint32, struct user_access, "width_bytes", width_bytes, REQUIRED)},
     {FIELD(field_number, struct user_access, "wavefronts", wavefronts, NULLABLE)},

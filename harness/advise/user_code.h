@@ -21,7 +21,7 @@ struct user_access {
     char instruction[16];
     char table[128]; /* a symbol; "parameter 0": behind a pointer; "": not known */
     enum variation variation;
-    const char *reason; /* why it is not known, or under which condition it is; NULL: none */
+    const char *reason, *condition; /* why it is not known, and under which condition it is; NULL: none */
     double stride_bytes, line, addresses; /* NaN: not known */
     double table_bytes;                   /* of a variable; NaN: not known */
     double wavefronts; /* that shared memory takes for the addresses of a warp; NaN: not known */
@@ -36,6 +36,7 @@ struct user_table {
     const char *memory;
     enum variation variation; /* that of the load that varies most */
     const char *verdict, *better, *why; /* better: a path's name; NULL: none is known to be better */
+    const char *condition; /* under which that is so; NULL: none */
     double table_bytes, addresses, wavefronts; /* of a warp's load in the mean; NaN: not known */
     double unit_time_ratio, low, high; /* see user_tables_judge; NaN: not known */
     uint32_t count, depth, width_bytes; /* load instructions; loops around the deepest */
@@ -63,9 +64,10 @@ struct user_code {
 };
 
 /* Reads the kernels of an architecture in a file in memory, called `path`: see cubin_images_open, whose errors it has.
+ * `block`: the shape of a block where the code has none, as in dim3; zeros: not known.
  * STATUS_ENVIRONMENT also for an architecture whose code cannot be read. On success the caller closes *out. */
 enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
-                            struct user_code *out);
+                            const uint32_t block[3], struct user_code *out);
 
 /* Prints the loads of each kernel. STATUS_ENVIRONMENT when out of memory. */
 enum status user_code_print(FILE *stream, const struct user_code *code, const struct print_style *look);

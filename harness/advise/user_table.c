@@ -49,18 +49,17 @@ static void judge(struct user_table *table, const struct card *card, const struc
         table->high = ratio * cycles.high * rate.high;
         table->verdict = table->low > 1 ? elsewhere : cannot_tell;
         table->better = table->low > 1 ? "shared" : NULL;
-        table->why = isnan(table->wavefronts)
-                         ? "the addresses of a warp have no one stride: wavefronts in shared memory are not known"
-                     : !(table->low > 1) ? "by the card, shared and constant memory are too close to call, or not known"
-                     : table->assumed    ? "each distinct address of a warp takes its own cycles; your indices count"
-                                         : "each distinct address of a warp takes its own cycles";
+        table->why = !(table->low > 1) ? "by the card, shared and constant memory are too close to call, or not known"
+                     : table->assumed  ? "each distinct address of a warp takes its own cycles; your indices count"
+                                       : "each distinct address of a warp takes its own cycles";
     } else if (varies < VARIATION_AFFINE || (constant && table->addresses == 1)) {
         table->verdict = as_it_should_be;
         table->why = constant ? "a warp has one address: nothing is serialized" : "a warp has one address";
     } else if (shared && table->wavefronts > (table->width_bytes > 4 ? table->width_bytes / 4 : 1)) {
         table->verdict = conflicts;
         table->why = "threads of a warp meet in a bank: pad the rows, or copy the table";
-    } else if (varies == VARIATION_AFFINE && !constant && (!shared || !isnan(table->wavefronts))) {
+    } else if ((varies == VARIATION_AFFINE || varies == VARIATION_UNEVEN) && !constant &&
+               (!shared || !isnan(table->wavefronts))) {
         table->verdict = as_it_should_be;
         table->why = shared ? "the threads of a warp meet in no bank"
                             : "threads read elements of their own: no case for constants";
@@ -111,6 +110,7 @@ enum status user_tables_judge(struct user_code *code, const struct card *card, c
                 continue;
             if (access->variation > table->variation)
                 table->variation = access->variation;
+            table->condition = access->condition ? access->condition : table->condition;
             /* Sums here; the mean at the end. */
             table->addresses += access->addresses;
             table->wavefronts += access->wavefronts;
@@ -165,13 +165,22 @@ static const struct grid_column columns[] = {
     {.key = "why", .heading = "because", TABLE_OF(grid_text, why), .below = true},
 };
 
+static bool condition_note(const void *row, size_t index, char *out, size_t bytes)
+{
+    const struct user_table *table = row;
+
+    snprintf(out, bytes, "%s", table->condition ? table->condition : "");
+    return table->condition && index == 0;
+}
+
 enum status user_tables_print(FILE *stream, const struct cubin_kernel *kernel, const struct print_style *look)
 {
     const struct grid grid = {.columns = columns,
                               .column_count = sizeof(columns) / sizeof(columns[0]),
                               .rows = kernel->tables,
                               .row_count = kernel->table_count,
-                              .row_bytes = sizeof(*kernel->tables)};
+                              .row_bytes = sizeof(*kernel->tables),
+                              .note = condition_note};
 
     if (kernel->table_count == 0)
         return STATUS_OK;
@@ -197,5 +206,6 @@ static const struct field fields[] = {
     {FIELD(field_number, struct user_table, "low", low, NULLABLE)},
     {FIELD(field_number, struct user_table, "high", high, NULLABLE)},
     {FIELD(field_reference, struct user_table, "why", why, REQUIRED)},
+    {FIELD(field_reference, struct user_table, "condition", condition, NULLABLE)},
 };
 const struct objects user_tables_list = OBJECTS_OF(fields, struct user_table, struct cubin_kernel, table_count);

@@ -232,26 +232,30 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     return status;
 }
 
-uint32_t access_stride_wavefronts(int64_t stride_bytes, uint32_t width)
+uint32_t access_warp_wavefronts(const uint32_t offsets[CBANK_WARP_THREADS], uint32_t width)
 {
-    enum { BEGIN = 1 << 30 }; /* a whole number of lines, so that negative strides stay above 0 */
+    enum { BEGIN = 1u << 30 }; /* a whole number of lines, so that negative offsets stay above 0 */
     const uint32_t words = width / ACCESS_BANK_BYTES, unit = words > 1 ? width : ACCESS_BANK_BYTES;
     const uint32_t part = CBANK_WARP_THREADS / (words > 1 ? words : 1);
     uint32_t wavefronts = 0;
+    bool alike = true;
 
     for (uint32_t first = 0; first < CBANK_WARP_THREADS; first += part) {
         uint32_t elements[CBANK_WARP_THREADS], count = 0;
 
-        /* The elements rise or fall, so equal ones are neighbours. */
         for (uint32_t i = first; i < first + part; i++) {
-            const uint32_t element = (uint32_t)((BEGIN + stride_bytes * i) / unit);
+            const uint32_t element = (BEGIN + offsets[i]) / unit;
+            uint32_t k = 0;
 
-            if (count == 0 || elements[count - 1] != element)
-                elements[count++] = element;
+            alike &= offsets[i] == offsets[0];
+            while (k < count && elements[k] != element)
+                k++;
+            elements[k] = element;
+            count += k == count;
         }
         wavefronts += fullest_bank(elements, count, words > 1 ? words : 1);
     }
-    return wavefronts;
+    return alike ? 1 : wavefronts;
 }
 
 double access_requests_per_load(const struct cell *cell, const struct access_counts *access)

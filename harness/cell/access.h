@@ -52,9 +52,9 @@ struct access_counts {
  * input are assumed to start at a line. */
 enum status access_count(const struct cell *cell, struct access_counts *out);
 
-/* The wavefronts of one load from shared memory by a whole warp, whose threads read entries of `width` bytes that lie
- * `stride_bytes` apart, within 16 MB: see access_counts.wavefronts. A stride of 0 is left to the caller. */
-uint32_t access_stride_wavefronts(int64_t stride_bytes, uint32_t width);
+/* The wavefronts of one load from shared memory by a whole warp, whose threads read entries of `width` bytes at these
+ * offsets in bytes, from -1 GB to 1 GB: see access_counts.wavefronts. */
+uint32_t access_warp_wavefronts(const uint32_t offsets[CBANK_WARP_THREADS], uint32_t width);
 
 /* Average number of requests that one payload load sends to the unit that answers its path. They are distinct addresses
  * for UNIT_IDC, sectors for UNIT_L1, UNIT_L2 and UNIT_TEXTURE, wavefronts for UNIT_SHARED, and 1 for the other units.

@@ -33,6 +33,16 @@ static int compare_facts(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
+void facts_set_block(struct facts *facts, const uint32_t block[3])
+{
+    uint64_t threads = 1;
+
+    for (unsigned i = 0; i < 3; i++)
+        threads *= block[i] <= BLOCK_THREADS_MAX ? block[i] : 0;
+    if (threads > 0 && threads <= BLOCK_THREADS_MAX && facts->code.block[0] == 0)
+        memcpy(facts->code.block, block, sizeof(facts->code.block));
+}
+
 /* -- .nv.info.KERNEL: attributes ----------------------------------------------------------------------- */
 
 static enum status read_attributes(const struct cubin_section *section, struct facts *out)
@@ -54,8 +64,9 @@ static enum status read_attributes(const struct cubin_section *section, struct f
             base = bytes >= 8 ? word_at(entry + 4, 2) : base;
             break;
         case SHAPE:
-            for (unsigned i = 0; i < 3 && bytes >= 12; i++)
-                out->code.block[i] = word_at(entry + 4 * (size_t)i, 4);
+            if (bytes >= 12)
+                facts_set_block(out,
+                                (const uint32_t[3]){word_at(entry, 4), word_at(entry + 4, 4), word_at(entry + 8, 4)});
             break;
         case PARAMETER:
             if (bytes >= 12 && word_at(entry + 8, 4) >> 18 == POINTER_BYTES && parameters->count < PARAMETERS_MAX)

@@ -19,6 +19,9 @@ struct facts {
  * the caller closes *out. */
 enum status facts_read(const struct cubin *cubin, const char *kernel, struct facts *out);
 
+/* Sets the shape of a block, unless it is known. One that no launch can have is ignored. */
+void facts_set_block(struct facts *facts, const uint32_t block[3]);
+
 /* The line of the source of a place in the code; 0: not known. */
 uint32_t facts_line(const struct facts *facts, uint32_t at);
 

@@ -89,6 +89,12 @@ struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_L
     return value;
 }
 
+struct value value_relied(struct value value, uint8_t flags)
+{
+    value.flags |= flags & FLAG_RELIED;
+    return value;
+}
+
 bool value_is_known(const struct value *value)
 {
     return value->bits == WORD_BITS && (value->lanes == LANES_SAME || value->lanes >= LANES_TABLE);
@@ -210,7 +216,7 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
     if (value_is_known(&a) && value_is_known(&b)) {
         for (unsigned i = 0; i < WARP_LANES; i++)
             lanes[i] = (a.known + lane_of(tables, &a, i)) * (b.known + lane_of(tables, &b, i));
-        return value_lanes(tables, lanes);
+        return value_relied(value_lanes(tables, lanes), out.flags);
     }
     /* Known zeros at the end of both factors. */
     if (a.lanes == LANES_SAME && b.lanes == LANES_SAME) {
@@ -259,7 +265,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
             if (is_signed && lane >> 31)
                 lanes[i] |= ~low_bits(WORD_BITS - by);
         }
-        return value_lanes(tables, lanes);
+        return value_relied(value_lanes(tables, lanes), a.flags);
     }
     out.known = by < WORD_BITS ? a.known >> by : 0;
     out.bits = (uint8_t)(a.bits > by ? a.bits - by : 0);
@@ -387,7 +393,7 @@ struct value value_function(const struct value *values, size_t count)
             out.lanes = LANES_ANY;
         }
         out.level = out.level > plain.level ? out.level : plain.level;
-        out.flags |= plain.flags & (FLAG_SHAPE | FLAG_RELIED);
+        out.flags |= plain.flags & FLAG_RELIED;
     }
     return leveled(out);
 }
@@ -429,17 +435,17 @@ struct value value_select(struct lane_tables *tables, struct value predicate, st
     uint32_t lanes[WARP_LANES];
 
     if (value_is_number(&predicate))
-        return predicate.known & 1 ? yes : no;
+        return value_relied(predicate.known & 1 ? yes : no, predicate.flags);
     if (value_is_known(&predicate) && value_is_known(&yes) && value_is_known(&no)) {
         for (unsigned i = 0; i < WARP_LANES; i++) {
             const struct value *chosen = (predicate.known + lane_of(tables, &predicate, i)) & 1 ? &yes : &no;
 
             lanes[i] = chosen->known + lane_of(tables, chosen, i);
         }
-        return value_lanes(tables, lanes);
+        return value_relied(value_lanes(tables, lanes), predicate.flags | yes.flags | no.flags);
     }
     if (value_is_shared(&predicate))
-        return value_meet(yes, no, (enum level)predicate.level, WHY_NONE);
+        return value_relied(value_meet(yes, no, (enum level)predicate.level, WHY_NONE), predicate.flags);
     return value_meet(yes, no, LEVEL_WARP,
                       predicate.lanes == LANES_ANY && predicate.why == WHY_DATA ? WHY_DATA : WHY_BRANCH);
 }

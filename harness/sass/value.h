@@ -23,6 +23,7 @@ enum why {
     WHY_HIGH,
     WHY_STRIDES,
     WHY_LANES,
+    WHY_SHAPE,
     WHY_CALL,
     WHY_UNSET,
     WHY_OPERATION,
@@ -36,9 +37,8 @@ enum { LANES_SAME, LANES_ANY, LANES_STRIDE, LANES_TABLE };
 
 enum {
     FLAG_HIGH = 1, /* it may differ in the lanes, as the high word of 64 bits does when the low one carries */
-    FLAG_SHAPE = 2, /* it depends on how a block of several dimensions is laid out */
-    FLAG_WHOLE = 4, /* its low bits are known if blockDim.x is a multiple of 32 ... */
-    FLAG_RELIED = 8, /* ... and that has decided something */
+    FLAG_WHOLE = 2, /* its low bits are known if blockDim.x is a multiple of 32 ... */
+    FLAG_RELIED = 4, /* ... and that has decided something */
 };
 
 struct value {
@@ -68,6 +68,9 @@ struct value value_any(enum why why);
 
 /* The value of lanes that are known entirely. */
 struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_LANES]);
+
+/* The value, which also follows from what has these flags: FLAG_RELIED stays. */
+struct value value_relied(struct value value, uint8_t flags);
 
 bool value_is_number(const struct value *value); /* one number */
 bool value_is_known(const struct value *value); /* a number in each lane */

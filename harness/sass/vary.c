@@ -24,9 +24,9 @@ enum {
 
 #define PHI 0x80000000u /* in `from`: the block whose ways met */
 
-/* At which level ways part: LEVEL_CONSTANT and LEVEL_GRID, together; and why, if each thread goes its own. */
+/* At which level ways part: LEVEL_CONSTANT and LEVEL_GRID, together; why, if each thread goes its own; and FLAG_RELIED. */
 struct parting {
-    uint8_t level, why;
+    uint8_t level, why, flags;
 };
 
 struct block_state {
@@ -85,9 +85,10 @@ static struct value constant_at(const struct vary *vary, unsigned bank, uint32_t
     if (bank == 0 && offset == (late ? 0x37c : 0x28)) {
         value = value_number(0);
         value.origin = ORIGIN_STACK;
+    } else if (bank == 0 && offset - block_size < sizeof(vary->facts->block) && offset % 4 == 0 &&
+               vary->facts->block[0]) {
+        return value_number(vary->facts->block[(offset - block_size) / 4]);
     } else if (bank == 0 && offset == block_size) {
-        if (vary->facts->block[0])
-            return value_number(vary->facts->block[0]);
         value.bits = 5;
         value.flags = FLAG_WHOLE;
     } else if (bank == 0 && (fact = find_fact(&vary->facts->parameters, offset))) {
@@ -172,7 +173,7 @@ static struct value high_word(const struct value *parts, size_t count, const str
         if (parts[i].lanes == LANES_ANY)
             return parts[i];
         out.level = parts[i].level > out.level ? parts[i].level : out.level;
-        out.flags |= parts[i].flags & (FLAG_HIGH | FLAG_SHAPE | FLAG_RELIED);
+        out.flags |= parts[i].flags & (FLAG_HIGH | FLAG_RELIED);
         if (parts[i].lanes != LANES_SAME)
             out.flags |= FLAG_HIGH;
     }
@@ -184,10 +185,52 @@ static struct value high_word(const struct value *parts, size_t count, const str
     return out;
 }
 
+/* threadIdx, `axis` 0 to 2, of the threads of a warp. Where the shape of a block is known, that of each warp is worked out.
+ * Otherwise, a kernel that reads threadIdx.x alone has blocks of one dimension, and rows are whole warps in others. */
+static struct value thread_index(struct vary *vary, unsigned axis)
+{
+    const uint32_t *shape = vary->facts->block;
+    uint32_t lanes[WARP_LANES] = {0}, first = 0, differ = 0;
+    struct value value;
+
+    if (shape[0] == 0) {
+        for (unsigned i = 0; i < WARP_LANES; i++)
+            lanes[i] = axis == 0 ? i : 0;
+        value = value_lanes(&vary->lanes, lanes);
+        value.bits = axis == 0 ? 5 : 0;
+        value.level = LEVEL_WARP;
+        return value_relied(value, vary->flat ? 0 : FLAG_RELIED);
+    }
+    for (uint32_t warp = 0; warp * WARP_LANES < shape[0] * shape[1] * shape[2]; warp++) {
+        uint32_t base = 0;
+
+        for (uint32_t i = 0; i < WARP_LANES; i++) {
+            const uint32_t thread = warp * WARP_LANES + i;
+            const uint32_t index = axis == 0   ? thread % shape[0]
+                                   : axis == 1 ? thread / shape[0] % shape[1]
+                                               : thread / shape[0] / shape[1];
+
+            base = i == 0 ? index : base;
+            if (warp > 0 && index - base != lanes[i] - first)
+                return value_any(WHY_SHAPE);
+            if (warp == 0) {
+                lanes[i] = index;
+                first = lanes[0];
+            }
+        }
+        differ |= base ^ first;
+    }
+    value = value_lanes(&vary->lanes, lanes);
+    if (differ) {
+        value.bits = (uint8_t)__builtin_ctz(differ);
+        value.level = LEVEL_WARP;
+    }
+    return value;
+}
+
 static struct value special(struct vary *vary, unsigned number)
 {
     uint32_t lanes[WARP_LANES];
-    struct value value = value_any(WHY_OPERATION);
 
     for (unsigned i = 0; i < WARP_LANES; i++)
         lanes[i] = number == SPECIAL_EQMASK       ? 1u << i
@@ -200,23 +243,9 @@ static struct value special(struct vary *vary, unsigned number)
         return value_lanes(&vary->lanes, lanes);
     if (number >= SPECIAL_CTAID_X && number <= SPECIAL_CTAID_Z)
         return value_shared(LEVEL_BLOCK);
-    if (number >= SPECIAL_TID_X && number <= SPECIAL_TID_Z) {
-        const uint32_t *shape = vary->facts->block;
-        const bool rows = shape[0] != 0 && shape[0] % WARP_LANES == 0;
-        const bool line = shape[0] != 0 && shape[1] == 1 && shape[2] == 1;
-
-        if (number != SPECIAL_TID_X)
-            return rows ? value_shared(LEVEL_WARP) : value_any(WHY_LANES);
-        if (!vary->flat && !rows && !line) {
-            value.why = WHY_LANES;
-            return value;
-        }
-        value = value_lanes(&vary->lanes, lanes);
-        value.bits = 5;
-        value.level = LEVEL_WARP;
-        return value;
-    }
-    return value;
+    if (number >= SPECIAL_TID_X && number <= SPECIAL_TID_Z)
+        return thread_index(vary, number - SPECIAL_TID_X);
+    return value_any(WHY_OPERATION);
 }
 
 static struct value load_address(struct vary *vary, const struct value *state, const struct operands *in, uint32_t at,
@@ -254,7 +283,7 @@ static struct value loaded(struct vary *vary, const struct value *state, const s
                            unsigned word)
 {
     enum { LDC = 0x182, ULDC = 0xb9, ULDC_INDEXED = 0xbb, LDCU = 0x1ac, LDG = 0x181, LDL = 0x183, LDS = 0x184 };
-    struct value high, address, out;
+    struct value high, address;
 
     switch (in->operation) {
     case LDC:
@@ -262,11 +291,11 @@ static struct value loaded(struct vary *vary, const struct value *state, const s
     case ULDC_INDEXED:
     case LDCU:
         address = in->source[0].kind == OPERAND_NONE ? value_number(0) : source_of(vary, state, in, at, 0, 0);
-        if (value_is_number(&address))
+        if (value_is_number(&address) && (in->high >> 9 & 7) >= 4)
             return constant_at(vary, in->source[1].bank, in->source[1].number + address.known + 4 * word);
         if (!value_is_shared(&address))
             return value_any(WHY_DATA);
-        return value_shared((enum level)address.level);
+        return value_relied(value_shared((enum level)address.level), address.flags);
     case LDL:
         address = load_address(vary, state, in, at, &high);
         if (slot_of(&address) + word < SLOTS && (in->high >> 9 & 7) >= 4)
@@ -277,9 +306,7 @@ static struct value loaded(struct vary *vary, const struct value *state, const s
         address = load_address(vary, state, in, at, &high);
         if (!value_is_shared(&address) || !value_is_shared(&high))
             return value_any(WHY_DATA);
-        out = value_shared(LEVEL_WARP);
-        out.flags = address.flags & FLAG_RELIED;
-        return out;
+        return value_relied(value_shared(LEVEL_WARP), address.flags | high.flags);
     default:
         return value_any(WHY_DATA);
     }
@@ -408,17 +435,12 @@ static struct value result_of(struct vary *vary, const struct value *state, cons
         const struct value lane = in->form == 7 ? value_number(0) : register_of(state, in->low >> 32 & 0xff);
 
         if (by_index && whole && (in->form == 2 || in->form == 7) && value_is_shared(&lane))
-            return value_shared(LEVEL_WARP);
+            return value_relied(value_shared(LEVEL_WARP), lane.flags);
         return value_any(WHY_LANES);
     }
     case TRANSFER_WARP:
-        if (in->operation == 0x0ca || in->operation == 0x1c2) {
-            if (value_is_shared(&s[0]))
-                return s[0];
-            high = value_shared(LEVEL_WARP);
-            high.flags = s[0].flags & FLAG_RELIED;
-            return high;
-        }
+        if (in->operation == 0x0ca || in->operation == 0x1c2)
+            return value_is_shared(&s[0]) ? s[0] : value_relied(value_shared(LEVEL_WARP), s[0].flags);
         return value_shared(LEVEL_WARP);
     case TRANSFER_ATOMIC:
         return value_any(WHY_DATA);
@@ -479,7 +501,7 @@ static struct value answer_of(struct vary *vary, const struct value *state, cons
 
             lanes[i] = ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
         }
-        return value_lanes(&vary->lanes, lanes);
+        return value_relied(value_lanes(&vary->lanes, lanes), s[0].flags | s[1].flags);
     }
     /* A carry: it goes into the high word alone. */
     if (in->transfer == TRANSFER_ADD || in->transfer == TRANSFER_SHIFT_ADD || in->transfer == TRANSFER_MULTIPLY_WIDE) {
@@ -561,7 +583,8 @@ static bool add_parting(struct parting *to, struct parting with)
 
     to->level = with.level > to->level ? with.level : to->level;
     to->why = to->why == WHY_DATA || with.why == 0 ? to->why : with.why;
-    return to->level != before.level || to->why != before.why;
+    to->flags |= with.flags;
+    return to->level != before.level || to->why != before.why || to->flags != before.flags;
 }
 
 /* A value after it left loops that threads leave at different times. */
@@ -580,6 +603,7 @@ static struct value left_loops(const struct vary *vary, struct value value, unsi
                                                                                 : WHY_LOOP);
         else if (value.level < state->left.level)
             value.level = state->left.level;
+        value = value_relied(value, state->left.flags);
         value.from = PHI | to;
     }
     return value;
@@ -591,7 +615,7 @@ static struct value meet_at(struct value a, struct value b, uint32_t block, stru
 
     if (a.from == b.from && value_equal(&a, &b))
         return a;
-    out = value_meet(a, b, (enum level)parting.level, (enum why)parting.why);
+    out = value_relied(value_meet(a, b, (enum level)parting.level, (enum why)parting.why), parting.flags);
     out.from = PHI | block;
     return out;
 }
@@ -610,8 +634,9 @@ static bool behind_call(const struct vary *vary, uint32_t caller, unsigned i, st
         if (flow->blocks[block].function != function || !vary->blocks[block].out)
             continue;
         if (is_written(vary->functions[function], i))
-            *out = found ? meet_at(*out, vary->blocks[block].out[i], caller, (struct parting){LEVEL_WARP, WHY_BRANCH})
-                         : vary->blocks[block].out[i];
+            *out = found
+                       ? meet_at(*out, vary->blocks[block].out[i], caller, (struct parting){LEVEL_WARP, WHY_BRANCH, 0})
+                       : vary->blocks[block].out[i];
         found = true;
     }
     return found;
@@ -639,7 +664,7 @@ static bool enter_block(struct vary *vary, uint32_t block)
         for (unsigned i = 0; i < VALUES; i++) {
             const struct value value = vary->blocks[caller].out[i];
 
-            vary->in[i] = found ? meet_at(vary->in[i], value, block, (struct parting){LEVEL_WARP, 0}) : value;
+            vary->in[i] = found ? meet_at(vary->in[i], value, block, (struct parting){LEVEL_WARP, 0, 0}) : value;
         }
         found = true;
     }
@@ -821,6 +846,7 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
         all = value_function(values, count);
         parting.level = all.level;
         parting.why = all.lanes == LANES_SAME ? WHY_NONE : all.why == WHY_DATA ? WHY_DATA : WHY_BRANCH;
+        parting.flags = all.flags & FLAG_RELIED;
         if (add_parting(&state->parted, parting) && parting.level > LEVEL_GRID)
             spread(vary, block, state->parted);
     }
@@ -835,8 +861,9 @@ static const char *const reasons[WHY_COUNT] = {
     [WHY_LOOP] = "threads leave a loop at different times",
     [WHY_ARITHMETIC] = "arithmetic on the thread's number that is not followed",
     [WHY_HIGH] = "the high word of an address is used as a number",
-    [WHY_STRIDES] = "the threads of a warp are not evenly apart",
-    [WHY_LANES] = "it depends on the shape of a block, or on what threads pass on",
+    [WHY_STRIDES] = "the threads of a warp are apart in different ways where branches meet",
+    [WHY_LANES] = "it depends on what threads pass on",
+    [WHY_SHAPE] = "the warps of a block of this shape differ",
     [WHY_CALL] = "a function is called whose code is not here",
     [WHY_UNSET] = "a register that nothing sets",
     [WHY_OPERATION] = "an instruction that is not followed",
@@ -852,8 +879,8 @@ static void classify(const struct vary *vary, struct value low, struct value hig
 
     load->origin = low.origin;
     load->offset = (int32_t)low.displacement;
-    if (low.flags & FLAG_RELIED)
-        load->reason = "if blockDim.x is a multiple of 32";
+    if ((low.flags | high.flags) & FLAG_RELIED)
+        load->condition = "if blockDim.x is a multiple of 32";
     if (vary->flow->lost) {
         load->variation = VARIATION_UNKNOWN;
         load->reason = "there is a jump to where nobody knows";
@@ -874,22 +901,20 @@ static void classify(const struct vary *vary, struct value low, struct value hig
     } else {
         const int32_t stride = (int32_t)lane_of(&vary->lanes, &low, 1);
 
-        for (unsigned i = 0; i < WARP_LANES; i++)
-            if (lane_of(&vary->lanes, &low, i) != i * (uint32_t)stride)
-                why = WHY_STRIDES;
-        load->stride_bytes = stride;
         load->variation = VARIATION_AFFINE;
         for (unsigned i = 0; i < WARP_LANES; i++) {
             bool first = true;
 
+            load->lanes[i] = lane_of(&vary->lanes, &low, i);
+            if (load->lanes[i] != i * (uint32_t)stride)
+                load->variation = VARIATION_UNEVEN;
             for (unsigned k = 0; k < i; k++)
-                first &= lane_of(&vary->lanes, &low, i) != lane_of(&vary->lanes, &low, k);
+                first &= load->lanes[i] != load->lanes[k];
             load->addresses += first;
         }
-        if (why == WHY_NONE)
-            return;
+        load->stride_bytes = load->variation == VARIATION_AFFINE ? stride : 0;
+        return;
     }
-    load->stride_bytes = 0;
     load->variation = why == WHY_DATA ? VARIATION_DATA : VARIATION_UNKNOWN;
     load->reason = reasons[why];
 }

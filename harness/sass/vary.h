@@ -16,6 +16,7 @@ enum variation {
     VARIATION_BLOCK,
     VARIATION_WARP,
     VARIATION_AFFINE, /* a stride from each thread to the next */
+    VARIATION_UNEVEN, /* the distances of a warp's threads are known, and are no stride */
     VARIATION_DATA, /* the index comes from memory */
     VARIATION_UNKNOWN,
     VARIATION_COUNT
@@ -40,14 +41,16 @@ struct code_fact_list {
     size_t count;
 };
 
-/* Facts in the file about a kernel, besides its code. */
+enum { BLOCK_THREADS_MAX = 1024 };
+
+/* Facts about a kernel, besides its code. */
 struct code_facts {
     struct code_fact_list parameters; /* offset in bank 0: number of a pointer */
     struct code_fact_list addresses; /* offset in bank 4: symbol */
     struct code_fact_list relocated; /* byte offset in the code: symbol whose address is the immediate */
     const unsigned char *literals; /* of bank 2, in place; NULL: none, or relocated */
     size_t literal_bytes;
-    uint32_t block[3]; /* the shape of a block; 0: any */
+    uint32_t block[3]; /* the shape of a block, of 1024 threads at most; 0: any */
 };
 
 enum { EVIDENCE_MAX = 12 };
@@ -57,12 +60,14 @@ struct varying_load {
     enum variation variation;
     int64_t stride_bytes; /* of VARIATION_AFFINE */
     uint32_t addresses; /* of a warp; 0: not known */
+    uint32_t lanes[32]; /* bytes that each thread adds, if `addresses` is known */
     const char *name; /* of the instruction */
     bool image; /* a texture of several dimensions, or filtered: its coordinates are not followed */
     uint32_t bank; /* of constant memory */
     uint32_t origin; /* of the pointer */
     int64_t offset; /* bytes: the part of the address that is known in the code */
-    const char *reason; /* why it is not known, or under which condition it is; NULL: none */
+    const char *reason; /* why it is not known; NULL: none */
+    const char *condition; /* under which all this holds; NULL: none */
     uint32_t evidence[EVIDENCE_MAX]; /* instructions: the load, then what decided its address, backwards */
     uint32_t evidence_count;
 };

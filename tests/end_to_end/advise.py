@@ -265,13 +265,15 @@ __constant__ int lut[256];
         "of_warp": ("o[I] = c[threadIdx.x / 32];", "constant", "as it should be", None, 1),
         "shuffled": ("o[I] = c[__shfl_sync(~0u, x[I], 0)];", "constant", "as it should be", None, 1),
         "own": ("o[I] = c[threadIdx.x];", "constant", "faster elsewhere", "shared", 32),
-        "uneven": ("o[I] = c[threadIdx.x & 5];", "constant", "cannot tell", None, 4),
-        "fours": ("o[I] = c[threadIdx.x / 4];", "constant", "cannot tell", None, 8),
+        "uneven": ("o[I] = c[threadIdx.x & 5];", "constant", "faster elsewhere", "shared", 4),
+        "fours": ("o[I] = c[threadIdx.x / 4];", "constant", "faster elsewhere", "shared", 8),
         "data": ("o[I] = lut[x[I]];", "constant", "cannot tell", None, None),
         "copied": ("__shared__ int t[256]; t[threadIdx.x] = lut[0]; __syncthreads(); o[I] = t[x[I] & 255];", "shared", "cannot tell", None, None),
         "column": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[threadIdx.x * 32];", "shared", "bank conflicts", None, 32),
         "row": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[255 - threadIdx.x];", "shared", "as it should be", None, 32),
         "even": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[threadIdx.x * 2];", "shared", "bank conflicts", None, 32),
+        "skewed": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[(threadIdx.x & 3) * 32 + threadIdx.x / 16];",
+                   "shared", "bank conflicts", None, 8),
         "wide": ("__shared__ int4 t[256]; t[threadIdx.x].y = n; __syncthreads(); int4 v = t[255 - threadIdx.x]; o[I] = v.x ^ v.y ^ v.z ^ v.w;",
                  "shared", "as it should be", None, 32),
         "streamed": ("o[I] = x[I];", "global", "as it should be", None, 32),
@@ -283,7 +285,7 @@ __constant__ int lut[256];
         "image": "o[I] = tex2D<float>(n, c[x[0]], x[I]);", "layered": "o[I] = tex2DLayered<float>(n, x[I], x[I + 1], 1);",
         "volume": "o[I] = tex3D<float>(n, 1, 2, x[I]);", "filtered": "o[I] = tex1D<float>(n, x[I]);",
         "whole_numbers": 'asm volatile("tex.2d.v4.f32.s32 {%0,%0,%0,%0},[%1,{%2,%3}];" : "=f"(o[I]) : "l"((long long)n), "r"(3), "r"(x[I]));'}
-    WAVEFRONTS = {"column": 32, "even": 2, "row": 1, "wide": 4, "own": 1}
+    WAVEFRONTS = {"column": 32, "even": 2, "row": 1, "wide": 4, "own": 1, "uneven": 1, "fours": 1, "skewed": 4}
 
     def setUp(self):
         super().setUp()
@@ -318,9 +320,6 @@ __constant__ int lut[256];
                     self.assertEqual((table["verdict"], table["better"], table["addresses"]), (verdict, better, addresses))
                 self.assertEqual(table["wavefronts"], self.WAVEFRONTS.get(name, table["wavefronts"]))
                 self.assertFalse(table["assumed"])
-        for name in ("uneven", "fours"):
-            self.assertEqual(tables[name]["constant"]["why"],
-                             "the addresses of a warp have no one stride: wavefronts in shared memory are not known")
         self.assertEqual({(name, table["table"], table["table_bytes"]) for name, of in tables.items() for memory, table in of.items()
                           if memory == "constant" and name != "copied"},
                          {("data", "lut", 1024), *((name, "c", 4096) for name, row in self.ROWS.items() if row[1] == "constant" and name != "data")})
@@ -340,6 +339,24 @@ __constant__ int lut[256];
             for name, (_, memory, verdict, _, addresses) in rows.items():
                 with self.subTest(name, architecture=architecture):
                     self.assertEqual((tables[name][memory]["verdict"], tables[name][memory]["addresses"]), (verdict, addresses))
+
+    def test_blocks_of_two_dimensions(self):
+        """Rows are whole warps under a condition that is said; the shape decides it."""
+        rows = {"by_row": ("o[(I * blockDim.y + threadIdx.y)] = c[threadIdx.y];", "constant", None, None, None),
+                "by_column": ("o[(I * blockDim.y + threadIdx.y)] = c[threadIdx.x];", "constant", None, None, None)}
+        command = self.compile(rows=rows)
+        for words, by_row, by_column, condition in (((), 1, 32, "if blockDim.x is a multiple of 32"), (("--block-dim", "8,8"), 4, 8, None),
+                                                    (("--block-dim", "16,4,2"), 2, 16, None), (("--block-dim", "64,2"), 1, 32, None),
+                                                    (("--block-dim", "10,3"), None, None, None)):
+            with self.subTest(words):
+                tables = self.tables(command, *words)
+                self.assertEqual([(tables[name]["constant"]["addresses"], tables[name]["constant"]["condition"]) for name in rows],
+                                 [(by_row, condition), (by_column, condition)])
+        self.assertEqual(cbank(*command).stdout.count("if blockDim.x is a multiple of 32"), 4)
+        for wrong in ("8,8,32", "8,", "a", "0,4", "1,2,3,4", "2048"):
+            done = cbank(*command, "--block-dim", wrong)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), wrong)
+            self.assertIn(f"--block-dim {wrong}: a block has one to three dimensions", done.stderr)
 
     def test_the_users_indices_stand_for_data_alone(self):
         command = self.compile("data", "own", "of_block")

@@ -221,6 +221,7 @@ void fuzz_cubin(const char *text, size_t bytes)
     const struct print_style look = {.width = 80};
     struct card card = {0};
     struct user_code code;
+    const uint32_t block[3] = {bytes % 3 ? (uint32_t)(bytes % 65) : 0, 1 + bytes % 7, 1 + bytes % 2};
     enum status status;
 
     /* The same cubin as one of a kernel file. */
@@ -231,7 +232,7 @@ void fuzz_cubin(const char *text, size_t bytes)
     capture_end(&fuzz_stderr);
     require_said(status);
     capture_begin(&fuzz_stderr);
-    status = user_code_parse(FUZZ_FILE, text, bytes, 0, &code);
+    status = user_code_parse(FUZZ_FILE, text, bytes, 0, block, &code);
     capture_end(&fuzz_stderr);
     /* An architecture that cannot be read is 3. */
     require_said(status == STATUS_ENVIRONMENT ? STATUS_USAGE : status);
@@ -252,11 +253,11 @@ void fuzz_cubin(const char *text, size_t bytes)
         for (size_t k = 0; k < kernel->access_count; k++) {
             const struct user_access *access = &kernel->accesses[k];
 
-            /* A proven class has its addresses, any other a reason. Addresses may be known that are not evenly apart. */
-            require(access->variation < VARIATION_AFFINE    ? access->addresses >= 1
-                    : access->variation == VARIATION_AFFINE ? !(access->addresses < 1)
-                    : access->variation == VARIATION_DATA   ? access->reason != NULL && isnan(access->addresses)
-                                                            : access->reason != NULL && !(access->addresses < 1),
+            /* A proven class has its addresses, and any other a reason. */
+            require(access->variation < VARIATION_AFFINE    ? access->addresses == 1
+                    : access->variation == VARIATION_AFFINE ? !(access->addresses < 2)
+                    : access->variation == VARIATION_UNEVEN ? access->addresses >= 2
+                                                            : access->reason != NULL && isnan(access->addresses),
                     "a class that does not fit its addresses", variation_names.names[access->variation]);
             require(!(access->wavefronts < 1 || access->wavefronts > 32), "wavefronts of a warp", access->instruction);
         }

@@ -26,10 +26,10 @@ ARCHITECTURES = (75, 80, 86, 90, 100, 120)
 NOT_COUNTED = {"per_thread_quad": "clang copies 16 bytes by memcpy"}
 ADVISE = ("advise", "--table-bytes", "256", "--elements", "64", "--json", "-")
 UNIFORM = ("constant", "grid", "block", "warp")  # what holds for one holds for those behind it
-ORDER = (*UNIFORM, "affine", "unknown")
+ORDER = (*UNIFORM, "affine", "uneven", "unknown")
 UNKNOWN_MAX = 0.15  # of the loads that a person can tell
 
-ANSWER = re.compile(r"// load: table=(\w+) variation=([a-z/]+) stride=(-|-?\d+) depth=([\d/]+)$")
+ANSWER = re.compile(r"// load: table=(\w+) variation=([a-z/]+) stride=(-|-?\d+)(?: addresses=(\d+))? depth=([\d/]+)$")
 FUNCTION = re.compile(r"(?:KERNEL|extern \"C\" __global__ .*?\)|(__device__) .*?)\s*(\w+)\((?!\()")
 VARIABLE = re.compile(r"^__(?:constant|device)__ [\w ]*?(\w+)\[\d+\];", re.MULTILINE)
 
@@ -39,9 +39,10 @@ class Answer:
 
     def __init__(self, file, line, kernel, match):
         self.file, self.line, self.kernel = file, line, kernel
-        self.table, variations, stride, depths = match.groups()
+        self.table, variations, stride, addresses, depths = match.groups()
         self.variations, self.depths = variations.split("/"), list(map(int, depths.split("/")))
         self.stride = None if stride == "-" else int(stride)
+        self.addresses = int(addresses) if addresses else None
 
     def __str__(self):
         return f"{self.file}:{self.line} {self.kernel or ''}: {self.table} {'/'.join(self.variations)} {self.stride or ''}"
@@ -51,10 +52,16 @@ class Answer:
         """A person can tell."""
         return "unknown" not in self.variations and "data" not in self.variations
 
-    def judge(self, variation, stride):
+    def judge(self, load):
         """right, unknown or wrong"""
+        variation, stride = load["variation"], load["stride_bytes"]
+        # The condition is that rows are whole warps.
+        if load.get("condition") and self.kernel.endswith("_2d"):
+            variation = "unknown"
         if variation == "unknown" or (variation == "data" and "data" not in self.variations):
             return "right" if "unknown" in self.variations else "unknown"
+        if variation == "uneven":
+            return "right" if variation in self.variations and load["addresses"] == self.addresses else "wrong"
         if variation == "affine":
             return "right" if "affine" in self.variations and stride in (self.stride, None) else "wrong"
         follows = UNIFORM[:UNIFORM.index(variation) + 1] if variation in UNIFORM else (variation,)
@@ -99,17 +106,18 @@ class Judged(unittest.TestCase):
                ("warp", "-", {"right": ("warp",), "unknown": ("unknown", "data"), "wrong": ("block", "grid", "constant", "affine 0")}),
                ("constant/block", "-", {"right": ("constant", "grid", "block", "warp"), "unknown": ("unknown", "data"), "wrong": ("affine 4",)}),
                ("affine", "4", {"right": ("affine 4",), "unknown": ("unknown", "data"), "wrong": ("affine 8", "warp", "grid")}),
+               ("uneven", "-", {"right": ("uneven 8",), "unknown": ("unknown", "data"), "wrong": ("uneven 4", "affine 4", "warp")}),
                ("data", "-", {"right": ("data",), "unknown": ("unknown",), "wrong": ("affine 4", "warp", "constant")}),
                ("unknown", "-", {"right": ("unknown", "data"), "wrong": ("affine 4", "warp", "grid")}))
 
     def test_verdicts(self):
         for variation, stride, verdicts in self.ANSWERS:
-            text = f"// load: table=coefficients variation={variation} stride={stride} depth=0"
+            text = f"// load: table=coefficients variation={variation} stride={stride} addresses=8 depth=0"
             answer = Answer("uniform.cu", 15, "known", ANSWER.search(text))
             for verdict, said in verdicts.items():
                 for words in said:
                     name, *by = words.split()
-                    load = {"table": "coefficients", "line": 15, "variation": name, "stride_bytes": int(by[0]) if by else None}
+                    load = {"table": "coefficients", "line": 15, "variation": name, "stride_bytes": int(by[0]) if by else None, "addresses": int(by[0]) if by else None}
                     for line in (15, None):  # without lines, by the table
                         judged = judge("uniform.cu", [answer], [{"name": "known", "loads": [{**load, "line": line}]}])
                         self.assertEqual(judged[answer][0], verdict, (variation, words))
@@ -130,7 +138,7 @@ class Counted(unittest.TestCase):
         run("g++", "-std=c++17", "-O1", "-fno-omit-frame-pointer", "-c", f"{HOST}/count.cpp", "-o", f"{cls.folder}/count.o")
 
     def rows(self, name):
-        """(kernel, line, symbol or None, region, variation, stride, addresses of a warp) of each load instruction."""
+        """(kernel, line, symbol or None, region, variation, stride, addresses of a warp, block) of each load instruction."""
         text, base = read(f"{CORPUS}/{name}"), os.path.join(self.folder, name)
         variables = VARIABLE.findall(text)
         calls = [*(f"host_fill({variable}, sizeof({variable}), number_bytes_of(sizeof({variable}[0])));" for variable in variables),
@@ -145,12 +153,12 @@ class Counted(unittest.TestCase):
                    if len(words := line.split()) == 4 and words[3] in variables]
         rows = [line.split() for line in run(base).splitlines()]
         # For each address its inlined functions, the innermost first.
-        frames = run("addr2line", "-a", "-i", "-e", base, *(row[1] for row in rows)).split("0x")[1:]
-        for (kernel, _, address, region, variation, stride, most), frame in zip(rows, frames):
+        frames = run("addr2line", "-a", "-i", "-e", base, *(row[2] for row in rows)).split("0x")[1:]
+        for (kernel, block, _, address, region, variation, stride, most), frame in zip(rows, frames):
             line = re.search(rf"/{name}:(\d+)", frame)
             symbol = next((name for at, size, name in symbols if at <= int(address, 16) < at + size), None)
             if line:
-                yield kernel, int(line[1]), symbol, region, variation, int(stride), int(most)
+                yield kernel, int(line[1]), symbol, region, variation, int(stride), int(most), block
 
     def test_answers(self):
         wrong, counted = [], 0
@@ -169,11 +177,35 @@ class Counted(unittest.TestCase):
                     continue
                 counted += 1
                 worst = max(here, key=lambda row: ORDER.index(row[4]))
-                said = ["grid" if variation == "constant" else "unknown" if variation == "data" else variation for variation in answer.variations]
-                if worst[4] not in said or (worst[4] == "affine" and worst[5] != answer.stride):
+                said = ["grid" if variation == "constant" else "unknown" if variation in ("data", "uneven") else variation for variation in answer.variations]
+                if worst[4] not in said or (worst[4] == "affine" and worst[5] != answer.stride) or answer.addresses not in (None, worst[6]):
                     wrong.append(f"{answer}: counted {worst[4]}, stride {worst[5]}, {worst[6]} addresses a warp")
         self.assertEqual(wrong, [], "\n".join(wrong))
         self.assertGreater(counted, 150)
+
+    def test_shapes_of_blocks(self):
+        """With the shape of a block, each load of the kernels named _2d is told as the count tells it. Where a branch or a loop
+        depends on threadIdx.y, the count sees those that are there together, and the code proves nothing."""
+        toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
+        if not os.path.exists(f"{toolkit}/bin/nvcc"):
+            self.skipTest("no CUDA toolkit")
+        rows, checked = [row for row in self.rows("thread.cu") if row[0].endswith("_2d") and row[2]], 0
+        for architecture in (80, 120):
+            cubin = os.path.join(self.folder, "thread.cubin")
+            run(f"{toolkit}/bin/nvcc", "-std=c++17", "-cubin", "-lineinfo", "-w", f"-arch=sm_{architecture}", "-o", cubin, f"{CORPUS}/thread.cu")
+            for block in {row[7] for row in rows}:
+                kernels = json.loads(run(CBANK, *ADVISE, "--kernel", cubin, "--block-dim", block.replace("x", ",")))["code"]["kernels"]
+                said = {(kernel["name"], load["line"]): load for kernel in kernels for load in kernel["loads"]}
+                for kernel, line, _, _, variation, _, addresses, at in (row for row in rows if row[7] == block):
+                    load = said[kernel, line]
+                    with self.subTest(kernel, block=block, architecture=architecture):
+                        self.assertIsNone(load["condition"])
+                        if kernel in ("branched_2d", "left_2d"):
+                            self.assertIn(load["variation"], ("unknown", variation))
+                            continue
+                        checked += 1
+                        self.assertEqual((load["addresses"], load["variation"] in UNIFORM), (addresses, variation in UNIFORM))
+        self.assertGreater(checked, 15)
 
 
 class Advised(unittest.TestCase):
@@ -250,7 +282,7 @@ def judge(name, answers, kernels):
                     # An array of the thread is not behind a parameter.
                     and not (answer.table == "of" and (load["table"] or "").startswith("parameter"))]
             here = here or [answer for answer in mine if answer.kernel and answer.table == load["table"]]
-            verdicts = [answer.judge(load["variation"], load["stride_bytes"]) for answer in here]
+            verdicts = [answer.judge(load) for answer in here]
             for answer, verdict in zip(here, verdicts):
                 # A load of another line is of any of the table's answers.
                 if answer.line != load["line"] and "right" in verdicts and verdict != "right":

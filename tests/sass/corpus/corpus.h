@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Kernels whose loads are known. The answer stands in the line of a load:
+ * Kernels whose loads are known. The answer stands in the line of a load, addresses for uneven ones:
  *
- *     load: table=T variation=V stride=S depth=D
+ *     load: table=T variation=V stride=S addresses=A depth=D
  *
  * T is a symbol, a parameter or a local array. V is the strongest that holds for each execution of the load:
  *   constant  one address, which the compiler knows          warp    one for the threads of a warp
  *   grid      one for all threads of the grid                affine  S bytes from each thread to the next
  *   block     one for the threads of a block                 data    the index comes from memory
- *   unknown   none of these: a function of the thread that is not affine, or of the shape of a block
+ *   uneven    A addresses of a warp that code and block size give, with no one stride
+ *   unknown   none of these: a function of arguments and the thread, or of the shape of a block
  * "/" separates answers where the compiler may choose. S is "-" without a stride. D is how many loops are around the
- * load. Blocks have one dimension, except in kernels named _2d. Indices from memory are 0 to 31. */
+ * load. Blocks have one dimension, except in kernels named _2d, whose warps have several rows. Indices from memory are 0 to 31. */
 #ifndef CORPUS_H
 #define CORPUS_H
 

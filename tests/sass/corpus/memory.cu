@@ -269,7 +269,7 @@ KERNEL stored_meanwhile(float *out, int *index, int n)
 {
     index[THREAD] = n;
     __threadfence_block();
-    const int k = index[THREAD ^ 1]; // load: table=index variation=unknown stride=- depth=0
+    const int k = index[THREAD ^ 1]; // load: table=index variation=uneven stride=- addresses=32 depth=0
 
     out[THREAD] = coefficients[k & 63]; // load: table=coefficients variation=data stride=- depth=0
 }

@@ -81,24 +81,24 @@ KERNEL per_lane(float *out)
 
 KERNEL per_lane_of_half(float *out)
 {
-    out[THREAD] = coefficients[threadIdx.x & 15]; // load: table=coefficients variation=unknown stride=- depth=0
+    out[THREAD] = coefficients[threadIdx.x & 15]; // load: table=coefficients variation=uneven stride=- addresses=16 depth=0
 }
 
 KERNEL per_group_of_four(float *out)
 {
-    out[THREAD] = coefficients[threadIdx.x / 4]; // load: table=coefficients variation=unknown stride=- depth=0
+    out[THREAD] = coefficients[threadIdx.x / 4]; // load: table=coefficients variation=uneven stride=- addresses=8 depth=0
 }
 
 KERNEL permuted(float *out)
 {
-    out[THREAD] = coefficients[threadIdx.x ^ 5]; // load: table=coefficients variation=unknown stride=- depth=0
+    out[THREAD] = coefficients[threadIdx.x ^ 5]; // load: table=coefficients variation=uneven stride=- addresses=32 depth=0
 }
 
 KERNEL squared(float *out)
 {
     const int lane = threadIdx.x & 31;
 
-    out[THREAD] = coefficients[lane * lane]; // load: table=coefficients variation=unknown stride=- depth=0
+    out[THREAD] = coefficients[lane * lane]; // load: table=coefficients variation=uneven stride=- addresses=32 depth=0
 }
 
 KERNEL per_warp(float *out)
@@ -133,6 +133,38 @@ KERNEL per_column_2d(float *out)
     out[THREAD] = coefficients[threadIdx.x]; // load: table=coefficients variation=affine/unknown stride=4 depth=0
 }
 
+KERNEL per_thread_2d(float *out)
+{
+    const int k = threadIdx.y * blockDim.x + threadIdx.x;
+
+    out[THREAD] = coefficients[k]; // load: table=coefficients variation=affine stride=4 depth=0
+}
+
+KERNEL transposed_2d(float *out)
+{
+    const int k = threadIdx.x * 8 + threadIdx.y;
+
+    out[THREAD] = coefficients[k]; // load: table=coefficients variation=unknown stride=- depth=0
+}
+
+KERNEL branched_2d(float *out, int n)
+{
+    int k = 0;
+
+    if (threadIdx.y > 2)
+        k = n;
+    out[THREAD] = coefficients[k + 1]; // load: table=coefficients variation=unknown stride=- depth=0
+}
+
+KERNEL left_2d(float *out, int n)
+{
+    float sum = 0;
+
+    ROLLED for (int k = n; k < 32; k += 1 + threadIdx.y)
+        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=unknown stride=- depth=1
+    out[THREAD] = sum;
+}
+
 KERNEL both_ways(float *out, int n)
 {
     const int k = threadIdx.x + n;
@@ -152,14 +184,14 @@ KERNEL clamped(float *out, int n)
 
 KERNEL modulo(float *out)
 {
-    out[THREAD] = coefficients[threadIdx.x % 7]; // load: table=coefficients variation=unknown stride=- depth=0
+    out[THREAD] = coefficients[threadIdx.x % 7]; // load: table=coefficients variation=uneven stride=- addresses=7 depth=0
 }
 
 KERNEL narrowed(float *out)
 {
     const unsigned char k = threadIdx.x * 16;
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=unknown stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: table=coefficients variation=uneven stride=- addresses=16 depth=0
 }
 
 KERNEL as_float(float *out)

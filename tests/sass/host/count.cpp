@@ -164,7 +164,7 @@ static void print_load(const char *kernel, uintptr_t instruction, const load &on
     }
     if (one.on_stack && all.size() == 1)
         return; /* a variable */
-    printf("%s %#lx %#lx %s %s %lld %zu\n", kernel, (unsigned long)instruction - 1, (unsigned long)*all.begin(),
+    printf("%s %ux%u %#lx %#lx %s %s %lld %zu\n", kernel, simulated_now.block_size[0], simulated_now.block_size[1], (unsigned long)instruction - 1, (unsigned long)*all.begin(),
            one.on_stack ? "stack" : "memory",
            grid                   ? "grid"
            : block                ? "block"
