@@ -22,7 +22,9 @@ enum {
     DATA = 1 << 14, /* memory: the register at bit 32 is stored */
     ALL_PREDICATES = 1 << 15,
     FIXED = 1 << 16, /* B is at bit 32 and C at bit 64, whatever the form */
+    HALF = 1 << 19, /* a pair, but one register where bit 80 is 0 */
     CONVERTED = 1 << 17, /* bits 75 and 84 have the sizes of what is written and read */
+    LONG = 1 << 18, /* pairs of registers where bit 80 or the form says so, from sm_100 on */
 };
 
 enum { OPERATIONS = 512 };
@@ -34,17 +36,17 @@ static const struct row {
     const char *name;
 } rows[OPERATIONS] = {
     [0x001] = {TRANSFER_NOTHING, 0, 0, "PMTRIG"},
-    [0x002] = {TRANSFER_MOVE, 1, B, "MOV"},
+    [0x002] = {TRANSFER_MOVE, 1, B | LONG, "MOV"},
     [0x003] = {TRANSFER_LANES, 1, 0, "P2R"},
     [0x004] = {TRANSFER_FUNCTION, 0, A | B | ALL_PREDICATES, "R2P"},
-    [0x005] = {TRANSFER_SPECIAL, 2, 0, "CS2R"},
+    [0x005] = {TRANSFER_SPECIAL, 1, HALF, "CS2R"},
     [0x006] = {TRANSFER_WARP, 1, P | IN, "VOTE"},
-    [0x007] = {TRANSFER_SELECT, 1, A | B | IN, "SEL"},
+    [0x007] = {TRANSFER_SELECT, 1, A | B | IN | LONG, "SEL"},
     [0x008] = {TRANSFER_SELECT, 1, A | B | IN, "FSEL"},
     [0x009] = {TRANSFER_FUNCTION, 1, A | B | IN, "FMNMX"},
     [0x00a] = {TRANSFER_FUNCTION, 1, A | B | IN, "FSET"},
     [0x00b] = {TRANSFER_FUNCTION, 0, A | B | P | Q | IN, "FSETP"},
-    [0x00c] = {TRANSFER_COMPARE, 0, A | B | P | Q | IN, "ISETP"},
+    [0x00c] = {TRANSFER_COMPARE, 0, A | B | P | Q | IN | LONG, "ISETP"},
     [0x010] = {TRANSFER_ADD, 1, A | B | C | P | Q | IN, "IADD3"},
     [0x011] = {TRANSFER_SHIFT_ADD, 1, A | B | C | P | IN, "LEA"},
     [0x012] = {TRANSFER_LOGIC, 1, A | B | C | P | IN, "LOP3"},
@@ -76,6 +78,8 @@ static const struct row {
     [0x033] = {TRANSFER_FUNCTION, 1, A | B | IN, "HSET2"},
     [0x034] = {TRANSFER_FUNCTION, 0, A | B | P | Q | IN, "HSETP2"},
     [0x035] = {TRANSFER_HALVES, 1, A | B | C, "HFMA2.MMA"},
+    [0x02d] = {TRANSFER_NOTHING, 0, 0, "PREEXIT"},
+    [0x02e] = {TRANSFER_NOTHING, 0, 0, "ACQBULK"},
     [0x036] = {TRANSFER_ADD, 1, A | B, "VIADD"},
     [0x037] = {TRANSFER_LANES, 4, 0, "IMMA"},
     [0x03b] = {TRANSFER_LOAD, 4, A | ADDRESS, "LDSM"},
@@ -86,20 +90,22 @@ static const struct row {
     [0x046] = {TRANSFER_FUNCTION, 1, A | B | C | P | Q | IN, "VIADDMNMX"},
     [0x048] = {TRANSFER_FUNCTION, 1, A | B | P | Q | IN, "VIMNMX"},
     [0x04a] = {TRANSFER_FUNCTION, 1, A | B | U | IN, "UVIMNMX"},
-    [0x054] = {TRANSFER_FUNCTION, 1, A | B | C | U, "(uniform 0x54)"},
-    [0x055] = {TRANSFER_FUNCTION, 1, A | B | C | U, "(uniform 0x55)"},
-    [0x056] = {TRANSFER_FUNCTION, 1, A | B | U, "(uniform 0x56)"},
-    [0x05e] = {TRANSFER_FUNCTION, 1, B | U, "(uniform 0x5e)"},
-    [0x082] = {TRANSFER_MOVE, 1, B | U, "UMOV"},
+    [0x051] = {TRANSFER_FUNCTION, 1, A | B | U | IN, "UFSEL"},
+    [0x053] = {TRANSFER_FUNCTION, 0, A | B | U | P | Q | IN, "UFSETP"},
+    [0x054] = {TRANSFER_FUNCTION, 1, A | B | C | U, "UFADD"},
+    [0x055] = {TRANSFER_FUNCTION, 1, A | B | C | U, "UFFMA"},
+    [0x056] = {TRANSFER_FUNCTION, 1, A | B | U, "UFMUL"},
+    [0x05e] = {TRANSFER_FUNCTION, 1, B | U, "UI2FP"},
+    [0x082] = {TRANSFER_MOVE, 1, B | U | LONG, "UMOV"},
     [0x083] = {TRANSFER_WARP, 1, A | U, "UP2UR"},
     [0x086] = {TRANSFER_WARP, 1, U | P | IN, "VOTEU"},
-    [0x087] = {TRANSFER_SELECT, 1, A | B | U | IN, "USEL"},
-    [0x08c] = {TRANSFER_COMPARE, 0, A | B | U | P | Q | IN, "UISETP"},
+    [0x087] = {TRANSFER_SELECT, 1, A | B | U | IN | LONG, "USEL"},
+    [0x08c] = {TRANSFER_COMPARE, 0, A | B | U | P | Q | IN | LONG, "UISETP"},
     [0x090] = {TRANSFER_ADD, 1, A | B | C | U | P | Q | IN, "UIADD3"},
     [0x091] = {TRANSFER_SHIFT_ADD, 1, A | B | C | U | P | IN, "ULEA"},
     [0x092] = {TRANSFER_LOGIC, 1, A | B | C | U | P | IN, "ULOP3"},
     [0x096] = {TRANSFER_PERMUTE, 1, A | B | C | U, "UPRMT"},
-    [0x097] = {TRANSFER_ADD, 1, A | B | C | U | P | Q | IN, "UIADD3"},
+    [0x097] = {TRANSFER_ADD_WIDE, 2, A2 | B2 | C2 | U, "UIADD3.64"},
     [0x099] = {TRANSFER_SHIFT, 1, A | B | C | U, "USHF"},
     [0x09a] = {TRANSFER_FUNCTION, 1, A | B | U, "USGXT"},
     [0x09b] = {TRANSFER_FUNCTION, 1, A | B | U, "UBMSK"},
@@ -114,6 +120,7 @@ static const struct row {
     [0x0be] = {TRANSFER_FUNCTION, 1, B | U, "UBREV"},
     [0x0bf] = {TRANSFER_FUNCTION, 1, B | U, "UPOPC"},
     [0x0ca] = {TRANSFER_WARP, 1, A | U | P, "R2UR"},
+    [0x0cb] = {TRANSFER_SPECIAL, 1, U | HALF, "CS2UR"},
     [0x100] = {TRANSFER_FUNCTION, 1, B | P, "FLO"},
     [0x101] = {TRANSFER_FUNCTION, 1, B, "BREV"},
     [0x102] = {TRANSFER_FUNCTION, 0, A | B | P, "FCHK"},
@@ -130,6 +137,7 @@ static const struct row {
     [0x118] = {TRANSFER_NOTHING, 0, 0, "NOP"},
     [0x119] = {TRANSFER_SPECIAL, 1, 0, "S2R"},
     [0x11a] = {TRANSFER_NOTHING, 0, 0, "DEPBAR"},
+    [0x11b] = {TRANSFER_NOTHING, 0, 0, "ENDCOLLECTIVE"},
     [0x11c] = {TRANSFER_WARP, 1, P | IN, "B2R"},
     [0x11d] = {TRANSFER_NOTHING, 0, 0, "BAR"},
     [0x141] = {TRANSFER_NOTHING, 0, 0, "BSYNC"},
@@ -183,21 +191,36 @@ static const struct row {
     [0x199] = {TRANSFER_LOAD, 4, A | FIXED | P, "SULD"},
     [0x19d] = {TRANSFER_NOTHING, 0, 0, "SUST"},
     [0x1a1] = {TRANSFER_LANES, 1, A | P, "MATCH"},
+    [0x1a3] = {TRANSFER_ATOMIC, 2, A | ADDRESS | DATA | P, "ATOMG"},
+    [0x1a6] = {TRANSFER_NOTHING, 0, 0, "REDG"},
+    [0x1a7] = {TRANSFER_ATOMIC, 2, A | P, "SYNCS"},
     [0x1a8] = {TRANSFER_ATOMIC, 2, A | ADDRESS | DATA | P, "ATOMG"},
     [0x1a9] = {TRANSFER_ATOMIC, 2, A | ADDRESS | DATA | P, "ATOMG.CAS"},
     [0x1ab] = {TRANSFER_NOTHING, 0, 0, "ERRBAR"},
     [0x1ac] = {TRANSFER_LOAD, 1, A | U | SIZED | BANK, "LDCU"},
     [0x1ae] = {TRANSFER_NOTHING, 0, 0, "LDGSTS"},
     [0x1af] = {TRANSFER_NOTHING, 0, 0, "LDGDEPBAR"},
+    [0x1b0] = {TRANSFER_NOTHING, 0, 0, "ARRIVES"},
+    [0x1b1] = {TRANSFER_WARP, 2, U | P, "SYNCS"},
+    [0x1b2] = {TRANSFER_WARP, 2, U | P, "SYNCS"},
+    [0x1ba] = {TRANSFER_NOTHING, 0, 0, "UBLKCP"},
     [0x1c2] = {TRANSFER_WARP, 1, A | U | P, "R2UR"},
     [0x1c3] = {TRANSFER_SPECIAL, 1, U, "S2UR"},
     [0x1c4] = {TRANSFER_WARP, 1, A | U, "REDUX"},
+    [0x1c6] = {TRANSFER_NOTHING, 0, 0, "FENCE"},
+};
+
+/* Operations of sm_100 and later whose number had another meaning before. */
+static const struct row late_rows[OPERATIONS] = {
+    [0x017] = {TRANSFER_FUNCTION, 2, A2 | B2 | P | Q | IN, "IMNMX.64"},
+    [0x035] = {TRANSFER_ADD_WIDE, 2, A2 | B2, "IADD.64"},
+    [0x085] = {TRANSFER_FUNCTION, 2, A2 | B2 | U | P | Q | IN, "UIMNMX.64"},
 };
 /* clang-format on */
 
 enum {
     URZ_BEFORE = 63,
-    WIDE_UNIFORM_FIRST = 100 /* architecture */,
+    LATE_FIRST = 100 /* architecture */,
     WIDE_CONVERSION = 3,
     LDCU = 0x1ac,
     OPERATION_UNIFORM_LAST = 0x0ff
@@ -213,7 +236,7 @@ static uint32_t bits(uint64_t low, uint64_t high, unsigned at, unsigned count)
 /* A uniform register: before sm_100 they have 6 bits. */
 static uint32_t uniform_number(uint32_t number, uint32_t architecture)
 {
-    if (architecture < WIDE_UNIFORM_FIRST)
+    if (architecture < LATE_FIRST)
         return (number & URZ_BEFORE) == URZ_BEFORE ? UNIFORM_ZERO : UNIFORM_FIRST + (number & URZ_BEFORE);
     return UNIFORM_FIRST + number;
 }
@@ -229,11 +252,10 @@ static void add_result(struct operands *out, uint32_t first, uint32_t count)
 
 /* The sources of arithmetic. A form (bits 9 to 11) says what is at bits 32 to 63, and whether that is B or C: the other
  * one is a register at bit 64. */
-static void arithmetic_sources(uint64_t low, uint64_t high, uint32_t architecture, const struct row *row,
+static void arithmetic_sources(uint64_t low, uint64_t high, uint32_t architecture, const struct row *row, unsigned form,
                                struct operands *out)
 {
-    const unsigned form = bits(low, high, 9, 3);
-    const bool third = !(row->fields & FIXED) && (form == 2 || form == 3 || form == 7);
+    const bool third = !(row->fields & FIXED) && row->fields & C && (form == 2 || form == 3 || form == 7);
     struct operand *special = &out->source[third ? 2 : 1], *other = &out->source[third ? 1 : 2];
     const bool uniform = row->fields & U;
 
@@ -248,6 +270,7 @@ static void arithmetic_sources(uint64_t low, uint64_t high, uint32_t architectur
     if (form == 2 || form == 4) {
         special->kind = OPERAND_IMMEDIATE;
         special->number = bits(low, high, 32, 32);
+        special->upper = special->number >> 31 ? UINT32_MAX : 0;
         special->negated = false;
     } else if ((form == 3 || form == 5) && !uniform) {
         special->kind = OPERAND_CONSTANT;
@@ -292,16 +315,31 @@ static void memory_sources(uint64_t low, uint64_t high, uint32_t architecture, c
         out->source[2] = (struct operand){.kind = OPERAND_REGISTER, .number = bits(low, high, 32, 8), .words = 4};
 }
 
+/* Whether an operation of sm_100 or later, LONG, is on pairs: USEL has the form of a uniform operand for them. */
+static bool form_is_long(const struct operands *of)
+{
+    enum { USEL = 0x087, ISETP = 0x00c };
+    const bool compare = of->transfer == TRANSFER_COMPARE, select = of->transfer == TRANSFER_SELECT;
+
+    return of->high >> 16 & 1 || (!compare && of->form == 2) || (select && (of->form == 3 || of->form == 7)) ||
+           (of->operation == USEL && of->form == 6);
+}
+
 void operands_at(const unsigned char *code, size_t at, uint32_t architecture, struct operands *out)
 {
     static const uint8_t registers[] = {1, 1, 1, 1, 1, 2, 4, 4}; /* by the field of the size of a load */
+    static const uint8_t short_forms[] = {0, 1, 4, 1, 4, 5, 6, 6}; /* of operations on pairs */
+    struct row changed;
     const struct row *row;
     uint64_t low, high;
     uint32_t first, count;
 
     memcpy(&low, code + at, sizeof(low));
     memcpy(&high, code + at + sizeof(low), sizeof(high));
-    row = &rows[low & (OPERATIONS - 1)];
+    const bool late = architecture >= LATE_FIRST;
+
+    row = late && late_rows[low & (OPERATIONS - 1)].name ? &late_rows[low & (OPERATIONS - 1)]
+                                                         : &rows[low & (OPERATIONS - 1)];
     *out = (struct operands){.name = row->name ? row->name : "?",
                              .operation = low & (OPERATIONS - 1),
                              .transfer = (enum transfer)row->transfer,
@@ -314,6 +352,15 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
                              .carry = PREDICATE_TRUE};
     if (row->transfer == TRANSFER_UNKNOWN)
         return;
+    unsigned form = out->form;
+
+    if (row->fields & LONG && late && form_is_long(out)) {
+        changed = *row;
+        changed.writes *= 2;
+        changed.fields |= (row->fields & A ? A2 : 0) | B2;
+        form = short_forms[form];
+        row = &changed;
+    }
     const bool uniform = row->fields & U, predicates_uniform = uniform && row->transfer != TRANSFER_WARP;
     const uint32_t predicates = predicates_uniform ? UNIFORM_PREDICATE_FIRST : PREDICATE_FIRST;
 
@@ -324,7 +371,8 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
     if (row->fields & IN) {
         out->condition = (uint16_t)(predicates + bits(low, high, 87, 3));
         out->condition_negated = bits(low, high, 90, 1);
-        out->carry = (uint16_t)(predicates + bits(low, high, 77, 3));
+        if (row->transfer == TRANSFER_ADD)
+            out->carry = (uint16_t)(predicates + bits(low, high, 77, 3));
     }
     if (row->fields & ADDRESS) {
         memory_sources(low, high, architecture, row, out);
@@ -334,7 +382,8 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
         out->source[0] =
             (struct operand){.kind = row->fields & A ? OPERAND_REGISTER : OPERAND_NONE, .number = index, .words = 1};
         if (uniform && (row->fields & A))
-            out->source[0] = (struct operand){OPERAND_UNIFORM, uniform_number(index, architecture), 0, 1, false};
+            out->source[0] =
+                (struct operand){.kind = OPERAND_UNIFORM, .number = uniform_number(index, architecture), .words = 1};
         out->source[1] =
             (struct operand){.kind = OPERAND_CONSTANT,
                              /* LDCU has one more bit. */
@@ -342,7 +391,11 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
                              .bank = (uint8_t)bits(low, high, 54, 5)};
         out->offset = (int32_t)(int16_t)out->source[1].number;
     } else {
-        arithmetic_sources(low, high, architecture, row, out);
+        arithmetic_sources(low, high, architecture, row, form, out);
+    }
+    if (row == &changed && row->transfer == TRANSFER_MOVE && out->form == 2) {
+        out->source[1].number = bits(low, high, 24, 32);
+        out->source[1].upper = bits(low, high, 56, 32);
     }
     first = bits(low, high, 16, 8);
     count = row->writes;
@@ -350,6 +403,8 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
         count = bits(low, high, 75, 2) == WIDE_CONVERSION ? 2 : 1;
         out->source[1].words = bits(low, high, 84, 2) == WIDE_CONVERSION ? 2 : 1;
     }
+    if (row->fields & HALF)
+        count = bits(low, high, 80, 1) ? 2 : 1;
     if (row->fields & SIZED)
         count = registers[bits(low, high, 73, 3)];
     if (row->fields & MASKED) {

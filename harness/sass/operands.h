@@ -13,6 +13,7 @@ enum transfer {
     TRANSFER_FUNCTION, /* some function of what is read */
     TRANSFER_MOVE,
     TRANSFER_ADD,
+    TRANSFER_ADD_WIDE, /* of 64 bits */
     TRANSFER_MULTIPLY, /* a * b + c */
     TRANSFER_MULTIPLY_WIDE, /* the same, of 64 bits */
     TRANSFER_SHIFT_ADD, /* LEA */
@@ -49,6 +50,7 @@ enum {
 struct operand {
     enum operand_kind kind;
     uint32_t number; /* register, immediate, or offset in the bank */
+    uint32_t upper; /* the second word of an immediate */
     uint8_t bank, words; /* words: registers that it takes, or 32-bit values in the bank */
     bool negated; /* the sign bit of the field; other operations use it for their own purposes */
 };

@@ -279,6 +279,18 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
         out.flags |= a.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
         return leveled(with_lanes(tables, out, lanes));
     }
+    if (a.lanes >= LANES_TABLE && !is_signed) {
+        bool carries = false;
+
+        /* What lanes add stays within the bits that are known, and these are shifted out. */
+        for (unsigned i = 0; i < WARP_LANES; i++)
+            carries |= ((int64_t)a.known + (int32_t)lane_of(tables, &a, i)) >> a.bits != 0;
+        if (!carries) {
+            out.lanes = LANES_SAME;
+            out.flags |= a.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
+            return leveled(out);
+        }
+    }
     out.why = (uint8_t)(a.lanes == LANES_ANY ? a.why : WHY_ARITHMETIC);
     out.lanes = LANES_ANY;
     return leveled(out);

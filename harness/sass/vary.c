@@ -154,7 +154,7 @@ static struct value source_of(struct vary *vary, const struct value *state, cons
             value.origin = (uint16_t)(ORIGIN_SYMBOL + fact->value);
             return value;
         }
-        return value_number(word == 0 ? source->number : source->number >> 31 ? UINT32_MAX : 0);
+        return value_number(word == 0 ? source->number : source->upper);
     case OPERAND_CONSTANT:
         return constant_at(vary, source->bank, source->number + 4 * word);
     default:
@@ -348,6 +348,12 @@ static struct value scaled(struct vary *vary, const struct value *state, const s
 
         if (in->source[0].negated)
             s[0] = value_negate(lanes, s[0]);
+        if (of_high && !extended && by > 0 && in->source[2].number == REGISTER_ZERO && (in->high >> 8 & 7) == 0) {
+            /* Of a and 0: a, shifted to the right. */
+            high = value_shift_right(lanes, value_plain(s[0]), WORD_BITS - by, false);
+            if (high.lanes != LANES_ANY && !(s[1].flags & FLAG_HIGH))
+                return value_add(lanes, high, s[1]);
+        }
         if (of_high || extended) {
             s[3] = predicate_of(vary, state, in->condition, in->condition_negated);
             return high_word(s, 4, NULL);
@@ -399,6 +405,16 @@ static struct value result_of(struct vary *vary, const struct value *state, cons
             return high_word(s, 5, NULL);
         }
         return value_add(lanes, value_add(lanes, s[0], s[1]), s[2]);
+    case TRANSFER_ADD_WIDE:
+        for (unsigned i = 0; i < OPERANDS_MAX; i++)
+            if (in->source[i].negated && in->source[i].kind != OPERAND_NONE)
+                s[i] = value_negate(lanes, s[i]);
+        high = value_add(lanes, value_add(lanes, s[0], s[1]), s[2]);
+        if (word == 0)
+            return high;
+        for (unsigned i = 0; i < OPERANDS_MAX; i++)
+            s[i] = source_of(vary, state, in, at, i, 1);
+        return high_word(s, 3, &high);
     case TRANSFER_MULTIPLY:
     case TRANSFER_MULTIPLY_WIDE:
     case TRANSFER_SHIFT_ADD:
@@ -414,14 +430,15 @@ static struct value result_of(struct vary *vary, const struct value *state, cons
     case TRANSFER_SELECT:
         if (in->operation != 0x007 && in->operation != 0x087 && (in->source[0].negated || in->source[1].negated))
             break;
-        return value_select(lanes, predicate_of(vary, state, in->condition, in->condition_negated), s[0], s[1]);
+        return value_select(lanes, predicate_of(vary, state, in->condition, in->condition_negated),
+                            source_of(vary, state, in, at, 0, word), source_of(vary, state, in, at, 1, word));
     case TRANSFER_HALVES:
         /* 0 * 0 and a number: this is how compilers move one. */
         if (in->form == 2 && in->source[0].number == REGISTER_ZERO && in->source[1].number == REGISTER_ZERO)
             return s[2];
         break;
     case TRANSFER_SPECIAL:
-        if (in->operation == 0x005)
+        if (in->operation == 0x005 || in->operation == 0x0cb)
             return (in->high >> 8 & 0xff) == 0xff ? value_number(0) : special(vary, in->high >> 8 & 0xff);
         high = special(vary, in->high >> 8 & 0xff);
         if (in->uniform && !value_is_shared(&high))
@@ -488,9 +505,9 @@ static struct value answer_of(struct vary *vary, const struct value *state, cons
         s[i] = source_of(vary, state, in, at, i, 0);
     s[3] = predicate_of(vary, state, in->condition, in->condition_negated);
     /* The answer of a comparison: each lane's, where both are known. */
-    if (in->transfer == TRANSFER_COMPARE && first && (in->high >> 10 & 3) == 0 && !(in->high >> 8 & 1) &&
-        value_is_number(&s[3]) && (s[3].known & 1) && value_is_known(&s[0]) && value_is_known(&s[1]) &&
-        s[0].origin == 0 && s[1].origin == 0) {
+    if (in->transfer == TRANSFER_COMPARE && first && in->source[0].words == 1 && (in->high >> 10 & 3) == 0 &&
+        !(in->high >> 8 & 1) && value_is_number(&s[3]) && (s[3].known & 1) && value_is_known(&s[0]) &&
+        value_is_known(&s[1]) && s[0].origin == 0 && s[1].origin == 0) {
         const unsigned test = in->high >> 12 & 7;
         uint32_t lanes[WARP_LANES];
 

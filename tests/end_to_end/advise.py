@@ -347,7 +347,7 @@ __constant__ int lut[256];
         command = self.compile(rows=rows)
         for words, by_row, by_column, condition in (((), 1, 32, "if blockDim.x is a multiple of 32"), (("--block-dim", "8,8"), 4, 8, None),
                                                     (("--block-dim", "16,4,2"), 2, 16, None), (("--block-dim", "64,2"), 1, 32, None),
-                                                    (("--block-dim", "10,3"), None, None, None)):
+                                                    (("--block-dim", "10,7"), None, None, None)):
             with self.subTest(words):
                 tables = self.tables(command, *words)
                 self.assertEqual([(tables[name]["constant"]["addresses"], tables[name]["constant"]["condition"]) for name in rows],
