@@ -18,8 +18,10 @@ enum {
     SPECIAL_TID_Z = 0x23,
     SPECIAL_CTAID_X = 0x25,
     SPECIAL_CTAID_Z = 0x27,
+    SPECIAL_SHARED_WINDOW = 0x2f,
     SPECIAL_EQMASK = 0x38,
-    SPECIAL_GEMASK = 0x3c
+    SPECIAL_GEMASK = 0x3c,
+    SPECIAL_CLUSTER_CTAID = 0x88
 };
 
 #define PHI 0x80000000u /* in `from`: the block whose ways met */
@@ -31,6 +33,7 @@ struct parting {
 
 struct block_state {
     struct value *out; /* at its end; NULL: not yet visited */
+    uint64_t merged[(VALUES + 63) / 64]; /* values that ways brought together at its begin, and that stay its own */
     struct parting join; /* ways meet here that part at that level */
     uint32_t label, spread; /* of the spread that is in progress */
     uint16_t visits;
@@ -41,6 +44,16 @@ struct block_state {
 struct loop_state {
     struct parting left; /* how its exits part */
     uint64_t written[(VALUES + 63) / 64];
+};
+
+/* What a register has where the predicate holds under which it was written last. Compilers guard an address and its load by
+ * one predicate. */
+struct guarded {
+    struct value value;
+    uint32_t visit; /* of a block; of another one, it does not count */
+    uint32_t from; /* what made the predicate */
+    uint16_t guard;
+    bool negated;
 };
 
 struct vary {
@@ -54,6 +67,8 @@ struct vary {
     size_t return_count, call_count;
     uint32_t spreads;
     bool flat; /* the kernel never reads tid.y or tid.z */
+    struct guarded guarded[REGISTER_COUNT];
+    uint32_t visit;
     struct value in[VALUES];
 };
 
@@ -241,8 +256,10 @@ static struct value special(struct vary *vary, unsigned number)
                                                   : i;
     if (number == SPECIAL_LANE || (number >= SPECIAL_EQMASK && number <= SPECIAL_GEMASK))
         return value_lanes(&vary->lanes, lanes);
-    if (number >= SPECIAL_CTAID_X && number <= SPECIAL_CTAID_Z)
+    if ((number >= SPECIAL_CTAID_X && number <= SPECIAL_CTAID_Z) || number == SPECIAL_CLUSTER_CTAID)
         return value_shared(LEVEL_BLOCK);
+    if (number == SPECIAL_SHARED_WINDOW)
+        return value_shared(LEVEL_GRID);
     if (number >= SPECIAL_TID_X && number <= SPECIAL_TID_Z)
         return thread_index(vary, number - SPECIAL_TID_X);
     return value_any(WHY_OPERATION);
@@ -538,6 +555,42 @@ static struct value answer_of(struct vary *vary, const struct value *state, cons
     return value_function(s, count);
 }
 
+/* What a register has where the guard of an instruction holds, or does not; NULL: not known apart. */
+static struct guarded *guarded_at(struct vary *vary, const struct value *state, const struct operands *in,
+                                  uint32_t number, bool holds)
+{
+    struct guarded *of = &vary->guarded[number];
+
+    return of->visit == vary->visit && of->guard == in->guard && of->negated == (in->guard_negated == holds) &&
+                   of->from == state[in->guard].from
+               ? of
+               : NULL;
+}
+
+/* Exchanges the values that an instruction reads with those that they have under its guard; and back. */
+static void exchange_guarded(struct vary *vary, struct value *state, const struct operands *in)
+{
+    if (in->guard == PREDICATE_TRUE || in->guard == UNIFORM_PREDICATE_TRUE)
+        return;
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        for (unsigned word = 0; word < in->source[i].words; word++) {
+            const uint32_t number = in->source[i].number + word;
+            const bool is_register = in->source[i].kind == OPERAND_REGISTER || in->source[i].kind == OPERAND_UNIFORM;
+            struct guarded *of =
+                is_register && number < REGISTER_COUNT ? guarded_at(vary, state, in, number, true) : NULL;
+            struct value value;
+
+            for (unsigned k = 0; k < i; k++) /* a register that is read twice is exchanged once */
+                if (in->source[k].kind == in->source[i].kind && number - in->source[k].number < in->source[k].words)
+                    of = NULL;
+            if (!of)
+                continue;
+            value = state[number];
+            state[number] = of->value;
+            of->value = value;
+        }
+}
+
 /* Executes an instruction. */
 static void execute(struct vary *vary, struct value *state, uint32_t at)
 {
@@ -551,8 +604,10 @@ static void execute(struct vary *vary, struct value *state, uint32_t at)
     if (in.transfer == TRANSFER_UNKNOWN) {
         for (unsigned i = 0; i < VALUES; i++)
             state[i] = value_any(WHY_OPERATION);
+        vary->visit++;
         return;
     }
+    exchange_guarded(vary, state, &in);
     if (in.transfer == TRANSFER_STORE) {
         struct value high, address = load_address(vary, state, &in, at, &high);
         const unsigned slot = slot_of(&address), size = in.high >> 9 & 7;
@@ -569,21 +624,28 @@ static void execute(struct vary *vary, struct value *state, uint32_t at)
             for (unsigned i = 0; i < SLOTS; i++)
                 state[REGISTER_COUNT + i] = value_any(WHY_DATA);
         }
+        exchange_guarded(vary, state, &in);
         return;
     }
     for (unsigned i = 0; i < in.results; i++)
         for (unsigned k = 0; k < in.result[i].count && k < 4; k++)
             results[i][k] = in.result[i].first >= PREDICATE_FIRST ? answer_of(vary, state, &in, at, i == 0)
                                                                   : result_of(vary, state, &in, at, k);
+    exchange_guarded(vary, state, &in);
     for (unsigned i = 0; i < in.results; i++)
         for (unsigned k = 0; k < in.result[i].count; k++) {
-            struct value *old = &state[in.result[i].first + k];
+            const uint32_t number = in.result[i].first + k;
+            const struct guarded *other = guarded_at(vary, state, &in, number, false);
             const struct value now = results[i][k < 4 ? k : 3];
+            struct value *old = &state[number];
 
             *old = in.guard == PREDICATE_TRUE || in.guard == UNIFORM_PREDICATE_TRUE
                        ? now
-                       : value_select(&vary->lanes, guard, now, *old);
+                       : value_select(&vary->lanes, guard, now, other ? other->value : *old);
             old->from = at;
+            vary->guarded[number] =
+                (struct guarded){now, vary->visit, state[in.guard].from, in.guard, in.guard_negated};
+            vary->guarded[number].value.from = at;
         }
 }
 
@@ -664,7 +726,7 @@ static bool enter_block(struct vary *vary, uint32_t block)
 {
     const struct flow *flow = vary->flow;
     const struct flow_block *of = &flow->blocks[block];
-    const struct block_state *state = &vary->blocks[block];
+    struct block_state *state = &vary->blocks[block];
     bool found = false;
 
     if (block == flow->functions[0]) {
@@ -704,6 +766,13 @@ static bool enter_block(struct vary *vary, uint32_t block)
             if (i + 1 == VALUES)
                 found = true;
         }
+    }
+    /* A value once of this block stays so: loops within loops would hand it to and fro without end. */
+    for (unsigned i = 0; i < VALUES; i++) {
+        if (vary->in[i].from == (PHI | block))
+            state->merged[i / 64] |= 1ull << (i % 64);
+        else if (is_written(state->merged, i))
+            vary->in[i].from = PHI | block;
     }
     return found;
 }
@@ -825,6 +894,7 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
     state->dirty = false;
     if (state->visits > VISITS_MAX || !enter_block(vary, block))
         return STATUS_OK;
+    vary->visit++;
     for (uint32_t at = of->first; at <= of->last; at++)
         execute(vary, vary->in, at);
     if (of->end == FLOW_CALL_OUT)
@@ -939,13 +1009,18 @@ static void classify(const struct vary *vary, struct value low, struct value hig
 /* Whether an instruction is a load, and how its address varies before it is executed. */
 static bool classify_at(struct vary *vary, uint32_t at, struct varying_load *load)
 {
+    enum { LDSM = 0x03b };
     struct operands in;
     struct value low = value_number(0), high = value_number(0), guard;
+    bool is_load;
 
     operands_at(vary->flow->code, (size_t)at * 16, vary->flow->architecture, &in);
     guard = predicate_of(vary, vary->in, in.guard, in.guard_negated);
     if (value_is_number(&guard) && !(guard.known & 1))
         return false;
+    exchange_guarded(vary, vary->in, &in);
+    /* The rows of a matrix are no table. */
+    is_load = in.operation != LDSM;
     if (in.transfer == TRANSFER_LOAD && in.operation >= 0x160 && in.operation <= 0x16f) {
         const struct value values[2] = {source_of(vary, vary->in, &in, at, 0, 0),
                                         source_of(vary, vary->in, &in, at, 1, 0)};
@@ -958,23 +1033,22 @@ static bool classify_at(struct vary *vary, uint32_t at, struct varying_load *loa
         if (in.source[0].kind != OPERAND_NONE)
             low = source_of(vary, vary->in, &in, at, 0, 0);
         load->bank = in.source[1].bank;
-        /* Single parameters and the compiler's own. */
-        if (value_is_number(&low) && load->bank != 3)
-            return false;
+        /* Not single parameters and the compiler's own. */
+        is_load = load->bank == 3 || !value_is_number(&low);
         low = value_add(&vary->lanes, low, value_number((uint32_t)in.offset));
     } else if (in.transfer == TRANSFER_LOAD) {
         low = load_address(vary, vary->in, &in, at, &high);
     } else {
-        bool constant = false;
-
+        is_load = false;
         for (unsigned i = 0; i < OPERANDS_MAX; i++)
             if (in.source[i].kind == OPERAND_CONSTANT && in.source[i].bank == 3) {
-                constant = true;
+                is_load = true;
                 low = value_number(in.source[i].number);
             }
-        if (!constant)
-            return false;
     }
+    exchange_guarded(vary, vary->in, &in);
+    if (!is_load)
+        return false;
     load->name = in.name;
     if (load->bank == 0 && low.from == 0 && in.transfer != TRANSFER_LOAD)
         load->bank = 3;
@@ -1047,6 +1121,7 @@ enum status vary_loads(const struct flow *flow, const struct code_facts *facts, 
         if (vary->blocks[block].visits > VISITS_MAX)
             for (unsigned i = 0; i < VALUES; i++)
                 vary->in[i] = value_any(WHY_ROUNDS);
+        vary->visit++;
         for (uint32_t at = flow->blocks[block].first; at <= flow->blocks[block].last; at++) {
             struct varying_load load = {.instruction = at, .block = block};
 
