@@ -88,7 +88,7 @@ def functions():
 
 
 def static_functions():
-    """{where: whether one place alone uses it} of static functions."""
+    """{where: whether one call is its only use} of static functions. A function that is handed on has no caller to stand in."""
     used = {}
     for tag in functions():
         if tag.get("file"):
@@ -96,7 +96,8 @@ def static_functions():
             source = english.without_comments(text_of(tag["path"]))
             prototypes = re.findall(rf"^static [^;{{}}()=]*\b{tag['name']}\([^{{}};]*\);", source, re.MULTILINE)
             uses = len(re.findall(rf"\b{tag['name']}\b", source)) - 1 - len(prototypes)
-            used[f"{tag['path']}:{tag['line']} {tag['name']}"] = int(uses <= 1)
+            called = len(re.findall(rf"\b{tag['name']}\(", source)) - 1 - len(prototypes)
+            used[f"{tag['path']}:{tag['line']} {tag['name']}"] = int(uses == called == 1)
     return used
 
 
@@ -141,7 +142,7 @@ LIMITS = (
     ("lines of tests, but for attacks and faults", lambda: code("--fullpath", "--not-match-d=tests/(attacks|faults)", "tests"), 24000, sum),
     ("lines of attacks and planted faults", lambda: code("tests/attacks", "tests/faults"), 1500, sum),
     ("lines of C of the core", core, 10800, sum),
-    ("% of static functions with one use", static_functions, 45, lambda uses: round(100 * sum(uses) / len(uses), 1)),
+    ("% of static functions that are called once", static_functions, 27, lambda uses: round(100 * sum(uses) / len(uses), 1)),
     ("bytes of docs/*.md", lambda: size_of("docs/*.md"), 98000, sum),
     ("bytes of CONTRIBUTING.md", lambda: size_of("CONTRIBUTING.md"), 20000, sum),
     ("bytes of README.md", lambda: size_of("README.md"), 10000, sum),

@@ -12,6 +12,7 @@
 #include "fatbin.h"
 #include "log.h"
 #include "memory.h"
+#include "operands.h"
 #include "text.h"
 #include "user_table.h"
 
@@ -86,8 +87,13 @@ static void add_access(const struct varying_load *load, void *context)
         if (strncmp(load->name, "LDC", 3) != 0 &&
             strncmp(load->name, memories[i].instruction, strlen(memories[i].instruction)) == 0)
             access->memory = load->image ? "image" : memories[i].memory;
-    for (size_t i = 0; i < load->evidence_count; i++)
-        text_join(access->evidence, sizeof(access->evidence), " ", "0x%" PRIx32, load->evidence[i] * INSTRUCTION_BYTES);
+    for (size_t i = 0; i < load->evidence_count; i++) {
+        struct operands of;
+
+        operands_at(all->flow->code, load->evidence[i] * INSTRUCTION_BYTES, all->flow->architecture, &of);
+        text_join(access->evidence, sizeof(access->evidence), " ", "0x%" PRIx32 ":%s",
+                  load->evidence[i] * INSTRUCTION_BYTES, of.name);
+    }
     snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);
     for (uint64_t at = 0; load->bank == USER_BANK && cubin_next_variable(all->cubin, &at, &variable);)
         if (strncmp(variable.section, constants, strlen(constants)) == 0 && load->offset >= (int64_t)variable.offset &&

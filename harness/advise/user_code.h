@@ -27,7 +27,7 @@ struct user_access {
     double wavefronts; /* that shared memory takes for the addresses of a warp; NaN: not known */
     uint32_t address, depth, width_bytes;
     const char *memory; /* the path's name, or "local", "generic", "image" */
-    char evidence[EVIDENCE_MAX * 12]; /* "0x90 0x40": the load, then what decided its address */
+    char evidence[EVIDENCE_MAX * 24]; /* "0x90:LDC 0x40:S2R": the load, then the chain that decided its address */
 };
 
 /* A table of a kernel: how it is read, and whether it should live where it does. */

@@ -145,11 +145,23 @@ static struct value leveled(struct value value)
     if (value.lanes == LANES_ANY)
         value.bits = 0;
     value.known &= low_bits(value.bits);
-    if (value.bits == WORD_BITS)
+    if (value.bits == WORD_BITS) {
         value.level = LEVEL_CONSTANT;
-    else if (value.level == LEVEL_CONSTANT)
+        value.flags |= value.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
+    } else if (value.level == LEVEL_CONSTANT)
         value.level = LEVEL_GRID;
     return value;
+}
+
+/* Whether lanes are evenly apart. */
+static bool lanes_are_even(const struct lane_tables *tables, const struct value *value)
+{
+    const uint32_t stride = lane_of(tables, value, 1);
+    bool even = value->lanes != LANES_ANY;
+
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        even &= lane_of(tables, value, i) == i * stride;
+    return even;
 }
 
 struct value value_add(struct lane_tables *tables, struct value a, struct value b)
@@ -164,7 +176,10 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     if (out.lanes == LANES_ANY)
         return leveled(out);
     if (a.lanes == LANES_STRIDE || b.lanes == LANES_STRIDE) {
-        out.lanes = LANES_STRIDE;
+        const bool even = lanes_are_even(tables, &a) && lanes_are_even(tables, &b);
+
+        out.lanes = even ? LANES_STRIDE : LANES_ANY;
+        out.why = even ? WHY_NONE : WHY_ARITHMETIC;
         return leveled(out);
     }
     if (a.lanes < LANES_TABLE || b.lanes < LANES_TABLE) {
@@ -230,17 +245,9 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
         out.known = a.known * b.known;
         return leveled(out);
     }
-    if (out.lanes != LANES_ANY && (a.lanes == LANES_SAME || b.lanes == LANES_SAME)) {
-        const struct value *varying = a.lanes == LANES_SAME ? &b : &a;
-        const uint32_t stride = lane_of(tables, varying, 1);
-        bool affine = true;
-
-        for (unsigned i = 0; i < WARP_LANES && varying->lanes >= LANES_TABLE; i++)
-            affine &= lane_of(tables, varying, i) == i * stride;
-        if (affine) {
-            out.lanes = LANES_STRIDE;
-            return leveled(out);
-        }
+    if ((a.lanes == LANES_SAME || b.lanes == LANES_SAME) && lanes_are_even(tables, &a) && lanes_are_even(tables, &b)) {
+        out.lanes = LANES_STRIDE;
+        return leveled(out);
     }
     out.lanes = LANES_ANY;
     out.why = out.why ? out.why : WHY_ARITHMETIC;
@@ -282,7 +289,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     if (a.lanes >= LANES_TABLE && !is_signed) {
         bool carries = false;
 
-        /* What lanes add stays within the bits that are known, and these are shifted out. */
+        /* Lanes add within the bits that are known, and these are shifted out. */
         for (unsigned i = 0; i < WARP_LANES; i++)
             carries |= ((int64_t)a.known + (int32_t)lane_of(tables, &a, i)) >> a.bits != 0;
         if (!carries) {
@@ -345,15 +352,16 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
     struct value out = joined(&operands[0], &operands[1]);
     uint32_t lanes[WARP_LANES] = {0};
     unsigned bits = WORD_BITS, bit;
-    bool varying = false;
+    bool varying = false, differ = false;
 
     out = joined(&out, &operands[2]);
     out.lanes = LANES_SAME;
     for (unsigned i = 0; i < 3; i++) {
         bits = operands[i].bits < bits ? operands[i].bits : bits;
-        if (operands[i].lanes != LANES_SAME && operands[i].flags & FLAG_WHOLE)
-            out.flags |= FLAG_RELIED;
+        differ |= operands[i].lanes != LANES_SAME;
     }
+    if (differ && out.flags & FLAG_WHOLE)
+        out.flags |= FLAG_RELIED;
     /* Up to `bits` each lane is known. Above, bits that are known the same way extend it. */
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         uint32_t of[3];

@@ -7,6 +7,7 @@
 #ifndef CBANK_VARY_H
 #define CBANK_VARY_H
 
+#include "code_facts.h"
 #include "flow.h"
 
 /* From the one that says most about the addresses of a warp. */
@@ -20,37 +21,6 @@ enum variation {
     VARIATION_DATA, /* the index comes from memory */
     VARIATION_UNKNOWN,
     VARIATION_COUNT
-};
-
-/* Where a pointer comes from. */
-enum {
-    ORIGIN_NONE,
-    ORIGIN_STACK,
-    ORIGIN_MIXED, /* several */
-    ORIGIN_PARAMETER, /* and its number from 0 */
-    ORIGIN_SYMBOL = 0x4000, /* and its number */
-};
-
-/* A number that belongs to a place: see code_facts. */
-struct code_fact {
-    uint32_t at, value;
-};
-
-struct code_fact_list {
-    struct code_fact *facts; /* sorted by `at` */
-    size_t count;
-};
-
-enum { BLOCK_THREADS_MAX = 1024 };
-
-/* Facts about a kernel, besides its code. */
-struct code_facts {
-    struct code_fact_list parameters; /* offset in bank 0: number of a pointer */
-    struct code_fact_list addresses; /* offset in bank 4: symbol */
-    struct code_fact_list relocated; /* byte offset in the code: symbol whose address is the immediate */
-    const unsigned char *literals; /* of bank 2, in place; NULL: none, or relocated */
-    size_t literal_bytes;
-    uint32_t block[3]; /* the shape of a block, of 1024 threads at most; 0: any */
 };
 
 enum { EVIDENCE_MAX = 12 };
@@ -68,7 +38,7 @@ struct varying_load {
     int64_t offset; /* bytes: the part of the address that is known in the code */
     const char *reason; /* why it is not known; NULL: none */
     const char *condition; /* under which all this holds; NULL: none */
-    uint32_t evidence[EVIDENCE_MAX]; /* instructions: the load, then what decided its address, backwards */
+    uint32_t evidence[EVIDENCE_MAX]; /* instructions: the load, then each that made what decided the one before */
     uint32_t evidence_count;
 };
 

@@ -308,7 +308,7 @@ __constant__ int lut[256];
         jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
         for kernel in advice["code"]["kernels"]:
             for load in kernel["loads"]:
-                self.assertEqual(int(load["evidence"][0], 16), load["address"])
+                self.assertEqual(load["evidence"][0].split(":")[0], hex(load["address"]))
         return {kernel["name"]: {table["memory"]: table for table in kernel["tables"]} for kernel in advice["code"]["kernels"]}
 
     def test_verdicts(self):
@@ -323,6 +323,10 @@ __constant__ int lut[256];
         self.assertEqual({(name, table["table"], table["table_bytes"]) for name, of in tables.items() for memory, table in of.items()
                           if memory == "constant" and name != "copied"},
                          {("data", "lut", 1024), *((name, "c", 4096) for name, row in self.ROWS.items() if row[1] == "constant" and name != "data")})
+        chains = {kernel["name"]: [step.split(":")[1] for step in kernel["loads"][0]["evidence"]]
+                  for kernel in json.loads(cbank(*self.compile("own", "of_argument"), "--json", "-").stdout)["code"]["kernels"]}
+        self.assertEqual(chains["own"][::len(chains["own"]) - 1], ["LDC", "S2R"])
+        self.assertEqual(chains["of_argument"][0], "LDC")
         # By the card: the cycles of an address in the constant cache, times the wavefronts of shared memory a cycle.
         card = read_json(os.path.join(ROOT, "results/cards/h200.json"))["model"]
         number = {key: card[key]["value"] for key in ("constant_address_cycles", "shared_wavefronts_per_cycle")}

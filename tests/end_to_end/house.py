@@ -119,7 +119,7 @@ class Limits(unittest.TestCase):
         self.assertEqual({name: numbers[name] for name in list(numbers)[:7]},
                          {"lines of C": 12, "lines of scripts": 0, "lines of tests, but for attacks and faults": 1, "lines of attacks and planted faults": 2,
                           "lines of C of the core": 9,
-                          "% of static functions with one use": 50, "bytes of docs/*.md": 5})
+                          "% of static functions that are called once": 50, "bytes of docs/*.md": 5})
         self.assertEqual(numbers["sentences: starts with Of, What, That, Such"], 1)
         self.assertEqual(parameters, {"main": 0, "a": 0, "once": 2, "twice": 1, "d": 0})
 

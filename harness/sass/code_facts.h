@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ * Facts that a cubin has about a kernel, besides its code. */
+#ifndef CBANK_CODE_FACTS_H
+#define CBANK_CODE_FACTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a pointer comes from. */
+enum {
+    ORIGIN_NONE,
+    ORIGIN_STACK,
+    ORIGIN_MIXED, /* several */
+    ORIGIN_PARAMETER, /* and its number from 0 */
+    ORIGIN_SYMBOL = 0x4000, /* and its number */
+};
+
+/* A number that belongs to a place: see code_facts. */
+struct code_fact {
+    uint32_t at, value;
+};
+
+struct code_fact_list {
+    struct code_fact *facts; /* sorted by `at` */
+    size_t count;
+};
+
+enum { BLOCK_THREADS_MAX = 1024 };
+
+/* Facts about a kernel, besides its code. */
+struct code_facts {
+    struct code_fact_list parameters; /* offset in bank 0: number of a pointer */
+    struct code_fact_list addresses; /* offset in bank 4: symbol */
+    struct code_fact_list relocated; /* byte offset in the code: symbol whose address is the immediate */
+    const unsigned char *literals; /* of bank 2, in place; NULL: none, or relocated */
+    size_t literal_bytes;
+    uint32_t block[3]; /* the shape of a block, of 1024 threads at most; 0: any */
+};
+
+#endif

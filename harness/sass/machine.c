@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: MIT */
+#include "machine.h"
+
+#include <string.h>
+
+enum {
+    SPECIAL_LANE = 0x00,
+    SPECIAL_CTAID_X = 0x25,
+    SPECIAL_CTAID_Z = 0x27,
+    SPECIAL_SHARED_WINDOW = 0x2f,
+    SPECIAL_EQMASK = 0x38,
+    SPECIAL_GEMASK = 0x3c,
+    SPECIAL_CLUSTER_CTAID = 0x88
+};
+
+/* -- operands ------------------------------------------------------------------------------------------ */
+
+static const struct code_fact *find_fact(const struct code_fact_list *list, uint32_t at)
+{
+    size_t low = 0, high = list->count;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (list->facts[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->count && list->facts[low].at == at ? &list->facts[low] : NULL;
+}
+
+struct value machine_constant(const struct machine *machine, unsigned bank, uint32_t offset)
+{
+    const bool late = machine->architecture >= 100;
+    const uint32_t block_size = late ? 0x360 : 0;
+    struct value value = value_shared(LEVEL_GRID);
+    const struct code_fact *fact;
+
+    if (bank == 0 && offset == (late ? 0x37c : 0x28)) {
+        value = value_number(0);
+        value.origin = ORIGIN_STACK;
+    } else if (bank == 0 && offset - block_size < sizeof(machine->facts->block) && offset % 4 == 0 &&
+               machine->facts->block[0]) {
+        return value_number(machine->facts->block[(offset - block_size) / 4]);
+    } else if (bank == 0 && offset == block_size) {
+        value.bits = 5;
+        value.flags = FLAG_WHOLE;
+    } else if (bank == 0 && (fact = find_fact(&machine->facts->parameters, offset))) {
+        value.origin = (uint16_t)(ORIGIN_PARAMETER + fact->value);
+    } else if (bank == 2 && machine->facts->literals && (size_t)offset + 4 <= machine->facts->literal_bytes) {
+        uint32_t number;
+
+        memcpy(&number, machine->facts->literals + offset, sizeof(number));
+        return value_number(number);
+    } else if (bank == 4 && (fact = find_fact(&machine->facts->addresses, offset))) {
+        value.origin = (uint16_t)(ORIGIN_SYMBOL + fact->value);
+    }
+    return value;
+}
+
+struct value machine_register(const struct value *state, uint32_t number)
+{
+    if (number == REGISTER_ZERO || number == UNIFORM_ZERO)
+        return value_number(0);
+    if (number == PREDICATE_TRUE || number == UNIFORM_PREDICATE_TRUE)
+        return value_number(1);
+    /* A warp has one uniform register, or predicate, of a number. */
+    if ((number >= UNIFORM_FIRST && number < UNIFORM_ZERO) ||
+        (number >= UNIFORM_PREDICATE_FIRST && number < UNIFORM_PREDICATE_TRUE))
+        return value_is_shared(&state[number]) ? state[number] : value_shared(LEVEL_WARP);
+    return number < REGISTER_COUNT ? state[number] : value_any(WHY_OPERATION);
+}
+
+struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number, bool negated)
+{
+    const struct value value = machine_register(state, number), none = value_number(0);
+    const struct value operands[3] = {value, none, none};
+
+    if (!negated)
+        return value;
+    if (value_is_known(&value)) {
+        struct value inverse = value_logic(&machine->lanes, operands, 0x0f);
+        const struct value low[3] = {inverse, value_number(1), none};
+
+        return value_logic(&machine->lanes, low, 0xc0);
+    }
+    return value_function(&value, 1);
+}
+
+struct value machine_source(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
+                            unsigned i, unsigned word)
+{
+    const struct operand *source = &in->source[i];
+    const struct code_fact *fact;
+    struct value value;
+
+    switch (source->kind) {
+    case OPERAND_REGISTER:
+    case OPERAND_UNIFORM:
+        if (source->number == REGISTER_ZERO || source->number == UNIFORM_ZERO)
+            return value_number(0);
+        return machine_register(state, source->number + word);
+    case OPERAND_IMMEDIATE:
+        fact = word == 0 ? find_fact(&machine->facts->relocated, at * 16) : NULL;
+        if (fact) {
+            value = value_shared(LEVEL_GRID);
+            value.origin = (uint16_t)(ORIGIN_SYMBOL + fact->value);
+            return value;
+        }
+        return value_number(word == 0 ? source->number : source->upper);
+    case OPERAND_CONSTANT:
+        return machine_constant(machine, source->bank, source->number + 4 * word);
+    default:
+        return value_number(0);
+    }
+}
+
+/* -- results ------------------------------------------------------------------------------------------- */
+
+/* The high word of a sum whose low word is such. */
+static struct value high_word(const struct value *parts, size_t count, const struct value *low)
+{
+    struct value out = value_shared(LEVEL_GRID);
+
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].lanes == LANES_ANY)
+            return parts[i];
+        out.level = parts[i].level > out.level ? parts[i].level : out.level;
+        out.flags |= parts[i].flags & (FLAG_HIGH | FLAG_RELIED);
+        if (parts[i].lanes != LANES_SAME)
+            out.flags |= FLAG_HIGH;
+    }
+    if (low) {
+        if (low->lanes == LANES_ANY)
+            return *low;
+        out.level = low->level > out.level ? low->level : out.level;
+        out.flags |= (low->flags & FLAG_RELIED) | (low->lanes != LANES_SAME ? FLAG_HIGH : 0);
+    }
+    return out;
+}
+
+/* threadIdx, `axis` 0 to 2, of the threads of a warp. Where the shape of a block is known, that of each warp is worked out.
+ * Otherwise, a kernel that reads threadIdx.x alone has blocks of one dimension, and rows are whole warps in others. */
+static struct value thread_index(struct machine *machine, unsigned axis)
+{
+    const uint32_t *shape = machine->facts->block;
+    uint32_t lanes[WARP_LANES] = {0}, first = 0, differ = 0;
+    struct value value;
+
+    if (shape[0] == 0) {
+        for (unsigned i = 0; i < WARP_LANES; i++)
+            lanes[i] = axis == 0 ? i : 0;
+        value = value_lanes(&machine->lanes, lanes);
+        value.bits = axis == 0 ? 5 : 0;
+        value.level = LEVEL_WARP;
+        return value_relied(value, machine->flat ? 0 : FLAG_RELIED);
+    }
+    for (uint32_t warp = 0; warp * WARP_LANES < shape[0] * shape[1] * shape[2]; warp++) {
+        uint32_t base = 0;
+
+        for (uint32_t i = 0; i < WARP_LANES; i++) {
+            const uint32_t thread = warp * WARP_LANES + i;
+            const uint32_t index = axis == 0   ? thread % shape[0]
+                                   : axis == 1 ? thread / shape[0] % shape[1]
+                                               : thread / shape[0] / shape[1];
+
+            base = i == 0 ? index : base;
+            if (warp > 0 && index - base != lanes[i] - first)
+                return value_any(WHY_SHAPE);
+            if (warp == 0) {
+                lanes[i] = index;
+                first = lanes[0];
+            }
+        }
+        differ |= base ^ first;
+    }
+    value = value_lanes(&machine->lanes, lanes);
+    if (differ) {
+        value.bits = (uint8_t)__builtin_ctz(differ);
+        value.level = LEVEL_WARP;
+    }
+    return value;
+}
+
+static struct value special(struct machine *machine, unsigned number)
+{
+    uint32_t lanes[WARP_LANES];
+
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        lanes[i] = number == SPECIAL_EQMASK       ? 1u << i
+                   : number == SPECIAL_EQMASK + 1 ? (1u << i) - 1
+                   : number == SPECIAL_EQMASK + 2 ? (2u << i) - 1
+                   : number == SPECIAL_EQMASK + 3 ? ~((2u << i) - 1)
+                   : number == SPECIAL_GEMASK     ? ~((1u << i) - 1)
+                                                  : i;
+    if (number == SPECIAL_LANE || (number >= SPECIAL_EQMASK && number <= SPECIAL_GEMASK))
+        return value_lanes(&machine->lanes, lanes);
+    if ((number >= SPECIAL_CTAID_X && number <= SPECIAL_CTAID_Z) || number == SPECIAL_CLUSTER_CTAID)
+        return value_shared(LEVEL_BLOCK);
+    if (number == SPECIAL_SHARED_WINDOW)
+        return value_shared(LEVEL_GRID);
+    if (number >= SPECIAL_TID_X && number <= SPECIAL_TID_Z)
+        return thread_index(machine, number - SPECIAL_TID_X);
+    return value_any(WHY_OPERATION);
+}
+
+struct value machine_address(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
+                             struct value *high)
+{
+    enum { LDS = 0x184 };
+    struct value low = machine_source(machine, state, in, at, 0, 0), other;
+
+    /* LDS, before sm_90 too: the register times 4, 8 or 16. */
+    if (in->operation == LDS && in->high >> 14 & 3)
+        low = value_multiply(&machine->lanes, value_plain(low), value_number(2u << (in->high >> 14 & 3)));
+    *high =
+        in->wide_address && in->source[0].words == 2 ? machine_source(machine, state, in, at, 0, 1) : value_number(0);
+    if (in->source[1].kind == OPERAND_UNIFORM) {
+        other = machine_source(machine, state, in, at, 1, 0);
+        low = value_add(&machine->lanes, low, other);
+        if (in->source[1].words == 2) {
+            const struct value both[2] = {*high, machine_source(machine, state, in, at, 1, 1)};
+
+            *high = high_word(both, 2, NULL);
+        }
+    }
+    return value_add(&machine->lanes, low, value_number((uint32_t)in->offset));
+}
+
+/* The slot of the stack at an address; SLOTS: none that is followed. */
+static unsigned slot_of(const struct value *address)
+{
+    if (address->origin != ORIGIN_STACK || !value_is_number(address))
+        return SLOTS;
+    return address->known / 4 + SLOTS / 2 < SLOTS && address->known % 4 == 0 ? address->known / 4 + SLOTS / 2 : SLOTS;
+}
+
+/* The value that a load brings. */
+static struct value loaded(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
+                           unsigned word)
+{
+    enum { LDC = 0x182, ULDC = 0xb9, ULDC_INDEXED = 0xbb, LDCU = 0x1ac, LDG = 0x181, LDL = 0x183, LDS = 0x184 };
+    struct value high, address;
+
+    switch (in->operation) {
+    case LDC:
+    case ULDC:
+    case ULDC_INDEXED:
+    case LDCU:
+        address = in->source[0].kind == OPERAND_NONE ? value_number(0) : machine_source(machine, state, in, at, 0, 0);
+        if (value_is_number(&address) && (in->high >> 9 & 7) >= 4)
+            return machine_constant(machine, in->source[1].bank, in->source[1].number + address.known + 4 * word);
+        if (!value_is_shared(&address))
+            return value_any(WHY_DATA);
+        return value_relied(value_shared((enum level)address.level), address.flags);
+    case LDL:
+        address = machine_address(machine, state, in, at, &high);
+        if (slot_of(&address) + word < SLOTS && (in->high >> 9 & 7) >= 4)
+            return state[REGISTER_COUNT + slot_of(&address) + word];
+        return value_any(WHY_DATA);
+    case LDG:
+    case LDS:
+        address = machine_address(machine, state, in, at, &high);
+        if (!value_is_shared(&address) || !value_is_shared(&high))
+            return value_any(WHY_DATA);
+        return value_relied(value_shared(LEVEL_WARP), address.flags | high.flags);
+    default:
+        return value_any(WHY_DATA);
+    }
+}
+
+/* The value of result `word` of a sum, a product, a sum of shifted values, or a shift. */
+static struct value arithmetic(struct machine *machine, const struct value *state, const struct operands *in,
+                               uint32_t at, unsigned word)
+{
+    struct lane_tables *lanes = &machine->lanes;
+    struct value s[OPERANDS_MAX + 2], high;
+    const bool extended = in->high >> 10 & 1;
+
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        s[i] = machine_source(machine, state, in, at, i, 0);
+    switch (in->transfer) {
+    case TRANSFER_ADD:
+        for (unsigned i = 0; i < OPERANDS_MAX; i++)
+            if (in->source[i].negated && in->source[i].kind != OPERAND_NONE)
+                s[i] = value_negate(lanes, s[i]);
+        if (in->name[0] != 'V' && extended) {
+            s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
+            s[4] = machine_predicate(machine, state, in->carry, in->high >> 16 & 1);
+            return high_word(s, 5, NULL);
+        }
+        return value_add(lanes, value_add(lanes, s[0], s[1]), s[2]);
+    case TRANSFER_ADD_WIDE:
+        for (unsigned i = 0; i < OPERANDS_MAX; i++)
+            if (in->source[i].negated && in->source[i].kind != OPERAND_NONE)
+                s[i] = value_negate(lanes, s[i]);
+        high = value_add(lanes, value_add(lanes, s[0], s[1]), s[2]);
+        if (word == 0)
+            return high;
+        for (unsigned i = 0; i < OPERANDS_MAX; i++)
+            s[i] = machine_source(machine, state, in, at, i, 1);
+        return high_word(s, 3, &high);
+    case TRANSFER_MULTIPLY:
+    case TRANSFER_MULTIPLY_WIDE:
+        if (in->transfer == TRANSFER_MULTIPLY && extended) {
+            /* IMAD.X: compilers add a carry to a high word by it, with 0 as the product. */
+            s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
+            s[1] = value_multiply(lanes, value_plain(s[0]), value_plain(s[1]));
+            return high_word(&s[1], 3, NULL);
+        }
+        if (in->source[1].negated && in->source[1].kind != OPERAND_IMMEDIATE)
+            s[1] = value_negate(lanes, s[1]);
+        if (in->source[2].negated)
+            s[2] = value_negate(lanes, s[2]);
+        high = value_add(lanes, value_multiply(lanes, value_plain(s[0]), value_plain(s[1])), s[2]);
+        if (word == 0)
+            return high;
+        s[2] = machine_source(machine, state, in, at, 2, 1);
+        s[0] = value_plain(s[0]);
+        s[1] = value_plain(s[1]);
+        return high_word(s, 3, &high);
+    case TRANSFER_SHIFT_ADD: {
+        const unsigned by = in->high >> 11 & 31;
+        const bool of_high = in->high >> 16 & 1;
+
+        if (in->source[0].negated)
+            s[0] = value_negate(lanes, s[0]);
+        if (of_high && !extended && by > 0 && in->source[2].number == REGISTER_ZERO && (in->high >> 8 & 7) == 0) {
+            /* The operand, shifted to the right. */
+            high = value_shift_right(lanes, value_plain(s[0]), WORD_BITS - by, false);
+            if (high.lanes != LANES_ANY && !(s[1].flags & FLAG_HIGH))
+                return value_add(lanes, high, s[1]);
+        }
+        if (of_high || extended) {
+            s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
+            return high_word(s, 4, NULL);
+        }
+        return value_add(lanes, value_multiply(lanes, value_plain(s[0]), value_number(1u << by)), s[1]);
+    }
+    default: {
+        const unsigned type = in->high >> 9 & 7;
+        const bool right = in->high >> 12 & 1, of_high = in->high >> 16 & 1;
+        const bool small = type >= 2, is_signed = type == 2 || type == 0;
+
+        if (value_is_number(&s[1])) {
+            const unsigned by = s[1].known & 0xff;
+
+            s[0] = value_plain(s[0]);
+            s[2] = value_plain(s[2]);
+            if (!right && !of_high && (small || by < 32))
+                return by < 32 ? value_multiply(lanes, s[0], value_number(1u << by)) : value_number(0);
+            if (right && of_high && small &&
+                (in->source[0].number == REGISTER_ZERO || in->source[0].number == UNIFORM_ZERO))
+                return value_shift_right(lanes, s[2], by, is_signed);
+        }
+        return value_function(s, 3);
+    }
+    }
+}
+
+/* The value of result `word` of an instruction that writes registers. */
+static struct value result_of(struct machine *machine, const struct value *state, const struct operands *in,
+                              uint32_t at, unsigned word)
+{
+    struct lane_tables *lanes = &machine->lanes;
+    struct value s[OPERANDS_MAX], high;
+    size_t count = 0;
+
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        s[i] = machine_source(machine, state, in, at, i, 0);
+    switch (in->transfer) {
+    case TRANSFER_MOVE:
+        return word == 0 ? s[1] : machine_source(machine, state, in, at, 1, 1);
+    case TRANSFER_ADD:
+    case TRANSFER_ADD_WIDE:
+    case TRANSFER_MULTIPLY:
+    case TRANSFER_MULTIPLY_WIDE:
+    case TRANSFER_SHIFT_ADD:
+    case TRANSFER_SHIFT:
+        return arithmetic(machine, state, in, at, word);
+    case TRANSFER_LOGIC: {
+        const unsigned table = in->high >> 8 & 0xff;
+
+        for (unsigned i = 0; i < 3; i++)
+            s[i] = value_plain(s[i]);
+        return value_logic(lanes, s, table);
+    }
+    case TRANSFER_SELECT:
+        if (in->operation != 0x007 && in->operation != 0x087 && (in->source[0].negated || in->source[1].negated))
+            break;
+        return value_select(lanes, machine_predicate(machine, state, in->condition, in->condition_negated),
+                            machine_source(machine, state, in, at, 0, word),
+                            machine_source(machine, state, in, at, 1, word));
+    case TRANSFER_HALVES:
+        /* 0 * 0 and a number: this is how compilers move one. */
+        if (in->form == 2 && in->source[0].number == REGISTER_ZERO && in->source[1].number == REGISTER_ZERO)
+            return s[2];
+        break;
+    case TRANSFER_SPECIAL:
+        if (in->operation == 0x005 || in->operation == 0x0cb)
+            return (in->high >> 8 & 0xff) == 0xff ? value_number(0) : special(machine, in->high >> 8 & 0xff);
+        high = special(machine, in->high >> 8 & 0xff);
+        if (in->uniform && !value_is_shared(&high))
+            return value_shared(LEVEL_WARP);
+        return high;
+    case TRANSFER_LOAD:
+        return loaded(machine, state, in, at, word);
+    case TRANSFER_SHUFFLE: {
+        /* From one lane to all: by index, with all lanes in one part. */
+        const bool by_index = (in->low >> 58 & 3) == 0, whole = (in->low >> 40 & 0x1fff) == WARP_LANES - 1;
+        const struct value lane = in->form == 7 ? value_number(0) : machine_register(state, in->low >> 32 & 0xff);
+
+        if (by_index && whole && (in->form == 2 || in->form == 7) && value_is_shared(&lane))
+            return value_relied(value_shared(LEVEL_WARP), lane.flags);
+        return value_any(WHY_LANES);
+    }
+    case TRANSFER_WARP:
+        if (in->operation == 0x0ca || in->operation == 0x1c2)
+            return value_is_shared(&s[0]) ? s[0] : value_relied(value_shared(LEVEL_WARP), s[0].flags);
+        return value_shared(LEVEL_WARP);
+    case TRANSFER_ATOMIC:
+        return value_any(WHY_DATA);
+    case TRANSFER_LANES:
+        return value_any(WHY_LANES);
+    case TRANSFER_UNKNOWN:
+    case TRANSFER_BRANCH:
+    case TRANSFER_STORE:
+    case TRANSFER_NOTHING:
+        return value_any(WHY_OPERATION);
+    default:
+        break;
+    }
+    /* Some function of all words that it reads. */
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        if (in->source[i].kind != OPERAND_NONE)
+            s[count++] = machine_source(machine, state, in, at, i, 0);
+    high = value_function(s, count);
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        if (in->source[i].words == 2) {
+            const struct value both[2] = {high, machine_source(machine, state, in, at, i, 1)};
+
+            high = value_function(both, 2);
+        }
+    if (in->condition != PREDICATE_TRUE) {
+        const struct value both[2] = {high, machine_register(state, in->condition)};
+
+        high = value_function(both, 2);
+    }
+    return high;
+}
+
+/* The value of a predicate that an instruction writes. */
+static struct value answer_of(struct machine *machine, const struct value *state, const struct operands *in,
+                              uint32_t at, bool first)
+{
+    struct value s[8];
+    size_t count = 0;
+
+    if (in->transfer == TRANSFER_WARP && in->operation != 0x1c4)
+        return value_shared(LEVEL_WARP);
+    if (in->transfer >= TRANSFER_SPECIAL || in->transfer <= TRANSFER_NOTHING)
+        return value_any(in->transfer == TRANSFER_LOAD || in->transfer == TRANSFER_ATOMIC ? WHY_DATA : WHY_LANES);
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        s[i] = machine_source(machine, state, in, at, i, 0);
+    s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
+    /* The answer of a comparison: each lane's, where both are known. */
+    if (in->transfer == TRANSFER_COMPARE && first && in->source[0].words == 1 && (in->high >> 10 & 3) == 0 &&
+        !(in->high >> 8 & 1) && value_is_number(&s[3]) && (s[3].known & 1) && value_is_known(&s[0]) &&
+        value_is_known(&s[1]) && s[0].origin == 0 && s[1].origin == 0) {
+        const unsigned test = in->high >> 12 & 7;
+        uint32_t lanes[WARP_LANES];
+
+        for (unsigned i = 0; i < WARP_LANES; i++) {
+            const uint32_t x = s[0].known + lane_of(&machine->lanes, &s[0], i);
+            const uint32_t y = s[1].known + lane_of(&machine->lanes, &s[1], i);
+            const bool less = in->high >> 9 & 1 ? (int32_t)x < (int32_t)y : x < y;
+
+            lanes[i] = ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
+        }
+        return value_relied(value_lanes(&machine->lanes, lanes), s[0].flags | s[1].flags);
+    }
+    /* A carry: it goes into the high word alone. */
+    if (in->transfer == TRANSFER_ADD || in->transfer == TRANSFER_SHIFT_ADD || in->transfer == TRANSFER_MULTIPLY_WIDE) {
+        s[4] = machine_register(state, in->carry);
+        return high_word(s, 5, NULL);
+    }
+    count = 4;
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        if (in->source[i].words == 2)
+            s[count++] = machine_source(machine, state, in, at, i, 1);
+    if (in->operation == 0x01c || in->operation == 0x09c) { /* PLOP3: three predicates */
+        const uint32_t base = in->operation == 0x09c ? UNIFORM_PREDICATE_FIRST : PREDICATE_FIRST;
+
+        s[count++] = machine_register(state, base + (in->high >> 13 & 7));
+        s[count++] = machine_register(state, base + (in->high >> 4 & 7));
+    }
+    return value_function(s, count);
+}
+
+/* The value of a register where the guard of an instruction holds, or does not; NULL: not known apart. */
+static struct guarded *guarded_at(struct machine *machine, const struct value *state, const struct operands *in,
+                                  uint32_t number, bool holds)
+{
+    struct guarded *of = &machine->guarded[number];
+
+    return of->visit == machine->visit && of->guard == in->guard && of->negated == (in->guard_negated == holds) &&
+                   of->from == state[in->guard].from
+               ? of
+               : NULL;
+}
+
+void machine_exchange(struct machine *machine, struct value *state, const struct operands *in)
+{
+    if (in->guard == PREDICATE_TRUE || in->guard == UNIFORM_PREDICATE_TRUE)
+        return;
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        for (unsigned word = 0; word < in->source[i].words; word++) {
+            const uint32_t number = in->source[i].number + word;
+            const bool is_register = in->source[i].kind == OPERAND_REGISTER || in->source[i].kind == OPERAND_UNIFORM;
+            struct guarded *of =
+                is_register && number < REGISTER_COUNT ? guarded_at(machine, state, in, number, true) : NULL;
+            struct value value;
+
+            for (unsigned k = 0; k < i; k++) /* a register that is read twice is exchanged once */
+                if (in->source[k].kind == in->source[i].kind && number - in->source[k].number < in->source[k].words)
+                    of = NULL;
+            if (!of)
+                continue;
+            value = state[number];
+            state[number] = of->value;
+            of->value = value;
+        }
+}
+
+void machine_execute(struct machine *machine, struct value *state, uint32_t at)
+{
+    struct operands in;
+    struct value guard, results[RESULTS_MAX][4];
+
+    operands_at(machine->code, (size_t)at * 16, machine->architecture, &in);
+    guard = machine_predicate(machine, state, in.guard, in.guard_negated);
+    if (value_is_number(&guard) && !(guard.known & 1))
+        return;
+    if (in.transfer == TRANSFER_UNKNOWN) {
+        for (unsigned i = 0; i < VALUES; i++)
+            state[i] = value_any(WHY_OPERATION);
+        machine->visit++;
+        return;
+    }
+    machine_exchange(machine, state, &in);
+    if (in.transfer == TRANSFER_STORE) {
+        struct value high, address = machine_address(machine, state, &in, at, &high);
+        const unsigned slot = slot_of(&address), size = in.high >> 9 & 7;
+        const unsigned words = size <= 4 ? 1 : size == 5 ? 2 : 4;
+
+        if (in.operation == 0x187 && slot + words <= SLOTS && size >= 4) {
+            for (unsigned i = 0; i < words; i++) {
+                struct value *old = &state[REGISTER_COUNT + slot + i];
+
+                *old = value_select(&machine->lanes, guard, machine_source(machine, state, &in, at, 2, i), *old);
+                old->from = at;
+            }
+        } else if (in.operation == 0x187 || address.origin < ORIGIN_PARAMETER) {
+            for (unsigned i = 0; i < SLOTS; i++)
+                state[REGISTER_COUNT + i] = value_any(WHY_DATA);
+        }
+        machine_exchange(machine, state, &in);
+        return;
+    }
+    for (unsigned i = 0; i < in.results; i++)
+        for (unsigned k = 0; k < in.result[i].count && k < 4; k++)
+            results[i][k] = in.result[i].first >= PREDICATE_FIRST ? answer_of(machine, state, &in, at, i == 0)
+                                                                  : result_of(machine, state, &in, at, k);
+    machine_exchange(machine, state, &in);
+    for (unsigned i = 0; i < in.results; i++)
+        for (unsigned k = 0; k < in.result[i].count; k++) {
+            const uint32_t number = in.result[i].first + k;
+            const struct guarded *other = guarded_at(machine, state, &in, number, false);
+            const struct value now = results[i][k < 4 ? k : 3];
+            struct value *old = &state[number];
+
+            *old = in.guard == PREDICATE_TRUE || in.guard == UNIFORM_PREDICATE_TRUE
+                       ? now
+                       : value_select(&machine->lanes, guard, now, other ? other->value : *old);
+            old->from = at;
+            machine->guarded[number] =
+                (struct guarded){now, machine->visit, state[in.guard].from, in.guard, in.guard_negated};
+            machine->guarded[number].value.from = at;
+        }
+}

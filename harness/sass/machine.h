@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ * What instructions do to the values of registers: see value.h. Registers of all kinds and words of the stack have one
+ * numbering: see operands.h. */
+#ifndef CBANK_MACHINE_H
+#define CBANK_MACHINE_H
+
+#include "code_facts.h"
+#include "operands.h"
+#include "value.h"
+
+enum {
+    SLOTS = 64, /* words of the stack that are followed */
+    VALUES = REGISTER_COUNT + SLOTS,
+    SPECIAL_TID_X = 0x21,
+    SPECIAL_TID_Z = 0x23
+};
+
+/* The value of a register where the predicate holds under which it was written last. Compilers guard an address and its
+ * load by one predicate. */
+struct guarded {
+    struct value value;
+    uint32_t visit; /* of a block; of another one, it does not count */
+    uint32_t from; /* what made the predicate */
+    uint16_t guard;
+    bool negated;
+};
+
+struct machine {
+    const unsigned char *code;
+    uint32_t architecture;
+    const struct code_facts *facts;
+    struct lane_tables lanes;
+    bool flat; /* the kernel never reads tid.y or tid.z */
+    uint32_t visit; /* counts visits of blocks: `guarded` is of one */
+    struct guarded guarded[REGISTER_COUNT];
+};
+
+/* Executes the instruction number `at`. state: VALUES values. */
+void machine_execute(struct machine *machine, struct value *state, uint32_t at);
+
+/* A number in a constant bank, at a known offset in bytes. */
+struct value machine_constant(const struct machine *machine, unsigned bank, uint32_t offset);
+
+/* The value of a register or predicate. A uniform one is the same in a warp. */
+struct value machine_register(const struct value *state, uint32_t number);
+
+/* The value of a predicate, or its inverse. */
+struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number, bool negated);
+
+/* Word `word` of source `i` of the instruction number `at`. */
+struct value machine_source(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
+                            unsigned i, unsigned word);
+
+/* The address of a load or store: its low word, and in *high its high word. */
+struct value machine_address(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
+                             struct value *high);
+
+/* Exchanges the values that an instruction reads with those that they have under its guard; and back. */
+void machine_exchange(struct machine *machine, struct value *state, const struct operands *in);
+
+#endif

@@ -1,0 +1,735 @@
+/* SPDX-License-Identifier: MIT
+ * What the analysis proves holds when the code is executed: random programs run in an interpreter that shares nothing with
+ * the analysis but the bits. One branch closes a loop, and no other branch leads back, so that threads at one instruction
+ * are in one round. Compilers see to that by BSYNC. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "flow.h"
+#include "sass.h"
+#include "size.h"
+#include "test.h"
+#include "vary.h"
+
+enum {
+    LANES = 32,
+    WARPS = 2, /* of a block */
+    BLOCKS = 2,
+    BODY = 26, /* instructions between the first values and EXIT */
+    DATA_REGISTERS = 10, /* R1 is the stack's */
+    PREDICATES = 4,
+    CODE_MAX = 80,
+    STEPS_MAX = 400,
+    LOADS_MAX = CODE_MAX,
+    LOCAL_WORDS = 64,
+    PT = 7,
+    RZ = 255,
+    FIRST_64_BITS = 100, /* architecture */
+    COUNTER = 0, /* the register that loops count in, where they do */
+    OF_BLOCK = 3, /* a predicate that differs by block */
+    OF_LANE = 2
+};
+
+/* -- programs ------------------------------------------------------------------------------------------ */
+
+struct program {
+    uint64_t words[CODE_MAX][2];
+    size_t count;
+    uint32_t architecture;
+    uint64_t state; /* of random numbers */
+};
+
+static uint32_t random_below(struct program *program, uint32_t limit)
+{
+    program->state = program->state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((program->state >> 33) % limit);
+}
+
+static void set(uint64_t words[2], unsigned at, unsigned count, uint64_t value)
+{
+    value &= count < 64 ? (1ull << count) - 1 : UINT64_MAX;
+    words[at / 64] |= value << at % 64;
+    if (at / 64 == 0 && at + count > 64)
+        words[1] |= value >> (64 - at);
+}
+
+static uint64_t get(const uint64_t words[2], unsigned at, unsigned count)
+{
+    const uint64_t value = at >= 64  ? words[1] >> (at - 64)
+                           : at == 0 ? words[0]
+                                     : words[0] >> at | words[1] << (64 - at);
+
+    return value & ((1ull << count) - 1);
+}
+
+/* Appends an instruction with its operands A, B and C, and the predicates that arithmetic has beside them. */
+static uint64_t *append(struct program *program, unsigned operation, unsigned form, uint32_t result, uint32_t a,
+                        uint32_t b, uint32_t c)
+{
+    uint64_t *words = program->words[program->count++];
+
+    words[0] = words[1] = 0;
+    set(words, 0, 9, operation);
+    set(words, 9, 3, form);
+    set(words, 12, 3, PT);
+    set(words, 16, 8, result);
+    set(words, 24, 8, a);
+    set(words, 32, 32, b);
+    set(words, 64, 8, c);
+    return words;
+}
+
+static void set_predicates(uint64_t *words, uint32_t written, uint32_t read, bool negated)
+{
+    set(words, 81, 3, written);
+    set(words, 84, 3, PT);
+    set(words, 87, 3, read);
+    set(words, 90, 1, negated);
+}
+
+static uint32_t any_register(struct program *program)
+{
+    const uint32_t number = random_below(program, 3) == 0 ? COUNTER : random_below(program, DATA_REGISTERS + 1);
+
+    return number == DATA_REGISTERS || number == 1 ? RZ : number;
+}
+
+static uint32_t result_register(struct program *program)
+{
+    const uint32_t number = random_below(program, DATA_REGISTERS);
+
+    return number == 1 ? 0 : number;
+}
+
+static uint32_t pair(struct program *program)
+{
+    return 2 + 2 * random_below(program, DATA_REGISTERS / 2 - 1);
+}
+
+static uint32_t small(struct program *program)
+{
+    static const uint32_t numbers[] = {0,  1,  2,  3,  4,   5,          7,          8,         12,
+                                       16, 31, 32, 64, 255, 0xfffffffc, 0xffffffff, 0xffffffe0};
+
+    return numbers[random_below(program, sizeof(numbers) / sizeof(numbers[0]))];
+}
+
+/* Where the program branches to: of architectures from sm_90 on, the low byte of the offset is at bit 16. */
+static void set_target(const struct program *program, uint64_t *words, size_t at, size_t to)
+{
+    const int64_t units = ((int64_t)to - (int64_t)at - 1) * 4;
+    const uint64_t above = (uint64_t)(program->architecture >= 90 ? units >> 8 : units);
+
+    if (program->architecture >= 90)
+        set(words, 16, 8, (uint64_t)units);
+    words[0] |= above << 34;
+    set(words, 64, 18, above >> 30);
+}
+
+/* Arithmetic, of kinds 0 to 10. */
+static void append_arithmetic(struct program *program, unsigned kind)
+{
+    const bool immediate = random_below(program, 3) == 0;
+    const uint32_t result = result_register(program), a = any_register(program), c = any_register(program);
+    const uint32_t b = immediate ? small(program) : any_register(program);
+    const unsigned form = immediate ? 4 : 1;
+    uint64_t *words;
+
+    switch (kind) {
+    case 0:
+        words = append(program, 0x119, 4, result, 0, 0, 0);
+        set(words, 72, 8, (const uint8_t[]){0x21, 0x21, 0x00, 0x25, 0x39}[random_below(program, 5)]);
+        break;
+    case 1:
+        append(program, 0x002, 4, result, 0, small(program), 0);
+        break;
+    case 2:
+    case 3:
+        words = append(program, 0x010, form, result, a, b, c);
+        set(words, 72, 1, random_below(program, 4) == 0);
+        set(words, 75, 1, random_below(program, 4) == 0);
+        set(words, 77, 3, PT);
+        set_predicates(words, PT, PT, true);
+        break;
+    case 4:
+        words = append(program, 0x024, form, result, a, b, c);
+        set(words, 73, 1, 1);
+        set_predicates(words, PT, PT, true);
+        break;
+    case 5:
+        words = append(program, 0x025, form, pair(program), a, b, random_below(program, 2) ? RZ : pair(program));
+        set(words, 73, 1, random_below(program, 2));
+        set_predicates(words, PT, PT, true);
+        break;
+    case 6:
+        words = append(program, 0x011, 1, result, a, any_register(program), RZ);
+        set(words, 75, 5, random_below(program, 32));
+        set(words, 80, 1, random_below(program, 2));
+        set_predicates(words, PT, PT, true);
+        break;
+    case 7:
+        words = append(program, 0x019, 4, result, a, random_below(program, 34), RZ);
+        set(words, 73, 3, 3);
+        break;
+    case 8:
+        words = append(program, 0x019, 4, result, RZ, random_below(program, 34), a);
+        set(words, 73, 3, 2 + random_below(program, 2));
+        set(words, 76, 1, 1);
+        set(words, 80, 1, 1);
+        break;
+    case 9:
+    case 10:
+        words = append(program, 0x012, form, result, a, b, c);
+        set(words, 72, 8,
+            random_below(program, 3) ? (const uint8_t[]){0xc0, 0xfc, 0x3c, 0xf8}[random_below(program, 4)]
+                                     : random_below(program, 256));
+        set_predicates(words, PT, PT, true);
+        break;
+    default:
+        fail();
+    }
+}
+
+static void append_random(struct program *program)
+{
+    const bool late = program->architecture >= FIRST_64_BITS, immediate = random_below(program, 3) == 0;
+    const uint32_t result = result_register(program), a = any_register(program);
+    const uint32_t b = immediate ? small(program) : any_register(program);
+    const uint32_t predicate = random_below(program, PREDICATES);
+    const unsigned form = immediate ? 4 : 1;
+    const bool negated = random_below(program, 2);
+    const unsigned kind = random_below(program, late ? 22 : 18);
+    uint64_t *words;
+
+    if (kind < 11) {
+        append_arithmetic(program, kind);
+        return;
+    }
+    switch (kind) {
+    case 11:
+        words = append(program, 0x007, form, result, a, b, 0);
+        set_predicates(words, 0, predicate, negated);
+        break;
+    case 12:
+    case 13:
+        words = append(program, 0x00c, form, 0, a, b, 0x70);
+        set(words, 73, 1, random_below(program, 2));
+        set(words, 76, 3, random_below(program, 8));
+        set(words, 80, 1, late && random_below(program, 4) == 0);
+        if (get(words, 80, 1) && !immediate)
+            words[0] = (words[0] & ~(0xffull << 24 | 0xffull << 32)) | (uint64_t)pair(program) << 24 |
+                       (uint64_t)pair(program) << 32;
+        else if (get(words, 80, 1))
+            words[0] = (words[0] & ~(0xffull << 24)) | (uint64_t)pair(program) << 24;
+        set_predicates(words, predicate, PT, false);
+        break;
+    case 14:
+        append(program, 0x016, 4, result, a, random_below(program, 0x10000), any_register(program));
+        break;
+    case 15: /* a parameter, or blockDim.x */
+        words = append(program, 0x182, 5, result, RZ, 0, 0);
+        set(words, 38, 16,
+            (late ? 0x360 : 0) +
+                (random_below(program, 3) ? (late ? 0x20u : 0x200u) + 4 * random_below(program, 3) : 0));
+        set(words, 73, 3, 4);
+        break;
+    case 16: /* shared memory: data */
+        words = append(program, 0x184, 4, result, a, 0, 0);
+        set(words, 40, 24, 4 * random_below(program, 8));
+        set(words, 73, 3, 4);
+        break;
+    case 17: /* the stack */
+        words = append(program, negated ? 0x187 : 0x183, 4, result, 1, negated ? result : 0, 0);
+        set(words, 40, 24, 4 * random_below(program, 8));
+        set(words, 73, 3, 4);
+        break;
+    case 18:
+    case 19:
+        words = append(program, 0x035, form, pair(program), pair(program), immediate ? b : pair(program), 0);
+        set(words, 72, 1, random_below(program, 4) == 0);
+        break;
+    case 20:
+        words = append(program, 0x002, 1, pair(program), 0, pair(program), 0);
+        set(words, 80, 1, 1);
+        break;
+    default:
+        words =
+            append(program, 0x007, immediate ? 2 : 3, pair(program), pair(program), immediate ? b : pair(program), 0);
+        set_predicates(words, 0, predicate, negated);
+        break;
+    }
+}
+
+/* A load whose class is checked: from a constant bank, shared or global memory. */
+static void append_load(struct program *program)
+{
+    const uint32_t result = result_register(program), kind = random_below(program, 3);
+    uint64_t *words;
+
+    if (kind == 0) {
+        words = append(program, 0x182, 5, result, any_register(program), 0, 0);
+        set(words, 38, 16, 4 * random_below(program, 4));
+        set(words, 54, 5, 3);
+    } else if (kind == 1) {
+        words = append(program, 0x184, 4, result, any_register(program), 0, 0);
+        set(words, 40, 24, 4 * random_below(program, 4));
+    } else {
+        words = append(program, 0x181, 4, result, pair(program), 0, 0);
+        set(words, 32, 8, 4);
+        set(words, 72, 1, 1);
+        set(words, 81, 3, PT);
+        set(words, 90, 2, 3);
+    }
+    set(words, 73, 3, 4);
+}
+
+static uint64_t *append_compare(struct program *program, uint32_t predicate, uint32_t a, unsigned form, uint32_t b)
+{
+    uint64_t *words = append(program, 0x00c, form, 0, a, b, 0x70);
+
+    set(words, 73, 1, 1);
+    set(words, 76, 3, 1 + random_below(program, 6));
+    set_predicates(words, predicate, PT, false);
+    return words;
+}
+
+static void make_program(struct program *program, uint64_t seed)
+{
+    uint32_t from[2] = {BODY, BODY}, to[2] = {0, 0}; /* loops: where they branch back, and to where */
+    size_t starts[BODY + 1], branches[BODY];
+    uint32_t targets[BODY], count = 0;
+
+    *program = (struct program){.state = seed};
+    program->architecture = (const uint32_t[]){80, 90, 120}[random_below(program, 3)];
+    /* The stack, and each register a value. */
+    set(append(program, 0x182, 5, 1, RZ, 0, 0), 73, 3, 4);
+    set(program->words[0], 38, 16, program->architecture >= FIRST_64_BITS ? 0x37c : 0x28);
+    for (unsigned i = 0; i < DATA_REGISTERS + PREDICATES; i++)
+        append_random(program);
+    if (random_below(program, 2)) {
+        set(append(program, 0x119, 4, 8, 0, 0, 0), 72, 8, 0x25);
+        append_compare(program, OF_BLOCK, 8, 4, random_below(program, 2));
+        set(append(program, 0x119, 4, 9, 0, 0, 0), 72, 8, 0);
+        append_compare(program, OF_LANE, 9, 4, random_below(program, 32));
+    }
+    append(program, 0x002, 4, COUNTER, 0, small(program), 0);
+    if (random_below(program, 2)) {
+        to[0] = random_below(program, BODY - 4);
+        from[0] = to[0] + 2 + random_below(program, BODY - 2 - to[0]);
+        if (random_below(program, 3) == 0 && from[0] - to[0] > 6) { /* one within */
+            to[1] = to[0] + 1 + random_below(program, 3);
+            from[1] = to[1] + 1 + random_below(program, from[0] - to[1] - 2);
+        }
+    }
+    for (uint32_t i = 0; i < BODY; i++) {
+        const bool back = i == from[0] || i == from[1];
+        const uint32_t kind = random_below(program, 12), predicate = random_below(program, PREDICATES);
+
+        starts[i] = program->count;
+        if (back && random_below(program, 4)) {
+            uint64_t *words = append(program, 0x010, 4, COUNTER, COUNTER, 1 + random_below(program, 4), RZ);
+
+            set(words, 77, 3, PT);
+            set_predicates(words, PT, PT, true);
+            append_compare(program, predicate, COUNTER, 1, result_register(program));
+        }
+        const size_t at = program->count;
+
+        if (back || (kind == 0 && i + 2 < BODY)) {
+            branches[count] = at;
+            targets[count++] = back ? (i == from[0] ? to[0] : to[1]) : i + 1 + random_below(program, BODY - i);
+            set(append(program, 0x147, 4, 0, 0, 0, 0), 87, 3, PT);
+        } else if (kind <= 3) {
+            append_load(program);
+        } else {
+            append_random(program);
+        }
+        if (back || kind == 0 || random_below(program, 4) == 0) {
+            program->words[at][0] &= ~(0xfull << 12);
+            set(program->words[at], 12, 3, predicate);
+            set(program->words[at], 15, 1, random_below(program, 2));
+        }
+    }
+    starts[BODY] = program->count;
+    for (uint32_t i = 0; i < count; i++)
+        set_target(program, program->words[branches[i]], branches[i], starts[targets[i]]);
+    set(append(program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
+}
+
+/* -- the interpreter ----------------------------------------------------------------------------------- */
+
+struct lane {
+    uint32_t registers[256], local[LOCAL_WORDS];
+    bool predicates[8], done;
+    size_t at;
+};
+
+struct launch {
+    uint32_t parameters[4], block_size;
+};
+
+static uint32_t hash_of(uint64_t value)
+{
+    value = (value ^ 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    return (uint32_t)(value >> 29);
+}
+
+static uint64_t long_of(const struct lane *lane, uint64_t number)
+{
+    return number == RZ ? 0 : lane->registers[number] | (uint64_t)lane->registers[number + 1] << 32;
+}
+
+static void write_result(struct lane *lane, uint64_t number, uint32_t value)
+{
+    if (number != RZ)
+        lane->registers[number] = value;
+}
+
+/* The address of a load that is checked; false: it is none. */
+static bool address_of(const struct lane *lane, const uint64_t words[2], uint64_t *address)
+{
+    const uint64_t a = get(words, 24, 8);
+    const int64_t offset = (int64_t)(get(words, 40, 24) << 40) >> 40;
+
+    if (get(words, 0, 9) == 0x182 && get(words, 54, 5) == 3)
+        *address = (uint32_t)(lane->registers[a] + get(words, 38, 16));
+    else if (get(words, 0, 9) == 0x184)
+        *address = (uint32_t)(lane->registers[a] + (uint64_t)offset);
+    else if (get(words, 0, 9) == 0x181)
+        *address = long_of(lane, a) + (uint64_t)offset;
+    else
+        return false;
+    return true;
+}
+
+/* Executes a load, and gives its value, or a store: false. */
+static bool value_of_memory(struct lane *lane, const uint64_t words[2], const struct launch *launch,
+                            uint32_t architecture, uint32_t *value)
+{
+    const uint64_t number_a = get(words, 24, 8), number_b = get(words, 32, 8);
+    uint64_t address;
+
+    switch (get(words, 0, 9)) {
+    case 0x182:
+        if (get(words, 54, 5) == 3) {
+            address_of(lane, words, &address);
+            *value = hash_of(address);
+        } else {
+            const uint64_t base = architecture >= FIRST_64_BITS ? 0x360 : 0, offset = get(words, 38, 16);
+
+            *value = offset == base                                               ? launch->block_size
+                     : offset == (architecture >= FIRST_64_BITS ? 0x37cu : 0x28u) ? 0xfffc00
+                                                                                  : launch->parameters[offset / 4 % 4];
+        }
+        break;
+    case 0x181:
+    case 0x184:
+        address_of(lane, words, &address);
+        *value = hash_of(address);
+        break;
+    case 0x183:
+        *value = lane->local[(lane->registers[number_a] + get(words, 40, 24)) / 4 % LOCAL_WORDS];
+        break;
+    case 0x187:
+        lane->local[(lane->registers[number_a] + get(words, 40, 24)) / 4 % LOCAL_WORDS] = lane->registers[number_b];
+        return false;
+    default:
+        fail_msg("operation %#x", (unsigned)get(words, 0, 9));
+    }
+    return true;
+}
+
+static void execute_compare(struct lane *lane, const uint64_t words[2], uint32_t a, uint32_t b, uint64_t long_b,
+                            uint32_t architecture)
+{
+    const bool wide = architecture >= FIRST_64_BITS && get(words, 80, 1), is_signed = get(words, 73, 1);
+    const uint64_t x = wide ? long_of(lane, get(words, 24, 8)) : a, y = wide ? long_b : b;
+    const bool less = wide        ? (is_signed ? (int64_t)x < (int64_t)y : x < y)
+                      : is_signed ? (int32_t)a < (int32_t)b
+                                  : a < b;
+    const unsigned test = (unsigned)get(words, 76, 3);
+
+    if (get(words, 81, 3) != PT)
+        lane->predicates[get(words, 81, 3)] =
+            ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
+}
+
+static uint32_t logic_of(uint32_t a, uint32_t b, uint32_t c, unsigned results)
+{
+    uint32_t value = 0;
+
+    for (unsigned bit = 0; bit < 32; bit++)
+        value |= (results >> ((a >> bit & 1) << 2 | (b >> bit & 1) << 1 | (c >> bit & 1)) & 1u) << bit;
+    return value;
+}
+
+/* PRMT. */
+static uint32_t bytes_of(uint64_t both, uint32_t selectors)
+{
+    uint32_t value = 0;
+
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned selector = selectors >> 4 * i & 0xf;
+        const uint32_t byte = (uint32_t)(both >> 8 * (selector & 7)) & 0xff;
+
+        value |= (selector & 8 ? (byte & 0x80 ? 0xff : 0) : byte) << 8 * i;
+    }
+    return value;
+}
+
+/* Executes an instruction in a lane; thread: in the block. */
+static void step(struct lane *lane, const uint64_t words[2], const struct launch *launch, uint32_t block,
+                 uint32_t thread, uint32_t architecture)
+{
+    const unsigned operation = (unsigned)get(words, 0, 9), form = (unsigned)get(words, 9, 3);
+    const uint64_t result = get(words, 16, 8), number_a = get(words, 24, 8), number_b = get(words, 32, 8),
+                   number_c = get(words, 64, 8);
+    const bool by_number = form == 4 || form == 2;
+    uint32_t a = lane->registers[number_a], c = lane->registers[number_c];
+    const uint32_t b = by_number ? (uint32_t)get(words, 32, 32) : lane->registers[number_b];
+    const uint64_t long_b = by_number ? (uint64_t)(int64_t)(int32_t)b : long_of(lane, number_b);
+    const unsigned reads = (unsigned)get(words, 87, 3);
+    const bool chosen = lane->predicates[reads] != get(words, 90, 1);
+    uint64_t sum;
+    uint32_t value = 0;
+
+    switch (operation) {
+    case 0x119: {
+        const unsigned number = (unsigned)get(words, 72, 8);
+
+        value = number == 0x21   ? thread
+                : number == 0x00 ? thread % LANES
+                : number == 0x25 ? block
+                                 : (1u << thread % LANES) - 1;
+        break;
+    }
+    case 0x002:
+        if (get(words, 80, 1)) {
+            write_result(lane, result + 1, (uint32_t)(long_b >> 32));
+            value = (uint32_t)long_b;
+        } else
+            value = b;
+        break;
+    case 0x010:
+        value = (get(words, 72, 1) ? -a : a) + b + (get(words, 75, 1) ? -c : c);
+        break;
+    case 0x024:
+        value = a * b + c;
+        break;
+    case 0x025:
+        sum = (get(words, 73, 1) ? (uint64_t)((int64_t)(int32_t)a * (int32_t)b) : (uint64_t)a * b) +
+              long_of(lane, number_c);
+        write_result(lane, result + 1, (uint32_t)(sum >> 32));
+        value = (uint32_t)sum;
+        break;
+    case 0x011: {
+        const unsigned by = (unsigned)get(words, 75, 5);
+
+        sum = ((uint64_t)c << 32 | a) << by;
+        value = b + (uint32_t)(get(words, 80, 1) ? sum >> 32 : sum);
+        break;
+    }
+    case 0x019: {
+        const unsigned by = (unsigned)get(words, 32, 8) < 32 ? (unsigned)get(words, 32, 8) : 32;
+
+        if (!get(words, 76, 1))
+            value = by < 32 ? a << by : 0;
+        else if (get(words, 73, 3) == 2)
+            value = (uint32_t)((int32_t)c >> (by < 32 ? by : 31));
+        else
+            value = by < 32 ? c >> by : 0;
+        break;
+    }
+    case 0x012:
+        value = logic_of(a, b, c, (unsigned)get(words, 72, 8));
+        break;
+    case 0x007:
+        if (form == 2 || form == 3) {
+            sum = chosen ? long_of(lane, number_a) : long_b;
+            write_result(lane, result + 1, (uint32_t)(sum >> 32));
+            value = (uint32_t)sum;
+        } else
+            value = chosen ? a : b;
+        break;
+    case 0x00c:
+        execute_compare(lane, words, a, b, long_b, architecture);
+        return;
+    case 0x016:
+        value = bytes_of((uint64_t)c << 32 | a, b);
+        break;
+    case 0x035:
+        sum = (get(words, 72, 1) ? -long_of(lane, number_a) : long_of(lane, number_a)) + long_b;
+        write_result(lane, result + 1, (uint32_t)(sum >> 32));
+        value = (uint32_t)sum;
+        break;
+    default:
+        if (!value_of_memory(lane, words, launch, architecture, &value))
+            return;
+    }
+    write_result(lane, result, value);
+}
+
+/* -- what was proven, and what is executed ------------------------------------------------------------- */
+
+struct proven {
+    struct varying_load load;
+    bool is_load, executed;
+    uint32_t depth;
+    uint64_t grid, block[BLOCKS]; /* the first address that was seen */
+    bool grid_seen, block_seen[BLOCKS];
+};
+
+struct checked {
+    const struct program *program;
+    const struct flow *flow;
+    struct proven all[CODE_MAX];
+    uint64_t proofs; /* executions that were held against a class */
+};
+
+static void note_load(const struct varying_load *load, void *context)
+{
+    struct checked *checked = context;
+    struct proven *of = &checked->all[load->instruction];
+
+    of->load = *load;
+    of->is_load = true;
+    of->depth = flow_depth(checked->flow, load->block);
+}
+
+/* A contradiction to the class of a load that lanes execute together; NULL: none. */
+static const char *contradiction(struct proven *of, const uint64_t addresses[LANES], uint32_t active, uint32_t block,
+                                 uint32_t block_size)
+{
+    const struct varying_load *load = &of->load;
+    const unsigned one = (unsigned)__builtin_ctz(active);
+    const uint64_t address = addresses[one];
+
+    if (load->variation >= VARIATION_DATA || (load->condition && block_size % LANES != 0))
+        return NULL;
+    for (unsigned i = one + 1; i < LANES; i++) {
+        const uint64_t apart = addresses[i] - address;
+
+        if (!(active >> i & 1))
+            continue;
+        if (load->variation < VARIATION_AFFINE ? apart != 0
+            : load->addresses
+                ? (uint32_t)apart != load->lanes[i] - load->lanes[one]
+                : (uint32_t)apart != (uint32_t)(addresses[one + 1] - address) * (i - one) && (active >> (one + 1) & 1))
+            return "lanes";
+    }
+    /* In loops, rounds of different warps are not known to belong together. */
+    if (load->variation == VARIATION_CONSTANT || (load->variation == VARIATION_GRID && of->depth == 0)) {
+        if (of->grid_seen && of->grid != address)
+            return "the grid";
+        of->grid_seen = true;
+        of->grid = address;
+    }
+    if (load->variation == VARIATION_BLOCK && of->depth == 0) {
+        if (of->block_seen[block] && of->block[block] != address)
+            return "the block";
+        of->block_seen[block] = true;
+        of->block[block] = address;
+    }
+    return NULL;
+}
+
+/* Runs a warp, the lanes at the first instruction together. */
+static const char *run_warp(struct checked *checked, const struct launch *launch, uint32_t block, uint32_t warp)
+{
+    const struct program *program = checked->program;
+    static struct lane lanes[LANES];
+
+    for (uint32_t i = 0; i < LANES; i++) {
+        lanes[i] = (struct lane){.done = warp * LANES + i >= launch->block_size};
+        for (unsigned k = 0; k < DATA_REGISTERS; k++)
+            lanes[i].registers[k] = hash_of(k + 100 * i + 10000 * (uint64_t)block + 100000 * (uint64_t)warp);
+        for (unsigned k = 0; k < PREDICATES; k++)
+            lanes[i].predicates[k] = hash_of(k + 7 * i) & 1;
+        lanes[i].predicates[PT] = true;
+        for (unsigned k = 0; k < LOCAL_WORDS; k++)
+            lanes[i].local[k] = hash_of(k * 33 + i);
+    }
+    for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
+        size_t at = SIZE_MAX;
+        uint64_t addresses[LANES] = {0};
+        uint32_t active = 0;
+        const uint64_t *words;
+
+        for (unsigned i = 0; i < LANES; i++)
+            at = !lanes[i].done && lanes[i].at < at ? lanes[i].at : at;
+        if (at == SIZE_MAX)
+            return NULL;
+        words = program->words[at];
+        for (unsigned i = 0; i < LANES; i++)
+            if (!lanes[i].done && lanes[i].at == at && lanes[i].predicates[get(words, 12, 3)] != get(words, 15, 1) &&
+                address_of(&lanes[i], words, &addresses[i]))
+                active |= 1u << i;
+        if (active && checked->all[at].is_load) {
+            const char *wrong = contradiction(&checked->all[at], addresses, active, block, launch->block_size);
+
+            checked->proofs += checked->all[at].load.variation < VARIATION_DATA;
+            if (wrong) {
+                fprintf(stderr, "instruction %zu, block %u, warp %u: ", at, block, warp);
+                return wrong;
+            }
+        }
+        for (unsigned i = 0; i < LANES; i++) {
+            const unsigned operation = (unsigned)get(words, 0, 9);
+
+            if (lanes[i].done || lanes[i].at != at)
+                continue;
+            lanes[i].at++;
+            if (lanes[i].predicates[get(words, 12, 3)] == get(words, 15, 1))
+                continue;
+            if (operation == 0x14d)
+                lanes[i].done = true;
+            else if (operation == 0x147)
+                lanes[i].at =
+                    (size_t)branch_target((const unsigned char *)program->words, at * 16, program->architecture) / 16;
+            else
+                step(&lanes[i], words, launch, block, warp * LANES + i, program->architecture);
+        }
+    }
+    return NULL;
+}
+
+TEST(what_is_proven_holds_when_random_programs_run)
+{
+    const uint64_t programs = repetitions(1000000, sanitized(500, 5000));
+    uint64_t classes[VARIATION_COUNT] = {0}, proofs = 0;
+
+    for (uint64_t seed = 1; seed <= programs; seed++) {
+        static struct program program;
+        static struct checked checked;
+        const struct code_facts facts = {0};
+        struct flow flow;
+
+        make_program(&program, seed);
+        checked = (struct checked){.program = &program, .flow = &flow};
+        assert_int_equal(flow_open(program.words, program.count * 16, program.architecture, NULL, 0, &flow), STATUS_OK);
+        assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
+        for (size_t i = 0; i < program.count; i++)
+            if (checked.all[i].is_load)
+                classes[checked.all[i].load.variation]++;
+        for (uint32_t run = 0; run < 2; run++) {
+            const struct launch launch = {{hash_of(seed), (uint32_t)seed % 9, 3, 0x7ffffff0}, run == 0 ? 64 : 40};
+
+            for (size_t i = 0; i < program.count; i++)
+                checked.all[i].grid_seen = checked.all[i].block_seen[0] = checked.all[i].block_seen[1] = false;
+            for (uint32_t block = 0; block < BLOCKS; block++)
+                for (uint32_t warp = 0; warp < WARPS; warp++) {
+                    const char *wrong = run_warp(&checked, &launch, block, warp);
+
+                    if (wrong)
+                        fail_msg("program %llu, sm_%u, blocks of %u: %s", (unsigned long long)seed,
+                                 program.architecture, launch.block_size, wrong);
+                }
+        }
+        proofs += checked.proofs;
+        flow_close(&flow);
+    }
+    /* The test means something: each class was proven often, and executed. */
+    for (unsigned i = 0; i < VARIATION_COUNT; i++)
+        assert_true(classes[i] > programs / 100);
+    assert_true(proofs > programs * 4);
+}
