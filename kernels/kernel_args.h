@@ -2,8 +2,7 @@
  * The arguments of a kernel, the same in C and in CUDA: first kernel_args, then a pointer to the table, which the
  * kernel declares const __restrict__. Last comes the table by value: as many bytes as the path's table has, or one
  * element where the path does not read it there. */
-#ifndef CBANK_KERNEL_ARGS_H
-#define CBANK_KERNEL_ARGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ struct kernel_args {
     uint32_t rows;          /* 1D: elements; 2D: rows of the image; 3D: planes of the volume; lookups: loads of a
                              * thread */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Load paths: the way a payload load takes through the memory system. */
-#ifndef CBANK_PATH_H
-#define CBANK_PATH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -96,5 +95,3 @@ void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_
 
 /* Whether the cell reads all of the path's table, as 32-bit values. These cells have kernels of their own. */
 int table_is_whole(const uint32_t values[PARAMETER_COUNT]);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The table of a probe holds links: the value at an offset is the offset to load next. Offsets are in bytes; for the
  * texture path they are in elements. */
-#ifndef CBANK_PROBE_ARGS_H
-#define CBANK_PROBE_ARGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ struct probe_relay_args {
 
 /* Largest number of members. */
 enum { PROBE_MEMBERS = 8 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The arguments of the kernels of tools.cu. Pointers are device pointers. */
-#ifndef CBANK_TOOL_ARGS_H
-#define CBANK_TOOL_ARGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ struct tool_clock_args {
     const uint64_t *stamps_ns; /* TOOL_STAMPS_MAX; NULL: none */
     uint64_t spin_ns;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Workloads: the arithmetic around the payload loads, and its CPU reference. */
-#ifndef CBANK_WORKLOAD_H
-#define CBANK_WORKLOAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -153,5 +152,3 @@ struct workload_data {
  * inputs and values in +-[1, 2). Returns 1 if all elements agree, else 0, with the first difference in *mismatch. */
 int workload_check(const struct problem *problem, const struct workload_data *data, uint64_t first, uint64_t count,
                    struct mismatch *mismatch);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Indices that are data: an array of integers, one for each lookup, in the order [step][element]. */
-#ifndef CBANK_INDICES_H
-#define CBANK_INDICES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ uint64_t indices_first_beyond(const struct indices *indices, uint64_t length);
 
 /* The index at a position, as a signed number: one of 2^63 or more counts less 2^64. */
 int64_t indices_at(const struct indices *indices, uint64_t position);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Parameters: numbers that a pattern or a workload takes. */
-#ifndef CBANK_PARAMETER_H
-#define CBANK_PARAMETER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ int parameter_allows(const struct parameter *parameter, uint64_t value);
  * parameter i of a cell. */
 uint32_t parameter_kept(const struct parameter *parameter, uint32_t value);
 uint32_t parameter_value(const uint32_t values[PARAMETER_COUNT], enum parameter_index i);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Access patterns: pure functions from (block, thread, step) to the table element that is read. */
-#ifndef CBANK_PATTERN_H
-#define CBANK_PATTERN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ extern const size_t pattern_count;
 
 /* The numbers that formulas take, from a list of parameter values by enum parameter_index. */
 struct pattern_numbers pattern_numbers(const uint32_t values[PARAMETER_COUNT]);
-
-#endif

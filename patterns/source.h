@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Index sources: rows that make the indices of lookups. */
-#ifndef CBANK_SOURCE_H
-#define CBANK_SOURCE_H
+#pragma once
 
 #include "pattern.h"
 
@@ -30,5 +29,3 @@ struct source_numbers {
  * [step][element]. A warp is 32 elements of a step, starting at a multiple of 32. distinct must not exceed
  * numbers->length. Returns 0 when out of memory, else 1. The same numbers give the same indices anywhere. */
 int source_make(const struct pattern *source, const struct source_numbers *numbers, uint32_t *index);
-
-#endif

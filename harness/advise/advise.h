@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Advice: where a table should live. The lookups of one configuration are counted for every memory space that can hold the
  * table, and their time is estimated by a card. A space is called slower only where the intervals of both times lie apart. */
-#ifndef CBANK_ADVISE_H
-#define CBANK_ADVISE_H
+#pragma once
 
 #include "estimate.h"
 #include "grid.h"
@@ -93,5 +92,3 @@ char *advise_run_command(const struct advice *advice);
 
 /* The document of struct advice, as in results/advice.schema.json; it is not read. */
 extern const struct document advise_document;
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The loads of the machine code of any kernel, and those of them in loops. This needs no disassembler and no CUDA
  * toolkit. */
-#ifndef CBANK_KERNEL_LOADS_H
-#define CBANK_KERNEL_LOADS_H
+#pragma once
 
 #include "flow.h"
 #include "sass.h"
@@ -31,5 +30,3 @@ struct kernel_loads {
 
 /* Counts the loads of code. */
 void kernel_loads_read(const struct flow *flow, struct kernel_loads *out);
-
-#endif

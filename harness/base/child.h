@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Signals, and this program or others as children. A child never outlives its parent: signals are passed on, and the
  * kernel kills the child if the parent is killed. Only the main thread may run a child. */
-#ifndef CBANK_CHILD_H
-#define CBANK_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ struct child_job {
 /* Runs all jobs, at_a_time of them at once, which is at least 1. Its input is empty, and what it started ends with
  * it. False with errno if one did not run; EINTR after a signal. Those that were started have ended in every case. */
 bool children_run(struct child_job *jobs, size_t count, size_t at_a_time);
-
-#endif

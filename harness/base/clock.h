@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Clocks. */
-#ifndef CBANK_CLOCK_H
-#define CBANK_CLOCK_H
+#pragma once
 
 enum { CLOCK_UTC_BYTES = 32 };
 
@@ -10,5 +9,3 @@ double clock_seconds(void);
 
 /* Writes the date and time as ISO 8601, "2026-01-31T12:00:00.250Z". Milliseconds distinguish runs within a second. */
 void clock_utc(char out[CLOCK_UTC_BYTES]);
-
-#endif

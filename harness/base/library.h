@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Vendor libraries opened at run time: the program starts on machines that lack them. */
-#ifndef CBANK_LIBRARY_H
-#define CBANK_LIBRARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ struct library_symbol {
  * symbol in *missing. */
 bool library_bind(void *handle, const struct library_symbol *symbols, size_t count, void *functions,
                   const char **missing);
-
-#endif

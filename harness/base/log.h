@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Messages on stderr: "cbank: error: ...", one line each, with the remedy after a semicolon. */
-#ifndef CBANK_LOG_H
-#define CBANK_LOG_H
+#pragma once
 
 #include "status.h"
 
@@ -21,5 +20,3 @@ enum status log_message(const char *kind, enum status status, const char *format
 /* Logs, once in a process, the purpose for which memory is missing, and returns STATUS_ENVIRONMENT. After one failed
  * allocation others fail, too: one message is enough. */
 enum status log_memory(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

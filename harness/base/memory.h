@@ -10,8 +10,7 @@
  * Three rules make this safe. A tree of JSON that lost a member cannot be printed (json_add). A file is replaced only
  * by a whole one (file_write). Text in memory is written by the functions below, because open_memstream silently drops
  * text when out of memory. */
-#ifndef CBANK_MEMORY_H
-#define CBANK_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ FILE *memory_open(struct memory *memory);
 /* Closes the stream. True: memory->text is everything that was written, and the caller frees it. False, with text NULL:
  * memory ran out; `stream` may be NULL for that. Logs nothing. */
 bool memory_close(struct memory *memory, FILE *stream);
-
-#endif

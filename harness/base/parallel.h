@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Work split over all processors. */
-#ifndef CBANK_PARALLEL_H
-#define CBANK_PARALLEL_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ void parallel_end(struct parallel_task *task);
 
 /* From now on, released memory is kept for later allocations: the system would clear it again. */
 void parallel_keep_memory(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Where this program is, and what is installed with it. */
-#ifndef CBANK_PROGRAM_H
-#define CBANK_PROGRAM_H
+#pragma once
 
 #include <limits.h>
 
@@ -11,5 +10,3 @@
  * first, NULL last. *program is the path of the program. STATUS_ENVIRONMENT, logged with the remedy, if there is none;
  * `what` says what is missing. */
 enum status program_find(const char *what, const char *const names[], char program[PATH_MAX], char found[PATH_MAX]);
-
-#endif

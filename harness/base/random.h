@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Reproducible pseudo-random numbers: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). */
-#ifndef CBANK_RANDOM_H
-#define CBANK_RANDOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ void random_fill_floats(uint64_t seed, uint32_t *values, size_t count);
 
 /* Shuffles `count` items (Fisher and Yates), with random numbers from *state. */
 void random_shuffle(uint64_t *state, size_t *items, size_t count);
-
-#endif

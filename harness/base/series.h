@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Statistics of a series of samples: the mean over buffer sets with its interval, the dependence of samples on each other and on
  * their buffers, modes and outliers. */
-#ifndef CBANK_SERIES_H
-#define CBANK_SERIES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ void series_describe(const double *samples, size_t count, double apart, double *
 /* The dip of sorted values that all differ: the greatest distance of their distribution to the nearest one with a single
  * mode. */
 double series_dip(const double *sorted, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * SHA-256 (FIPS 180-4) of a buffer. */
-#ifndef CBANK_SHA256_H
-#define CBANK_SHA256_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@ enum { SHA256_HEX_BYTES = 65 };
 
 /* Writes the hash of `bytes` bytes as 64 lower-case hex digits and a NUL. */
 void sha256_hex(const void *data, size_t bytes, char hex[SHA256_HEX_BYTES]);
-
-#endif

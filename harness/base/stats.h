@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Order statistics of a set of samples. */
-#ifndef CBANK_STATS_H
-#define CBANK_STATS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -94,5 +93,3 @@ struct strata_mean {
  * five. The error is then that of Tukey and McLaughlin (Less vulnerable confidence and significance procedures for
  * location, Sankhya A 25, 1963). scratch: room for count doubles. */
 struct strata_mean stats_strata_mean(const double *samples, size_t count, size_t strata, double *scratch);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The outcome of every function that can fail. The values are the exit codes of the program. */
-#ifndef CBANK_STATUS_H
-#define CBANK_STATUS_H
+#pragma once
 
 enum status {
     STATUS_OK = 0,           /* done, nothing worse */
@@ -14,5 +13,3 @@ enum status {
 /* The function that finds an error logs it once; callers pass the status up. Returns the more severe of two: usage and
  * environment over findings, findings over inconclusive, anything over OK. */
 enum status status_worse(enum status a, enum status b);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Tables: arrays of rows that begin with their name. Finding and selecting rows is written once for all of them. */
-#ifndef CBANK_TABLE_H
-#define CBANK_TABLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -40,5 +39,3 @@ enum status table_select(const struct table *table, const char *list, struct sel
 
 /* Releases; accepts a zeroed struct. */
 void selection_close(struct selection *selection);
-
-#endif

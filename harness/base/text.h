@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Text from outside made safe to show, and text put together. */
-#ifndef CBANK_TEXT_H
-#define CBANK_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ size_t text_edits(const char *one, const char *other);
 /* Appends to a text, after a separator if it is not empty, as far as there is room. */
 __attribute__((format(printf, 4, 5))) void text_join(char *out, size_t bytes, const char *separator, const char *format,
                                                      ...);
-
-#endif

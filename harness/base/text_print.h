@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Text as it is printed: columns and lines of a terminal, CSV, other escapes, and numbers for people. */
-#ifndef CBANK_TEXT_PRINT_H
-#define CBANK_TEXT_PRINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,5 +88,3 @@ void text_wrap(struct text_wrap *wrap, const char *text);
 /* Writes blanks up to wrap's column, then text (at most TEXT_PARAGRAPH_BYTES), and ends the line. */
 enum { TEXT_PARAGRAPH_BYTES = 1024 };
 __attribute__((format(printf, 2, 3))) void text_paragraph(struct text_wrap wrap, const char *format, ...);
-
-#endif

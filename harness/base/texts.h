@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Texts that are released together. */
-#ifndef CBANK_TEXTS_H
-#define CBANK_TEXTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ char *texts_join(const struct texts *texts, const char *before);
 
 /* Releases all of them; the list is then empty. */
 void texts_close(struct texts *texts);
-
-#endif

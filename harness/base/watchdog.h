@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A thread that ends the program if a call does not come back, or does not come back soon after a signal. A hung device
  * blocks the thread that waits for it for ever, so another thread must save the measurements. */
-#ifndef CBANK_WATCHDOG_H
-#define CBANK_WATCHDOG_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,5 +43,3 @@ void watchdog_close(struct watchdog *watchdog);
  * signal ends them. Use one thread, and do not nest. NULL: nothing is watched. */
 void watch_begin(struct watchdog *watchdog, const char *call, double seconds);
 void watch_end(struct watchdog *watchdog);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Exact counts of one launch: the requests that the pattern makes every warp of the real grid send to the memory
  * system. They do not depend on the chip. */
-#ifndef CBANK_ACCESS_H
-#define CBANK_ACCESS_H
+#pragma once
 
 #include "cell.h"
 
@@ -66,5 +65,3 @@ double access_requests_per_load(const struct cell *cell, const struct access_cou
  * cell_at(list, i) returns cell i. */
 enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list, size_t index,
                               struct access_counts *counts);
-
-#endif

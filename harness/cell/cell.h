@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A cell: the unit of measuring, storing and comparing. */
-#ifndef CBANK_CELL_H
-#define CBANK_CELL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -152,5 +151,3 @@ bool requested_blocks_obstacle(const struct cell *cell, uint32_t sm_count, uint3
 
 /* Threads of a block that have an element: fewer in the last block. */
 uint32_t cell_block_threads(const struct cell *cell, uint64_t block);
-
-#endif

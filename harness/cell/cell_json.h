@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A cell in documents and grids, written the same way in all of them. */
-#ifndef CBANK_CELL_JSON_H
-#define CBANK_CELL_JSON_H
+#pragma once
 
 #include "cell.h"
 #include "field.h"
@@ -30,5 +29,3 @@ void cell_parameters_text(const struct cell *cell, uint32_t set, char *out, size
 
 /* Value of a column of the identity, for grids whose rows begin with a struct cell. */
 void cell_value_identity(const struct grid_column *column, const void *row, struct grid_value *out);
-
-#endif

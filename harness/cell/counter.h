@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Counters: the table of quantities read from the hardware, and the values of one cell. */
-#ifndef CBANK_COUNTER_H
-#define CBANK_COUNTER_H
+#pragma once
 
 #include "access.h"
 #include "sass.h"
@@ -92,5 +91,3 @@ struct chip_visitor {
     void (*visit)(void *context, const struct chip_counters *chip);
     void *context;
 };
-
-#endif

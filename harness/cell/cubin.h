@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Cubins: the functions and variables of an ELF file that ptxas wrote. */
-#ifndef CBANK_CUBIN_H
-#define CBANK_CUBIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ bool cubin_symbol_at(const struct cubin *cubin, size_t index, const char **name,
 /* Finds the first function whose symbol begins with `prefix`. Returns false if there is none or the file is not a
  * cubin. */
 bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin_function *out);
-
-#endif

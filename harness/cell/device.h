@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A device: the driver's description of a GPU, or a card of a chip. */
-#ifndef CBANK_DEVICE_H
-#define CBANK_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct device_info {
 
 /* A device without any known fact: numbers are NaN. */
 extern const struct device_info device_unknown;
-
-#endif

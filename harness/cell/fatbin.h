@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Machine code in the files that people have: cubins, fatbins, and the programs, libraries and objects that have
  * fatbins in them. Code that nvcc compressed is unpacked. */
-#ifndef CBANK_FATBIN_H
-#define CBANK_FATBIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ enum status cubin_images_open(const char *path, const void *data, size_t bytes, 
 
 /* Releases; accepts a zeroed struct. */
 void cubin_images_close(struct cubin_images *images);
-
-#endif

@@ -5,8 +5,7 @@
  * goes into the program's section .cbank_images. The harness reads SASS from the same bytes that it loads. Their hash
  * is the identity of the kernel, and the instructions tell how many parameter loads a counter includes. This needs no
  * CUDA toolkit. */
-#ifndef CBANK_IMAGE_H
-#define CBANK_IMAGE_H
+#pragma once
 
 #include "sass.h"
 
@@ -37,5 +36,3 @@ bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, stru
 
 /* Reads the code of the first function whose mangled name begins with `prefix`; otherwise like image_kernel. */
 bool image_function(const void *cubin, size_t bytes, const char *prefix, struct kernel_sass *out);
-
-#endif

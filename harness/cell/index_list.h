@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The arrays of indices that the lookups of cells read: made by a source, or mapped from a file. Cells that read the
  * same indices share an array. */
-#ifndef CBANK_INDEX_LIST_H
-#define CBANK_INDEX_LIST_H
+#pragma once
 
 #include "cell.h"
 #include "sha256.h"
@@ -51,5 +50,3 @@ enum status index_list_give(struct index_list *list, struct cell *cell, const st
 
 /* Releases; accepts a zeroed struct. */
 void index_list_close(struct index_list *list);
-
-#endif

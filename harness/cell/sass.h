@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * SASS: the loads in the machine code of a kernel. This needs no disassembler and no CUDA toolkit. */
-#ifndef CBANK_SASS_H
-#define CBANK_SASS_H
+#pragma once
 
 #include "cell.h"
 
@@ -155,5 +154,3 @@ unsigned instruction_width(const struct instruction *instruction, enum sass_clas
 
 /* The byte offset to which a branch or call leads. */
 int64_t branch_target(const unsigned char *code, size_t at, uint32_t architecture);
-
-#endif

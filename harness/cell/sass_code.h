@@ -8,8 +8,7 @@
  * hash of the operands with modifiers, of the offsets in constant banks, and of the scheduling bits. Older texts lack the
  * fourth part. Padding after the last branch is left out. The text has about a tenth of the length of hexadecimal
  * digits. */
-#ifndef CBANK_SASS_CODE_H
-#define CBANK_SASS_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ bool sass_code_parse(const char *text, struct sass_code *out);
 
 /* The opcode of instruction `index`, from 0; "" after the last. */
 const char *sass_code_opcode(const struct sass_code *code, size_t index);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Cells of users' kernels. Their rows are of their own, as the case of the kernel file says the rest. */
-#ifndef CBANK_USER_CELL_H
-#define CBANK_USER_CELL_H
+#pragma once
 
 #include "cell.h"
 
@@ -26,5 +25,3 @@ struct cell user_cell(const struct user_kernel *kernel, uint64_t size, const str
 
 /* Order of the paths of two such cells: by memory space, then by those of single tables. */
 int user_path_order(const struct cell *a, const struct cell *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A user's kernel, as cells name it. The program compiles it from a kernel file: see kernel_file.h. */
-#ifndef CBANK_USER_KERNEL_H
-#define CBANK_USER_KERNEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ struct user_kernel {
     /* The first 64 bits of the hash of the source, of what it includes, and of the compiler's options; 0: any. */
     uint64_t hash;
 };
-
-#endif

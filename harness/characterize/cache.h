@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A simulated set-associative cache. */
-#ifndef CBANK_CACHE_H
-#define CBANK_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ bool cache_lookup(struct cache *cache, uint64_t address);
 
 /* Releases; accepts a zeroed struct. */
 void cache_close(struct cache *cache);
-
-#endif

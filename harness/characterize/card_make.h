@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A card from a characterization: the numbers that experiments measure, and those of the driver. JSON, schema
  * results/card.schema.json. */
-#ifndef CBANK_CARD_MAKE_H
-#define CBANK_CARD_MAKE_H
+#pragma once
 
 #include "card.h"
 #include "characterization.h"
@@ -22,5 +21,3 @@ struct card_tally {
  * is of the same chip (name, compute capability, SMs), else null. STATUS_USAGE, logged, for a bad base card or file. On
  * success *out is the caller's, to json_free. */
 enum status card_make(const struct card_request *request, cJSON **out, struct card_tally *tally);
-
-#endif

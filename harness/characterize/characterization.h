@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The findings of experiments about one chip, with every answer of the probes that they rest on. */
-#ifndef CBANK_CHARACTERIZATION_H
-#define CBANK_CHARACTERIZATION_H
+#pragma once
 
 #include "clock.h"
 #include "device.h"
@@ -109,5 +108,3 @@ void characterization_print_all(const struct characterization *characterization)
 /* Analyses the answers in a file again and prints them in one of these ways. STATUS_USAGE, logged, if it is not a
  * characterization. */
 enum status characterization_show(const char *file, bool all);
-
-#endif

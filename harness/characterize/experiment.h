@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The experiments, named by the rows of the table in characterize.c, and their common functions. */
-#ifndef CBANK_EXPERIMENT_H
-#define CBANK_EXPERIMENT_H
+#pragma once
 
 #include "characterization.h"
 
@@ -59,5 +58,3 @@ void experiment_invalidation(struct experiment_run *run);
 
 /* experiment_sharing.c: SMs that share a level. */
 void experiment_sharing(struct experiment_run *run);
-
-#endif

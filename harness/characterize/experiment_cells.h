@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Cells that `cbank characterize` measures in addition to its probes, as `cbank run` would. */
-#ifndef CBANK_EXPERIMENT_CELLS_H
-#define CBANK_EXPERIMENT_CELLS_H
+#pragma once
 
 #include "probe_source.h"
 #include "result.h"
@@ -22,5 +21,3 @@ struct probe_source cells_source_with(struct cells_source *source, const struct 
 
 /* Releases; accepts a zeroed struct. */
 void cells_close(struct cells_source *source);
-
-#endif

@@ -5,8 +5,7 @@
  * exclusive-or its own number to the set. A level sees the misses of the level before it, and keeps the lines that it
  * brought in. Each level holds more than the one before it. A shape is reported only if it predicts the hits of random
  * lists. */
-#ifndef CBANK_GEOMETRY_H
-#define CBANK_GEOMETRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ double geometry_behind(const struct geometry *geometry, size_t level);
 /* Finds up to levels_max levels. STATUS_OK even if little was found; else the status of a chase, or STATUS_ENVIRONMENT
  * when out of memory. *out needs no release. */
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The state of a search for a geometry (geometry.h), and the pointer chases shared by its steps. */
-#ifndef CBANK_GEOMETRY_SEARCH_H
-#define CBANK_GEOMETRY_SEARCH_H
+#pragma once
 
 #include "geometry.h"
 
@@ -88,5 +87,3 @@ uint32_t search_line_of(const struct search *search, uint32_t tag, uint32_t set)
 
 /* Finds the replacement policy: geometry_replacement.c. The shape must be known. */
 void search_replacement(struct search *search);
-
-#endif

@@ -4,8 +4,7 @@
  * A question: "chase constant warm_up 1 timed 3 before nothing list 0+16*64". A list is runs FIRST+STEP*COUNT of byte
  * offsets, with spaces between. An answer: numbers with spaces between, N*COUNT for a repeated number.
  */
-#ifndef CBANK_PROBE_RECORD_H
-#define CBANK_PROBE_RECORD_H
+#pragma once
 
 #include "field.h"
 #include "probe_source.h"
@@ -56,5 +55,3 @@ struct probe_replay {
 
 /* The source of the replay, which it refers to. STATUS_USAGE, logged, for a question that the file does not answer. */
 struct probe_source probe_replay_source(struct probe_replay *replay);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Commands: the first word after `cbank` chooses one. A command is a file with its options, their struct, its row and
  * its function; commands.c has the list of rows. */
-#ifndef CBANK_COMMAND_H
-#define CBANK_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ struct command_row {
     const char *name;
     const struct command *command;
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Options: parsing, limits, help, man page and completion follow from rows. A command, or a group that several commands
  * share, has a struct and a table of rows; each row sets a member of the struct. */
-#ifndef CBANK_OPTION_H
-#define CBANK_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ struct option_group {
 };
 
 #define OPTION_GROUP(rows, offset) {(rows), sizeof(rows) / sizeof((rows)[0]), (offset)}
-
-#endif

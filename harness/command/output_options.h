@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Options for the style of the output, which several commands share. */
-#ifndef CBANK_OUTPUT_OPTIONS_H
-#define CBANK_OUTPUT_OPTIONS_H
+#pragma once
 
 #include "option.h"
 
@@ -31,5 +30,3 @@ enum status format_check(const struct format_options *options);
 
 /* Whether to use colour on a stream, from --color, NO_COLOR, TERM and whether it is a terminal. */
 bool output_color(const struct output_options *options, int descriptor);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Parses the line of a command, and prints its help. */
-#ifndef CBANK_PARSE_H
-#define CBANK_PARSE_H
+#pragma once
 
 #include "command.h"
 
@@ -12,5 +11,3 @@ enum status command_run(const struct command *command, int argc, char **argv);
 /* Prints the options and the details of a command; a paragraph of text, its later lines indented. */
 void command_print_help(const struct command *command);
 void command_paragraph(const char *text, int indent);
-
-#endif

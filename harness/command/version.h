@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The version and build of this program. The build defines the macros only for version.c, so that a commit recompiles
  * one file. */
-#ifndef CBANK_VERSION_H
-#define CBANK_VERSION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ struct tool {
 };
 
 extern const struct tool tool;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The program in the documents that it writes. */
-#ifndef CBANK_VERSION_JSON_H
-#define CBANK_VERSION_JSON_H
+#pragma once
 
 #include "field.h"
 #include "version.h"
@@ -10,5 +9,3 @@
  * command line as typed, which is read again; with bytes 0 there is none. The other keys are for people and are not
  * read. */
 extern const struct field_kind field_tool;
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Calibration: how much a cell's time differs between processes that measure the same on the same GPU. JSON, schema
  * results/calibration.schema.json. */
-#ifndef CBANK_CALIBRATION_H
-#define CBANK_CALIBRATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ extern const struct fields calibration_fields;
 
 /* Releases; accepts a zeroed struct. */
 void calibration_close(struct calibration *calibration);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Compares results of two sides cell by cell, each GPU with itself: is NEW worse than BASE? It pairs cells, finds cells
  * that must not be compared, compares counters and code, and leaves times to judge.h. */
-#ifndef CBANK_COMPARE_H
-#define CBANK_COMPARE_H
+#pragma once
 
 #include "calibration.h"
 #include "side.h"
@@ -106,5 +105,3 @@ enum status comparison_status(const struct comparison *comparison, bool strict);
 
 /* Releases; accepts a zeroed struct. */
 void comparison_close(struct comparison *comparison);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A comparison for people and for machines: text, JUnit, JSON. */
-#ifndef CBANK_COMPARE_REPORT_H
-#define CBANK_COMPARE_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -67,5 +66,3 @@ void context_texts(const struct comparison *comparison, size_t field, char texts
 /* Compares two texts of sass_code.h and writes the change as one line. False, without a line, if one of them is NULL or
  * malformed. */
 bool code_change(const char *base, const char *new_code, char *out, size_t bytes);
-
-#endif

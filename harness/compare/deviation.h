@@ -10,8 +10,7 @@
  * empirical Bayes methods for assessing differential expression in microarray experiments (2004), section 3. The prior
  * depends on the time, as in limma-trend (Law et al., voom, 2014). Degrees of freedom of a sum of variances are
  * Satterthwaite's (1946). */
-#ifndef CBANK_DEVIATION_H
-#define CBANK_DEVIATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ struct deviation deviation_pool(const struct deviation *one, const struct deviat
 
 /* Variance of the median of `count` >= 1 independent normal values of variance 1. */
 double deviation_of_median(size_t count);
-
-#endif

@@ -6,8 +6,7 @@
  * number. Differing plans or boards add a part that more processes do not reduce. Intervals and p are Student's. A
  * change is tested against the threshold, not against equality. The p of all cells are corrected together (Holm 1979), and
  * multiplied by the number of interim analyses (Bonferroni). */
-#ifndef CBANK_JUDGE_H
-#define CBANK_JUDGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,5 +119,3 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
 /* The slowdown of the slower side: the smaller one of times and cycles, since the SM clocks may explain the rest. 0 if the
  * two disagree about the slower side, or if there is no ratio. */
 double judged_change(const struct judged_cell *cell);
-
-#endif

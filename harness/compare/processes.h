@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Processes of this program or another that run one plan, one after the other, for calibrate and gate. */
-#ifndef CBANK_PROCESSES_H
-#define CBANK_PROCESSES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@
  * for several devices. */
 enum status process_run(const struct invocation *invocation, const struct measure_options *measure,
                         const struct texts *more, const char *program, const char *what, struct sides *sides);
-
-#endif

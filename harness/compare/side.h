@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * One side of a comparison: results of one or more processes, merged cell by cell, separately for each GPU. */
-#ifndef CBANK_SIDE_H
-#define CBANK_SIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,5 +105,3 @@ bool side_same_data(const struct side_cell *one, const struct side_cell *other);
 
 /* Releases; accepts a zeroed struct. */
 void sides_close(struct sides *sides);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Chip cards: 24 numbers of one chip, each with an interval. JSON, schema results/card.schema.json. Cards of some chips are
  * built into the program. */
-#ifndef CBANK_CARD_H
-#define CBANK_CARD_H
+#pragma once
 
 #include "cell.h"
 #include "json.h"
@@ -80,5 +79,3 @@ uint32_t card_blocks_resident(const struct card *card, const struct cell *cell, 
 
 /* Sets the grid of a cell with a grid-stride loop to the blocks that fit the chip. Other cells are unchanged. */
 void card_set_grid(const struct card *card, struct cell *cell);
-
-#endif

@@ -6,8 +6,7 @@
  * A unit of an SM is busy with the blocks of the busiest SM, a unit of the chip with all of them. One "unit" is
  * latency. Blocks come in waves, as many as the SMs hold. Each block waits for its input, its table and its output, and
  * meanwhile nothing hides the work of its own warps. enum time_unit documents the busy time of each unit. */
-#ifndef CBANK_ESTIMATE_H
-#define CBANK_ESTIMATE_H
+#pragma once
 
 #include "access.h"
 #include "card.h"
@@ -75,5 +74,3 @@ void estimate_time(const struct cell *cell, const struct access_counts *access, 
 
 /* Writes the names in `missing`: "launch_ns, l2_line_ns", and the copy by the host. "" if nothing is missing. */
 void estimate_missing_text(const struct cell_estimate *estimate, char out[CARD_TEXT_BYTES]);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Documents: JSON files with a schema's name and version, described by a table of fields. Results, cards, calibrations,
  * characterizations, comparisons and explanations are documents. */
-#ifndef CBANK_DOCUMENT_H
-#define CBANK_DOCUMENT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ enum status document_parse(const struct document *document, const char *name, co
 
 /* Reads a tree that was parsed already; the caller keeps it. */
 enum status document_take(const struct document *document, const char *name, const cJSON *tree, void *base);
-
-#endif

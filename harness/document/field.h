@@ -2,8 +2,7 @@
  * Fields: one table describes a struct and the JSON object with the same content. Writing and reading both follow the
  * table, so a key is added in one place. A field is a row: its key, its kind, the offset of its member, when the member
  * may be empty, and limits. Other rooms add kinds, as pairs of functions, for their own types. */
-#ifndef CBANK_FIELD_H
-#define CBANK_FIELD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -151,5 +150,3 @@ void fields_write(cJSON *object, const struct fields *fields, const void *base);
 /* Reads a field, or all, into the struct at base, which is zeroed or prepared by the caller. */
 void field_read(const struct node *node, const struct field *field, void *base);
 void fields_read(const struct node *node, const struct fields *fields, void *base);
-
-#endif

@@ -4,8 +4,7 @@
  * dead one:
  *   FILE.cbank-lock.tmp  locked by the process that measures into FILE
  *   FILE.cbank.tmp       locked while it is written; the replacement of FILE */
-#ifndef CBANK_FILE_LOCK_H
-#define CBANK_FILE_LOCK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ char *file_target(const char *path);
 
 /* Removes a file and what a dead process left next to it. */
 void file_discard(const char *path);
-
-#endif

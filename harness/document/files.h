@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Files: listing the files of a path, reading a file, and replacing one as a whole. */
-#ifndef CBANK_FILES_H
-#define CBANK_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ typedef enum status file_writer(FILE *stream, const void *context);
  * and never a part. A link to a file stays a link. A device or pipe is written in place. STATUS_USAGE, logged, if it cannot
  * be written; else the writer's status. Without success, the old file is unchanged. */
 enum status file_write(const char *path, file_writer *writer, const void *context);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Grids: tables for people and for programs. A command defines its columns; aligning, dividing into blocks and quoting
  * are written here once, for each format. */
-#ifndef CBANK_GRID_H
-#define CBANK_GRID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -129,5 +128,3 @@ void grid_value_at(const struct grid *grid, size_t row, const struct grid_column
 
 /* The text for people: the value's text, its number in the column's format, or "-". `room` has space for a number. */
 const char *grid_shown(const struct grid_column *column, const struct grid_value *value, char room[TEXT_NUMBER_BYTES]);
-
-#endif

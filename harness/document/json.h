@@ -4,8 +4,7 @@
  * cJSON by itself accepts trailing text, duplicate keys, control characters, bytes that are not UTF-8 and numbers such
  * as 01. It compares keys without case and loses digits. These functions avoid all of this. All JSON that cbank reads
  * or writes goes through here. */
-#ifndef CBANK_JSON_H
-#define CBANK_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ const cJSON *json_get(const cJSON *object, const char *key);
 
 /* The kind of an item, for a message: "null", "this number"; "missing" for NULL. */
 const char *json_kind(const cJSON *item);
-
-#endif

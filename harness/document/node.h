@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Strict reading of a JSON file: the path of each value, and the errors. After the first error nothing more is logged:
  * reading goes on without effect, and the values read mean nothing. */
-#ifndef CBANK_NODE_H
-#define CBANK_NODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ uint64_t node_integer(const struct node *node, const char *key, uint64_t low, ui
 /* The text of the member `key`, which lives as long as the file's tree. NULL after an error, and if it is null or
  * absent and not required. */
 const char *node_text(const struct node *node, const char *key, bool required);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Arrays of numbers in files of NumPy's format .npy, versions 1 to 3: mapped, not copied. */
-#ifndef CBANK_NPY_H
-#define CBANK_NPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ enum status npy_open(const char *path, bool floats, struct npy_file *out);
 
 /* Releases; accepts a zeroed struct. */
 void npy_close(struct npy_file *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Probes on a CUDA device. This header includes no vendor header; a build without a toolkit has a stand-in. */
-#ifndef CBANK_CUDA_PROBE_H
-#define CBANK_CUDA_PROBE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
 
 /* Releases; accepts NULL. */
 void cuda_probe_close(struct cuda_probe *probe);
-
-#endif

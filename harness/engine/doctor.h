@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The findings of `cbank doctor`: a list to which the engines add. */
-#ifndef CBANK_DOCTOR_H
-#define CBANK_DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ __attribute__((format(printf, 5, 6))) void diagnosis_add(struct diagnosis *diagn
 /* Adds a reason of the form "problem; remedy". */
 void diagnosis_add_reason(struct diagnosis *diagnosis, enum finding_grade grade, const char *subject,
                           const char *reason);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Elements of the buffers of a user's kernel: comparing and showing them by their type. */
-#ifndef CBANK_ELEMENTS_H
-#define CBANK_ELEMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ uint64_t elements_untouched(const struct elements *of, const void *values_a, int
 /* Writes an element as a number, or as hexadecimal bytes, the lowest first. Returns text. */
 enum { ELEMENT_TEXT_BYTES = 40 };
 const char *element_text(const struct elements *of, const void *values, uint64_t index, char text[ELEMENT_TEXT_BYTES]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Engines execute a plan. An engine is a table row of hooks; run.c calls them in the order below. */
-#ifndef CBANK_ENGINE_H
-#define CBANK_ENGINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -125,5 +124,3 @@ enum status engine_open_counters(struct cell_result *cell, const struct engine_o
 
 /* Marks the cell if an exact counter differs from its expected value. Applies a planted fault first. */
 void engine_settle_counters(struct cell_result *cell, const struct fault *fault);
-
-#endif

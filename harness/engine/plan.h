@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The plan: the ordered list of cells that a command line selects. */
-#ifndef CBANK_PLAN_H
-#define CBANK_PLAN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
 
 /* Releases; accepts a zeroed struct. */
 void plan_close(struct plan *plan);
-
-#endif

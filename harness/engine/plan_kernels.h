@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Cells of users' kernels: kernel files are compiled for a device, and their builds become cells. */
-#ifndef CBANK_PLAN_KERNELS_H
-#define CBANK_PLAN_KERNELS_H
+#pragma once
 
 #include "kernel_file.h"
 #include "plan.h"
@@ -33,5 +32,3 @@ enum status result_set_kernels(struct result *result, const struct kernel_option
 
 /* Releases; accepts a zeroed struct. */
 void kernel_files_close(struct kernel_files *files);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The options that select cells and the way of measuring them, for run and for every command that calls it. */
-#ifndef CBANK_PLAN_OPTIONS_H
-#define CBANK_PLAN_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ bool plan_options_given(const struct plan_options *options);
 /* Checks that workloads take the options for workloads of their kind: patterns, or sources, a file of indices and large
  * tables; a user's kernel takes cache states alone. STATUS_USAGE, logged, if one would be ignored. */
 enum status plan_options_check(const struct plan_options *options);
-
-#endif

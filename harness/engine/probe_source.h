@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Answers the requests of the experiments of `cbank characterize`: a GPU (cuda_probe.h), or a file with recorded
  * answers (probe_record.h). */
-#ifndef CBANK_PROBE_SOURCE_H
-#define CBANK_PROBE_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ struct probe_source {
     /* The kernel that answers; never NULL. The source owns it. */
     const struct probe_kernel *(*kernel)(void *context, enum probe_kind kind, const struct path *path);
 };
-
-#endif

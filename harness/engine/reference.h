@@ -3,8 +3,7 @@
  *
  * Paths that differ only in the location of the table write the same output, bit by bit. An output that passed is kept,
  * and outputs of other paths are compared with it first. */
-#ifndef CBANK_REFERENCE_H
-#define CBANK_REFERENCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ bool reference_check(struct reference *reference, const struct cell *cell, const
 
 /* Releases; accepts a zeroed struct. */
 void reference_close(struct reference *reference);
-
-#endif

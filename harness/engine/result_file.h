@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The output file of a run. */
-#ifndef CBANK_RESULT_FILE_H
-#define CBANK_RESULT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ enum status result_file_open(struct result_file *file, const char *given, const 
 /* Lets other processes write the file. A reserved file is removed if the run failed before it measured anything.
  * Accepts a zeroed struct. */
 void result_file_close(struct result_file *file, const char *path, const struct result *result, bool failed);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A run on one device: options -> plan -> engine -> result -> JSON -> table. */
-#ifndef CBANK_RUN_H
-#define CBANK_RUN_H
+#pragma once
 
 #include "command.h"
 #include "engine.h"
@@ -75,5 +74,3 @@ enum status run_plan(const struct run_options *options, const struct invocation 
 /* Ends the process from another thread if a call does not come back. Everything measured is saved. It is the `end` of a
  * watchdog, whose context is a struct run_watch. */
 void run_end_now(void *context, const char *call, double seconds);
-
-#endif

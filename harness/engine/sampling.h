@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The part of sampling that needs no device: groups of cells, the stopping criterion, and the detection of other
  * processes on the device. */
-#ifndef CBANK_SAMPLING_H
-#define CBANK_SAMPLING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ void stopping_criterion_clock(struct cell_result *cell, double *mhz, size_t coun
  * one buffer set no other cause varies as much: none of 86,000 committed samples does. Samples of different buffer
  * sets may differ by a factor of three, depending on the slices of L2 that hold the table's lines. */
 size_t contended_samples(const double *totals_ns, size_t count, size_t buffer_sets);
-
-#endif

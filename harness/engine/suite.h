@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The kernel files that are installed with the program: examples/ in the source tree. */
-#ifndef CBANK_SUITE_H
-#define CBANK_SUITE_H
+#pragma once
 
 #include "status.h"
 
 /* Sets *out to their paths, comma-separated and in their order, as --kernel takes them; the caller frees it. They are
  * relative to the current folder if they are below it. STATUS_ENVIRONMENT, logged, if there are none. */
 enum status suite_paths(char **out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The unit of the chip that bounds a measured cell, from its counters and the numbers of the card. */
-#ifndef CBANK_EXPLAIN_H
-#define CBANK_EXPLAIN_H
+#pragma once
 
 #include "estimate.h"
 #include "result.h"
@@ -37,5 +36,3 @@ struct explained_cell {
 /* Finds the bound of a cell of a result. `counts` are its exact counts; NULL if there are none. */
 void explain_cell(const struct cell_result *cell, const struct access_counts *counts, const struct card *card,
                   struct explained_cell *out);
-
-#endif

@@ -4,8 +4,7 @@
  * A build is a cubin with one kernel of the user, the kernel cbank_case_call, and the variables cbank_case_info and
  * cbank_table_info_NAME: see cbank_case.h. Cubins are kept in a cache, by the hash of the file, of the files that it
  * includes, of the options and of the compiler. */
-#ifndef CBANK_KERNEL_FILE_H
-#define CBANK_KERNEL_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_R
 /* The name of the variable at `offset` of the constant bank in a cubin; NULL if there is none. The text lies in the
  * cubin. */
 const char *kernel_constant_symbol(const struct kernel_build *build, uint32_t offset);
-
-#endif

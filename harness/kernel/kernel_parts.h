@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The parts of opening a kernel file: its compiler, the cache of builds, and what a cubin says. */
-#ifndef CBANK_KERNEL_PARTS_H
-#define CBANK_KERNEL_PARTS_H
+#pragma once
 
 #include <limits.h>
 
@@ -91,5 +90,3 @@ enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file
 /* Allocates the builds of a file, whose tables are known, from the text of struct kernel_request: each choice once.
  * Their memory spaces, names and as_written are set. STATUS_USAGE, logged, for a table or a space that is unknown. */
 enum status kernel_choices_read(const char *spaces, struct kernel_file *file);
-
-#endif

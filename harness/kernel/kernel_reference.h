@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The check of a kernel file's case on the processors of this machine. It is the user's code: it runs in a child
  * process, which may crash. */
-#ifndef CBANK_KERNEL_REFERENCE_H
-#define CBANK_KERNEL_REFERENCE_H
+#pragma once
 
 #include "kernel_file.h"
 
@@ -11,5 +10,3 @@
  * or if its code crashes or takes more than half a minute. */
 bool kernel_reference_run(const struct kernel_build *build, const struct cbank_request *request, uint64_t elements,
                           void *expected, size_t bytes, char reason[KERNEL_REASON_BYTES]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Cells of results as rows of grids, for show. Each column is written once. */
-#ifndef CBANK_CELL_ROW_H
-#define CBANK_CELL_ROW_H
+#pragma once
 
 #include "cell_json.h"
 #include "operations.h"
@@ -88,5 +87,3 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
 /* Whether two rows are equal on the axes before `end`, and in table_bytes: AXIS_PATTERN for rows of one grid, AXIS_PATH
  * for rows of one of its lines. A user's kernel has one grid for all sizes and cache states. */
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Errors of the device before and after a run, as the driver counts them (health.def has the quantities), and its
  * temperature. */
-#ifndef CBANK_HEALTH_H
-#define CBANK_HEALTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ enum status health_verdict(const struct health *health);
 
 /* Writes the increases, "2 more uncorrected ECC errors, Xid 48", as far as there is room; "" for none. Returns out. */
 const char *health_text(const struct health *health, char *out, size_t bytes);
-
-#endif

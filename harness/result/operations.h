@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Arithmetic intensity: operations of a cell for each byte that it moves. */
-#ifndef CBANK_OPERATIONS_H
-#define CBANK_OPERATIONS_H
+#pragma once
 
 #include "result.h"
 
@@ -18,5 +17,3 @@ struct operations_per_byte {
 };
 
 struct operations_per_byte cell_operations_per_byte(const struct cell_result *cell);
-
-#endif

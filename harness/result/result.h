@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The result of one run, in memory. result_json.c writes and reads it. */
-#ifndef CBANK_RESULT_H
-#define CBANK_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -279,5 +278,3 @@ enum status result_take(const char *name, struct cJSON *tree, struct result *out
 
 /* Like result_read, for text in memory; messages call it `name`. */
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out);
-
-#endif

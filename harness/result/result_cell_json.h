@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The cells of a result in its document, for result_json.c. */
-#ifndef CBANK_RESULT_CELL_JSON_H
-#define CBANK_RESULT_CELL_JSON_H
+#pragma once
 
 #include "field.h"
 
@@ -11,5 +10,3 @@
 extern const struct objects result_cells;            /* of a struct result */
 extern const struct field_kind kind_exact_counters; /* of a cell; with `of`, of all cells of a result */
 extern const struct field_kind kind_code;           /* of their kernels; read after the cells */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The indices that cells of a result read. */
-#ifndef CBANK_RESULT_INDICES_H
-#define CBANK_RESULT_INDICES_H
+#pragma once
 
 #include "index_list.h"
 #include "result.h"
@@ -10,5 +9,3 @@
  * `file` is the path for cells that have none. STATUS_ENVIRONMENT, logged, if an earlier process read different ones;
  * otherwise the errors of index_list.h. */
 enum status result_give_indices(struct result *result, struct index_list *list, const char *file);
-
-#endif

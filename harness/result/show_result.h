@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Prints a result for people: its tables, as a run ends with them, or all that is known of single cells. */
-#ifndef CBANK_SHOW_RESULT_H
-#define CBANK_SHOW_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,5 +17,3 @@ enum status show_result(FILE *stream, const struct result *result, bool color);
 /* Prints everything known about the cells that `name`, an identity or a glob, selects. `file` is the origin of the
  * result. STATUS_USAGE, logged, if there are none. */
 enum status show_cells(FILE *stream, const struct result *result, const char *file, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The verdict on a result: whether counters are as expected, and the most severe status of its cells. */
-#ifndef CBANK_VERDICT_H
-#define CBANK_VERDICT_H
+#pragma once
 
 #include "result.h"
 
@@ -20,5 +19,3 @@ struct exact_counts exact_counts(const struct cell_result *cells, size_t count);
  * early, or errors of the device that grew and make results doubtful. STATUS_INCONCLUSIVE: a cell with a flag of
  * FLAGS_DOUBTFUL. STATUS_OK otherwise. */
 enum status result_verdict(const struct result *result);
-
-#endif

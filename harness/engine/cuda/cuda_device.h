@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One CUDA device: guarded calls, modules, and the tool kernels that are launched around cells. The memory that cells
  * read is in cuda_memory.h. Includes vendor headers. */
-#ifndef CBANK_CUDA_DEVICE_H
-#define CBANK_CUDA_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -240,5 +239,3 @@ double cuda_tick_ns(const struct cuda_device *device);
 /* Whether the clock probe has written reading number `cell` since it was cleared. The reading is in the host's memory,
  * so it survives a lost device. */
 bool cuda_clock_was_read(const struct cuda_device *device, size_t cell);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A cell prepared for launching on a device: its kernel in each module that it alternates between, and the work before
  * every launch. */
-#ifndef CBANK_CUDA_LAUNCH_H
-#define CBANK_CUDA_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ bool cuda_launch_prepare(struct cuda_device *device, const struct cuda_launch *l
 bool cuda_launch_refills(const struct cuda_launch *launch);
 bool cuda_launch_clear_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
 bool cuda_launch_restore_table(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
-
-#endif

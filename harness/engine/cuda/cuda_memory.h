@@ -7,8 +7,7 @@
  *
  * The address decides which slices of L2 hold the lines of a table, and this changes the speed of loads that read few
  * lines. So each buffer set of a table starts at another multiple of 512 bytes, the same in every plan. */
-#ifndef CBANK_CUDA_MEMORY_H
-#define CBANK_CUDA_MEMORY_H
+#pragma once
 
 #include "cuda_device.h"
 #include "indices.h"
@@ -136,5 +135,3 @@ bool cuda_memory_multiply(struct cuda_device *device);
 
 /* Whether there is room for one more buffer set of a buffer with that many buffer sets of that many bytes. */
 bool cuda_memory_is_room(struct cuda_device *device, uint32_t buffer_sets, size_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One sample as a CUDA graph: launches between stamps, a graph for each buffer set. cuda_timing.c explains samples and
  * the reasons. */
-#ifndef CBANK_CUDA_SAMPLE_H
-#define CBANK_CUDA_SAMPLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ double cuda_sample_median(const struct cuda_chain *chain, size_t samples);
 
 /* The ns that one more launch of the empty kernel adds to a chain; NaN if it cannot be measured. */
 double cuda_time_empty_launch(struct cuda_device *device);
-
-#endif

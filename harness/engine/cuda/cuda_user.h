@@ -3,8 +3,7 @@
  * A build of it on the device is a struct cuda_user. cbank_case.h explains the calls that describe and fill them.
  *
  * Buffers lie between guard zones. Buffer sets and table offsets are those of cuda_memory.h. */
-#ifndef CBANK_CUDA_USER_H
-#define CBANK_CUDA_USER_H
+#pragma once
 
 #include "cbank_case.h"
 #include "cuda_memory.h"
@@ -117,5 +116,3 @@ uint32_t cuda_user_buffer_sets(const struct cuda_user *user);
 uint32_t cuda_user_table_offsets(const struct cuda_user *user);
 uint64_t cuda_user_bytes(const struct cuda_user *user);
 bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, struct cuda_turn turn);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * CUPTI's libraries, its errors, and the metrics of a chip. Only for the sources of cupti_reader.h: includes vendor
  * headers. */
-#ifndef CBANK_CUPTI_CHIP_H
-#define CBANK_CUPTI_CHIP_H
+#pragma once
 
 #include <cupti_activity.h>
 #include <cupti_profiler_host.h>
@@ -94,5 +93,3 @@ void cupti_chip_close(struct cupti_chip *chip);
  * none; then *metric is the last one tried, and *reason is a static text. */
 bool cupti_chip_choose(const struct cupti_chip *chip, const struct counter *counter, const char **metric,
                        const char **reason);
-
-#endif

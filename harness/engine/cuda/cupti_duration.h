@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Durations of launches, from start to end, as CUPTI's activity records them. */
-#ifndef CBANK_CUPTI_DURATION_H
-#define CBANK_CUPTI_DURATION_H
+#pragma once
 
 #include "cupti_reader.h"
 
@@ -15,5 +14,3 @@ double cupti_durations_take(const struct cupti *cupti);
 
 /* Stops recording. If the device is lost, this calls nothing. */
 void cupti_durations_end(const struct cupti *cupti, bool lost);
-
-#endif

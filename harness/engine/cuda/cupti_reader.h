@@ -4,8 +4,7 @@
  * Both libraries (libcupti, libnvperf_host) are opened at run time. The host part, which knows chips and metric names,
  * works on a machine without a GPU. This uses user ranges and user replay: the caller prepares the state of the caches
  * before every pass of every range. Includes no vendor header. */
-#ifndef CBANK_CUPTI_READER_H
-#define CBANK_CUPTI_READER_H
+#pragma once
 
 #include "engine.h"
 #include "watchdog.h"
@@ -74,5 +73,3 @@ enum counter_status cupti_session_collect(struct cupti_session *session, const s
  * of the last collection. The value is NaN if the counter is not collected or the hardware gave nothing. False if the
  * range cannot be evaluated. */
 bool cupti_session_values(struct cupti_session *session, size_t range, struct counter_value *values);
-
-#endif

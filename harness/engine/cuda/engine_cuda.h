@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A run of the CUDA engine, and its phases: each is a file. Includes vendor headers. */
-#ifndef CBANK_ENGINE_CUDA_H
-#define CBANK_ENGINE_CUDA_H
+#pragma once
 
 #include "access.h"
 #include "cuda_device.h"
@@ -55,5 +54,3 @@ void cuda_observe(struct engine_session *session, struct result *result);
 /* The engine's view of the machine: the last two hooks of struct engine. */
 bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES]);
 void cuda_diagnose(struct diagnosis *diagnosis);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Errors of CUDA and CUPTI that a machine's set-up causes: what each means, and its remedy. Includes no vendor
  * header. */
-#ifndef CBANK_ENVIRONMENT_ERROR_H
-#define CBANK_ENVIRONMENT_ERROR_H
+#pragma once
 
 #include "counter.h"
 #include "engine.h"
@@ -13,5 +12,3 @@ enum environment_api { ENVIRONMENT_CUDA, ENVIRONMENT_CUPTI };
  * remedy. Returns the status that the error gives every counter. */
 enum counter_status environment_error(enum environment_api api, int code, const char *function, const char *message,
                                       char reason[ENGINE_REASON_BYTES]);
-
-#endif

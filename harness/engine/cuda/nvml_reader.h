@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The driver's information about a device, read through NVML, which is opened at run time. No setting is changed. */
-#ifndef CBANK_NVML_READER_H
-#define CBANK_NVML_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ uint32_t nvml_health_end(struct nvml *nvml, struct health *health);
 
 /* Number of processes that compute on the device now. False if it cannot be read. */
 bool nvml_process_count(const struct nvml *nvml, unsigned *count);
-
-#endif

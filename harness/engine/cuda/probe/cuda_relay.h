@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Pointer chases over the constant banks of several modules whose kernels run at the same time: see probe_relay in
  * kernels/probe_args.h. Includes vendor headers. */
-#ifndef CBANK_CUDA_RELAY_H
-#define CBANK_CUDA_RELAY_H
+#pragma once
 
 #include "cuda_device.h"
 #include "probe_args.h"
@@ -32,5 +31,3 @@ bool cuda_relay_copy(struct cuda_relay *relay, const uint32_t *links, size_t wor
  * last address, *sm the SM that ran it. Waits for the device. False if a launch failed, or if not all members
  * arrived. */
 bool cuda_relay_chase(struct cuda_relay *relay, const struct probe_args *args, uint32_t *end, uint32_t *sm);
-
-#endif
