@@ -65,6 +65,7 @@ def stem_of(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", printable(name.removesuffix(".json"))).lstrip(".-") or "file"
 
 
+@functools.cache
 def schema_of(name: str) -> dict:
     """A JSON Schema of a checkout or of an installation."""
     for folder in SCHEMA_FOLDERS:

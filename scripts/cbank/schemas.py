@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import itertools
+import math
 import re
 import sys
 
@@ -58,13 +59,17 @@ def of_type(names: str | list[str]) -> Check:
     names = [names] if isinstance(names, str) else names
     types, whole = types_of_names(names), "integer" in names and "number" not in names
 
+    def plain(value: object) -> None:
+        if type(value) not in types:
+            raise Wrong(f"{shown(value)} is no {' or '.join(names)}")
+
     def check(value: object) -> None:
         kind = type(value)
         if kind not in types or whole and kind is float and not value.is_integer():
             raise Wrong(f"{shown(value)} is no {' or '.join(names)}")
         if (kind is float or kind is int) and not abs(value) <= sys.float_info.max:
             raise Wrong("the number is too large for a double")
-    return check
+    return check if set(NUMBER) & set(types) else plain
 
 
 def remembering(check: Check) -> Check:
@@ -98,25 +103,27 @@ class Compiler:
             schema = {"enum": []}
         checks = []
         for keyword, its in schema.items():
-            if keyword not in SAID:
+            if keyword not in SAID and not (its == "object" and {"properties", "required"} & set(schema)):  # they look at the type
                 maker = getattr(self, "of_" + keyword.strip("$"), None) or SIMPLE[keyword]
                 checks.append(maker(its) if keyword in SIMPLE else maker(schema))
-        checks = list(filter(None, checks))
+        check = self.all_of(list(filter(None, checks)))
+        types = [self.types_of(its) for its in schema.get("properties", {}).values() if its is not True]
+        return remembering(check) if len(types) > 4 and all(of and not of & {dict, list} for of in types) else check
+
+    def all_of(self, checks: list[Check]) -> Check:
+        """A check that makes all of them; None where there is none."""
         if len(checks) < 2:
             return checks[0] if checks else None
-        if len(checks) == 2:
-            first, second = checks
+        first, second, *more = checks
 
-            def both(value: object) -> None:
-                first(value)
-                second(value)
-            return both
+        def both(value: object) -> None:
+            first(value)
+            second(value)
 
         def check(value: object) -> None:
             for one in checks:
                 one(value)
-        types = [self.types_of(its) for its in schema.get("properties", {}).values() if its is not True]
-        return remembering(check) if len(types) > 4 and all(of and not of & {dict, list} for of in types) else check
+        return check if more else both
 
     def of_ref(self, schema: dict) -> Check:
         name = schema["$ref"].removeprefix("#/$defs/")
@@ -129,10 +136,13 @@ class Compiler:
     def of_properties(self, schema: dict) -> Check:
         members = {key: self.of(its) for key, its in schema.get("properties", {}).items()}
         required, get = set(schema.get("required", ())), members.get
+        is_object = schema.get("type") == "object"
         rest, names = (self.of(schema.get(keyword, True)) for keyword in ("additionalProperties", "propertyNames"))
 
         def check(value: object) -> None:
             if type(value) is not dict:
+                if is_object:
+                    raise Wrong(f"{shown(value)} is no object")
                 return
             if not required <= value.keys():
                 raise Wrong(f"the key {min(required - value.keys())} is missing")
@@ -160,12 +170,12 @@ class Compiler:
 
     def of_items(self, schema: dict) -> Check:
         item_check = self.of(schema["items"])
-        low, high, numbers = (schema["items"].get(keyword, end) for keyword, end in (
-            ("minimum", -sys.float_info.max), ("maximum", sys.float_info.max), ("type", None)))
-        plain = numbers == "number" and set(schema["items"]) <= {"type", "minimum", "maximum", *SAID}
+        low, above, high, numbers = (schema["items"].get(keyword, end) for keyword, end in (
+            ("minimum", -sys.float_info.max), ("exclusiveMinimum", -math.inf), ("maximum", sys.float_info.max), ("type", None)))
+        plain = numbers == "number" and set(schema["items"]) <= {"type", "minimum", "exclusiveMinimum", "maximum", *SAID}
 
         def check(value: object) -> None:
-            if plain and type(value) is list and value and set(map(type, value)) <= {int, float} and low <= min(value) and max(value) <= high:
+            if plain and type(value) is list and value and set(map(type, value)) <= {int, float} and low <= min(value) > above and max(value) <= high:
                 return  # samples are most of a result
             if type(value) is list and item_check:
                 index = 0
@@ -213,12 +223,7 @@ class Compiler:
         return self.counted(schema["anyOf"], lambda count: count > 0, "fits no form of the schema")
 
     def of_allOf(self, schema: dict) -> Check:
-        checks = [self.of(part) for part in schema["allOf"]]
-
-        def check(value: object) -> None:
-            for one in filter(None, checks):
-                one(value)
-        return check
+        return self.all_of(list(filter(None, map(self.of, schema["allOf"]))))
 
     def of_if(self, schema: dict) -> Check:
         condition, then, other = (self.of(schema.get(keyword, True)) for keyword in ("if", "then", "else"))

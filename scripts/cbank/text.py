@@ -33,10 +33,10 @@ Column = namedtuple("Column", "heading right rank", defaults=(False, 0))
 
 def formatted(values: list[float] | np.ndarray, *classes: tuple[float, str, float], unknown: str = "-") -> list[str]:
     """Texts of numbers, a list. A class is (limit, template, divisor): the first whose limit is above the number is taken, by size."""
-    def one(value: float) -> str:
-        template, divisor = next((template, divisor) for limit, template, divisor in classes if abs(value) < limit)
-        return template % (value / divisor)
-    return [one(value) if math.isfinite(value) else unknown for value in np.asarray(values, dtype=float).tolist()]
+    limits, templates, divisors = zip(*classes)
+    values = np.asarray(values, dtype=float)
+    of = np.searchsorted(limits, np.where(np.isfinite(values), np.abs(values), 0), side="right")
+    return [templates[index] % value if value - value == 0 else unknown for index, value in zip(of.tolist(), (values / np.take(divisors, of)).tolist())]
 
 
 def by_digits(template: str, divisor: float = 1.0, most: float = math.inf) -> list[tuple[float, str, float]]:
