@@ -10,36 +10,45 @@ coarsest to the single GPU. A change belongs to the coarsest group where 85 % of
 A GPU is also held against the median of its model, in units of Qn and by Student's t. The deviation of its last three values
 is allowed for.
 
-The noise of a value is known before, or by default. It is pooled, by degrees of freedom, with the differences from round to
-round of all GPUs together. A noisier GPU has its own.
+The noise of a value is what cbank compare holds it against (noise.py): known before or by default, scaled to all cells, and
+pooled with what is seen. Here that is the differences from night to night of all GPUs. A noisier GPU has its own.
 
-Each of many tests has the share false_findings / tests (Bonferroni). This bounds the number of false findings of a verdict,
+Each cell of a GPU or a group has a p (steps.py). Those of all its cells make two tests of the whole. The first holds whatever
+the cells have in common (Hommel 1983): it finds a cell that changed much, and many that changed alike. The second is for
+several cells. The common part of a process is taken off, and the rest is taken as independent: so many small p are binomial.
+Cells of ten processes of an H200 and of an H100 have no more in common than that (fleet_power.py). The whole is tested in
+either direction. Its cells are named by the procedure of Benjamini and Hochberg (1995).
+
+Each of many wholes has the share false_findings / tests (Bonferroni). This bounds the number of false findings of a verdict,
 whatever depends on what.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betainc
 
-from .change_points import compress, difference_scale, levels, medians, partition
+from .change_points import medians
+from .noise import Deviation, conclude, median_variance
+from .steps import Series, date_step, differences, series_of, step_p, student_p, tail
 
 LEVELS = ("model", "driver", "vbios", "node", "gpu")  # from the coarsest on
+GPU = LEVELS.index("gpu")
 PAST, PEERS = 0, 1
 AGAINST = ("past", "peers")
 
-LENGTHS = (1, 2, 3, 5, 8, 13, 21, 30)  # values at the end of a series that are held against those before
-SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of a difference that the end has
-TAIL_DEGREES, TAIL_SCALE = 3, 1.134  # the scale: the quartile of that t over that of a normal value
-LINE_LEAST = 5  # values of a drift
-SCALE_LEAST = 12  # differences that tell the scale of a series by itself
 WANDER_LEAST = 5  # GPUs whose median is what they do together
+DIFFERENCES_LEAST = 3  # whose median one step does not move
 PEERS_LEAST, PEER_VALUES = 4, 3  # GPUs of a model; values that say where a GPU is
 COVERED_LEAST = 0.85  # of a group, whose change is then the group's
 GROUP_SHARE = 0.5  # of the threshold, for groups
+NAMED = 0.01  # of the cells that a finding names, the share that may be chance
+QUARTER = 0.3186  # the deviation of normal values that a quarter is below
+WHOLES_AT_ONCE = 100  # so that memory is bounded
 EFFICIENCY_OF_DIFFERENCE, EFFICIENCY_OF_QN = 0.37, 0.82
 
 
@@ -60,36 +69,12 @@ class Change:
     cell: int
     change: float  # of the logarithm
     deviation: float  # of what it is held against
-    p: float  # for all tests together
+    p: float  # of its GPU or group, for all tests together
     last: int  # values that it was seen in
     since: int = 0  # round, of a change against the past
     drift: bool = False
     members: int = 1  # GPUs of the group
     covered: int = 1  # those that changed alike
-
-
-def median_variance(count: int | np.ndarray) -> float:
-    """Variance of the median of `count` normal values of variance 1, exact to 1 %."""
-    return 1 / count if count < 3 else math.pi / 2 / (count + (0.48 if count % 2 else 1.3))
-
-
-def student_p(t: float | np.ndarray, degrees: float | np.ndarray) -> float | np.ndarray:
-    """Probability that Student's t is further from 0 than t, on either side."""
-    return betainc(degrees / 2, 0.5, degrees / (degrees + np.square(t)))
-
-
-def tail(count: int | np.ndarray, z: float | np.ndarray) -> float | np.ndarray:
-    """Probability that more than half of `count` values lie beyond z robust deviations on one side, for either side: binomial,
-    with the tail of Student's t of three degrees of freedom. Arrays broadcast."""
-    beyond = student_p(np.asarray(z) * TAIL_SCALE, TAIL_DEGREES) / 2
-    count = np.asarray(count)
-    more = betainc(count // 2 + 1, count - count // 2, beyond)
-    return np.minimum(1, 2 * more)
-
-
-def step_p(z: float | np.ndarray, last: int | np.ndarray, base: int | np.ndarray) -> float | np.ndarray:
-    """Probability of a difference of z between medians of `last` and `base` values: the best way to divide the difference."""
-    return np.minimum(1, np.min([tail(last, share * z) + tail(base, (1 - share) * z) for share in SHARES], axis=0))
 
 
 def qn(ordered: np.ndarray) -> float:
@@ -114,144 +99,153 @@ def qn(ordered: np.ndarray) -> float:
     return 2.2219 * small.get(n, n / (n + (1.4 if n % 2 else 3.8))) * high
 
 
-# ---- Steps of series -------------------------------------------------------------------------------------------------
+# ---- Cells together ---------------------------------------------------------------------------------------------------
+
+
+def whole_p(p: np.ndarray) -> np.ndarray:
+    """p of each whole that nothing changed, by those of its cells [cells, wholes], whatever these have in common: Simes' least
+    n p_(k) / k times 1 + 1/2 + ... + 1/n (Hommel 1983)."""
+    rank = np.arange(1, len(p) + 1)[:, None]
+    return np.minimum(1, (np.sort(p, axis=0) * len(p) / rank).min(axis=0, initial=1) * (1 / rank).sum())
+
+
+def several_p(p: np.ndarray) -> np.ndarray:
+    """The same of independent cells, by two of them or more: the least probability that so many p are so small, times their number."""
+    rank = np.arange(2, len(p) + 1)[:, None]
+    return np.minimum(1, betainc(rank, len(p) + 1 - rank, np.sort(p, axis=0)[1:]).min(axis=0, initial=1) * max(len(p) - 1, 1))
+
+
+def named_cells(p: np.ndarray) -> np.ndarray:
+    """The cells of one whole that changed, by their p (Benjamini and Hochberg 1995)."""
+    enough = np.flatnonzero(np.sort(p) <= NAMED * np.arange(1, len(p) + 1) / len(p))
+    return np.flatnonzero(p <= np.sort(p)[enough[-1]]) if len(enough) else enough
+
+
+def centre(values: np.ndarray) -> float:
+    """The median of the shortest interval that holds half of the values, where most of what did not change lies."""
+    ordered = np.sort(values)
+    half = (len(ordered) + 1) // 2
+    first = (ordered[half - 1:] - ordered[:len(ordered) - half + 1]).argmin()
+    return float(np.median(ordered[first:first + half]))
 
 
 @dataclass
-class Series:
-    """Rows of values without gaps, in the order of time."""
+class Steps:
+    """The steps of all cells of wholes [cells, wholes]: of each the one that is least likely chance, 0 where none reaches the threshold."""
 
-    values: np.ndarray  # [series, n]
-    counts: np.ndarray  # [series]
-    rounds: np.ndarray  # [series, n]: the round of each value
-    base: np.ndarray | None  # [series, n]: of the baseline; None: what is before the end
-    deviation: np.ndarray | None = None  # [series]: of one value
-
-
-def series_of(values: np.ndarray, base: np.ndarray | None) -> Series:
-    """values, base: [series, rounds]; base may be None."""
-    order = np.argsort(np.isnan(values), axis=1, kind="stable")
-    packed, counts = compress(values)
-    return Series(packed, counts, order, None if base is None else np.take_along_axis(base, order, axis=1))
+    change: np.ndarray
+    last: np.ndarray
+    p: np.ndarray
+    beyond: np.ndarray  # p in that direction of what is beyond the common part
 
 
-def pick(ordered: np.ndarray, counts: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """The lower or the upper one of the two values in the middle of the first `counts`."""
-    at = np.where(upper, counts // 2, (counts - 1) // 2)
-    return ordered[np.arange(len(ordered)), np.clip(at, 0, ordered.shape[1] - 1)]
+def steps_of(series: Series, cells: int, threshold: float) -> Steps:
+    """series: of all cells of each whole. A process has a common part, as a multiple of the deviations or of the times: what most of its
+    cells do. Where the quietest quarter of them differs by more than is known, the process is noisier."""
+    rows = len(series.counts)
+    found = Steps(np.zeros(rows), np.zeros(rows, dtype=int), np.ones(rows), np.ones((2, rows)))
+    wholes = rows // cells
+    for of in differences(series):
+        noisier, left = np.ones(len(of.rows)), np.zeros(len(of.rows))
+        good = np.flatnonzero((np.abs(of.size) >= threshold) & (of.z != 0))
+        for each in np.unique(of.rows[good] % wholes):
+            its = np.flatnonzero(of.rows % wholes == each)
+            z, size = of.z[its] - centre(of.z[its]), (of.size[its] - centre(of.size[its])) / series.deviation[of.rows[its]]
+            away = np.minimum(np.abs(z), np.abs(size))
+            noisier[its] = max(1, np.sort(away)[(len(its) - 1) // 4] / QUARTER)
+            left[its] = np.where((np.sign(z) == np.sign(of.size[its])) & (np.sign(size) == np.sign(z)), away, 0)
+        p, beyond = (np.minimum(1, step_p(of_z[good] / noisier[good], of.last[good], of.base[good]) * of.lengths[good]) for of_z in (np.abs(of.z), left))
+        at, down = of.rows[good], (of.size[good] < 0).astype(int)
+        found.beyond[down, at] = np.minimum(found.beyond[down, at], beyond)
+        better = p < found.p[at]
+        found.change[at[better]], found.p[at[better]], found.last[at[better]] = of.size[good[better]], p[better], of.length
+    return Steps(*(each.reshape(*each.shape[:-1], cells, -1) for each in (found.change, found.last, found.p, found.beyond)))
 
 
-def find_steps(series: Series, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(change, p, last) of each series: the step at its end that is least likely chance, of those that reach the threshold. p
-    counts all lengths. change 0: there is none."""
-    n_series, n = series.values.shape
-    change, p, last = np.zeros(n_series), np.ones(n_series), np.zeros(n_series, dtype=int)
-    index = np.arange(n)
-    if series.base is None:
-        most = series.counts - 1
-    else:
-        of_base = series.base & (index < series.counts[:, None])
-        most = series.counts - np.where(of_base.any(axis=1), n - of_base[:, ::-1].argmax(axis=1), 0)
-        most[~of_base.any(axis=1)] = 0
-    for length in LENGTHS:
-        rows = np.flatnonzero(most >= length)
-        if not len(rows):
-            break
-        values, counts = series.values[rows], series.counts[rows][:, None]
-        is_last = (index >= counts - length) & (index < counts)
-        is_base = index < counts - length if series.base is None else of_base[rows] & (index < counts - length)
-        base_count, last_count = is_base.sum(axis=1), np.full(len(rows), length)
-        ordered_base, ordered_last = (np.sort(np.where(mask, values, np.inf), axis=1) for mask in (is_base, is_last))
-        size = medians(ordered_last, last_count) - medians(ordered_base, base_count)
-        up = size > 0
-        sure = pick(ordered_last, last_count, ~up) - pick(ordered_base, base_count, up)
-        good = np.flatnonzero((np.abs(size) >= threshold) & ((sure > 0) == up))
-        found = step_p(np.abs(sure[good]) / series.deviation[rows[good]], length, base_count[good])
-        better = found < p[rows[good]]
-        at = rows[good[better]]
-        change[at], p[at], last[at] = size[good[better]], found[better], length
-    return change, np.minimum(1, p * len(LENGTHS)), last
-
-
-def hinge(values: np.ndarray, since: int) -> tuple[float, float]:
-    """(squares, rise) about a line that is level up to `since` and rises from there, by least squares."""
-    n = len(values)
-    x, y = np.maximum(np.arange(n) - since + 1, 0).astype(float), values - values[0]
-    sxx, sxy, syy = (x * x).sum() - x.sum() ** 2 / n, (x * y).sum() - x.sum() * y.sum() / n, (y * y).sum() - y.sum() ** 2 / n
-    return syy - sxy * sxy / sxx, sxy / sxx * (n - since)
-
-
-def date_step(values: np.ndarray, change: float, last: int | np.ndarray, deviation: float) -> tuple[int, bool, float]:
-    """(since, drift, change): when the step of a series began. Its level jumps most there in the step's direction, or a line begins
-    there that fits better than a jump. Values that are far off alone are smoothed away first (Tukey, 1977)."""
-    n = len(values)
-    smooth = values.copy()
-    smooth[1:-1] = np.maximum(np.minimum(values[:-2], values[1:-1]), np.minimum(np.maximum(values[:-2], values[1:-1]), values[2:]))
-    last_of = partition(smooth[None], np.array([n]), np.array([1 if last < 2 else 2]), np.array([deviation]))[0]
-    jump, most = n - last, 0
-    found = levels(smooth, last_of, n)
-    for (_, _, before), (first, _, after) in zip(found, found[1:]):
-        if math.copysign(1, change) * (after - before) > most:
-            most, jump = math.copysign(1, change) * (after - before), first
-    least = sum(((side - side.mean()) ** 2).sum() for side in (smooth[:jump], smooth[jump:]) if len(side))
-    since, drift = jump, False
-    for first in range(1, n - LINE_LEAST + 1):
-        squares, rise = hinge(smooth, first)
-        if squares < least:
-            least, since, drift, change = squares, first, True, rise
-    return since, drift, float(change)
-
-
-# ---- A cell ----------------------------------------------------------------------------------------------------------
+# ---- A model ---------------------------------------------------------------------------------------------------------
 
 
 class Judge:
-    """The work on one cell of a model."""
+    """The work on the GPUs of a model."""
 
-    def __init__(self, cell: int, log_ns: np.ndarray, base: np.ndarray | None, known: tuple[float, float], groups: dict[str, np.ndarray], limits: Limits, tests: int):
-        """log_ns: [GPUs, rounds]; base: the same shape, or None; known: (deviation between processes, its degrees of freedom); groups:
-        {level: number of the group of each GPU} of driver, VBIOS and node."""
-        self.cell, self.log_ns, self.base, self.groups, self.limits, self.tests = cell, log_ns, base, groups, limits, tests
+    def __init__(self, cells: list[tuple[np.ndarray, Deviation, bool]], gpus: int, groups: dict[str, np.ndarray], limits: Limits, base: np.ndarray | None,
+                 firsts: np.ndarray | None):
+        """cells: (log_ns [GPUs, rounds], what is known of the deviation between processes, whether caches are flushed) of each; base: of
+        that shape, or None; groups: {level: number of the group of each GPU} of driver, VBIOS and node; firsts: the first round of each
+        night, since runs of one night may be more alike; None: each is of one round."""
+        self.there = [cell for cell, (log_ns, *_) in enumerate(cells) if not np.isnan(log_ns).all()]  # numbers of cells
+        self.log_ns = [cells[cell][0] for cell in self.there]
+        self.base, self.groups, self.limits, self.gpus = base, groups, limits, gpus
+        rounds = np.arange(cells[0][0].shape[1])
+        self.firsts = rounds if firsts is None or len(firsts) == 1 else firsts  # of one night alone, all rounds say what they can
+        self.nights = np.searchsorted(self.firsts, rounds, side="right")
+        self.tests = 2 * (1 + gpus + sum(int(numbers.max()) + 1 for numbers in groups.values())) + gpus
         self.found = []
-        counts = (~np.isnan(log_ns)).sum(axis=1)
-        level = medians(log_ns, counts)
-        if base is not None:
-            of_base = np.where(base, log_ns, np.nan)
-            based = (~np.isnan(of_base)).sum(axis=1)
-            level = np.where(based > 0, medians(of_base, based), level)
-        self.left = log_ns - level[:, None]  # what is not explained yet
-        self.deviation = self.noise(*known)
+        self.left = np.array([log_ns - self.level(log_ns)[:, None] for log_ns in self.log_ns])  # not explained yet: [cells, GPUs, rounds]
+        concluded = conclude([(cells[cell][2], cells[cell][1], self.seen(left)) for left, cell in zip(self.left, self.there)])
+        self.deviation = np.array([of.value for of in concluded])
 
-    def noise(self, known: float, degrees: float) -> float:
-        """The deviation of one value, from all GPUs."""
-        steps = np.diff(self.left, axis=1).T  # [rounds - 1, GPUs]
-        counts = (~np.isnan(steps)).sum(axis=1)
-        if counts.sum() == 0:
-            return known
-        together = np.where(counts >= WANDER_LEAST, medians(steps, counts), 0)
-        sizes = np.abs(steps - together[:, None]).ravel()
-        own = medians(sizes[None], np.array([counts.sum()]))[0] / (0.6745 * math.sqrt(2))
-        own_degrees = EFFICIENCY_OF_DIFFERENCE * counts.sum()
-        return math.sqrt((degrees * known ** 2 + own_degrees * own ** 2) / (degrees + own_degrees))
+    def level(self, log_ns: np.ndarray) -> np.ndarray:
+        """The median of each GPU: of its baseline, where it has one."""
+        level = medians(log_ns, (~np.isnan(log_ns)).sum(axis=1))
+        if self.base is None:
+            return level
+        of_base = np.where(self.base, log_ns, np.nan)
+        based = (~np.isnan(of_base)).sum(axis=1)
+        return np.where(based > 0, medians(of_base, based), level)
 
-    def set_deviation(self, series: Series, least: float, otherwise: float) -> None:
-        """A series has its own deviation, where that is known and larger."""
-        own = difference_scale(series.values, series.counts)
-        series.deviation = np.fmax(least, np.where(series.counts > SCALE_LEAST, own, otherwise))
+    def seen(self, left: np.ndarray) -> Deviation:
+        """The deviation of one value of a cell, by the differences of all GPUs from night to night, else within nights. Too few are no
+        evidence: the step that is looked for may be most of them."""
+        for differences_of in (np.diff(left[:, self.firsts], axis=1), np.delete(np.diff(left, axis=1), self.firsts[1:] - 1, axis=1)):
+            steps = differences_of.T  # [times, GPUs]
+            counts = (~np.isnan(steps)).sum(axis=1)
+            wander = counts >= WANDER_LEAST
+            count = int(counts.sum())
+            if count >= DIFFERENCES_LEAST and (len(steps) >= DIFFERENCES_LEAST or wander.any()):
+                sizes = np.abs(steps - np.where(wander, medians(steps, counts), 0)[:, None]).ravel()
+                return Deviation(float(medians(sizes[None], np.array([count]))[0]) / (0.6745 * math.sqrt(2)), EFFICIENCY_OF_DIFFERENCE * count)
+        return Deviation(0.0, 0)
 
     def limit(self, p: float | np.ndarray) -> bool | np.ndarray:
         return p * self.tests <= self.limits.false_findings
 
-    def describe(self, series: Series, row: int, step: tuple[float, float, int], level: int, group: int) -> Change:
-        change, p, last = step
+    def changes(self, values: np.ndarray, base: np.ndarray | None, least: np.ndarray, otherwise: np.ndarray,
+                threshold: float) -> Iterator[tuple[int, int, float, Series, int, tuple[float, int]]]:
+        """(cell, whole, p of the whole, series, its row, (change, last)) of changes against the past. values: [cells, wholes, rounds];
+        base: [wholes, rounds]; least and otherwise, as series_of has them: [cells]."""
+        def series_at(cell: np.ndarray, whole: np.ndarray) -> Series:
+            based = None if base is None else base[whole] & ~np.isnan(values[cell, whole])
+            return series_of(values[cell, whole], based, self.nights, least[cell], otherwise[cell])
+
+        with np.errstate(invalid="ignore"):
+            cell, whole = np.nonzero(np.fmax.reduce(values, axis=2) - np.fmin.reduce(values, axis=2) >= threshold)
+        if not len(cell):
+            return
+        reach = [whole[of.rows[np.abs(of.size) >= threshold]] for of in differences(series_at(cell, whole))]
+        wholes, cells = np.unique(np.concatenate([np.zeros(0, dtype=int), *reach])), np.arange(len(values))
+        for first in range(0, len(wholes), WHOLES_AT_ONCE):
+            some = wholes[first:first + WHOLES_AT_ONCE]
+            series = series_at(np.repeat(cells, len(some)), np.tile(some, len(cells)))
+            steps = steps_of(series, len(cells), threshold)
+            for direction in (1, -1):
+                of = np.where(direction * steps.change > 0, steps.p, 1)
+                p = np.minimum(whole_p(of), several_p(steps.beyond[int(direction < 0)]))
+                for changed in np.flatnonzero(self.limit(p)):
+                    for at in named_cells(of[:, changed]):
+                        yield (int(at), int(some[changed]), float(p[changed]), series, int(at) * len(some) + int(changed),
+                               (float(steps.change[at, changed]), int(steps.last[at, changed])))
+
+    def describe(self, level: int, group: int, cell: int, p: float, series: Series, row: int, step: tuple[float, int]) -> Change:
+        change, last = step
         values = series.values[row, :series.counts[row]]
         since, drift, change = date_step(values, change, last, series.deviation[row])
-        return Change(level, PAST, group, self.cell, change, float(series.deviation[row]), float(min(1, p * self.tests)), int(last),
+        return Change(level, PAST, group, self.there[cell], change, float(series.deviation[row]), min(1, p * self.tests), last,
                       int(series.rounds[row, since]), drift)
 
-    def changed_alike(self, members: np.ndarray, step: float, since: int) -> tuple[np.ndarray, int]:
+    def changed_alike(self, cell: int, members: np.ndarray, step: float, since: int) -> tuple[np.ndarray, int]:
         """(those members that changed as the group did, by half as much at least; of how many this can be said)."""
-        left = self.left[members]
+        left = self.left[cell, members]
         before = left[:, :since] if self.base is None else np.where(self.base[members, :since], left[:, :since], np.nan)
         sides = [medians(side, (~np.isnan(side)).sum(axis=1)) if side.shape[1] else np.full(len(members), np.nan)
                  for side in (before, left[:, since:])]
@@ -261,89 +255,84 @@ class Judge:
 
     def judge_group(self, level: int, group: int, members: np.ndarray) -> None:
         """Judges the median of a group in each round, where half of its GPUs were there."""
-        left = self.left[members]
-        there = (~np.isnan(left)).sum(axis=0)
-        together = np.where((there > 0) & (2 * there >= len(members)), medians(left.T, there), np.nan)
+        left = self.left[:, members]  # [cells, members, rounds]
+        there = (~np.isnan(left)).sum(axis=1)
+        together = np.array([np.where((count > 0) & (2 * count >= len(members)), medians(of.T, count), np.nan) for of, count in zip(left, there)])
         base = None
         if self.base is not None:
-            based = (self.base[members] & ~np.isnan(left)).sum(axis=0)
-            base = ((based > 0) & (2 * based >= there))[None]
-        threshold = GROUP_SHARE * self.limits.threshold
-        known = together[~np.isnan(together)]
-        if len(known) > 1 and known.max() - known.min() >= threshold:
-            series = series_of(together[None], base)
-            self.set_deviation(series, self.deviation * math.sqrt(median_variance(len(members))), self.deviation)
-            change, p, last = (of[0] for of in find_steps(series, threshold))
-            if change and self.limit(p):
-                found = self.describe(series, 0, (change, p, last), level, group)
-                alike, found.members = self.changed_alike(members, change, series.rounds[0, series.counts[0] - last])
-                found.covered = len(alike)
-                if found.covered >= 2 and found.covered >= COVERED_LEAST * found.members:
-                    self.subtract(alike, together)
-                    self.found.append(found)
-                return
+            # Half of those that were there, of all cells: a run has nearly all.
+            based = (self.base[members] & ~np.isnan(left).all(axis=0)).sum(axis=0)
+            base = ((based > 0) & (2 * based >= there.max(axis=0)))[None]
+        least = self.deviation * math.sqrt(median_variance(len(members)))
+        tried = set()
+        for cell, _, p, series, row, step in self.changes(together[:, None], base, least, self.deviation, GROUP_SHARE * self.limits.threshold):
+            tried.add(cell)
+            found = self.describe(level, group, cell, p, series, row, step)
+            change, last = step
+            alike, found.members = self.changed_alike(cell, members, change, series.rounds[row, series.counts[row] - last])
+            found.covered = len(alike)
+            if found.covered >= 2 and found.covered >= COVERED_LEAST * found.members:
+                self.left[cell, alike] -= np.nan_to_num(together[cell])
+                self.found.append(found)
         if LEVELS[level] == "driver" and len(members) >= WANDER_LEAST:
-            self.subtract(members, together)
-
-    def subtract(self, members: np.ndarray, together: np.ndarray) -> None:
-        self.left[members] -= np.nan_to_num(together)
+            for cell in set(range(len(left))) - tried:
+                self.left[cell, members] -= np.nan_to_num(together[cell])
 
     def judge_groups(self) -> None:
-        gpus = len(self.left)
         for level, name in enumerate(LEVELS[:-1]):
-            numbers = self.groups[name] if name in self.groups else np.zeros(gpus, dtype=int)
+            numbers = self.groups[name] if name in self.groups else np.zeros(self.gpus, dtype=int)
             order = np.argsort(numbers, kind="stable")
             starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
             for group, members in enumerate(np.split(order, starts[1:])):
-                if len(members) > 1 and (name in ("model", "driver") or len(members) < gpus):
+                if len(members) > 1 and (name in ("model", "driver") or len(members) < self.gpus):
                     self.judge_group(level, group, members)
 
     def judge_gpus(self) -> None:
-        with np.errstate(invalid="ignore"):
-            reach = np.fmax.reduce(self.left, axis=1) - np.fmin.reduce(self.left, axis=1)
-        gpus = np.flatnonzero(reach >= self.limits.threshold)
-        if not len(gpus):
-            return
-        series = series_of(self.left[gpus], None if self.base is None else self.base[gpus] & ~np.isnan(self.left[gpus]))
-        self.set_deviation(series, self.deviation, 0)
-        change, p, last = find_steps(series, self.limits.threshold)
-        for row in np.flatnonzero((change != 0) & self.limit(p)):
-            self.found.append(self.describe(series, row, (change[row], p[row], last[row]), LEVELS.index("gpu"), int(gpus[row])))
+        for cell, gpu, p, *step in self.changes(self.left, self.base, self.deviation, np.zeros(len(self.left)), self.limits.threshold):
+            self.found.append(self.describe(GPU, gpu, cell, p, *step))
 
     def judge_peers(self) -> None:
-        known = ~np.isnan(self.log_ns)
+        distance, spread, counts, p = zip(*map(self.peers, self.log_ns, self.deviation))
+        distance, p = np.array(distance), np.array(p)
+        for direction in (1, -1):
+            of = np.where(direction * distance > 0, p, 1)
+            p_of = whole_p(of)
+            for gpu in np.flatnonzero(self.limit(p_of)):
+                for cell in named_cells(of[:, gpu]):
+                    self.found.append(Change(GPU, PEERS, int(gpu), self.there[cell], float(distance[cell, gpu]), float(spread[cell]),
+                                             float(min(1, p_of[gpu] * self.tests)), int(counts[cell][gpu])))
+
+    def peers(self, log_ns: np.ndarray, deviation: float) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
+        """(distance of each GPU from the median of the model, deviation of that, values that say it, p) of a cell."""
+        known = ~np.isnan(log_ns)
         recent = known & (np.cumsum(known[:, ::-1], axis=1)[:, ::-1] <= PEER_VALUES)
-        counts = recent.sum(axis=1)
-        level = medians(np.where(recent, self.log_ns, np.inf), counts)
+        counts, nights = recent.sum(axis=1), (np.add.reduceat(recent, self.firsts, axis=1) > 0).sum(axis=1)
+        level = medians(np.where(recent, log_ns, np.inf), counts)
         ordered = np.sort(level[counts > 0])
+        p = np.ones(len(level))
         if len(ordered) < PEERS_LEAST:
-            return
+            return np.zeros(len(level)), 0, counts, p
         distance = level - medians(ordered[None], np.array([len(ordered)]))[0]
         spread = qn(ordered) * math.sqrt(1 + median_variance(len(ordered)))
         degrees = min(EFFICIENCY_OF_QN * (len(ordered) - 1), 100000)
-        for gpu in np.flatnonzero(np.abs(distance) >= self.limits.peer_threshold):
-            away, p = abs(distance[gpu]), 1
-            for share in (0.5, 0.6, 0.7, 0.8, 0.9):
-                board = student_p(share * away / spread, degrees) if spread > 0 else 0
-                p = min(p, board + tail(counts[gpu], (1 - share) * away / self.deviation))
-            if p * self.tests <= self.limits.false_findings:
-                self.found.append(Change(LEVELS.index("gpu"), PEERS, int(gpu), self.cell, float(distance[gpu]), float(spread),
-                                         float(p * self.tests), int(counts[gpu])))
+        far = np.flatnonzero(np.abs(distance) >= self.limits.peer_threshold)
+        away = np.abs(distance[far])
+        for share in (0.5, 0.6, 0.7, 0.8, 0.9):
+            board = student_p(share * away / spread, degrees) if spread > 0 else 0
+            p[far] = np.minimum(p[far], board + tail(nights[far], (1 - share) * away / deviation))
+        return distance, spread, counts, p
 
 
-def judge(cells: list[tuple[np.ndarray, tuple[float, float]]], gpus: int, groups: dict[str, np.ndarray], limits: Limits,
-          base: np.ndarray | None = None) -> list[Change]:
-    """Changes of all cells of a model. cells: (log_ns, (known deviation, degrees)) of each; see Judge."""
-    tests = (1 + 2 * gpus + sum(int(numbers.max()) + 1 for numbers in groups.values())) * len(cells)
-    found = []
-    for cell, (log_ns, known) in enumerate(cells):
-        if not np.isnan(log_ns).all():
-            work = Judge(cell, log_ns, base, known, groups, limits, tests)
-            work.judge_groups()
-            work.judge_gpus()
-            work.judge_peers()
-            found += work.found
-    return found
+def judge(cells: list[tuple[np.ndarray, Deviation, bool]], gpus: int, groups: dict[str, np.ndarray], limits: Limits,
+          base: np.ndarray | None = None, firsts: np.ndarray | None = None) -> list[Change]:
+    """Changes of all cells of a model: see Judge."""
+    if all(np.isnan(log_ns).all() for log_ns, *_ in cells):
+        return []
+    work = Judge(cells, gpus, groups, limits, base, firsts)
+    work.judge_groups()
+    work.judge_gpus()
+    work.judge_peers()
+    return work.found
 
 
 # ---- Findings --------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import fnmatch
 import json
+import math
 import os
 import re
 import sqlite3
@@ -24,7 +25,7 @@ from . import text
 from .change_points import compress, levels, partition
 from .errors import Failure, printable, say
 from .ingest import add_all, files_of
-from .noise import Known, Noise
+from .noise import Deviation, Known, Noise, pool
 from .store import command_line, is_store, modulo, open_in_memory, point_hash, reading, sum_of, text_hash, time_hash, write_time
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}  # flags of a time that nothing is concluded from
@@ -218,7 +219,7 @@ def noise_of(history: History, point: int) -> Noise | None:
     if of["modelled"]:
         return None
     sha = list(history.hashes)[points["kernel"][point]] if history.known.cells else None
-    return history.known.find(history.name(point), float(points["ns"][point]), of["uuid"], of["name"], of["driver"] or "", sha)
+    return history.known.find(history.name(point), float(points["ns"][point]), {of["uuid"]} - {None}, of["name"], of["driver"] or "", sha)
 
 
 def changes_of(history: History, members: np.ndarray, values: np.ndarray, found: list[tuple[int, int, float]],
@@ -226,12 +227,12 @@ def changes_of(history: History, members: np.ndarray, values: np.ndarray, found:
     """The changes of one series. members: its points; values: their logarithms; threshold: relative."""
     from scipy.special import stdtrit  # which takes long to import, and is for changes alone
 
-    known = noise.deviation if noise else 0.0
     rest = len(values) - len(found)
-    spread = np.sqrt(sum(((values[first:first + count] - mean) ** 2).sum() for first, count, mean in found) / rest) if rest else 0.0
-    quantile = -float(stdtrit(rest if spread > known else 100000, (1 - CONFIDENCE) / 2))
+    spread = math.sqrt(sum(((values[first:first + count] - mean) ** 2).sum() for first, count, mean in found) / rest) if rest else 0.0
+    deviation = pool(Deviation(noise.deviation, noise.degrees) if noise else Deviation(0.0, 0), Deviation(spread, rest))
+    quantile = -float(stdtrit(deviation.degrees, (1 - CONFIDENCE) / 2))
     for (_, n, old), (first, m, new) in zip(found, found[1:]):
-        half = max(spread, known) * np.sqrt(1 / n + 1 / m) * quantile
+        half = deviation.value * math.sqrt(1 / n + 1 / m) * quantile
         size = new - old
         if abs(np.expm1(size)) >= threshold:
             before, after = members[first - 1], members[first]

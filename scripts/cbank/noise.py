@@ -1,30 +1,65 @@
 # SPDX-License-Identifier: MIT
-"""How far the processes of a cell differ: by the calibrations of a store, else by default.
+"""How far the processes of a cell differ: by the calibrations of a store, else by default, and by what is seen.
 
 A deviation is the standard deviation of the logarithm of one process's time: 0.01 is 1 %. Each comes with its degrees of
-freedom. The default is the root of relative^2 + (ns / time)^2, as in harness/compare/deviation.def, which a test compares.
+freedom. All is as in harness/compare/deviation.h for cbank compare; a test compares both. The default is the root
+of relative^2 + (ns / time)^2.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import sqlite3
 from collections import namedtuple
 
 Default = namedtuple("Default", "relative ns degrees")
+Deviation = namedtuple("Deviation", "value degrees")  # of one value; degrees 0: not known
 Noise = namedtuple("Noise", "deviation degrees origin")
 
 PROCESS = {"hot": Default(0.00019, 0.27, 9.3), "cold": Default(0.00022, 3.4, 15), "copies": Default(0, 48, 7.2)}
-BOARD = Default(0.0053, 0, 8)  # what another GPU of the model adds
 SERIES_PROCESS = 0.0005  # part of every interval of a time, as a standard deviation
 ERRORS_TO_END = 1.9599877075001344  # from a value to the end of its interval of 95 %
-DEGREES_MOST = 100000
 COPIES = "refill_bytes="  # the parameter of cells that copy memory before every launch
 
 
 def default(row: Default, ns: float) -> float:
-    """The deviation of a time of `ns` nanoseconds by a row of PROCESS, or BOARD."""
+    """The deviation of a time of `ns` nanoseconds by a row of PROCESS."""
     return math.hypot(row.relative, row.ns / ns)
+
+
+def pool(one: Deviation, other: Deviation) -> Deviation:
+    """Two deviations of one quantity, by degrees of freedom; as deviation_pool."""
+    degrees = one.degrees + other.degrees
+    squares = one.degrees * one.value ** 2 + other.degrees * other.value ** 2
+    return Deviation(math.sqrt(squares / degrees), degrees) if degrees else Deviation(0.0, 0)
+
+
+def median_variance(count: int) -> float:
+    """Variance of the median of `count` normal values of variance 1, exact to 1 %; as deviation_of_median."""
+    return 1 / count if count < 3 else math.pi / 2 / (count + (0.48 if count % 2 else 1.3))
+
+
+def conclude(cells: list[tuple[bool, Deviation, Deviation]]) -> list[Deviation]:
+    """The deviation of each cell, by (whether caches are flushed, what is known before, what was seen): as deviation_conclude. What
+    is known of all cells of a cache state is scaled to what these show, then pooled with what each shows."""
+    concluded = []
+    for flush in (False, True):
+        telling = [(before, own) for of, before, own in cells if of == flush and before.degrees and before.value > 0 and own.degrees]
+        seen = sum(own.degrees for _, own in telling)
+        one, prior = (max((of[i].degrees for of in telling), default=0) for i in (1, 0))
+        low, high = -20.0, 20.0  # of the factor's logarithm
+        for _ in range(60 if telling else 0):
+            middle = (low + high) / 2
+            excess = prior * math.expm1(-middle) + sum(own.degrees * ((own.value / before.value) ** 2 / math.exp(middle) - 1) for before, own in telling)
+            low, high = (middle, high) if excess > 0 else (low, middle)
+        for index, (of, before, own) in enumerate(cells):
+            if of == flush:
+                if telling and before.degrees:
+                    degrees = 1 / (1 / before.degrees + 1 / (one * ((prior + seen) / seen) ** 2))
+                    before = Deviation(before.value * math.sqrt(math.exp(high)), degrees)
+                concluded.append((index, pool(before, own) if before.degrees else own))
+    return [of for _, of in sorted(concluded)]
 
 
 def column(identity: str) -> str:
@@ -56,17 +91,11 @@ class Known:
                 " JOIN calibrations USING (calibration_id) JOIN identities USING (identity_id) ORDER BY calibration_id"):
             self.cells.setdefault((identity, name, driver), []).append(values)
 
-    def find(self, identity: str, ns: float, uuid: str | None, name: str, driver: str, sha: str | None) -> Noise:
-        """The noise of a cell on a GPU: by a calibration of that GPU, driver and code; else by one of another GPU of the model, with
-        what boards differ by added; else by default."""
-        found = None
-        for of, code, median, deviation, degrees in reversed(self.cells.get((identity, name, driver), ()) if uuid and sha else ()):
-            if code == sha and of == uuid:
-                return Noise(deviation, degrees, "calibration")
-            if code == sha and not found:
-                board = default(BOARD, median) ** 2
-                variance = deviation * deviation + board
-                uncertain = deviation ** 4 / degrees + board * board / BOARD.degrees  # Satterthwaite (1946)
-                found = Noise(math.sqrt(variance), variance * variance / uncertain if uncertain else DEGREES_MOST, "calibration_of_another_board")
+    def find(self, identity: str, ns: float, uuids: set[str], name: str, driver: str, sha: str | None) -> Noise:
+        """The noise of a cell on GPUs of a model: by the latest calibration of each for that driver and code, together; else by default."""
+        latest = {uuid: Deviation(deviation, degrees) for uuid, code, _, deviation, degrees in self.cells.get((identity, name, driver), ())
+                  if uuid in uuids and sha and code == sha}
+        if latest:
+            return Noise(*functools.reduce(pool, latest.values()), "calibration")
         row = PROCESS[column(identity)]
-        return found or Noise(default(row, ns), row.degrees, "default")
+        return Noise(default(row, ns), row.degrees, "default")

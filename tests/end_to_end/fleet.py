@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """cbank fleet: the statistics, fleets that scripts/studies/make_fleet.py makes, and stores of results with changes in them.
-CBANK names the program (default build/cbank). tests/golden/fleet.json holds verdicts of the first implementation, in C, with
-today's deviations between processes."""
+CBANK names the program (default build/cbank). tests/golden/fleet.json holds verdicts of the first implementation, in C, which
+judged each cell by itself."""
 
 import datetime
 import hashlib
+import itertools
 import json
+import math
 import os
 import random
+import statistics as plain
 import subprocess
 import sys
 import unittest
@@ -16,10 +19,12 @@ import unittest
 import numpy as np
 
 from common import ROOT, read_json
-from nights import DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
+from nights import CBANK, DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import second_judge
 from cbank import fleet_statistics as statistics  # noqa: E402
+from cbank import noise, steps  # noqa: E402
 
 MAKE = os.path.join(ROOT, "scripts/studies/make_fleet.py")
 GOLDEN = read_json(os.path.join(ROOT, "tests/golden/fleet.json"))
@@ -37,6 +42,81 @@ class Qn(unittest.TestCase):
             distances = sorted(abs(a - b) for i, a in enumerate(values) for b in values[:i])
             half = count // 2 + 1
             self.assertAlmostEqual(statistics.qn(values), 2.2219 * factor * distances[half * (half - 1) // 2 - 1], 12)
+
+
+class Together(unittest.TestCase):
+    """p of several cells, by counting."""
+
+    def test_a_whole_is_tested_whatever_its_cells_have_in_common(self):
+        p = np.array([[0.04, 0.01], [0.03, 0.5], [0.02, 1]])
+        expected = [min(3 * 0.02, 3 * 0.03 / 2, 0.04) * (1 + 1 / 2 + 1 / 3), 3 * 0.01 * (1 + 1 / 2 + 1 / 3)]
+        np.testing.assert_allclose(statistics.whole_p(p), expected)
+        rng = np.random.default_rng(1)
+        same = np.repeat(rng.uniform(size=(1, 20000)), 24, axis=0)  # all cells alike: the test keeps its level
+        for values in (same, rng.uniform(size=(24, 20000))):
+            self.assertLess((statistics.whole_p(values) < 0.05).mean(), 0.055)
+
+    def test_so_many_small_p_of_independent_cells_are_binomial(self):
+        p = [0.001, 0.02, 0.02, 0.9]
+
+        def at_least(count, of):  # by all cases
+            return sum(math.prod(of if small else 1 - of for small in case) for case in itertools.product((0, 1), repeat=4) if sum(case) >= count)
+
+        self.assertAlmostEqual(statistics.several_p(np.array(p)[:, None])[0], 3 * min(at_least(2, 0.02), at_least(3, 0.02), at_least(4, 0.9)), 12)
+        self.assertEqual(statistics.several_p(np.array([[1e-9]])).tolist(), [1])
+        self.assertEqual(statistics.named_cells(np.array([1e-3, 0.004, 0.5, 0.006])).tolist(), [0, 1, 3])
+
+    def test_the_difference_of_two_values_has_its_distribution(self):
+        rng = np.random.default_rng(2)
+        seen = abs(rng.standard_t(3, 400000) - rng.standard_t(3, 400000)) / steps.TAIL_SCALE
+        for z in (0.5, 2, 5, 12):
+            expected = float(steps.difference_p(z))
+            self.assertAlmostEqual((seen > z).mean(), expected, delta=4 * math.sqrt(expected / 400000))
+        self.assertAlmostEqual(float(steps.difference_p(881)) / float(steps.difference_p(883)), (883 / 881) ** 3, 4)
+
+
+class Noise(unittest.TestCase):
+    def test_it_is_the_noise_of_compare(self):
+        """The deviation of every cell, one or more processes a side, by the same evidence."""
+        for counts in ((1, 1), (3, 2)):
+            sides = [[os.path.join(ROOT, f"results/h200/processes/process-{first + number:02}.json") for number in range(count)]
+                     for first, count in zip((1, 5), counts)]
+            done = subprocess.run([CBANK, "compare", *map(",".join, sides), "--json", "-"], capture_output=True, text=True, check=False)
+            compared = {cell["identity"]: cell["process_deviation"] for cell in json.loads(done.stdout)["cells"]}
+            cells = [[{cell["identity"]: cell for cell in read_json(path)["cells"]} for path in side] for side in sides]
+            evidence = []
+            for identity in compared:
+                own, errors = noise.Deviation(0.0, 0), []
+                for side in cells:
+                    processes = [second_judge.process(result[identity]) for result in side]
+                    errors.append(plain.mean(error * error for _, error, _ in processes))
+                    if len(side) > 1:
+                        own = noise.pool(own, noise.Deviation(plain.stdev(math.log(value) for value, *_ in processes), len(side) - 1))
+                time = plain.median(second_judge.process(result[identity])[0] for result in cells[0])
+                known = noise.Known().find(identity, time, set(), "", "", None)
+                before = noise.Deviation(max(known.deviation, math.sqrt(plain.mean(errors))), known.degrees)
+                evidence.append(("/cold" in identity, before, own))
+            for (identity, said), found in zip(compared.items(), noise.conclude(evidence)):
+                self.assertAlmostEqual(found.value / said["value"], 1, 9, identity)
+                self.assertAlmostEqual(found.degrees / said["degrees_of_freedom"], 1, 9, identity)
+
+
+    def test_nights_tell_more_of_it_than_runs_of_one_night(self):
+        def seen(values, firsts):
+            values = np.array(values)
+            return statistics.Judge([(values, noise.Deviation(0.001, 9), False)], len(values), {}, statistics.Limits(), None, np.array(firsts)).seen(values)
+
+        rng = np.random.default_rng(4)
+        nights = rng.normal(size=(400, 4))
+        value, degrees = seen(np.repeat(nights, 2, axis=1) + 0.01 * rng.normal(size=(400, 8)), [0, 2, 4, 6])
+        self.assertAlmostEqual(value, 1, delta=0.05)
+        self.assertAlmostEqual(degrees, 0.37 * 3 * 400, 9)
+        # One GPU with a step between two nights: its runs of each night tell the noise, not the step.
+        value, degrees = seen([[0, 0.01, 0, 0.01, 5, 5.01, 5, 5.01]], [0, 4])
+        self.assertAlmostEqual(value, 0.01 / 0.6745 / math.sqrt(2), 9)
+        self.assertAlmostEqual(degrees, 0.37 * 6, 9)
+        self.assertEqual(seen([[0, 5]], [0, 1]), (0, 0))
+        self.assertEqual(seen([[0, 5]] * 4, [0, 1]), (0, 0))  # a driver may be what made all of them slower
 
 
 # ---- Made fleets -----------------------------------------------------------------------------------------------------
@@ -76,15 +156,18 @@ class FleetCase(Case):
 
 
 class Made(FleetCase):
-    def test_verdicts_are_those_of_the_first_implementation(self):
+    def test_what_the_first_implementation_found_is_found(self):
+        """It found no more, but for cells of what it found."""
         for golden in GOLDEN["fleet"]:
             name = hashlib.sha256(json.dumps(golden["make"]).encode()).hexdigest() + ".db"
             if not os.path.exists(self.path(name)):
                 self.make(name, *golden["make"])
             verdict = self.fleet(*golden["options"], store=name, status=golden["verdict"] == "finding")
             with self.subTest(golden["name"]):
-                for finding in verdict["findings"]:
+                for finding, of in zip(verdict["findings"], golden["findings"]):
                     finding["gpus"] = [gpu["uuid"] for gpu in finding["gpus"]]
+                    known = {cell["identity"] for cell in of["cells"]}
+                    finding["cells"] = [cell for cell in finding["cells"] if cell["identity"] in known]
                 verdict["gpus"] = {gpu["uuid"]: [gpu["verdict"], *(change["change"] for change in gpu["changes"])] for gpu in verdict["gpus"]}
                 self.assert_near(verdict, {key: value for key, value in golden.items() if key not in ("name", "make", "options")}, golden["name"])
         for golden in GOLDEN["history"]:
@@ -123,13 +206,15 @@ class Made(FleetCase):
 
     def test_nothing_without_cause_and_all_that_is_planted(self):
         """Where this is not so, the table in docs/fleet.md is wrong, too."""
-        subprocess.run(["/usr/bin/python3", os.path.join(ROOT, "scripts/studies/fleet_simulation.py"), "--small", "--gpus", "80",
-                        "--json", self.path("rows.json")], check=True, capture_output=True, timeout=300)
+        subprocess.run(["/usr/bin/python3", os.path.join(ROOT, "scripts/studies/fleet_power.py"), "--small", "--json", self.path("rows.json")],
+                       check=True, capture_output=True, timeout=300)
         for row in read_json(self.path("rows.json"))["rows"]:
             self.assertEqual(row["others"], 0, row)
             self.assertGreaterEqual(row["found"], 0.95 * row["planted"], row)
             if row["plant"] != "drift":
                 self.assertGreaterEqual(row["dated"], 0.95 * row["planted"], row)
+            if row["plant"] == "step":
+                self.assertGreaterEqual(row["named"], 0.9 * 8 * row["planted"], row)
 
 
 # ---- Results ---------------------------------------------------------------------------------------------------------
@@ -138,7 +223,7 @@ class Made(FleetCase):
 class Ingested(FleetCase):
     """Results of 2 nodes of 4 GPUs, 6 nights."""
 
-    NIGHTS, GPUS, NODE = 6, 8, 4
+    NIGHTS, GPUS, NODE, SPREAD = 6, 8, 4, 0.0005
     CELLS = [cell for cell in SOURCE["cells"] if cell["pattern"] in ("per_warp", "per_thread")]
 
     def ingest(self, change=lambda result, gpu, night: result, store="store.db"):
@@ -148,7 +233,7 @@ class Ingested(FleetCase):
             for gpu in range(self.GPUS):
                 result = result_of(gpu, night, self.CELLS, self.NODE)
                 for cell in result["cells"]:
-                    slower({"cells": [cell]}, 1 + 0.0005 * chance.uniform(-1, 1))
+                    slower({"cells": [cell]}, 1 + self.SPREAD * chance.uniform(-1, 1))
                 if (result := change(result, gpu, night)):
                     self.write(f"{night}-{gpu}.json", result)
         self.cbank("ingest", "--quiet", store, ".")
@@ -208,6 +293,36 @@ class Ingested(FleetCase):
         self.assertEqual(self.kinds(self.fleet()), [("faster", uuid(3)), ("moved", uuid(1)), ("added", uuid(7))])
         self.assertIn("8 GPUs answered, 7 expected, nothing is worse, 3 that need nothing", self.cbank("fleet", "store.db").stdout.splitlines()[0])
 
+    def test_two_nights_tell_what_compare_tells(self):
+        """A step of 5 % in the constant path of one GPU, in the second of two nights: fleet names the cells that compare names."""
+        self.NIGHTS, self.SPREAD, self.CELLS = 2, 0.001, SOURCE["cells"]
+        self.ingest(lambda result, gpu, night: slower(result, 1.05 if (gpu, night) == (3, 1) else 1, "constant") or result)
+        compared = json.loads(self.cbank("compare", "0-3.json", "1-3.json", "--json", "-", status=1).stdout)
+        regressed = {cell["identity"]: cell for cell in compared["cells"] if cell["verdict"] == "regressed"}
+        self.assertEqual(set(regressed), {cell["identity"] for cell in self.CELLS if cell["path"] == "constant"})
+        finding = self.only(self.fleet(status=1), "slower")
+        self.assertEqual(([gpu["uuid"] for gpu in finding["gpus"]], finding["what"]), ([uuid(3)], "constant path, 8 of 8 cells"))
+        self.assertEqual({cell["identity"] for cell in finding["cells"]}, set(regressed))
+        self.assertEqual(finding["since_utc"], utc(start(3, 1)))
+        # One GPU alone shows no more of its noise than compare knows.
+        self.cbank("ingest", "--quiet", "one.db", "0-3.json", "1-3.json")
+        finding = self.only(self.fleet(store="one.db", status=1), "slower")
+        self.assertEqual({cell["identity"] for cell in finding["cells"]}, set(regressed))
+        for cell in finding["cells"]:
+            self.assertAlmostEqual(cell["deviation"] / regressed[cell["identity"]]["process_deviation"]["value"], 1, 9)
+
+    def test_a_step_of_all_cells_and_of_one_in_two_nights(self):
+        """All cells: what the process did is no less than a change. One cell: one bad value is no finding."""
+        self.NIGHTS, self.CELLS = 2, SOURCE["cells"]
+        self.ingest(lambda result, gpu, night: slower(result, 1.05 if (gpu, night) == (3, 1) else 1) or result)
+        verdict = self.fleet(status=1)
+        self.assertEqual(self.only(verdict, "slower")["what"], "every path, 24 of 24 cells")
+        for gpu in verdict["gpus"]:
+            for change in gpu["changes"]:
+                self.assertAlmostEqual(change["change"], 0.05 if gpu["uuid"] == uuid(3) else 0, delta=0.002)
+        self.ingest(lambda result, gpu, night: slower({"cells": result["cells"][:1]}, 1.012 if (gpu, night) == (3, 1) else 1) or result, store="one.db")
+        self.assertEqual(self.fleet(store="one.db")["findings"], [])
+
     def test_counters_geometry_and_failed_cells(self):
         def change(result, gpu, night):
             if night == 5 and gpu in (1, 2):
@@ -232,7 +347,7 @@ class Ingested(FleetCase):
 
     def test_two_values_on_each_side_find_a_step_that_one_does_not(self):
         def change(result, gpu, night):
-            slower(result, 1.015 if gpu == 2 and night >= 4 else 1)
+            slower({"cells": result["cells"][:1]}, 1.015 if gpu == 2 and night >= 4 else 1)
             return result if night in (2, 3, 4, 5) else None
 
         self.ingest(change)
@@ -242,9 +357,9 @@ class Ingested(FleetCase):
                 os.remove(self.path(f"{night}-{gpu}.json"))
         self.cbank("ingest", "--quiet", "two.db", ".")
         self.assertEqual(self.fleet(store="two.db")["findings"], [])
-        # A step is none where a calibration in the store says that processes differ by 5 %.
-        for driver, findings in (("of another driver", 1), (DRIVER, 0)):
-            self.write("calibration.json", calibration_of(0x77, cells=24, device={**SOURCE["device"], "driver": driver}))
+        # A step is none where a calibration of a GPU of the fleet says that processes differ by 5 %.
+        for gpu, driver, findings in ((0x77, DRIVER, 1), (1, "of another driver", 1), (1, DRIVER, 0)):
+            self.write("calibration.json", calibration_of(gpu, cells=24, device={**SOURCE["device"], "uuid": uuid(gpu), "driver": driver}))
             self.cbank("ingest", "--quiet", "store.db", "calibration.json")
             self.assertEqual(len(self.fleet(status=findings)["findings"]), findings)
 
