@@ -98,6 +98,11 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->pattern->parameter_mask >> i & 1)
             text_join(indices, LINE_BYTES, ", ", "%s %" PRIu32, parameters[i].name, cell->parameters[i]);
+    if (bytes * table_count(cell->parameters) > CBANK_TABLE_BYTES)
+        advise_put(stream, look,
+                   "No constant bank holds %" PRIu32 " bytes: it has %" PRIu32 ", and the parameters of a kernel have "
+                   "fewer. Other memory remains, or a smaller table.",
+                   bytes * table_count(cell->parameters), CBANK_TABLE_BYTES);
     advise_put(stream, look, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
     advise_put(stream, look, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 "%s, indices: %s",
                cell->elements, workload_steps(cell->workload, cell->parameters), cell->block_size,

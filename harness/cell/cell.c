@@ -166,8 +166,8 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
         return refuse(text, "a table of %" PRIu32 " bytes has no whole number of elements of %" PRIu32, bytes,
                       table_width(value));
     if (value[PARAMETER_loads] % value[PARAMETER_in_flight])
-        return refuse(text, "of %" PRIu32 " loads there are not %" PRIu32 " in flight all the time",
-                      value[PARAMETER_loads], value[PARAMETER_in_flight]);
+        return refuse(text, "--in-flight must divide --loads, and %" PRIu32 " does not divide %" PRIu32,
+                      value[PARAMETER_in_flight], value[PARAMETER_loads]);
     if (value[PARAMETER_in_flight] > workload->variants)
         return refuse(text, "%s has %" PRIu32 " lookups in flight at most", workload->name, workload->variants);
     if (workload_variant(value) > workload->variants)
@@ -227,7 +227,8 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     if (!loaded && value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
         return refuse(text, "the distinct addresses of a pattern are a power of two");
     if (!loaded && value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))
-        return refuse(text, "the bytes of a pattern's table are a power of two");
+        return refuse(text, "the bytes of a pattern's table are a power of two; lookups by --source or --indices "
+                            "have tables of other sizes");
     if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
         return refuse(text, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
     if (value[PARAMETER_stride_bytes] % width)

@@ -86,11 +86,14 @@ static enum status open_file(const struct plan_options *options, struct index_li
 
     if (status != STATUS_OK)
         return status;
-    if (!parameter_allows(loads, (*out)->rows) || (*out)->indices.count > CELL_INDICES_MAX)
+    if (!parameter_allows(loads, (*out)->rows))
         return log_error(STATUS_USAGE,
-                         "%s has %" PRIu64 " steps of %" PRIu64 " threads; wanted are %" PRIu32
-                         " steps at most, and %" PRIu64 " indices",
-                         options->indices_path, (*out)->rows, (*out)->elements, loads->max, CELL_INDICES_MAX);
+                         "%s: [load][thread] is [%" PRIu64 "][%" PRIu64 "], and a thread has %" PRIu32
+                         " loads at most; give a file of fewer rows",
+                         options->indices_path, (*out)->rows, (*out)->elements, loads->max);
+    if ((*out)->indices.count > CELL_INDICES_MAX)
+        return log_error(STATUS_USAGE, "%s has %" PRIu64 " indices, and a file has %" PRIu64 " at most",
+                         options->indices_path, (*out)->indices.count, CELL_INDICES_MAX);
     if (elements->count && (elements->count > 1 || elements->values[0] != (*out)->elements))
         return log_error(STATUS_USAGE,
                          "%s has indices of %" PRIu64 " threads, not of %" PRIu64 "; leave out --elements",

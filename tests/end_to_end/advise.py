@@ -141,16 +141,24 @@ class Advise(Scratch):
             self.assertEqual(self.modelled(*words[2:]), {space["path"]: space["time_ns"] for space in advice["ranking"]
                                                          if space["standing"] != "slower"})
 
+    def test_a_table_above_64_KB(self):
+        """The limit of the constant bank comes first, also where several tables exceed it together."""
+        for words, total in ((("65808",), 65808), (("65536",), None), (("32772", "--table-count", "2"), 65544)):
+            done = cbank("advise", "--table-bytes", *words, *SMALL)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(done.stdout.startswith(f"No constant bank holds {total} bytes: it has 65536"), total is not None)
+            self.assertEqual("No constant bank" in done.stdout, total is not None)
+
     def test_bad_input(self):
         self.refused(saying=["--table-bytes"])
         for words, reason in (
-                (("64", "--loads", "1", "--in-flight", "2"), "of 1 loads there are not 2 in flight"),
+                (("64", "--loads", "1", "--in-flight", "2"), "--in-flight must divide --loads, and 2 does not divide 1"),
                 (("64", "--polluter-bytes", "4096", "--in-flight", "2", "--loads", "2"), "with one lookup in flight alone"),
                 (("64", "--elements", "2147483648"), "lookup has 1073741824 indices at most"),
                 (("64", "--source", "distinct", "--distinct", "17"), "the table has 16 entries"),
                 (("134217728", "--table-count", "2"), "holds tables of 134217728 bytes together at most"),
                 (("100", "--width-bytes", "8"), "no whole number of elements of 8"),
-                (("96", "--pattern", "per_warp"), "the bytes of a pattern's table are a power of two")):
+                (("96", "--pattern", "per_warp"), "a pattern's table are a power of two; lookups by --source or")):
             with self.subTest(reason):
                 self.refused("--table-bytes", *words, saying=["no path can make these lookups: ", reason])
         self.refused("--table-bytes", "64", "--card", self.path("none.json"), saying=["none.json"])

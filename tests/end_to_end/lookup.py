@@ -149,7 +149,7 @@ class Model(Case):
                 "its values are '<f4', no integers": lambda: npy(self.trace, "f", (2, 50), good),
                 "its values are '>i4', not little-endian": lambda: npy(self.trace, "i", (2, 50), good, order=">"),
                 "its header is none of": lambda: npy(self.trace, "i", (2, 5, 10), good),
-                "has 100 steps of 1 threads; wanted are 64": lambda: npy(self.trace, "i", (100, 1), good),
+                "[load][thread] is [100][1], and a thread has 64 loads at most": lambda: npy(self.trace, "i", (100, 1), good),
                 "index -1 at [1][3] is beyond": lambda: npy(self.trace, "b", (2, 50), [1] * 53 + [-1] * 47),
                 f"index {2 ** 64 - 1} at [1][3] is beyond": lambda: npy(self.trace, "Q", (2, 50), [1] * 53 + [2 ** 64 - 1] * 47),
                 "index 16384 at [0][0] is beyond": lambda: npy(self.trace, "q", (100,), [16384] * 100),

@@ -138,7 +138,7 @@ static const struct {
     {"param", 1000, 4, 1, 0, 1002, 0, 0, "no whole number of elements of 4"},
     {"constant_uniform", 1000, 4, 1, 0, 0, 0, 0, "needs an index that the compiler sees"},
     {"constant", 1000, 6, 1, 0, 0, 0, 0, NULL},
-    {"constant", 1000, 6, 4, 0, 0, 0, 0, "of 6 loads there are not 4 in flight"},
+    {"constant", 1000, 6, 4, 0, 0, 0, 0, "--in-flight must divide --loads, and 4 does not divide 6"},
     {"constant", UINT64_C(1) << 30, 1, 1, 0, 0, 0, 0, NULL},
     {"constant", (UINT64_C(1) << 30) + 1, 1, 1, 0, 0, 0, 0, ""},
 };
