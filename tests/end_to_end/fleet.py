@@ -323,6 +323,20 @@ class Ingested(FleetCase):
         self.ingest(lambda result, gpu, night: slower({"cells": result["cells"][:1]}, 1.012 if (gpu, night) == (3, 1) else 1) or result, store="one.db")
         self.assertEqual(self.fleet(store="one.db")["findings"], [])
 
+    def test_half_of_the_cells_and_a_noisy_process(self):
+        """Where half of the cells changed, the other half is what did not. Cells that scatter in either direction are noise."""
+        self.NIGHTS, self.CELLS = 2, [cell for cell in SOURCE["cells"] if cell["path"] != "readonly"]
+        self.ingest(lambda result, gpu, night: slower(result, 1.05 if (gpu, night) == (3, 1) else 1, "constant") or result)
+        self.assertEqual(self.only(self.fleet(status=1), "slower")["what"], "constant path, 8 of 8 cells")
+
+        def scattered(result, gpu, night):
+            for index, cell in enumerate(result["cells"]):
+                slower({"cells": [cell]}, 1 + 0.01 * ((index * 7) % 8 - 3.5) / 2 if (gpu, night) == (3, 1) else 1)
+            return result
+
+        self.ingest(scattered, store="noisy.db")
+        self.assertEqual(self.fleet(store="noisy.db")["findings"], [])
+
     def test_counters_geometry_and_failed_cells(self):
         def change(result, gpu, night):
             if night == 5 and gpu in (1, 2):
