@@ -71,11 +71,6 @@ uint32_t path_entries(const struct path *path)
     return path->unit == UNIT_REGISTERS ? CBANK_WARP_THREADS : UINT32_MAX;
 }
 
-int table_is_large(const struct path *path, const uint32_t values[PARAMETER_COUNT])
-{
-    return table_bytes(path, values) > CBANK_TABLE_BYTES;
-}
-
 uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_COUNT])
 {
     uint32_t copies = 1;

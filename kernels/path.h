@@ -79,9 +79,6 @@ uint32_t path_largest(const struct path *path);
 /* Most entries that a table of the path can have, whatever their bytes: the threads of a warp, or UINT32_MAX. */
 uint32_t path_entries(const struct path *path);
 
-/* Whether the table is larger than those of patterns. Then it is a separate one, of CBANK_LARGE_BYTES at most. */
-int table_is_large(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
-
 /* Copies of the table that a block makes in shared memory: a power of two. */
 uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Advice as text and as a document. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advise.h"
 #include "document.h"
-#include "log.h"
 #include "memory.h"
 #include "text.h"
 #include "text_print.h"
 #include "user_code.h"
-#include "version.h"
 #include "version_json.h"
 
 enum { LINE_BYTES = 1024 };
@@ -56,16 +53,11 @@ char *advise_run_command(const struct advice *advice)
 /* The last ones are for JSON. */
 enum { TEXT_COLUMNS = 7 };
 
+/* clang-format off */
 static const struct grid_column columns[] = {
-    {.key = "path",
-     .heading = "table in",
-     .value = grid_text,
-     .head = true,
+    {.key = "path", .heading = "table in", .value = grid_text, .head = true,
      .of = GRID_BEHIND(struct advised_space, path, struct path, name)},
-    {.key = "requests_per_load",
-     .heading = "requests a load",
-     .format = text_tenths,
-     SPACE(grid_number, requests_per_load)},
+    {.key = "requests_per_load", .heading = "requests a load", .format = text_tenths, SPACE(grid_number, requests_per_load)},
     {.key = "time_ns", .heading = "time", .format = text_time, SPACE(grid_number, estimate.time_ns.value)},
     {.key = "interval", .heading = "interval", SPACE(grid_array, interval), .rank = 1},
     {.key = "relative", .heading = "to the best", .format = text_ratio, SPACE(grid_number, relative)},
@@ -74,14 +66,11 @@ static const struct grid_column columns[] = {
     {.key = "low", .heading = "", .format = text_time, SPACE(grid_number, estimate.time_ns.low)},
     {.key = "high", .heading = "", .format = text_time, SPACE(grid_number, estimate.time_ns.high)},
 };
+/* clang-format on */
 
 static struct grid grid_of(const struct advice *advice, size_t column_count)
 {
-    return (struct grid){.columns = columns,
-                         .column_count = column_count,
-                         .rows = advice->spaces,
-                         .row_count = advice->count,
-                         .row_bytes = sizeof(*advice->spaces)};
+    return (struct grid){.columns = columns, .column_count = column_count, GRID_ROWS(advice->spaces, advice->count)};
 }
 
 enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)

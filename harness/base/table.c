@@ -13,7 +13,7 @@ const void *table_row(const struct table *table, size_t index)
     return (const char *)table->rows + index * table->row_bytes;
 }
 
-const char *table_name(const struct table *table, size_t index)
+static const char *table_name(const struct table *table, size_t index)
 {
     const char *name;
 

@@ -23,9 +23,8 @@ struct selection {
     size_t count;
 };
 
-/* Row `index`, and its name. */
+/* Row `index`. */
 const void *table_row(const struct table *table, size_t index);
-const char *table_name(const struct table *table, size_t index);
 
 /* The row with exactly that name; NULL if there is none. */
 const void *table_find(const struct table *table, const char *name);

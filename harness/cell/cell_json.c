@@ -174,13 +174,6 @@ static void value_row(const struct grid_column *column, const void *row, struct 
     out->text = **(const char *const *const *)(cell + ((const struct grid_member *)column->of)->offset);
 }
 
-void cell_value_identity(const struct grid_column *column, const void *row, struct grid_value *out)
-{
-    (void)column;
-    cell_identity(row, out->room);
-    out->text = out->room;
-}
-
 void cell_parameters_text(const struct cell *cell, uint32_t set, char *out, size_t room)
 {
     char index_file_hash[CELL_INDEX_FILE_HASH_BYTES];

@@ -26,6 +26,3 @@ extern const struct grid_column cell_columns[CELL_COLUMN_COUNT];
 #define CELL_TRACE_BIT      (UINT32_C(1) << 31)
 #define CELL_PARAMETERS_ALL UINT32_MAX
 void cell_parameters_text(const struct cell *cell, uint32_t set, char *out, size_t room);
-
-/* Value of a column of the identity, for grids whose rows begin with a struct cell. */
-void cell_value_identity(const struct grid_column *column, const void *row, struct grid_value *out);

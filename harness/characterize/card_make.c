@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment.h"
 #include "files.h"
 #include "log.h"
 #include "sha256.h"

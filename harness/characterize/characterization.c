@@ -9,7 +9,6 @@
 #include "device_json.h"
 #include "log.h"
 #include "table.h"
-#include "version.h"
 #include "version_json.h"
 
 enum { RECORDED_MAX = 1 << 20, VALUE_ROW = 6 /* where the conditions of a number end */ };
@@ -221,14 +220,17 @@ const struct document characterization_document = {
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX},
 };
 
-/* Puts the answers of all experiments into one array. */
-static enum status gather_evidence(const char *name, struct characterization *out)
+enum status characterization_parse(const char *name, const char *text, size_t bytes, struct characterization *out)
 {
+    const enum status status = document_parse(&characterization_document, name, text, bytes, out, &out->tree);
     size_t total = 1;
 
+    if (status != STATUS_OK)
+        return status;
     if (out->device.sm_count == 0 || out->device.sm_count > 4096)
         return log_error(STATUS_USAGE, "%s: expected device.sm_count from 1 to 4096, it is %u", name,
                          (unsigned)out->device.sm_count);
+    /* The answers of all experiments go into one array. */
     for (size_t i = 0; i < out->count; i++)
         total += out->outcomes[i].evidence_count;
     out->exchanges = calloc(total, sizeof(*out->exchanges));
@@ -238,20 +240,6 @@ static enum status gather_evidence(const char *name, struct characterization *ou
         for (size_t k = 0; k < out->outcomes[i].evidence_count; k++)
             out->exchanges[out->exchange_count++] = out->outcomes[i].evidence[k];
     return STATUS_OK;
-}
-
-enum status characterization_read(const char *path, struct characterization *out)
-{
-    const enum status status = document_read(&characterization_document, path, out, &out->tree);
-
-    return status == STATUS_OK ? gather_evidence(path, out) : status;
-}
-
-enum status characterization_parse(const char *name, const char *text, size_t bytes, struct characterization *out)
-{
-    const enum status status = document_parse(&characterization_document, name, text, bytes, out, &out->tree);
-
-    return status == STATUS_OK ? gather_evidence(name, out) : status;
 }
 
 void characterization_close(struct characterization *characterization)

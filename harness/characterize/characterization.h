@@ -76,8 +76,8 @@ extern const struct document characterization_document;
 
 /* Reads a file, or text in memory that messages call `name`. STATUS_USAGE, logged, if it is not a characterization. The
  * caller closes *out in either case. */
-enum status characterization_read(const char *path, struct characterization *out);
 enum status characterization_parse(const char *name, const char *text, size_t bytes, struct characterization *out);
+#define characterization_read(path, out) characterization_parse(path, NULL, 0, out)
 
 /* Releases; accepts a zeroed struct. */
 void characterization_close(struct characterization *characterization);

@@ -72,14 +72,8 @@ enum status characterization_print(const struct characterization *characterizati
     const struct print_style look = {.width = width};
     struct path_line *paths = calloc(count + 1, sizeof(*paths));
     struct level_line *levels = calloc(count * GEOMETRY_LEVELS_MAX + 1, sizeof(*levels));
-    struct grid path_grid = {.columns = path_columns,
-                             .column_count = sizeof(path_columns) / sizeof(path_columns[0]),
-                             .rows = paths,
-                             .row_bytes = sizeof(*paths)};
-    struct grid level_grid = {.columns = level_columns,
-                              .column_count = sizeof(level_columns) / sizeof(level_columns[0]),
-                              .rows = levels,
-                              .row_bytes = sizeof(*levels)};
+    struct grid path_grid = {GRID_COLUMNS(path_columns), GRID_ROWS(paths, 0)};
+    struct grid level_grid = {GRID_COLUMNS(level_columns), GRID_ROWS(levels, 0)};
     char skipped[TEXT_PARAGRAPH_BYTES] = "";
     enum status status = paths && levels ? STATUS_OK : log_memory("the findings of experiments");
 

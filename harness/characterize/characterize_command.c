@@ -126,7 +126,7 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     probe_record_close(&record);
     characterization_close(&recorded);
     cuda_probe_close(probe);
-    cells_close(&cells);
+    result_close(&cells.result);
     watchdog_close(&watchdog);
     file_lock_release(&lock);
     return status;

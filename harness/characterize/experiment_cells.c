@@ -190,11 +190,6 @@ struct probe_source cells_source_with(struct cells_source *source, const struct 
     return both;
 }
 
-void cells_close(struct cells_source *source)
-{
-    result_close(&source->result);
-}
-
 /* -- the experiment ------------------------------------------------------------------------------------ */
 
 enum { SCHEDULERS = 4 }; /* warp instructions that an SM issues a cycle: NVIDIA's tuning guides, Kepler and later */

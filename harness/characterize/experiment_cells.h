@@ -13,11 +13,9 @@ struct cells_source {
 };
 
 /* Measures the cells on a GPU, with their counters where those can be read. A GPU that is not there is no error: then no
- * cell is measured. The watchdog guards the calls. The caller closes *out. */
+ * cell is measured. The watchdog guards the calls. The caller closes the
+ * result. */
 enum status cells_measure(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack, struct cells_source *out);
 
 /* The source of both. It refers to *source, and to the context of `probes`. */
 struct probe_source cells_source_with(struct cells_source *source, const struct probe_source *probes);
-
-/* Releases; accepts a zeroed struct. */
-void cells_close(struct cells_source *source);

@@ -58,7 +58,7 @@ enum status option_parse(const struct option_kind *kind, const struct option_row
     double number;
     const void *row;
 
-    switch (kind->type) {
+    switch ((enum option_type)(kind - option_kinds)) {
     case OPTION_FLAG:
         *(bool *)member = true;
         return STATUS_OK;
@@ -100,6 +100,7 @@ enum status option_parse(const struct option_kind *kind, const struct option_row
         return errno || end == text || *end || text[0] == '-' ? bad_value(option, text, "a whole number below 2^64")
                                                               : STATUS_OK;
     case OPTION_CHOICE:
+    case OPTION_PRESET:
         row = table_find(&option->table, text);
         *(const void **)member = row;
         return row || (option->otherwise && strcmp(text, option->otherwise) == 0) ? STATUS_OK
@@ -107,28 +108,19 @@ enum status option_parse(const struct option_kind *kind, const struct option_row
     case OPTION_SELECTION:
         selection_close(member);
         return table_select(&option->table, text, member);
-    case OPTION_OTHER:
-        break;
+    default:
+        return kind->parse(option, text, member);
     }
-    return kind->parse(option, text, member);
 }
 
 void option_close(const struct option_kind *kind, void *member)
 {
-    if (kind->type == OPTION_INTEGERS)
+    if (kind == &option_integers)
         integers_close(member);
-    else if (kind->type == OPTION_SELECTION)
+    else if (kind == &option_selection)
         selection_close(member);
     else if (kind->close)
         kind->close(member);
 }
 
-const struct option_kind option_flag = {.type = OPTION_FLAG};
-const struct option_kind option_text = {.type = OPTION_TEXT};
-const struct option_kind option_integer = {.type = OPTION_INTEGER};
-const struct option_kind option_integers = {.type = OPTION_INTEGERS};
-const struct option_kind option_number = {.type = OPTION_NUMBER};
-const struct option_kind option_seed = {.type = OPTION_SEED};
-const struct option_kind option_choice = {.type = OPTION_CHOICE};
-const struct option_kind option_preset = {.type = OPTION_CHOICE};
-const struct option_kind option_selection = {.type = OPTION_SELECTION};
+const struct option_kind option_kinds[OPTION_TYPES] = {{NULL, NULL}};

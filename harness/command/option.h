@@ -13,7 +13,6 @@
 struct option_row;
 
 enum option_type {
-    OPTION_OTHER, /* the kind's own functions read and release it */
     OPTION_FLAG,
     OPTION_TEXT,
     OPTION_INTEGER,
@@ -22,14 +21,17 @@ enum option_type {
     OPTION_SEED,
     OPTION_CHOICE,
     OPTION_SELECTION,
+    OPTION_PRESET,
+    OPTION_TYPES
 };
 
-/* How to read and release a value. */
+/* How to read and release a value. Kinds of this file have no functions. */
 struct option_kind {
-    enum option_type type;
-    enum status (*parse)(const struct option_row *option, const char *text, void *member); /* of OPTION_OTHER */
-    void (*close)(void *member); /* of OPTION_OTHER; NULL: nothing to release */
+    enum status (*parse)(const struct option_row *option, const char *text, void *member);
+    void (*close)(void *member); /* NULL: nothing to release */
 };
+
+extern const struct option_kind option_kinds[OPTION_TYPES];
 
 /* Sets the member of the row's struct at `member`. STATUS_USAGE, logged, for a bad value. */
 enum status option_parse(const struct option_kind *kind, const struct option_row *option, const char *text,
@@ -66,15 +68,16 @@ struct integers {
 /* Releases; accepts a zeroed struct. */
 void integers_close(struct integers *integers);
 
-extern const struct option_kind option_flag;      /* bool */
-extern const struct option_kind option_text;      /* const char *, which lies in argv; not empty */
-extern const struct option_kind option_integer; /* uint64_t; "12.8M", "64KB", "0x400" are numbers, see parse_size.h */
-extern const struct option_kind option_integers; /* struct integers, comma-separated */
-extern const struct option_kind option_number; /* double */
-extern const struct option_kind option_seed; /* uint64_t without limits */
-extern const struct option_kind option_choice; /* pointer to a row of `table`; NULL for `otherwise` */
-extern const struct option_kind option_selection; /* struct selection of rows of `table` */
-extern const struct option_kind option_preset; /* pointer to a row of `table`, a struct preset */
+#define option_flag option_kinds[OPTION_FLAG]      /* bool */
+#define option_text option_kinds[OPTION_TEXT]      /* const char *, which lies in argv; not empty */
+#define option_integer \
+    option_kinds[OPTION_INTEGER]   /* uint64_t; "12.8M", "64KB", "0x400" are numbers, see parse_size.h */
+#define option_integers  option_kinds[OPTION_INTEGERS]  /* struct integers, comma-separated */
+#define option_number    option_kinds[OPTION_NUMBER]    /* double */
+#define option_seed      option_kinds[OPTION_SEED]      /* uint64_t without limits */
+#define option_choice    option_kinds[OPTION_CHOICE]    /* pointer to a row of `table`; NULL for `otherwise` */
+#define option_selection option_kinds[OPTION_SELECTION] /* struct selection of rows of `table` */
+#define option_preset    option_kinds[OPTION_PRESET]    /* pointer to a row of `table`, a struct preset */
 
 /* Values of other options under one name. They apply to options that are not given. */
 enum { PRESET_VALUES_MAX = 8 };

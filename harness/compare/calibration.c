@@ -9,8 +9,6 @@
 #include "device_json.h"
 #include "log.h"
 #include "side.h"
-#include "stats.h"
-#include "version.h"
 #include "version_json.h"
 
 /* -- making ------------------------------------------------------------------------------------------- */

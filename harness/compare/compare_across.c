@@ -37,10 +37,7 @@ enum status compare_across(FILE *stream, const struct comparison *comparison, bo
     const struct text_wrap wrap = {.stream = stream, .width = look->width, .indent = 2};
     struct across *rows = calloc(comparison->cell_count + 1, sizeof(*rows));
     size_t count = 0, in_time = 0, in_cycles = 0, shown = 0;
-    struct grid grid = {.columns = columns,
-                        .column_count = sizeof(columns) / sizeof(columns[0]),
-                        .rows = rows,
-                        .row_bytes = sizeof(*rows)};
+    struct grid grid = {GRID_COLUMNS(columns), GRID_ROWS(rows, 0)};
     enum status status = rows ? STATUS_OK : log_memory("two GPUs beside each other");
 
     for (size_t i = 0; rows && i < comparison->cell_count; i++) {

@@ -135,7 +135,7 @@ static const struct objects change_list =
 
 WRITER(ratio)
 {
-    const struct ratio *ratio = &((const struct judged_cell *)base)->ratio;
+    const struct ratio *ratio = &((const struct comparison_cell *)base)->judged.ratio;
     cJSON *out = json_add(object, field->key, isnan(ratio->value) ? cJSON_CreateNull() : cJSON_CreateObject());
 
     if (isnan(ratio->value))
@@ -147,11 +147,15 @@ WRITER(ratio)
 }
 
 static const struct object deviation_object = {.fields = {deviation_rows, DEVIATION_ROWS},
-                                               .given = offsetof(struct judged_cell, has_deviation)};
+                                               .given = offsetof(struct comparison_cell, judged.has_deviation)};
 
-#define JUDGED(kind, key, member, presence) FIELD(kind, struct judged_cell, key, member, presence)
+#define CELL(kind, key, member, presence)   FIELD(kind, struct comparison_cell, key, member, presence)
+#define JUDGED(kind, key, member, presence) CELL(kind, key, judged.member, presence)
 
-static const struct field judged_rows[] = {
+static const struct field cell_rows[] = {
+    {CELL(field_cell, "", cell, REQUIRED)},
+    {.key = "uuid", .kind = &kind_uuid},
+    {CELL(kind_verdict, "verdict", verdict, REQUIRED)},
     {JUDGED(field_number, "base_ns", sides[BASE].estimate.ns, NULLABLE)},
     {JUDGED(field_number, "new_ns", sides[NEW].estimate.ns, NULLABLE)},
     {.key = "ratio", .kind = &kind_ratio},
@@ -162,22 +166,6 @@ static const struct field judged_rows[] = {
     {JUDGED(field_number, "degrees_of_freedom_of_sides", side_degrees, REQUIRED)},
     {JUDGED(field_uint64, "processes_to_decide", settle, NULLABLE)},
     {JUDGED(field_bool, "same_data", same_data, REQUIRED)},
-};
-static const struct fields judged_fields = FIELDS(judged_rows);
-
-WRITER(judged)
-{
-    (void)field;
-    fields_write(object, &judged_fields, &((const struct comparison_cell *)base)->judged);
-}
-
-#define CELL(kind, key, member, presence) FIELD(kind, struct comparison_cell, key, member, presence)
-
-static const struct field cell_rows[] = {
-    {CELL(field_cell, "", cell, REQUIRED)},
-    {.key = "uuid", .kind = &kind_uuid},
-    {CELL(kind_verdict, "verdict", verdict, REQUIRED)},
-    {.kind = &kind_judged},
     {CELL(field_bool, "sass_differs", sass_differs, REQUIRED)},
     {.key = "code", .kind = &kind_code},
     {CELL(field_bits, "code_moved", code_moved, REQUIRED), .of = &code_parts},

@@ -137,8 +137,18 @@ static void value_interval(const struct grid_column *column, const void *row, st
     const struct ratio *ratio = &((const struct comparison_cell *)row)->judged.ratio;
 
     (void)column;
-    if (isfinite(ratio->ci_low) && isfinite(ratio->ci_high))
-        grid_range(ratio_text, ratio->ci_low, ratio->ci_high, out);
+    if (!isfinite(ratio->ci_low) || !isfinite(ratio->ci_high))
+        return;
+    snprintf(out->room, sizeof(out->room), "%s to %s", text_of(ratio_text, ratio->ci_low).text,
+             text_of(ratio_text, ratio->ci_high).text);
+    out->text = out->room;
+}
+
+static void value_cell(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    (void)column;
+    cell_identity(&((const struct comparison_cell *)row)->cell, out->room);
+    out->text = out->room;
 }
 
 static void value_verdict(const struct grid_column *column, const void *row, struct grid_value *out)
@@ -191,18 +201,17 @@ static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
 #define OF(member) GRID_MEMBER(struct comparison_cell, member)
 
 /* The first column is left out where there is one GPU. */
+/* clang-format off */
 static const struct grid_column columns[] = {
-    {.heading = "GPU",
-     .value = grid_array,
-     .of = GRID_BEHIND(struct comparison_cell, gpu, struct compared_gpu, name),
-     .head = true},
-    {.heading = "cell", .value = cell_value_identity, .head = true},
+    {.heading = "GPU", .value = grid_array, .of = GRID_BEHIND(struct comparison_cell, gpu, struct compared_gpu, name), .head = true},
+    {.heading = "cell", .value = value_cell, .head = true},
     {.heading = "base", .format = text_time, .value = grid_number, .of = OF(judged.sides[BASE].estimate.ns)},
     {.heading = "new", .format = text_time, .value = grid_number, .of = OF(judged.sides[NEW].estimate.ns)},
     {.heading = "change", .format = ratio_text, .value = grid_number, .of = OF(judged.ratio.value)},
     {.heading = "interval", .format = text_change, .value = value_interval},
     {.heading = "verdict", .value = value_verdict},
 };
+/* clang-format on */
 
 #define say(...) text_paragraph((struct text_wrap){.stream = stream, .width = look->width, .indent = 2}, __VA_ARGS__)
 

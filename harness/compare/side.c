@@ -20,7 +20,9 @@ static int compare_cells(const void *left, const void *right)
 
 /* -- processes of a cell ------------------------------------------------------------------------------- */
 
-struct process_time process_of(const double *samples, size_t count, uint32_t buffer_sets, double *scratch)
+/* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known). `scratch` has room for
+ * `count` values. The error excludes differences between buffer sets (stats_strata_mean). */
+static struct process_time process_of(const double *samples, size_t count, uint32_t buffer_sets, double *scratch)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15;
     const struct strata_mean mean = stats_strata_mean(samples, count, buffer_sets, scratch);

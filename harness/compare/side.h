@@ -73,10 +73,6 @@ struct sides {
     size_t kernel_count;
 };
 
-/* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known). `scratch` has room for
- * `count` values. The error excludes differences between buffer sets (stats_strata_mean). */
-struct process_time process_of(const double *samples, size_t count, uint32_t buffer_sets, double *scratch);
-
 /* Asks about two measured cells of one process. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status judged_cell_of(const struct cell_result *base, const struct cell_result *new_cell, struct judged_cell *out);
 

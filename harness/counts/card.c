@@ -97,8 +97,7 @@ enum status card_read_json(const char *path, struct card *out, cJSON **json)
         if (strcasecmp(card_texts[i].name, path) == 0)
             text = &card_texts[i];
     name = text ? text->file : path;
-    status =
-        text ? json_parse(name, text->start, (size_t)(text->end - text->start), &tree) : json_read_file(path, &tree);
+    status = json_parse(name, text ? text->start : NULL, text ? (size_t)(text->end - text->start) : 0, &tree);
     if (status == STATUS_OK)
         status = card_check(name, tree, &card);
     if (status != STATUS_OK) {

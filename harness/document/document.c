@@ -60,7 +60,7 @@ enum status document_take(const struct document *document, const char *name, con
 enum status document_parse(const struct document *document, const char *name, const char *text, size_t bytes,
                            void *base, cJSON **tree)
 {
-    const enum status status = text ? json_parse(name, text, bytes, tree) : json_read_file(name, tree);
+    const enum status status = json_parse(name, text, bytes, tree);
 
     return status == STATUS_OK ? document_take(document, name, *tree, base) : status;
 }

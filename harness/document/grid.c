@@ -83,12 +83,6 @@ void grid_array(const struct grid_column *column, const void *row, struct grid_v
     out->text = text && text[0] ? text : NULL;
 }
 
-void grid_range(grid_format *format, double low, double high, struct grid_value *out)
-{
-    snprintf(out->room, sizeof(out->room), "%s to %s", text_of(format, low).text, text_of(format, high).text);
-    out->text = out->room;
-}
-
 /* -- other formats ------------------------------------------------------------------------------------- */
 
 void grid_print_csv(FILE *stream, const struct grid *grid)

@@ -71,9 +71,6 @@ void grid_text(const struct grid_column *column, const void *row, struct grid_va
 void grid_array(const struct grid_column *column, const void *row,
                 struct grid_value *out);   /* char array; "": nothing */
 
-/* "LOW to HIGH", in that format. */
-void grid_range(grid_format *format, double low, double high, struct grid_value *out);
-
 struct grid {
     const char *title; /* above the text; NULL: none */
     const struct grid_column *columns;

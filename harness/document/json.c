@@ -264,17 +264,23 @@ __attribute__((constructor)) static void set_hooks(void)
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = release});
 }
 
-/* Like json_parse. Frees `owned`, which may be NULL, as soon as the text is not needed. */
-static enum status parse(const char *name, const char *text, size_t bytes, char *owned, cJSON **out)
+enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out)
 {
     static const char blanks[] = " \t\r\n";
-    struct scan scan = {.text = text, .at = text, .end = text + bytes, .values = 1};
-    const char *wrong = scan_text(&scan);
+    char *owned = NULL; /* freed as soon as the text is not needed */
+    enum status status = text ? STATUS_OK : file_read(name, JSON_FILE_BYTES_MAX, &owned, &bytes);
+    struct scan scan;
+    const char *wrong;
     struct arena room = {NULL, NULL};
-    enum status status = STATUS_OK;
     cJSON *block = NULL, *tree = NULL;
     size_t line = 1, column = 1;
 
+    *out = NULL;
+    if (status != STATUS_OK)
+        return status;
+    text = text ? text : owned;
+    scan = (struct scan){.text = text, .at = text, .end = text + bytes, .values = 1};
+    wrong = scan_text(&scan);
     while (!wrong && scan.end > text && strchr(blanks, scan.end[-1]))
         scan.end--;
     if (!wrong && scan.end == text)
@@ -321,21 +327,6 @@ static enum status parse(const char *name, const char *text, size_t bytes, char 
         *out = NULL;
     }
     return status;
-}
-
-enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out)
-{
-    return parse(name, text, bytes, NULL, out);
-}
-
-enum status json_read_file(const char *path, cJSON **out)
-{
-    char *text;
-    size_t bytes;
-    const enum status status = file_read(path, JSON_FILE_BYTES_MAX, &text, &bytes);
-
-    *out = NULL;
-    return status == STATUS_OK ? parse(path, text, bytes, text, out) : status;
 }
 
 void json_free(cJSON *tree)

@@ -21,16 +21,15 @@
 #define JSON_FILE_BYTES_MAX ((size_t)64 << 20)
 #define JSON_VALUES_MAX     2000000
 
-/* Reads and parses a whole file. STATUS_USAGE, logged, for a file that cannot be read or is larger than
+/* Parses text in memory, which messages call `name` and which needs no NUL at its end. For NULL, the file of that name
+ * is read. STATUS_USAGE, logged, for a file that cannot be read or is larger than
  * JSON_FILE_BYTES_MAX, and for text that is not JSON (RFC 8259, UTF-8). The message has the line and column, or the
  * key. Other JSON within the limits is accepted, except numbers beyond the range of a double and objects with duplicate
  * keys. STATUS_ENVIRONMENT when out of memory. Control characters in keys and strings become '?' in the tree, so that
  * no command sends them to a terminal. *out is only for reading; the caller frees it by json_free. It is NULL on an
  * error. */
-enum status json_read_file(const char *path, cJSON **out);
-
-/* Like json_read_file, for text in memory. Messages call it `name`. The text needs no NUL at its end. */
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out);
+#define json_read_file(path, out) json_parse(path, NULL, 0, out)
 
 /* Frees a tree that was read; accepts NULL. This tree is one block of memory: never give it or a part of it to
  * cJSON_Delete. */

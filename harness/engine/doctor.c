@@ -12,6 +12,7 @@
 #include "field.h"
 #include "grid.h"
 #include "log.h"
+#include "memory.h"
 #include "text_print.h"
 #include "version_json.h"
 
@@ -20,25 +21,24 @@
 void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade, const char *subject, const char *remedy,
                    const char *format, ...)
 {
-    struct finding *findings = realloc(diagnosis->findings, (diagnosis->count + 1) * sizeof(*findings));
+    struct finding *made;
     static const char *const words[] = {
         [FINDING_OK] = "ok", [FINDING_WARNING] = "warning", [FINDING_PROBLEM] = "problem"};
     va_list arguments;
 
-    if (!findings) {
+    if (!memory_grow(&diagnosis->findings, diagnosis->count, sizeof(*made))) {
         log_memory("what the doctor found of %s", subject);
         diagnosis->incomplete = true;
         return;
     }
-    diagnosis->findings = findings;
     diagnosis->problem = diagnosis->problem || grade == FINDING_PROBLEM;
-    findings += diagnosis->count++;
-    *findings = (struct finding){0};
-    snprintf(findings->finding, sizeof(findings->finding), "%s", words[grade]);
-    snprintf(findings->subject, sizeof(findings->subject), "%s", subject);
-    snprintf(findings->remedy, sizeof(findings->remedy), "%s", remedy ? remedy : "");
+    made = &diagnosis->findings[diagnosis->count++];
+    *made = (struct finding){0};
+    snprintf(made->finding, sizeof(made->finding), "%s", words[grade]);
+    snprintf(made->subject, sizeof(made->subject), "%s", subject);
+    snprintf(made->remedy, sizeof(made->remedy), "%s", remedy ? remedy : "");
     va_start(arguments, format);
-    vsnprintf(findings->detail, sizeof(findings->detail), format, arguments);
+    vsnprintf(made->detail, sizeof(made->detail), format, arguments);
     va_end(arguments);
 }
 

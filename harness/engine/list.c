@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The lists of `cbank list`: each one gives its rows as JSON objects. The printed grid comes from the same objects. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "log.h"
+#include "memory.h"
 #include "source.h"
 
 /* The axes of one workload: from the command line, else from the workload's row. */
@@ -34,13 +35,8 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
             if (parameter_mask & 1u << i)
                 cell.parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i].values[turn[i]]);
         for (size_t i = 0; i < options->paths.count; i++) {
-            if ((plan->count & (plan->count - 1)) == 0) {
-                struct cell *cells = realloc(plan->cells, (plan->count ? 2 * plan->count : 1) * sizeof(*cells));
-
-                if (!cells)
-                    return log_memory("a plan of %zu cells", plan->count);
-                plan->cells = cells;
-            }
+            if (!memory_grow(&plan->cells, plan->count, sizeof(*plan->cells)))
+                return log_memory("a plan of %zu cells", plan->count);
             cell.path = options->paths.rows[i];
             plan->cells[plan->count++] = cell;
         }

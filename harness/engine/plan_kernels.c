@@ -157,13 +157,10 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
             status = log_error(STATUS_USAGE, "--kernel: the result has %zu kernel files; name as many",
                                result->kernel_count);
         if (status == STATUS_OK && pending.count > 0) {
-            const struct kernel_request request = {.path = path,
-                                                   .spaces = spaces,
-                                                   .compiler = options->compiler,
-                                                   .options = kernel->options,
-                                                   .architecture = architecture,
-                                                   .against = kernel->against};
+            struct kernel_request request = request_of(options, architecture, path, kernel->against);
 
+            request.spaces = spaces;
+            request.options = kernel->options;
             status = open_next(&request, files);
             opened = status == STATUS_OK ? &files->files[files->count - 1] : NULL;
         }

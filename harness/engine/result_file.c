@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "files.h"
 #include "log.h"
 
 static bool is_folder(const char *path)

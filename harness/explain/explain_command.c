@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * cbank explain. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +13,8 @@
 #include "explain.h"
 #include "log.h"
 #include "result_indices.h"
-#include "text.h"
 #include "text_print.h"
 #include "user_cell.h"
-#include "version.h"
 #include "version_json.h"
 
 struct explain_options {
@@ -118,17 +115,16 @@ static const struct document explain_document = {.schema = "cbank-explanation",
 
 #define EXPLAINED(kind, member) .value = kind, .of = GRID_MEMBER(struct explained_cell, member)
 
+/* clang-format off */
 static const struct grid_column columns[] = {
     {.key = "cell", .heading = "cell", EXPLAINED(grid_array, identity), .head = true},
-    {.key = "time_ns",
-     .heading = "time",
-     .format = text_time,
-     .value = grid_number,
+    {.key = "time_ns", .heading = "time", .format = text_time, .value = grid_number,
      .of = GRID_BEHIND(struct explained_cell, cell, struct cell_result, time.summary.value)},
     {.key = "bound", .heading = "bound by", EXPLAINED(grid_text, bound)},
     {.key = "busiest", .heading = "busiest unit", EXPLAINED(grid_array, busiest)},
     {.key = "unknown", .heading = "not known", EXPLAINED(grid_array, unknown), .rank = 1},
 };
+/* clang-format on */
 
 /* -- files --------------------------------------------------------------------------------------------- */
 

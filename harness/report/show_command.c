@@ -115,8 +115,7 @@ const struct command show_command = {
     .arguments = "FILE...",
     .arguments_min = 1,
     .arguments_max = 1000,
-    .groups = groups,
-    .group_count = sizeof(groups) / sizeof(groups[0]),
+    OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct show_options),
     .details =
         "A FILE is any document of cbank: a result, characterization, card, calibration, comparison, advice, explanation,\n"

@@ -270,7 +270,7 @@ enum status result_write(const struct result *result, const char *path);
 
 /* Reads a result. STATUS_USAGE, logged with file and place, on failure. Cells whose workload, path, pattern, cache state or
  * parameters this build does not know are also an error. The caller closes *out with result_close. */
-enum status result_read(const char *path, struct result *out);
+#define result_read(path, out) result_parse(path, NULL, 0, out)
 
 /* Like result_read, of a tree that json_read_file made of the file `name`. The result owns it; after an error it is
  * deleted. */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "cell_json.h"
-#include "log.h"
 #include "operations.h"
 #include "result.h"
 #include "user_cell.h"

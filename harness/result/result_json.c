@@ -204,15 +204,6 @@ enum status result_take(const char *name, cJSON *tree, struct result *out)
     return status;
 }
 
-enum status result_read(const char *path, struct result *out)
-{
-    cJSON *tree;
-    const enum status status = json_read_file(path, &tree);
-
-    *out = (struct result){0};
-    return status == STATUS_OK ? result_take(path, tree, out) : status;
-}
-
 enum status result_parse(const char *name, const char *text, size_t bytes, struct result *out)
 {
     cJSON *tree;

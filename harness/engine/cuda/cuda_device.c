@@ -31,18 +31,15 @@ void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint
 
     if (cell_is_user(&cell->cell)) {
         cuda_expect(device, launches * user_seconds);
-        device->calls.suspects[0] = (struct cuda_suspect){cell, CUDA_NO_READING};
-        device->calls.suspect_count = 1;
-        return;
+    } else {
+        const double steps = 1.0 + workload_steps(cell->cell.workload, cell->cell.parameters);
+        /* An upper bound for any GPU: each step of a thread waits for DRAM, and a single SM makes all loads. */
+        const double longest_ns = steps * (step_ns + load_ns * (double)cell->cell.elements);
+        const double streamed = 1.0 + workload_streamed(cell->cell.workload, cell->cell.parameters);
+        const double bytes = streamed * sizeof(uint32_t) * (double)cell->cell.elements;
+
+        cuda_expect(device, 1e-9 * launches * longest_ns + bytes / bytes_per_second);
     }
-
-    const double steps = 1.0 + workload_steps(cell->cell.workload, cell->cell.parameters);
-    /* An upper bound for any GPU: each step of a thread waits for DRAM, and a single SM makes all loads. */
-    const double longest_ns = steps * (step_ns + load_ns * (double)cell->cell.elements);
-    const double streamed = 1.0 + workload_streamed(cell->cell.workload, cell->cell.parameters);
-    const double bytes = streamed * sizeof(uint32_t) * (double)cell->cell.elements;
-
-    cuda_expect(device, 1e-9 * launches * longest_ns + bytes / bytes_per_second);
     device->calls.suspects[0] = (struct cuda_suspect){cell, CUDA_NO_READING};
     device->calls.suspect_count = 1;
 }

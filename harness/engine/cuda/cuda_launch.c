@@ -9,10 +9,11 @@
 
 /* -- open ---------------------------------------------------------------------------------------------- */
 
-/* The number of the table that launches in a module read. */
+/* The number of the table that launches in a module read. One larger than those of patterns is separate, of
+ * CBANK_LARGE_BYTES at most. */
 static uint32_t table_number(const struct cell *cell, uint32_t module)
 {
-    return table_is_large(cell->path, cell->parameters) ? CUDA_LARGE_TABLE : module;
+    return table_bytes(cell->path, cell->parameters) > CBANK_TABLE_BYTES ? CUDA_LARGE_TABLE : module;
 }
 
 bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struct cuda_launch *out,

@@ -5,6 +5,7 @@
 
 #include "cuda_user.h"
 #include "log.h"
+#include "memory.h"
 #include "random.h"
 
 /* -- buffer sets ---------------------------------------------------------------------------------------- */
@@ -65,15 +66,11 @@ static bool add_buffers(struct cuda_device *device, struct cuda_buffers *size)
 bool cuda_buffers_add(struct cuda_device *device, uint64_t elements)
 {
     struct cuda_memory *memory = device->memory;
-    struct cuda_buffers *sizes = realloc(memory->buffers, (memory->buffer_count + 1) * sizeof(*sizes));
+    struct cuda_buffers size = {.elements = elements};
 
-    if (!sizes)
+    if (!memory_grow(&memory->buffers, memory->buffer_count, sizeof(size)) || !add_buffers(device, &size))
         return false;
-    memory->buffers = sizes;
-    sizes[memory->buffer_count] = (struct cuda_buffers){.elements = elements};
-    if (!add_buffers(device, &sizes[memory->buffer_count]))
-        return false;
-    memory->buffer_count++;
+    memory->buffers[memory->buffer_count++] = size;
     return true;
 }
 
