@@ -367,7 +367,7 @@ static void classify(const struct vary *vary, struct value low, struct value hig
     load->origin = low.origin;
     load->offset = (int32_t)low.displacement;
     if ((low.flags | high.flags) & FLAG_RELIED)
-        load->condition = "if blockDim.x is a multiple of 32";
+        load->condition = "if blockDim.x is a multiple of 32; --block-dim decides it";
     if (vary->flow->lost) {
         load->variation = VARIATION_UNKNOWN;
         load->reason = "there is a jump to where nobody knows";
