@@ -41,8 +41,31 @@ struct accesses {
     const struct flow *flow;
     const struct facts *facts;
     struct cubin_kernel *kernel;
+    struct varying_load before[8]; /* a ring: the last loads */
     bool full;
 };
+
+/* Constant memory is read by 8 bytes at most, shared memory by 16. A load of one half of entries of 16 bytes has half the
+ * wavefronts of such entries, if the other half is loaded nearby. */
+static void find_halves(struct accesses *all, const struct varying_load *load)
+{
+    enum { NEAR = sizeof(all->before) / sizeof(all->before[0]), HALF = 8, WHOLE = 16 };
+    const size_t count = all->kernel->access_count;
+    bool whole = all->kernel->accesses[count - 1].width_bytes == HALF && load->bank == USER_BANK;
+
+    for (unsigned i = 0; i < CBANK_WARP_THREADS; i++)
+        whole &= load->lanes[i] % WHOLE == 0;
+    all->before[(count - 1) % NEAR] = *load;
+    for (size_t back = 1; whole && back < NEAR && back < count; back++) {
+        const struct varying_load *other = &all->before[(count - 1 - back) % NEAR];
+
+        if (other->instruction * INSTRUCTION_BYTES == all->kernel->accesses[count - 1 - back].address &&
+            other->bank == USER_BANK && other->block == load->block && (other->offset ^ load->offset) == HALF &&
+            memcmp(other->lanes, load->lanes, sizeof(load->lanes)) == 0)
+            all->kernel->accesses[count - 1].wavefronts = all->kernel->accesses[count - 1 - back].wavefronts =
+                access_warp_wavefronts(load->lanes, WHOLE) / 2.0;
+    }
+}
 
 static void add_access(const struct varying_load *load, void *context)
 {
@@ -107,6 +130,8 @@ static void add_access(const struct varying_load *load, void *context)
     } else if (load->origin >= ORIGIN_PARAMETER)
         snprintf(access->table, sizeof(access->table), "parameter %" PRIu32, load->origin - ORIGIN_PARAMETER);
     text_clean(access->table, 0);
+    if (load->addresses > 1)
+        find_halves(all, load);
 }
 
 /* Counts the loads of a kernel, and finds how they vary. */
@@ -115,7 +140,7 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
 {
     struct facts facts;
     struct flow flow;
-    struct accesses all = {cubin, &flow, &facts, kernel, false};
+    struct accesses all = {.cubin = cubin, .flow = &flow, .facts = &facts, .kernel = kernel};
     enum status status = facts_read(cubin, function->symbol, &facts);
 
     if (status != STATUS_OK)

@@ -41,6 +41,7 @@ struct user_table {
     double unit_time_ratio, low, high; /* see user_tables_judge; NaN: not known */
     uint32_t count, depth, width_bytes; /* load instructions; loops around the deepest */
     uint32_t loads; /* instructions in that loop */
+    bool indexed; /* a load of that loop is an LDC, which takes an index from a register */
     bool assumed;                       /* the addresses are those of --source, --pattern or --indices */
 };
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "estimate.h"
 #include "log.h"
 #include "memory.h"
 
@@ -21,6 +22,8 @@ static void judge(struct user_table *table, const struct card *card, const struc
     const bool shared = strcmp(table->memory, "shared") == 0;
     const struct card_number cycles = card->number[CARD_constant_address_cycles];
     const struct card_number rate = card->number[CARD_shared_wavefronts_per_cycle];
+    const struct card_number capacity = card->number[CARD_constant_l1_bytes];
+    double ratio;
 
     table->unit_time_ratio = table->low = table->high = NAN;
     if (constant && varies == VARIATION_DATA && indices &&
@@ -28,6 +31,13 @@ static void judge(struct user_table *table, const struct card *card, const struc
         table->assumed = true;
         table->addresses = indices->addresses;
         table->wavefronts = indices->wavefronts;
+    }
+    ratio = table->addresses / table->wavefronts;
+    if (constant && table->indexed) {
+        table->unit_time_ratio = ratio * cycles.value * rate.value;
+        table->low = ratio * cycles.low * rate.low / TIME_MODEL_ERROR;
+        /* Lines that the L1 constant cache misses come on top. */
+        table->high = table->table_bytes <= capacity.low ? ratio * cycles.high * rate.high * TIME_MODEL_ERROR : NAN;
     }
     if (strcmp(table->memory, "local") == 0) {
         table->verdict = varies >= VARIATION_AFFINE ? elsewhere : cannot_tell;
@@ -42,11 +52,6 @@ static void judge(struct user_table *table, const struct card *card, const struc
         table->verdict = cannot_tell;
         table->why = "the pointer may lead to several memories";
     } else if (constant && table->addresses > 1) {
-        const double ratio = table->addresses / table->wavefronts;
-
-        table->unit_time_ratio = ratio * cycles.value * rate.value;
-        table->low = ratio * cycles.low * rate.low;
-        table->high = ratio * cycles.high * rate.high;
         table->verdict = table->low > 1 ? elsewhere : cannot_tell;
         table->better = table->low > 1 ? "shared" : NULL;
         table->why = !(table->low > 1) ? "by the card, shared and constant memory are too close to call, or not known"
@@ -54,7 +59,11 @@ static void judge(struct user_table *table, const struct card *card, const struc
                                        : "each distinct address of a warp takes its own cycles";
     } else if (varies < VARIATION_AFFINE || (constant && table->addresses == 1)) {
         table->verdict = as_it_should_be;
-        table->why = constant ? "a warp has one address: nothing is serialized" : "a warp has one address";
+        table->why = !constant ? "a warp has one address"
+                     : table->indexed
+                         ? "a warp has one address: nothing is serialized; where lookups are all that a kernel "
+                           "does, shared memory is as much faster as unit time says"
+                         : "a warp has one address: nothing is serialized";
     } else if (shared && table->wavefronts > (table->width_bytes > 4 ? table->width_bytes / 4 : 1)) {
         table->verdict = conflicts;
         table->why = "threads of a warp meet in a bank: pad the rows, or copy the table";
@@ -108,6 +117,8 @@ enum status user_tables_judge(struct user_code *code, const struct card *card, c
             table->count++;
             if (access->depth < table->depth)
                 continue;
+            table->indexed |= strncmp(access->instruction, "LDC", strlen("LDC")) == 0 &&
+                              strncmp(access->instruction, "LDCU", strlen("LDCU")) != 0;
             if (access->variation > table->variation)
                 table->variation = access->variation;
             table->condition = access->condition ? access->condition : table->condition;
@@ -145,7 +156,7 @@ bool user_tables_gain(const struct user_code *code, double share)
 {
     for (size_t k = 0; k < code->count; k++)
         for (size_t t = 0; t < code->kernels[k].table_count; t++)
-            if (code->kernels[k].tables[t].low > 1 + share)
+            if (code->kernels[k].tables[t].better && code->kernels[k].tables[t].low > 1 + share)
                 return true;
     return false;
 }

@@ -14,7 +14,8 @@ struct user_indices {
 
 /* Finds the tables of each kernel and judges them. The loads in the deepest loop count, each instruction once. For a load
  * with N distinct addresses, constant memory takes N times `constant_address_cycles` of the card, and shared memory
- * its wavefronts over `shared_wavefronts_per_cycle`. The ratio is of these units' busy times. A launch gains less where
+ * its wavefronts over `shared_wavefronts_per_cycle`. The ratio is of these units' busy times. Its interval has the error of
+ * the simple model; it has no upper end where the table is larger than the L1 constant cache. A launch gains less where
  * something else bounds it.
  * `indices`: NULL where the user described none. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status user_tables_judge(struct user_code *code, const struct card *card, const struct user_indices *indices);

@@ -464,10 +464,10 @@ static struct value answer_of(struct machine *machine, const struct value *state
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         s[i] = machine_source(machine, state, in, at, i, 0);
     s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
-    /* The answer of a comparison: each lane's, where both are known. */
+    /* The answer of a comparison: each lane's, where both are known, under no condition, which branches would lose. */
     if (in->transfer == TRANSFER_COMPARE && first && in->source[0].words == 1 && (in->high >> 10 & 3) == 0 &&
         !(in->high >> 8 & 1) && value_is_number(&s[3]) && (s[3].known & 1) && value_is_known(&s[0]) &&
-        value_is_known(&s[1]) && s[0].origin == 0 && s[1].origin == 0) {
+        value_is_known(&s[1]) && s[0].origin == 0 && s[1].origin == 0 && !((s[0].flags | s[1].flags) & FLAG_RELIED)) {
         const unsigned test = in->high >> 12 & 7;
         uint32_t lanes[WARP_LANES];
 
@@ -478,7 +478,7 @@ static struct value answer_of(struct machine *machine, const struct value *state
 
             lanes[i] = ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
         }
-        return value_relied(value_lanes(&machine->lanes, lanes), s[0].flags | s[1].flags);
+        return value_lanes(&machine->lanes, lanes);
     }
     /* A carry: it goes into the high word alone. */
     if (in->transfer == TRANSFER_ADD || in->transfer == TRANSFER_SHIFT_ADD || in->transfer == TRANSFER_MULTIPLY_WIDE) {
