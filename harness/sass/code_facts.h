@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Facts that a cubin has about a kernel, besides its code. */
-#ifndef CBANK_CODE_FACTS_H
-#define CBANK_CODE_FACTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct code_facts {
     size_t literal_bytes;
     uint32_t block[3]; /* the shape of a block, of 1024 threads at most; 0: any */
 };
-
-#endif

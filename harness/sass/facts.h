@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Facts about a kernel in its cubin, besides the code: parameters, addresses of variables, targets of jumps, lines of the
  * source. */
-#ifndef CBANK_FACTS_H
-#define CBANK_FACTS_H
+#pragma once
 
 #include "cubin.h"
 #include "vary.h"
@@ -27,5 +26,3 @@ uint32_t facts_line(const struct facts *facts, uint32_t at);
 
 /* Releases; accepts a zeroed struct. */
 void facts_close(struct facts *facts);
-
-#endif

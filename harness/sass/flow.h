@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The control flow of a section of code: blocks, their edges, the functions that are called within, loops. */
-#ifndef CBANK_FLOW_H
-#define CBANK_FLOW_H
+#pragma once
 
 #include "status.h"
 
@@ -73,5 +72,3 @@ bool flow_within(const struct flow *flow, uint32_t loop, uint32_t outer);
 
 /* Releases; accepts a zeroed struct. */
 void flow_close(struct flow *flow);
-
-#endif

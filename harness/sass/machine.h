@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What instructions do to the values of registers: see value.h. Registers of all kinds and words of the stack have one
  * numbering: see operands.h. */
-#ifndef CBANK_MACHINE_H
-#define CBANK_MACHINE_H
+#pragma once
 
 #include "code_facts.h"
 #include "operands.h"
@@ -57,5 +56,3 @@ struct value machine_address(struct machine *machine, const struct value *state,
 
 /* Exchanges the values that an instruction reads with those that they have under its guard; and back. */
 void machine_exchange(struct machine *machine, struct value *state, const struct operands *in);
-
-#endif

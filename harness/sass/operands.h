@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The operands of machine code: registers that an instruction reads and writes. One row per operation says which fields
  * are operands. The encoding is the one of 128 bits, of sm_70 to sm_121: see sass.h. */
-#ifndef CBANK_OPERANDS_H
-#define CBANK_OPERANDS_H
+#pragma once
 
 #include "sass.h"
 
@@ -79,5 +78,3 @@ struct operands {
 
 /* Decodes the instruction at byte offset `at` of the code. */
 void operands_at(const unsigned char *code, size_t at, uint32_t architecture, struct operands *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Values of registers, as far as they are known, and arithmetic on them. */
-#ifndef CBANK_VALUE_H
-#define CBANK_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ struct value value_meet(struct value a, struct value b, enum level level, enum w
 
 /* Whether nothing but where they are from differs. */
 bool value_equal(const struct value *a, const struct value *b);
-
-#endif

@@ -4,8 +4,7 @@
  * A value is the sum of a part that all threads of a warp share and one that each lane adds. The shared part has a level,
  * from a known number to the same in a warp alone. The lanes' part is a table of 32 numbers, or not known. Where ways
  * meet that different threads take, a value is not known. Without a proof it is not known, with a reason. */
-#ifndef CBANK_VARY_H
-#define CBANK_VARY_H
+#pragma once
 
 #include "code_facts.h"
 #include "flow.h"
@@ -47,5 +46,3 @@ typedef void vary_visit(const struct varying_load *load, void *context);
 /* Visits the loads that can be reached, in the order of their addresses. STATUS_ENVIRONMENT, logged, when out of
  * memory. */
 enum status vary_loads(const struct flow *flow, const struct code_facts *facts, vary_visit *visit, void *context);
-
-#endif
