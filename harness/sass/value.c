@@ -258,6 +258,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
 {
     struct value out = a;
     uint32_t lanes[WARP_LANES];
+    bool negative = false;
 
     by = by < WORD_BITS ? by : WORD_BITS;
     if (by == 0)
@@ -278,9 +279,11 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     out.bits = (uint8_t)(a.bits > by ? a.bits - by : 0);
     if (a.lanes == LANES_SAME)
         return leveled(out);
-    if (a.lanes >= LANES_TABLE && by <= a.bits) {
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        negative |= (int64_t)a.known + (int32_t)lane_of(tables, &a, i) < 0;
+    if (a.lanes >= LANES_TABLE && by <= a.bits && (is_signed || !negative)) {
         /* The shared part is a multiple of 2^bits and what is known, to which lanes add: no other carry reaches the
-         * result. A part of a lane that is negative is a small number below zero. */
+         * result. A part of a lane that is negative is a small number below zero, which an unsigned shift makes large. */
         for (unsigned i = 0; i < WARP_LANES; i++)
             lanes[i] = (uint32_t)(((int64_t)a.known + (int32_t)lane_of(tables, &a, i)) >> by) - out.known;
         out.flags |= a.flags & FLAG_WHOLE ? FLAG_RELIED : 0;

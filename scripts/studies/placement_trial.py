@@ -5,7 +5,7 @@
 usage: placement_trial.py [--program build/cbank] [--nvcc nvcc] [--header kernels] --json FILE
        placement_trial.py --show FILE
 
-placement.cu is compiled with each row's entry and index, and the cubin is advised on. Then both memory spaces are measured. A
+tests/kernels/placement.cu is compiled with each row's entry and index, and the cubin is advised on. Then both memory spaces are measured. A
 gain is predicted where the verdict is `faster elsewhere`. Exits 1 when less than 12 gains are predicted, one has the wrong
 sign, or more than a tenth of the measured factors lie beyond the bounds.
 """
@@ -19,7 +19,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "placement.cu")
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/kernels/placement.cu")
 GAINS_LEAST, BEYOND_MOST = 12, 0.1
 # name: (entry, entries, index)
 ROWS = {

@@ -94,7 +94,8 @@ def without_folders(command):
 
 def origin(result):
     """Where a report was made."""
-    return {"command": without_folders(" ".join(sys.argv)), "tool": result["tool"], "device": result["device"]}
+    tool = {**result["tool"], "argv": without_folders(result["tool"]["argv"])}
+    return {"command": without_folders(" ".join(sys.argv)), "tool": tool, "device": result["device"]}
 
 
 def main(doc, options, make, show):
@@ -110,6 +111,8 @@ def main(doc, options, make, show):
     if arguments.show:
         report = load(arguments.show)
         report["command"] = without_folders(report.get("command", ""))
+        if "tool" in report:
+            report["tool"]["argv"] = without_folders(report["tool"]["argv"])
     elif arguments.json:
         report = make(arguments, rest)
     else:

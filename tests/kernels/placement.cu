@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Lookups alone, at indices that the code gives: ENTRY, ENTRIES and INDEX (of `lane`, `thread`, `block`, `given`) are macros of
-// the compiler's command line: see placement_trial.py.
+// the compiler's command line: see scripts/studies/placement_trial.py.
 #include <stdint.h>
 
 #include <cbank.cuh>
