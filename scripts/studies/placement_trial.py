@@ -5,9 +5,8 @@
 usage: placement_trial.py [--program build/cbank] [--nvcc nvcc] [--header kernels] --json FILE
        placement_trial.py --show FILE
 
-tests/kernels/placement.cu is compiled with each row's entry and index, and the cubin is advised on. Then both memory spaces are measured. A
-gain is predicted where the verdict is `faster elsewhere`. Exits 1 when less than 12 gains are predicted, one has the wrong
-sign, or more than a tenth of the measured factors lie beyond the bounds.
+A gain is predicted where the verdict is `faster elsewhere`. Exits 1 when less than 12 gains are predicted, one has the wrong sign,
+or more than a tenth of the measured factors lie beyond the bounds.
 """
 
 import json
@@ -52,15 +51,13 @@ def make(arguments, rest):
             trials.call(arguments.program, "run", "--kernel", SOURCE, "--space", "constant,shared", "--quiet", "--counters", "none",
                         f"--compiler-options={' '.join(macros)}", *rest, "--json", path)
             result = trials.load(path)
-            architecture = result["device"]["compute_capability"].replace(".", "")
-            trials.call(arguments.nvcc, "-std=c++17", "-cubin", f"-arch=sm_{architecture}", "-I", arguments.header, *macros, "-o", cubin, SOURCE)
+            trials.call(arguments.nvcc, "-cubin", "-arch=sm_" + result["device"]["compute_capability"].replace(".", ""), "-I", arguments.header, *macros, "-o", cubin, SOURCE)
             advice = json.loads(trials.call(arguments.program, "advise", "--kernel", cubin, "--card", arguments.card,
                                             "--table-bytes", "256", "--json", "-").stdout)
             table = next(table for kernel in advice["code"]["kernels"] for table in kernel["tables"] if table["memory"] == "constant")
-            rows.append({"name": name, "entry": entry, "index": index, "predicted": {key: table[key] for key in KEYS},
-                         "measured": {cell["path"]: {"verified": cell["verified"], "instructions": cell["case"]["instructions"],
-                                                     **{key: cell["time_ns"][key] for key in ("value", "ci_low", "ci_high")}}
-                                      for cell in result["cells"]}})
+            rows.append({"name": name, "entry": entry, "index": index, "predicted": {key: table[key] for key in KEYS}, "measured": {
+                cell["path"]: {"verified": cell["verified"], **{key: cell["time_ns"][key] for key in ("value", "ci_low", "ci_high")}}
+                for cell in result["cells"]}})
     return {**trials.origin(result), "card": arguments.card, "rows": rows}
 
 
