@@ -212,7 +212,7 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
     uint32_t lanes[WARP_LANES];
 
     if (number && number->known == 0)
-        return value_number(0);
+        return value_relied(value_number(0), number->flags);
     if (number) {
         const unsigned zeros = (unsigned)__builtin_ctz(number->known);
 
