@@ -259,11 +259,13 @@ def fuzzer_links():
     return bool(glob.glob(f"{subprocess.getoutput('clang -print-resource-dir')}/lib/**/libclang_rt.fuzzer*", recursive=True))
 
 
-def fuzz(found):
-    """Each corpus, and a second of mutations of it, the same each time; `make fuzz` goes on for longer."""
-    build = make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "FAST=-O0", "fuzzers")
-    return Part("fuzz", build, ["scripts/fuzz.sh", "--runs", "20000", "--seed", "1", "--jobs", "1", "--folder", found],
-                after=["sanitizer build"], skip=None if fuzzer_links() else "clang has no runtime library of fuzzers")
+def fuzz(found, full):
+    """Each corpus, and a second of mutations of it, the same each time; `make fuzz` goes on for longer. In full, a million
+    mutations of the code of kernels."""
+    build, skip = make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "FAST=-O0", "fuzzers"), None if fuzzer_links() else "clang has no runtime library of fuzzers"
+    return [Part(name, build, ["scripts/fuzz.sh", "--runs", runs, "--seed", "1", "--jobs", "1", "--folder", os.path.join(found, name), *targets],
+                 after=["sanitizer build"], skip=skip)
+            for name, runs, *targets in (("fuzz", "20000"), *([("fuzz, code of kernels", "1000000", "cubin")] if full else []))]
 
 
 def sanitized(suffix, build, *variables):
@@ -344,7 +346,7 @@ def parts_of(suite, found):
         return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(), *attacks(100 if full else 2),
                 # The fuzz target of cubins does in one process, with sanitizers, what the attack starts a process for.
                 *attacks(8 if full else 1, SANITIZED_ATTACKS if full else SANITIZED_ATTACKS[:1], sanitizers=True), committed_files(),
-                *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), fuzz(found),
+                *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), *fuzz(found, full),
                 *((*sanitized(", gcc", "build/asan-gcc"), planted()) if full else ()),
                 *simulated(toolkit, SANITIZED if full else FAULTS, sanitizers=True)]
     return [build, *(attacks(1) if suite == "test" else ()), *{"test": test, "kernels": lambda _: [scratch_tree(), *kernels()], "fleet": fleet, "gpu": gpu}[suite](toolkit)]
