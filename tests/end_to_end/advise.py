@@ -400,22 +400,7 @@ __constant__ float4 q[256];
 
     def test_parameters_and_the_loads_that_count(self):
         """A table among the parameters is no all-clear, and loads in loops count before those outside."""
-        with open(self.path("tables.cu"), "w", encoding="utf-8") as file:
-            file.write(self.HEAD + """struct values { double of[64]; };
-extern "C" __global__ void of_data(const __grid_constant__ values t, const int *x, float *o) { o[I] = t.of[x[I] & 7]; }
-extern "C" __global__ void of_thread(const __grid_constant__ values t, float *o) { o[I] = t.of[threadIdx.x & 7]; }
-extern "C" __global__ void of_all(const __grid_constant__ values t, float *o, int n) { o[I] = t.of[n]; }
-extern "C" __global__ void in_loop(const float2 *__restrict__ g, const int *__restrict__ x, float *o, int n)
-{
-    __shared__ float s[256];
-    float2 sum = {};
-    s[threadIdx.x] = n;
-    __syncthreads();
-    for (int k = 0; k < n; k++) { const float2 v = g[x[k * 256 + threadIdx.x]]; sum.x += v.x; sum.y *= v.y; }
-    o[I] = sum.x + sum.y + s[255 - threadIdx.x] + s[threadIdx.x ^ 1];
-}
-""")
-        subprocess.run([nvcc(), "-cubin", "-arch=sm_90", "-o", self.path("tables.cubin"), self.path("tables.cu")], check=True, capture_output=True)
+        subprocess.run([nvcc(), "-cubin", "-arch=sm_90", "-o", self.path("tables.cubin"), os.path.join(ROOT, "tests/data/parameters.cu")], check=True, capture_output=True)
         tables = self.tables(("advise", *SMALL, "--table-bytes", "1024", "--kernel", self.path("tables.cubin")))
         for name, verdict, addresses in (("of_data", "cannot tell", None), ("of_thread", "faster elsewhere", 8), ("of_all", "as it should be", 1)):
             if "param" in tables[name]:  # one that all read may come as a plain parameter
