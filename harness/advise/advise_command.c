@@ -12,12 +12,13 @@
 #include "log.h"
 #include "plan.h"
 #include "source.h"
+#include "table_set.h"
 #include "text_print.h"
 #include "user_table.h"
 
 struct advise_options {
     struct plan_options plan;
-    const char *card_path, *json_path, *kernel_path, *block, *write_path; /* NULL: not given */
+    const char *card_path, *json_path, *kernel_path, *block, *write_path, *tables; /* NULL: not given */
     uint64_t architecture; /* 0: not given */
     bool fail;
     double threshold_percent;
@@ -42,6 +43,8 @@ static const struct option_row rows[] = {
      .kind = &option_number, MEMBER(threshold_percent), .low = 0.001, .high = 1e6, .unit = "percent", .fallback = "10"},
     {.name = "write", .argument = "FILE.cu", .help = "write these lookups as a kernel file for cbank run --kernel; -: to stdout",
      .kind = &option_text, MEMBER(write_path)},
+    {.name = "tables", .argument = "SPEC", .help = "several tables, NAME:BYTES:WIDTH:READS[:SOURCE],...: which of them go into constant and shared memory",
+     .kind = &option_text, MEMBER(tables)},
     {.name = "json", .argument = "PATH", .help = "write JSON to a file; -: to stdout, in place of text", .kind = &option_text,
      MEMBER(json_path)},
 };
@@ -124,6 +127,49 @@ static enum status read_block(const char *text, uint32_t block[3])
     return STATUS_OK;
 }
 
+/* Several tables: each is advised alone, then they share the places. */
+static enum status advise_tables(const struct advise_options *options, const struct card *card,
+                                 const struct print_style *look)
+{
+    const struct plan_options *given = &options->plan;
+    struct table_set set;
+    enum status status = table_set_parse(options->tables, &set);
+
+    set.card = card;
+    if (status == STATUS_OK && (options->kernel_path || options->write_path || given->sources.count ||
+                                given->patterns.count || given->indices_path || given->named[PARAMETER_table_bytes] ||
+                                given->named[PARAMETER_width_bytes] || given->named[PARAMETER_table_count]))
+        status = log_error(STATUS_USAGE, "--tables has sizes, entries and sources itself; leave out --kernel, --write, "
+                                         "--source, --pattern, --indices, --table-bytes, --width-bytes, --table-count");
+    for (size_t i = 0; status == STATUS_OK && i < set.count; i++) {
+        struct set_table *table = &set.tables[i];
+        struct plan_options one = *given;
+        struct index_list indices = {.unhashed = true};
+        const void *source_rows[] = {table->source};
+        struct plan plan = {0};
+        struct advice advice = {0};
+
+        one.sources = (struct selection){source_rows, 1};
+        give(&one, PARAMETER_table_bytes, &table->bytes);
+        give(&one, PARAMETER_width_bytes, &table->width_bytes);
+        status = make_plan(&one, NULL, &indices, &plan);
+        if (status == STATUS_OK)
+            status = advise_open(&plan, card, &indices, NULL, &advice);
+        if (status == STATUS_OK)
+            table_set_take(&set, i, &advice);
+        advise_close(&advice);
+        plan_close(&plan);
+        index_list_close(&indices);
+    }
+    if (status == STATUS_OK)
+        status = table_set_solve(&set);
+    if (status == STATUS_OK && options->json_path)
+        status = document_write(&table_set_document, &set, options->json_path);
+    if (status == STATUS_OK && (!options->json_path || strcmp(options->json_path, "-") != 0))
+        status = table_set_print(stdout, &set, look);
+    return status;
+}
+
 static enum status advise(const void *parsed, const struct invocation *invocation)
 {
     enum { KERNEL_BYTES_MAX = 1 << 28 };
@@ -144,6 +190,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         status = log_error(STATUS_USAGE, "--fail judges the tables of your own code: name it by --kernel FILE");
     if (status == STATUS_OK)
         status = card_read(options->card_path, &card);
+    if (status == STATUS_OK && options->tables)
+        return advise_tables(options, &card, &look);
     if (status == STATUS_OK && options->block)
         status = read_block(options->block, block);
     if (status == STATUS_OK && options->kernel_path)
@@ -201,6 +249,10 @@ const struct command advise_command = {
         "\n"
         "With --kernel: the loads of the kernels of a cubin, how the addresses of a warp vary, and whether each table should live\n"
         "where it does. Without --table-bytes, the lookups are of the largest __constant__ table of the code.\n"
+        "\n"
+        "With --tables: NAME:BYTES:WIDTH:READS[:SOURCE] of each, with commas between. READS is in proportion to the other\n"
+        "tables, SOURCE as for --source. All assignments to 64 KB of constant memory, 48 KB of shared memory, 2 KB of\n"
+        "parameters and other memory are tried. It takes the one whose longest unit is busy for the shortest time.\n"
         "\n"
         "Exit code 1: with --fail, as it says.\n"
         "Exit code 3: with --kernel, code before sm_70 or after sm_121, which cannot be read.\n"

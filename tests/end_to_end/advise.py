@@ -3,8 +3,10 @@
 """Tests of cbank advise. Times are those of `cbank run --engine model`, which gets there on another way; counts are those of
 indices that are written by hand. CBANK names the program (default build/cbank)."""
 
+import itertools
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -165,6 +167,79 @@ class Advise(Scratch):
         self.refused("--table-bytes", "64", "--indices", self.path("none.npy"), saying=["none.npy"])
         for options in (("--elements", "64,128"), ("--source", "zipf,random"), ("--loads", "1,2"), ("--cache-state", "all")):
             self.refused("--table-bytes", "64", *options, saying=["advice is of one configuration"])
+
+
+class SeveralTables(Scratch):
+    """--tables, against all assignments tried here."""
+
+    ROOM = {"constant": 65536, "shared": 49152, "param": 2048, "elsewhere": 1 << 40}
+
+    def solved(self, *tables, options=()):
+        done = cbank("advise", "--tables", ",".join(tables), "--json", "-", *SMALL, *options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        answer = json.loads(done.stdout)
+        jsonschema.validate(answer, read_json(os.path.join(ROOT, "results/tables.schema.json")))
+        return answer
+
+    def busy(self, tables, places):
+        """The longest of the sums over tables of each unit, and the sum of all; None: they do not fit."""
+        for place, room in self.ROOM.items():
+            if sum(table["table_bytes"] for table, at in zip(tables, places) if at == place) > room:
+                return None
+        if any(at not in table["busy_ns"] for table, at in zip(tables, places)):
+            return None
+        units = [sum(table["busy_ns"][at][unit] for table, at in zip(tables, places))
+                 for unit in tables[0]["busy_ns"]["elsewhere"]]
+        return max(units), sum(units)
+
+    def test_no_assignment_is_better(self):
+        chance = random.Random(37)
+        for _ in range(12):
+            spec = [f"t{i}:{chance.choice((64, 1024, 2048, 16384, 30000, 40000, 65536, 131072))}:{chance.choice((1, 4, 8, 16))}:"
+                    f"{chance.randint(1, 90)}:{chance.choice(('random', 'lockstep', 'zipf', 'runs'))}"
+                    for i in range(chance.randint(1, 5))] + ["last:512:4:9"]
+            with self.subTest(spec):
+                answer = self.solved(*spec)
+                tables = answer["tables"]
+                places = [table["chosen"] if table["chosen"] in self.ROOM else "elsewhere" for table in tables]
+                time, total = self.busy(tables, places)
+                tried = [self.busy(tables, tried) for tried in itertools.product(self.ROOM, repeat=len(tables))]
+                tried = [busy for busy in tried if busy is not None]
+                self.assertAlmostEqual(time, answer["time_ns"])
+                good = [other for longest, other in tried if longest <= 1.01 * min(tried)[0]]
+                self.assertLessEqual(time, 1.01 * min(tried)[0] + 1e-6)
+                self.assertAlmostEqual(total, min(good))
+                for place in ("constant", "shared", "param"):
+                    self.assertEqual(answer[f"{place}_bytes"],
+                                     sum(table["table_bytes"] for table, at in zip(tables, places) if at == place))
+
+    def test_constants_go_to_the_table_that_warps_read_together(self):
+        """A warp has one address in the first table, up to 32 in the second. Constant memory has room for one."""
+        for reads in (1, 1000):
+            answer = self.solved(f"together:40000:4:{reads}:lockstep", "apart:40000:4:100:random")
+            self.assertNotEqual(answer["tables"][1]["chosen"], "constant")
+        cell = self.solved("together:512:4:1:lockstep", "apart:512:4:1:random")["tables"]
+        # One address a load, and of 32 draws from 128 entries so many distinct ones in the mean.
+        ratio = cell[1]["busy_ns"]["constant"]["constant cache"] / cell[0]["busy_ns"]["constant"]["constant cache"]
+        self.assertAlmostEqual(ratio, 128 * (1 - (127 / 128) ** 32), delta=0.3)
+
+    def test_text(self):
+        done = cbank("advise", "--tables", "a:40000:4:5:lockstep,b:65536:4:9", *SMALL)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for words in ("constant memory: 40000 of 65536 bytes", "busy longest: ", "All assignments were tried"):
+            self.assertIn(words, " ".join(done.stdout.split()))
+
+    def test_what_is_no_table(self):
+        for spec, saying in (("a:16", "'a:16' is no NAME:BYTES"), ("a:16:4:1,", "'' is no NAME"), ("a:16:3:1", "'a:16:3:1' is no"),
+                             ("a:16:4:0", "is no NAME"), ("a:16:4:1:random:", "is no NAME"), ("a:16:4:1:none", "unknown source 'none'"),
+                             ("a:16:4:1,a:16:4:1", "two tables are called a"), ("a:18:4:1", "no whole number"),
+                             ("a:131072:4:1,b:262144:4:1", "no constant bank holds any"),
+                             (",".join(f"t{i}:16:4:1" for i in range(11)), "10 tables at most")):
+            done = cbank("advise", "--tables", spec, *SMALL)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(saying, done.stderr)
+        done = cbank("advise", "--tables", "a:16:4:1", "--table-bytes", "16")
+        self.assertIn("leave out", done.stderr)
 
 
 class Write(Scratch):

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "table_set.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "document.h"
+#include "log.h"
+#include "parse_size.h"
+#include "source.h"
+#include "version_json.h"
+
+/* Bytes of each place for all tables together. The 48 KB of shared memory need no attribute of the kernel. `path` is the
+ * one that makes the place; all others are of PLACE_ELSEWHERE. */
+static const struct {
+    const char *path;
+    double bytes;
+} places[PLACES] = {
+    [PLACE_ELSEWHERE] = {NULL, INFINITY},
+    [PLACE_CONSTANT] = {"constant", CBANK_TABLE_BYTES},
+    [PLACE_SHARED] = {"shared", 49152},
+    [PLACE_PARAM] = {"param", 2048},
+};
+
+/* -- input --------------------------------------------------------------------------------------------- */
+
+enum status table_set_parse(const char *text, struct table_set *out)
+{
+    enum { PARTS = 5, PART_BYTES = 32 };
+    static const struct table source_table = TABLE("source", sources, source_made_count);
+
+    *out = (struct table_set){0};
+    for (const char *at = text, *end; at; at = *end ? end + 1 : NULL) {
+        char part[PARTS][PART_BYTES] = {{0}};
+        struct set_table *table = &out->tables[out->count];
+        uint64_t reads = 0;
+        size_t parts = 0, length;
+
+        end = at + strcspn(at, ",");
+        for (const char *from = at; parts < PARTS && from <= end; from += length + 1, parts++) {
+            length = strcspn(from, ":,");
+            snprintf(part[parts], PART_BYTES, "%.*s", (int)length, from);
+            if (length >= PART_BYTES || (parts == PARTS - 1 && from[length] == ':'))
+                parts = PARTS;
+        }
+        if (out->count == TABLE_SET_MAX)
+            return log_error(STATUS_USAGE, "--tables: %d tables at most", TABLE_SET_MAX);
+        *table = (struct set_table){.source = &sources[SOURCE_random]};
+        if (parts < PARTS - 1 || parts > PARTS || !part[0][0] || !parse_size(part[1], &table->bytes) ||
+            !parse_size(part[2], &table->width_bytes) || !parse_size(part[3], &reads) || reads == 0 ||
+            !parameter_allows(&parameters[PARAMETER_table_bytes], table->bytes) ||
+            !parameter_allows(&parameters[PARAMETER_width_bytes], table->width_bytes))
+            return log_error(
+                STATUS_USAGE,
+                "--tables: '%.*s' is no NAME:BYTES:WIDTH:READS[:SOURCE], as in codebook:1024:4:100:zipf; a "
+                "table has 16 bytes or more, an entry a power of two from 1 to 16",
+                (int)(end - at), at);
+        snprintf(table->name, sizeof(table->name), "%s", part[0]);
+        for (size_t i = 0; i < out->count; i++)
+            if (strcmp(out->tables[i].name, table->name) == 0)
+                return log_error(STATUS_USAGE, "--tables: two tables are called %s", table->name);
+        if (parts == PARTS)
+            table->source = table_find(&source_table, part[4]);
+        if (!table->source)
+            return table_unknown(&source_table, part[4]);
+        out->reads += table->reads = (double)reads;
+        out->count++;
+    }
+    return STATUS_OK;
+}
+
+/* Units that answer lookups. The others do the work of the whole kernel, as the program's own kernels have it. */
+static bool counts(enum time_unit unit)
+{
+    return unit >= TIME_CONSTANT && unit <= TIME_L2_LINE;
+}
+
+static double longest_of(const double busy_ns[TIME_UNITS])
+{
+    double longest = 0;
+
+    for (int u = 0; u < TIME_UNITS; u++)
+        longest = counts((enum time_unit)u) && !(busy_ns[u] <= longest) ? busy_ns[u] : longest;
+    return longest;
+}
+
+void table_set_take(struct table_set *set, size_t index, const struct advice *advice)
+{
+    struct set_table *table = &set->tables[index];
+
+    for (size_t i = 0; i < advice->count; i++) {
+        const struct advised_space *space = &advice->spaces[i];
+        struct cell_estimate estimate;
+        size_t place = PLACES - 1;
+
+        /* Copies take more than the bytes of the table, and select no such unit. */
+        if (space->path->copies > 1 || space->path->unit == UNIT_SELECT)
+            continue;
+        while (place > PLACE_ELSEWHERE && strcmp(space->path->name, places[place].path) != 0)
+            place--;
+        /* Without the program's own kernel, whose parameters the constant cache answers, too. */
+        estimate_time(&space->cell, &space->access, &advice->card, NULL, &estimate);
+        if (table->path[place] && longest_of(table->busy_ns[place]) <= longest_of(estimate.busy_ns))
+            continue;
+        memcpy(table->busy_ns[place], estimate.busy_ns, sizeof(estimate.busy_ns));
+        table->path[place] = space->path->name;
+    }
+}
+
+/* -- the answer ---------------------------------------------------------------------------------------- */
+
+/* Leaves what the lookups add to a unit, for each table's share of them. The least of all tables and places is what the
+ * rest of the kernel takes: no unit answers in all places. */
+static enum status take_rest(struct table_set *set)
+{
+    bool limited = false;
+
+    for (size_t i = 0; i < set->count; i++)
+        limited = limited || set->tables[i].path[PLACE_CONSTANT];
+    if (!limited)
+        return log_error(STATUS_USAGE,
+                         "--tables: no constant bank holds any of these tables: it has %" PRIu32
+                         " bytes; see each by --table-bytes",
+                         CBANK_TABLE_BYTES);
+    for (int u = 0; u < TIME_UNITS; u++) {
+        double rest = INFINITY;
+
+        for (size_t k = 0; k < set->count * PLACES; k++)
+            if (set->tables[k / PLACES].path[k % PLACES])
+                rest = fmin(rest, set->tables[k / PLACES].busy_ns[k % PLACES][u]);
+        for (size_t k = 0; k < set->count * PLACES; k++) {
+            struct set_table *table = &set->tables[k / PLACES];
+            double *busy_ns = &table->busy_ns[k % PLACES][u];
+
+            *busy_ns = !counts((enum time_unit)u) ? 0 : (*busy_ns - rest) * table->reads / set->reads;
+            if (table->path[k % PLACES] && isnan(*busy_ns))
+                return log_error(STATUS_USAGE, "the card of %s lacks a number for the times of %s", set->card->name,
+                                 table->name);
+        }
+    }
+    for (size_t k = 0; k < set->count * PLACES; k++) {
+        struct set_table *table = &set->tables[k / PLACES];
+
+        table->longest_ns[k % PLACES] = table->path[k % PLACES] ? longest_of(table->busy_ns[k % PLACES]) : NAN;
+    }
+    return STATUS_OK;
+}
+
+enum status table_set_solve(struct table_set *set)
+{
+    const uint64_t end = UINT64_C(1) << 2 * set->count;
+    double least_sum = INFINITY, limit = INFINITY;
+    uint64_t best = 0;
+    enum status status = take_rest(set);
+
+    /* The first pass finds the shortest time, the second the least sum of those that are as good. */
+    for (uint64_t at = 0; status == STATUS_OK && at < 2 * end; at++) {
+        double used[PLACES] = {0}, busy_ns[TIME_UNITS] = {0}, longest, sum = 0;
+        bool fits = true;
+
+        for (size_t i = 0; fits && i < set->count; i++) {
+            const struct set_table *table = &set->tables[i];
+            const size_t place = at >> 2 * i & (PLACES - 1);
+
+            used[place] += (double)table->bytes;
+            fits = table->path[place] && used[place] <= places[place].bytes;
+            for (int u = 0; u < TIME_UNITS; u++) {
+                busy_ns[u] += table->busy_ns[place][u];
+                sum += table->busy_ns[place][u];
+            }
+        }
+        longest = fits ? longest_of(busy_ns) : NAN;
+        if (at == 0)
+            set->elsewhere_ns = longest;
+        if (at < end) {
+            limit = fmin(limit, longest * (1 + ADVISE_EQUAL));
+            continue;
+        }
+        if (!(longest <= limit) || sum >= least_sum)
+            continue;
+        best = at;
+        least_sum = sum;
+        set->time_ns = longest;
+        for (int u = 0; u < TIME_UNITS; u++)
+            set->bound = busy_ns[u] == longest ? time_units[u].name : set->bound;
+        set->constant_bytes = used[PLACE_CONSTANT];
+        set->shared_bytes = used[PLACE_SHARED];
+        set->param_bytes = used[PLACE_PARAM];
+    }
+    if (status == STATUS_OK && isinf(limit))
+        return log_error(STATUS_USAGE, "no memory holds these tables together");
+    for (size_t i = 0; i < set->count; i++)
+        set->tables[i].chosen = set->tables[i].path[best >> 2 * i & (PLACES - 1)];
+    return status;
+}
+
+/* -- output -------------------------------------------------------------------------------------------- */
+
+#define TABLE_OF(kind, member) .value = kind, .of = GRID_MEMBER(struct set_table, member)
+#define TIME_OF(place)         .format = text_time, TABLE_OF(grid_number, longest_ns[place])
+
+static const struct grid_column columns[] = {
+    {.key = "name", .heading = "table", TABLE_OF(grid_array, name), .head = true},
+    {.key = "chosen", .heading = "in", TABLE_OF(grid_text, chosen)},
+    {.key = "table_bytes", .heading = "bytes", .format = text_count, TABLE_OF(grid_integer, bytes)},
+    {.key = "width_bytes", .heading = "entry", .format = text_count, TABLE_OF(grid_integer, width_bytes)},
+    {.key = "reads", .heading = "reads", .format = text_count, TABLE_OF(grid_number, reads)},
+    {.key = "source",
+     .heading = "indices",
+     .value = grid_text,
+     .of = GRID_BEHIND(struct set_table, source, struct pattern, name)},
+    {.key = "constant_ns", .heading = "constant", TIME_OF(PLACE_CONSTANT)},
+    {.key = "shared_ns", .heading = "shared", TIME_OF(PLACE_SHARED)},
+    {.key = "param_ns", .heading = "param", TIME_OF(PLACE_PARAM)},
+    {.key = "elsewhere_ns", .heading = "elsewhere", TIME_OF(PLACE_ELSEWHERE)},
+    {.key = "elsewhere", .heading = "that is", TABLE_OF(grid_text, path[PLACE_ELSEWHERE])},
+};
+
+static struct grid grid_of(const struct table_set *set)
+{
+    return (struct grid){GRID_COLUMNS(columns), GRID_ROWS(set->tables, set->count)};
+}
+
+enum status table_set_print(FILE *stream, const struct table_set *set, const struct print_style *look)
+{
+    const struct grid grid = grid_of(set);
+    enum status status;
+
+    advise_put(stream, look,
+               "times are how long a unit is busy with a table's share of the lookups, by the card of %s: nothing was "
+               "measured",
+               set->card->name);
+    fputc('\n', stream);
+    status = grid_print(stream, &grid, look);
+    if (status != STATUS_OK)
+        return status;
+    fputc('\n', stream);
+    advise_put(stream, look,
+               "constant memory: %.0f of %.0f bytes; shared memory: %.0f of %.0f; parameters: %.0f of %.0f",
+               set->constant_bytes, places[PLACE_CONSTANT].bytes, set->shared_bytes, places[PLACE_SHARED].bytes,
+               set->param_bytes, places[PLACE_PARAM].bytes);
+    advise_put(
+        stream, look,
+        "busy longest: %s, %s for all tables; without these three memories, %s. All assignments were tried. Your "
+        "kernel has other work, too, so measure it: cbank run --kernel FILE.cu",
+        set->bound, text_of(text_time, set->time_ns).text, text_of(text_time, set->elsewhere_ns).text);
+    return STATUS_OK;
+}
+
+/* The grid, and in each row the busy times by place and unit. */
+static void write_tables(cJSON *object, const struct field *field, const void *base)
+{
+    const struct table_set *set = base;
+    const struct grid grid = grid_of(set);
+    cJSON *rows = json_add(object, field->key, grid_to_json(&grid));
+
+    for (size_t k = 0; k < set->count * PLACES; k++) {
+        const struct set_table *table = &set->tables[k / PLACES];
+        const size_t place = k % PLACES;
+        cJSON *row = cJSON_GetArrayItem(rows, (int)(k / PLACES)), *busy;
+
+        busy = place == 0 ? json_add(row, "busy_ns", cJSON_CreateObject()) : cJSON_GetObjectItem(row, "busy_ns");
+        if (!table->path[place])
+            continue;
+        busy = json_add(busy, places[place].path ? places[place].path : "elsewhere", cJSON_CreateObject());
+        for (int u = 0; u < TIME_UNITS; u++)
+            if (counts((enum time_unit)u))
+                json_add_double(busy, time_units[u].name, table->busy_ns[place][u]);
+    }
+}
+
+static void write_card(cJSON *object, const struct field *field, const void *base)
+{
+    json_add_text(object, field->key, ((const struct table_set *)base)->card->name);
+}
+
+static const struct field_kind kind_tables = {write_tables, NULL}, kind_card = {write_card, NULL};
+
+static const struct field fields[] = {
+    {.key = "tool", .kind = &field_tool},
+    {.key = "card", .kind = &kind_card},
+    {.key = "tables", .kind = &kind_tables},
+    {FIELD(field_number, struct table_set, "constant_bytes", constant_bytes, REQUIRED)},
+    {FIELD(field_number, struct table_set, "shared_bytes", shared_bytes, REQUIRED)},
+    {FIELD(field_number, struct table_set, "param_bytes", param_bytes, REQUIRED)},
+    {FIELD(field_number, struct table_set, "time_ns", time_ns, REQUIRED)},
+    {FIELD(field_number, struct table_set, "elsewhere_ns", elsewhere_ns, NULLABLE)},
+    {FIELD(field_reference, struct table_set, "bound", bound, REQUIRED)},
+};
+
+const struct document table_set_document = {.schema = "cbank-tables",
+                                            .what = "advice on several tables",
+                                            .major = 1,
+                                            .root = {.fields = FIELDS(fields), .given = SIZE_MAX}};

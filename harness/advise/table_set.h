@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * Several tables of one kernel: which of them should have the constant bank, shared memory and the parameters, whose bytes
+ * they share. */
+#pragma once
+
+#include "advise.h"
+
+/* Every assignment of the tables is tried: PLACES to the power of their number. */
+enum { TABLE_SET_MAX = 10 };
+
+/* Where a table can be. Each has a number of bytes for all tables together, but PLACE_ELSEWHERE. */
+enum place { PLACE_ELSEWHERE, PLACE_CONSTANT, PLACE_SHARED, PLACE_PARAM, PLACES };
+
+/* A table of the set. */
+struct set_table {
+    char name[32];
+    uint64_t bytes, width_bytes;
+    double reads;                 /* in proportion to those of the other tables */
+    const struct pattern *source; /* of its indices */
+    double busy_ns[PLACES][TIME_UNITS]; /* see table_set_solve; infinite where it cannot be, NaN where not known */
+    double longest_ns[PLACES];    /* the longest of these; NaN where it cannot be, or not known */
+    const char *path[PLACES];     /* the best path there; NULL where it cannot be */
+    const char *chosen;           /* the answer as a path */
+};
+
+struct table_set {
+    const struct card *card; /* not owned */
+    struct set_table tables[TABLE_SET_MAX];
+    size_t count;
+    double reads; /* of all tables */
+    double time_ns, elsewhere_ns; /* of the longest unit: as answered, and without the places that have a limit */
+    const char *bound;            /* the longest unit */
+    double constant_bytes, shared_bytes, param_bytes; /* that the answer takes */
+};
+
+/* Reads "NAME:BYTES:WIDTH:READS[:SOURCE],...". STATUS_USAGE, logged, with the table that is not one. */
+enum status table_set_parse(const char *text, struct table_set *out);
+
+/* Takes the busy times of one table from its advice, for its share of the lookups. */
+void table_set_take(struct table_set *set, size_t index, const struct advice *advice);
+
+/* Finds the assignment whose longest unit is busy for the shortest time, by trying all. Units work side by side, and the
+ * busy time of one is the sum over the tables. Loads of indices, input and output do not count: they are the same
+ * wherever the tables are. If several are as good (ADVISE_EQUAL), it takes the smallest sum over units, then fewer
+ * limited places. STATUS_USAGE, logged, if the card lacks a number, or the tables do not fit. */
+enum status table_set_solve(struct table_set *set);
+
+/* Prints the answer as text. STATUS_ENVIRONMENT when out of memory. */
+enum status table_set_print(FILE *stream, const struct table_set *set, const struct print_style *look);
+
+/* The document of struct table_set, as in results/tables.schema.json; it is not read. */
+extern const struct document table_set_document;
