@@ -213,7 +213,10 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     if (bytes > largest)
         return refuse(text, "%s holds %s of %" PRIu32 " bytes%s at most%s", path->name,
                       table_count(value) > 1 ? "tables" : "a table", largest, table_count(value) > 1 ? " together" : "",
-                      larger ? "; a larger one is for workloads whose indices are data" : "");
+                      larger                          ? "; a larger one is for workloads whose indices are data"
+                      : path->home == TABLE_PARAMETER ? ", which every toolkit compiles; a kernel file has 32764 from "
+                                                        "CUDA 12.1 and sm_70 on: cbank run --kernel"
+                                                      : "");
     if (cell_length(cell) > path_entries(path))
         return refuse(text, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
     if (path->unit == UNIT_SELECT && 2 * width > path->bytes)
