@@ -18,6 +18,7 @@ enum { LINE_BYTES = 1024 };
 
 char *advise_run_command(const struct advice *advice)
 {
+    static const struct escape in_quotes[] = {{'\'', "'\\''"}, {'\0', NULL}}; /* of a shell */
     const struct cell *cell = &advice->cell;
     struct memory command;
     FILE *stream = memory_open(&command);
@@ -29,8 +30,9 @@ char *advise_run_command(const struct advice *advice)
         if (advice->spaces[i].standing != ADVISE_SLOWER)
             fprintf(stream, "%s%s", i ? "," : "", advice->spaces[i].path->name);
     if (advice->indices_path) {
-        fputs(" --indices ", stream);
-        text_put_word(stream, advice->indices_path);
+        fputs(" --indices '", stream);
+        text_put(stream, in_quotes, advice->indices_path);
+        putc('\'', stream);
     } else {
         fprintf(stream, " --%s %s --elements %" PRIu64, cell->workload->index == INDEX_LOADED ? "source" : "pattern",
                 cell->pattern->name, cell->elements);

@@ -112,6 +112,13 @@ size_t text_edits(const char *one, const char *other)
     return least[length];
 }
 
+const char *text_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 void text_join(char *out, size_t bytes, const char *separator, const char *format, ...)
 {
     size_t used = strlen(out);

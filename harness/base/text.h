@@ -26,6 +26,9 @@ enum { TEXT_SHOWN_BYTES = 80 };
 /* Makes text from outside fit for a message, which escapes it: cut if it is long. Returns out. */
 const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES]);
 
+/* The name of a file without its folder. */
+const char *text_file_name(const char *path);
+
 /* How many letters must be added, removed or replaced to make one text of the other; SIZE_MAX for long texts. */
 size_t text_edits(const char *one, const char *other);
 

@@ -15,8 +15,6 @@ const struct escape escapes_xml[] = {
     {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}, {'\0', NULL},
 };
 
-static const struct escape escapes_word[] = {{'\'', "'\\''"}, {'\0', NULL}};
-
 static const struct escape escapes_csv[] = {{'"', "\"\""}, {'\0', NULL}};
 
 size_t text_columns(const char *text)
@@ -79,13 +77,6 @@ void text_put_tag(FILE *stream, const char *start, const char *const *attributes
 }
 
 /* -- CSV ---------------------------------------------------------------------------------------------- */
-
-void text_put_word(FILE *stream, const char *word)
-{
-    putc('\'', stream);
-    text_put(stream, escapes_word, word);
-    putc('\'', stream);
-}
 
 void text_csv(FILE *stream, const char *text)
 {

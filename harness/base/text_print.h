@@ -30,9 +30,6 @@ __attribute__((format(printf, 2, 3))) void text_line(FILE *stream, const char *f
  * after the last. */
 void text_put_tag(FILE *stream, const char *start, const char *const *attributes);
 
-/* Writes a word for a shell, in quotes. */
-void text_put_word(FILE *stream, const char *word);
-
 /* Writes a field of a CSV row (RFC 4180), quoted if needed. A ' precedes text that a spreadsheet would take for a
  * formula: it begins with =, +, - or @ and is not a number. */
 void text_csv(FILE *stream, const char *text);

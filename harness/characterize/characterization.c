@@ -216,7 +216,6 @@ const struct document characterization_document = {
     .what = "characterization",
     .remedy = "cbank characterize writes one",
     .major = 1,
-    .minor = 0,
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX},
 };
 

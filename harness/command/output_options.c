@@ -14,17 +14,12 @@ static const struct color_row color_rows[] = {
 };
 static const size_t color_count = sizeof(color_rows) / sizeof(color_rows[0]);
 
+/* clang-format off */
 const struct option_row output_option_rows[1] = {
-    {.name = "color",
-     .argument = "WHEN",
-     .help = "auto, always or never; NO_COLOR is respected",
-     .kind = &option_choice,
-     .offset = offsetof(struct output_options, color),
-     .table = TABLE("colour mode", color_rows, color_count),
-     .fallback = "auto"},
+    {.name = "color", .argument = "WHEN", .help = "auto, always or never; NO_COLOR is respected", .kind = &option_choice,
+     .offset = offsetof(struct output_options, color), .table = TABLE("colour mode", color_rows, color_count), .fallback = "auto"},
 };
 
-/* clang-format off */
 const struct option_row format_option_rows[2] = {
     {.name = "csv", .help = "print CSV", .kind = &option_flag, .offset = offsetof(struct format_options, csv)},
     {.name = "json", .help = "print JSON", .kind = &option_flag, .offset = offsetof(struct format_options, json)},

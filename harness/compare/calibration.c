@@ -107,10 +107,8 @@ void calibration_close(struct calibration *calibration)
 
 /* -- the document -------------------------------------------------------------------------------------- */
 
-static const struct object deviation_object = {
-    .fields = {deviation_rows, DEVIATION_ROWS},
-    .given = offsetof(struct calibrated_cell, has_deviation),
-};
+static const struct object deviation_object = {.fields = {deviation_rows, DEVIATION_ROWS},
+                                               .given = offsetof(struct calibrated_cell, has_deviation)};
 
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct calibrated_cell, "", cell, REQUIRED)},
@@ -140,7 +138,6 @@ const struct document calibration_document = {
     .what = "calibration",
     .remedy = "take a file that cbank calibrate wrote",
     .major = 1,
-    .minor = 0,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

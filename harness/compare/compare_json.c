@@ -191,7 +191,6 @@ static const struct document document = {
     .schema = "cbank-comparison",
     .what = "comparison",
     .major = 1,
-    .minor = 0,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
 #include "table.h"
 #include "text.h"
 
@@ -158,7 +159,7 @@ static void *room_for(const struct node *node, size_t count, size_t bytes)
     void *room = calloc(count, bytes);
 
     if (!room)
-        node_out_of_memory(node);
+        node->reader->status = log_memory("%s", node->reader->file);
     return room;
 }
 

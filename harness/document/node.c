@@ -42,12 +42,6 @@ void node_refuse(const struct node *node, const char *key, const char *expected)
     node_wrong_member(node, key, "expected %s, it is %s", expected, json_kind(json_get(node->json, key)));
 }
 
-void node_out_of_memory(const struct node *node)
-{
-    if (!node_failed(node))
-        node->reader->status = log_memory("%s", node->reader->file);
-}
-
 struct node node_object(const struct node *node, const char *key)
 {
     const cJSON *item = node_get(node, key);

@@ -37,9 +37,6 @@ __attribute__((format(printf, 3, 4))) void node_wrong_member(const struct node *
 /* Logs that the member `key` is not the expected one, and its actual kind. */
 void node_refuse(const struct node *node, const char *key, const char *expected);
 
-/* Logs that memory ran out: STATUS_ENVIRONMENT. */
-void node_out_of_memory(const struct node *node);
-
 /* The member `key`, an object or an array. If it is something else, this is logged and its json is NULL. */
 struct node node_object(const struct node *node, const char *key);
 struct node node_array(const struct node *node, const char *key);

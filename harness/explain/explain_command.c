@@ -108,7 +108,6 @@ static const struct field root_rows[] = {
 
 static const struct document explain_document = {.schema = "cbank-explanation",
                                                  .major = 1,
-                                                 .minor = 0,
                                                  .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};
 
 /* -- text ---------------------------------------------------------------------------------------------- */

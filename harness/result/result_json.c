@@ -184,7 +184,6 @@ static const struct document result_document = {
     .what = "result",
     .remedy = "give a file that cbank run wrote",
     .major = 1,
-    .minor = 0,
     .root = {.fields = FIELDS(result_rows), .given = SIZE_MAX, .check = check_result},
 };
 

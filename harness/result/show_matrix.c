@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "log.h"
+#include "text.h"
 #include "user_cell.h"
 
-enum { NAME_BYTES = USER_KERNEL_SPACES_BYTES + 32, NOTE_INDENT = 2 };
+enum { NAME_BYTES = USER_KERNEL_SPACES_BYTES + 32, INDENT = 2 };
 
 /* A row or a column of a table: the cells of a path, or those of a pattern with its parameters. A user's kernel has a
  * size and a cache state in place of a pattern. */
@@ -54,14 +55,10 @@ static const struct cell_row *next_path(const struct cell_row *rows, size_t coun
 static void print_kernel(const struct cell_row *row, bool one_state, int width, FILE *stream)
 {
     const struct result_kernel *kernel = result_kernel(row->result, row->cell);
-    const char *slash = kernel ? strrchr(kernel->file, '/') : NULL;
 
     text_paragraph((struct text_wrap){.stream = stream, .width = width}, "%s%s%s%s%s%s%s", row->cell->kernel.name,
-                   kernel ? " of " : "",
-                   !kernel ? ""
-                   : slash ? slash + 1
-                           : kernel->file,
-                   kernel ? ", " : "", kernel ? kernel->compiler : "", one_state ? ", " : "",
+                   kernel ? " of " : "", kernel ? text_file_name(kernel->file) : "", kernel ? ", " : "",
+                   kernel ? kernel->compiler : "", one_state ? ", " : "",
                    one_state ? row->cell->cache_state->name : "");
 }
 
@@ -111,10 +108,7 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
     const struct cell *cell = rows[0].cell;
     const bool modelled = rows[0].result->modelled_time, user = cell_is_user(cell);
     const unsigned view = user ? VIEW_KERNEL : modelled ? VIEW_MODELLED : VIEW_MEASURED;
-    const struct text_wrap item = {.stream = stream,
-                                   .width = look->width,
-                                   .column = NOTE_INDENT,
-                                   .indent = 2 * NOTE_INDENT};
+    const struct text_wrap item = {.stream = stream, .width = look->width, .column = INDENT, .indent = 2 * INDENT};
     const size_t axis_count = 2 * count;
     struct axis *axes = calloc(axis_count, sizeof(*axes)), *path_axes = axes ? axes + count : NULL;
     const struct cell_row **notes = calloc(count, sizeof(*notes));

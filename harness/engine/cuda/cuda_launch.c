@@ -155,7 +155,7 @@ uint32_t cuda_launch_table_offsets(const struct cuda_device *device, const struc
 uint64_t cuda_launch_bytes(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     if (launch->user)
-        return cuda_user_bytes(launch->user);
+        return launch->user->of->bytes;
 
     const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
     const uint64_t read = indices ? indices->of->count : launch->room;
@@ -172,7 +172,8 @@ uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda
 
 /* -- launches ------------------------------------------------------------------------------------------ */
 
-bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
+/* Enqueues the work before a launch. */
+static bool launch_before(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
     return !cuda_launch_refills(launch) || write_table(device, launch, turn, cell_copied_bytes(launch->cell));
 }
@@ -220,7 +221,7 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
 
 bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
-    return cuda_launch_before(device, launch, turn) && cuda_launch_kernel(device, launch, turn);
+    return launch_before(device, launch, turn) && cuda_launch_kernel(device, launch, turn);
 }
 
 bool cuda_launch_prepare(struct cuda_device *device, const struct cuda_launch *launch, struct cell_result *cell,
@@ -236,5 +237,5 @@ bool cuda_launch_prepare(struct cuda_device *device, const struct cuda_launch *l
     for (uint32_t k = 0; k < earlier; k++)
         if (!cuda_launch_cell(device, launch, (struct cuda_turn){.number = k, .buffer_set = turn.buffer_set}))
             return false;
-    return cuda_launch_before(device, launch, turn) && cuda_device_wait(device);
+    return launch_before(device, launch, turn) && cuda_device_wait(device);
 }

@@ -55,8 +55,7 @@ uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda
 /* The values on the host of the table that launch number `turn` reads; owned by the device. */
 const uint32_t *cuda_launch_values(const struct cuda_device *device, const struct cuda_launch *launch, uint32_t turn);
 
-/* Enqueues the work before a launch, the kernel itself, or both. True on success. */
-bool cuda_launch_before(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
+/* Enqueues the kernel itself, or also the work before it. True on success. */
 bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
 bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn);
 

@@ -28,6 +28,7 @@ struct cuda_case {
     uint64_t hash, size;
     struct cbank_case_report report; /* of the build that made it: only its buffers and tables count */
     uint32_t sets;                   /* buffer sets; 0: it is not filled */
+    size_t bytes;                    /* of a buffer set, without guard zones */
     struct cuda_user_buffer buffers[CBANK_BUFFERS_MAX];
     struct cuda_table tables[CBANK_TABLES_MAX];
     struct cuda_user *users; /* owned: a list */
@@ -114,5 +115,4 @@ bool cuda_case_describe(struct cuda_device *device, const struct cuda_user *user
 
 uint32_t cuda_user_buffer_sets(const struct cuda_user *user);
 uint32_t cuda_user_table_offsets(const struct cuda_user *user);
-uint64_t cuda_user_bytes(const struct cuda_user *user);
 bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, struct cuda_turn turn);

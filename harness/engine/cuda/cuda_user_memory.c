@@ -9,6 +9,7 @@
 #include "kernel_file.h"
 #include "log.h"
 #include "npy.h"
+#include "text.h"
 
 /* -- calls of the case --------------------------------------------------------------------------------- */
 
@@ -58,15 +59,15 @@ enum status cuda_case_file(const struct cuda_user *user, const char *name, const
                                         [CBANK_TYPE_UNSIGNED] = "unsigned integers",
                                         [CBANK_TYPE_SIGNED] = "signed integers",
                                         [CBANK_TYPE_FLOAT] = "floats"};
-    const char *slash = strrchr(user->build->path, '/');
-    const int folder = name[0] == '/' || !slash ? 0 : (int)(slash + 1 - user->build->path);
+    const char *of = user->build->path;
+    const int folder = name[0] == '/' ? 0 : (int)(text_file_name(of) - of);
     enum cbank_type type = CBANK_TYPE_UNSIGNED;
     struct npy_file file;
     enum status status;
     char path[1024];
     bool fits;
 
-    snprintf(path, sizeof(path), "%.*s%s", folder, user->build->path, name);
+    snprintf(path, sizeof(path), "%.*s%s", folder, of, name);
     status = npy_open(path, true, &file);
     if (status != STATUS_OK)
         return status;
@@ -81,7 +82,7 @@ enum status cuda_case_file(const struct cuda_user *user, const char *name, const
         status = log_error(STATUS_USAGE,
                            "%s: it has %" PRIu64 " %s of %" PRIu32 " bytes; the case of %s takes %" PRIu64
                            " %s of %" PRIu32 " bytes",
-                           path, file.array.count, types[type], file.array.bytes, user->build->path, elements->count,
+                           path, file.array.count, types[type], file.array.bytes, of, elements->count,
                            types[elements->type], elements->bytes);
     npy_close(&file);
     return status;
@@ -141,6 +142,7 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
             .report = *report,
             .bytes = report->elements * report->element_bytes,
         };
+        of->bytes += of->buffers[i].bytes;
     }
     if (!allocate_set(device, of, 0, &failed)) {
         snprintf(reason, CELL_REASON_BYTES,
@@ -192,16 +194,14 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
 
 bool cuda_case_multiply(struct cuda_device *device, struct cuda_case *of)
 {
-    size_t largest = 0, all = 0;
+    size_t largest = 0;
     bool multiplied = true;
     uint32_t failed;
 
-    for (uint32_t i = 0; i < of->report.buffer_count; i++) {
+    for (uint32_t i = 0; i < of->report.buffer_count; i++)
         largest = of->buffers[i].bytes > largest ? of->buffers[i].bytes : largest;
-        all += of->buffers[i].bytes;
-    }
     /* The limits hold for the largest buffer, and the room is that of all. */
-    while (multiplied && cuda_memory_is_room(device, of->sets, largest) && cuda_memory_is_room(device, 0, all)) {
+    while (multiplied && cuda_memory_is_room(device, of->sets, largest) && cuda_memory_is_room(device, 0, of->bytes)) {
         multiplied = allocate_set(device, of, of->sets, &failed);
         for (uint32_t i = 0; multiplied && i < of->report.buffer_count; i++)
             multiplied = CUDA(device, cudaMemcpyAsync, cuda_buffer_at(&of->buffers[i], of->sets),

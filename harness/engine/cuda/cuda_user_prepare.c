@@ -8,6 +8,7 @@
 #include "cuda_user.h"
 #include "kernel_file.h"
 #include "log.h"
+#include "text.h"
 
 enum { FILL_PATIENCE = 8 }; /* launches that filling a buffer may last as long as */
 
@@ -25,13 +26,6 @@ bool cuda_user_sass(const struct kernel_build *build, struct kernel_sass *out, c
         return false;
     }
     return true;
-}
-
-static const char *file_name(const struct kernel_build *build)
-{
-    const char *slash = strrchr(build->path, '/');
-
-    return slash ? slash + 1 : build->path;
 }
 
 /* -- what a case says ---------------------------------------------------------------------------------- */
@@ -243,7 +237,7 @@ static enum status open_user(struct engine_session *session, const struct result
     of = (struct cuda_module){.cubin = user->build->cubin, .cubin_bytes = user->build->cubin_bytes};
     loaded = cuda_user_sass(user->build, &user->sass, reason);
     if (loaded) {
-        snprintf(of.image, sizeof(of.image), "%.63s", file_name(user->build));
+        snprintf(of.image, sizeof(of.image), "%.63s", text_file_name(user->build->path));
         for (uint32_t copy = 0; loaded && copy < CUDA_MODULE_COPIES; copy++)
             loaded = cuda_module_copy(device, &of, &user->modules[copy]) == STATUS_OK &&
                      cuda_module_function(device, &user->modules[copy], user->sass.symbol, &user->functions[copy]);
@@ -300,7 +294,7 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
                               struct cuda_cell *cuda)
 {
     struct cuda_user *user = NULL;
-    const char *const name = file_name(cell->cell.build);
+    const char *const name = text_file_name(cell->cell.build->path);
     enum status status = STATUS_OK;
     char loads[CELL_REASON_BYTES] = "";
 
@@ -430,15 +424,6 @@ uint32_t cuda_user_buffer_sets(const struct cuda_user *user)
 uint32_t cuda_user_table_offsets(const struct cuda_user *user)
 {
     return most_of_tables(user, offsetof(struct cuda_table, table_offsets), 1);
-}
-
-uint64_t cuda_user_bytes(const struct cuda_user *user)
-{
-    uint64_t bytes = 0;
-
-    for (uint32_t i = 0; i < user->of->report.buffer_count; i++)
-        bytes += user->of->buffers[i].bytes;
-    return bytes;
 }
 
 bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, struct cuda_turn turn)

@@ -86,21 +86,6 @@ static bool expect_on_cpu(const struct checking *checking, const struct cuda_use
     return made;
 }
 
-/* Computes them on the device, one thread for each. */
-static bool expect_on_gpu(const struct checking *checking, const struct cuda_user *by, uint32_t number)
-{
-    struct cuda_device *device = &checking->session->device;
-    const struct cuda_user_buffer *buffer = &checking->of->buffers[number];
-    struct cbank_request request = cuda_case_request(device, checking->of, 0, CBANK_CALL_EXPECT, number);
-    bool made = CUDA(device, cudaMalloc, &request.expected, buffer->bytes + 1) &&
-                cuda_case_call(device, by, request, buffer->elements.count) &&
-                cuda_device_read(device, checking->expected[number], request.expected, buffer->bytes) &&
-                cuda_device_wait(device);
-
-    CUDA_TRY(device, cudaFree, request.expected);
-    return made;
-}
-
 /* Allocates the memory and reads contents and expected elements, before anything was launched. False if that failed;
  * *status as in cuda_case_fill. */
 static bool open_checking(struct checking *checking, const struct cuda_user *by, enum status *status)
@@ -133,7 +118,16 @@ static bool open_checking(struct checking *checking, const struct cuda_user *by,
         if (opened && file)
             *status = cuda_case_file(by, buffer->report.expected_file, &buffer->elements, checking->expected[i]);
         on_cpu = opened && !file && expect_on_cpu(checking, by, i);
-        opened = opened && *status == STATUS_OK && (file || on_cpu || expect_on_gpu(checking, by, i));
+        opened = opened && *status == STATUS_OK;
+        if (opened && !file && !on_cpu) { /* on the device, one thread for each */
+            struct cbank_request request = cuda_case_request(device, of, 0, CBANK_CALL_EXPECT, i);
+
+            opened = CUDA(device, cudaMalloc, &request.expected, buffer->bytes + 1) &&
+                     cuda_case_call(device, by, request, buffer->elements.count) &&
+                     cuda_device_read(device, checking->expected[i], request.expected, buffer->bytes) &&
+                     cuda_device_wait(device);
+            CUDA_TRY(device, cudaFree, request.expected);
+        }
         checking->reference = file ? REFERENCE_FILE : on_cpu ? REFERENCE_CPU : REFERENCE_GPU;
     }
     for (uint32_t k = 0; k < of->report.table_count; k++)

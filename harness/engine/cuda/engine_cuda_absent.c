@@ -7,6 +7,8 @@
 #include "engine.h"
 #include "log.h"
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 static const char reason_absent[] =
     "this build has no CUDA engine; install the CUDA toolkit (12.6 update 2 or later for counters) and run make again";
 
@@ -18,7 +20,6 @@ static uint32_t absent_device_count(const char **reason)
 
 static bool absent_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES])
 {
-    (void)visitor;
     snprintf(reason, ENGINE_REASON_BYTES, "%s", reason_absent);
     return false;
 }
@@ -39,16 +40,9 @@ const struct engine engine_cuda = {
 enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack, struct cuda_probe **out,
                             struct device_info *info, struct probe_source *source)
 {
-    (void)ordinal;
-    (void)watchdog;
-    (void)watchdog_slack;
-    (void)out;
-    (void)info;
-    (void)source;
     return log_error(STATUS_ENVIRONMENT, "%s, or analyse a recorded file with --replay", reason_absent);
 }
 
 void cuda_probe_close(struct cuda_probe *probe)
 {
-    (void)probe;
 }

@@ -122,25 +122,18 @@ void nvml_close(struct nvml *nvml)
     free(nvml);
 }
 
-static void describe_switch(int code, int on, char text[DEVICE_TEXT_BYTES])
-{
-    if (code == NVML_SUCCESS)
-        snprintf(text, DEVICE_TEXT_BYTES, "%s", on ? "on" : "off");
-}
-
 void nvml_describe(const struct nvml *nvml, struct device_info *info)
 {
     const struct nvml_functions *f = &nvml->f;
     int ecc = 0, ecc_pending;
     unsigned mig = 0, mig_pending, mhz;
-    /* Separate statements: the values are read after the calls. */
-    const int ecc_code = f->ecc_mode(nvml->device, &ecc, &ecc_pending);
-    const int mig_code = f->mig_mode(nvml->device, &mig, &mig_pending);
 
     f->driver_version(info->driver, sizeof(info->driver));
     f->vbios_version(nvml->device, info->vbios, sizeof(info->vbios));
-    describe_switch(ecc_code, ecc, info->ecc);
-    describe_switch(mig_code, mig != 0, info->mig);
+    if (f->ecc_mode(nvml->device, &ecc, &ecc_pending) == NVML_SUCCESS)
+        snprintf(info->ecc, sizeof(info->ecc), "%s", ecc ? "on" : "off");
+    if (f->mig_mode(nvml->device, &mig, &mig_pending) == NVML_SUCCESS)
+        snprintf(info->mig, sizeof(info->mig), "%s", mig ? "on" : "off");
     if (f->max_clock(nvml->device, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS)
         info->sm_clock_max_mhz = mhz;
     if (f->max_clock(nvml->device, NVML_CLOCK_MEM, &mhz) == NVML_SUCCESS)
