@@ -144,8 +144,7 @@ const struct table *cell_pattern_table(const struct workload *workload)
     return workload->index == INDEX_LOADED ? &data : &formulas;
 }
 
-/* Refuses a cell: writes the reason and returns true. */
-__attribute__((format(printf, 2, 3))) static bool refuse(char text[CELL_REASON_BYTES], const char *format, ...)
+bool cell_refuse(char text[CELL_REASON_BYTES], const char *format, ...)
 {
     va_list arguments;
 
@@ -163,25 +162,26 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
     const uint32_t bytes = table_bytes(cell->path, value), entries = table_entries(cell->path, value);
 
     if (bytes % table_width(value))
-        return refuse(text, "a table of %" PRIu32 " bytes has no whole number of elements of %" PRIu32, bytes,
-                      table_width(value));
+        return cell_refuse(text, "a table of %" PRIu32 " bytes has no whole number of elements of %" PRIu32, bytes,
+                           table_width(value));
     if (value[PARAMETER_loads] % value[PARAMETER_in_flight])
-        return refuse(text, "--in-flight must divide --loads, and %" PRIu32 " does not divide %" PRIu32,
-                      value[PARAMETER_in_flight], value[PARAMETER_loads]);
+        return cell_refuse(text, "--in-flight must divide --loads, and %" PRIu32 " does not divide %" PRIu32,
+                           value[PARAMETER_in_flight], value[PARAMETER_loads]);
     if (value[PARAMETER_in_flight] > workload->variants)
-        return refuse(text, "%s has %" PRIu32 " lookups in flight at most", workload->name, workload->variants);
+        return cell_refuse(text, "%s has %" PRIu32 " lookups in flight at most", workload->name, workload->variants);
     if (workload_variant(value) > workload->variants)
-        return refuse(text, "%s streams other data with one lookup in flight alone", workload->name);
+        return cell_refuse(text, "%s streams other data with one lookup in flight alone", workload->name);
     if (value[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS % cell->block_size)
-        return refuse(text, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
-                      value[PARAMETER_warps_per_sm], cell->block_size);
+        return cell_refuse(text, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
+                           value[PARAMETER_warps_per_sm], cell->block_size);
     if (value[PARAMETER_warps_per_sm] && value[PARAMETER_thread_elements])
-        return refuse(text, "warps of an SM and elements of a thread both determine the grid; name one of them");
+        return cell_refuse(text, "warps of an SM and elements of a thread both determine the grid; name one of them");
     if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
-        return refuse(text, "%s has %" PRIu64 " indices at most", workload->name, CELL_INDICES_MAX);
+        return cell_refuse(text, "%s has %" PRIu64 " indices at most", workload->name, CELL_INDICES_MAX);
     if (value[PARAMETER_distinct] > entries)
-        return refuse(text, "the table has %" PRIu32 " entries", entries);
-    return cell->index_file_hash && table_count(value) > 1 && refuse(text, "the indices of a file are of one table");
+        return cell_refuse(text, "the table has %" PRIu32 " entries", entries);
+    return cell->index_file_hash && table_count(value) > 1 &&
+           cell_refuse(text, "the indices of a file are of one table");
 }
 
 /* Reasons leave out the pattern's name, so that cells that fail alike get the same reason. */
@@ -201,45 +201,47 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     if (cell_is_user(cell))
         return false;
     if (!loaded && workload_steps(workload, value) > 1 && !cell->pattern->index_is_step)
-        return refuse(text, "%s reads another element at every step, which the pattern does not", workload->name);
+        return cell_refuse(text, "%s reads another element at every step, which the pattern does not", workload->name);
     if (!loaded && workload->index != INDEX_COMPILED && !cell->pattern->core)
-        return refuse(text, "%s chooses between the patterns of the core matrix alone", workload->name);
+        return cell_refuse(text, "%s chooses between the patterns of the core matrix alone", workload->name);
     if (path->scope > (workload->index == INDEX_COMPILED ? cell->pattern->scope : INDEX_THREAD))
-        return refuse(text, "%s needs an index %s", path->name, sees[path->scope]);
+        return cell_refuse(text, "%s needs an index %s", path->name, sees[path->scope]);
     if (value[PARAMETER_radius] > workload->variants)
-        return refuse(text, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
+        return cell_refuse(text, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
     if (path_is_small(path) && !loaded)
-        return refuse(text, "%s is for workloads whose indices are data", path->name);
+        return cell_refuse(text, "%s is for workloads whose indices are data", path->name);
     if (bytes > largest)
-        return refuse(text, "%s holds %s of %" PRIu32 " bytes%s at most%s", path->name,
-                      table_count(value) > 1 ? "tables" : "a table", largest, table_count(value) > 1 ? " together" : "",
-                      larger                          ? "; a larger one is for workloads whose indices are data"
-                      : path->home == TABLE_PARAMETER ? ", which every toolkit compiles; a kernel file has 32764 from "
-                                                        "CUDA 12.1 and sm_70 on: cbank run --kernel"
-                                                      : "");
+        return cell_refuse(text, "%s holds %s of %" PRIu32 " bytes%s at most%s", path->name,
+                           table_count(value) > 1 ? "tables" : "a table", largest,
+                           table_count(value) > 1 ? " together" : "",
+                           larger ? "; a larger one is for workloads whose indices are data"
+                           : path->home == TABLE_PARAMETER
+                               ? ", which every toolkit compiles; a kernel file has 32764 from "
+                                 "CUDA 12.1 and sm_70 on: cbank run --kernel"
+                               : "");
     if (cell_length(cell) > path_entries(path))
-        return refuse(text, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
+        return cell_refuse(text, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
     if (path->unit == UNIT_SELECT && 2 * width > path->bytes)
-        return refuse(text, "%s holds no two entries of %" PRIu32 " bytes", path->name, width);
+        return cell_refuse(text, "%s holds no two entries of %" PRIu32 " bytes", path->name, width);
     if (path->unit == UNIT_REGISTERS && cell->elements % cell->block_size)
-        return refuse(text, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32, path->name,
-                      cell->block_size);
+        return cell_refuse(text, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32, path->name,
+                           cell->block_size);
     if (loaded && lookup_obstacle(cell, text))
         return true;
     /* Formulas mask with these numbers. */
     if (!loaded && value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
-        return refuse(text, "the distinct addresses of a pattern are a power of two");
+        return cell_refuse(text, "the distinct addresses of a pattern are a power of two");
     if (!loaded && value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))
-        return refuse(text, "the bytes of a pattern's table are a power of two; lookups by --source or --indices "
-                            "have tables of other sizes");
+        return cell_refuse(text, "the bytes of a pattern's table are a power of two; lookups by --source or --indices "
+                                 "have tables of other sizes");
     if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
-        return refuse(text, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
+        return cell_refuse(text, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
     if (value[PARAMETER_stride_bytes] % width)
-        return refuse(text, "a stride of %" PRIu32 " bytes is no whole number of elements of %" PRIu32,
-                      value[PARAMETER_stride_bytes], width);
+        return cell_refuse(text, "a stride of %" PRIu32 " bytes is no whole number of elements of %" PRIu32,
+                           value[PARAMETER_stride_bytes], width);
     return architecture != 0 && architecture < path->architecture &&
-           refuse(text, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s", path->architecture / 10,
-                  path->architecture % 10, path->name);
+           cell_refuse(text, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
+                       path->architecture / 10, path->architecture % 10, path->name);
 }
 
 struct problem cell_problem(const struct cell *cell)
@@ -324,10 +326,10 @@ bool requested_blocks_obstacle(const struct cell *cell, uint32_t sm_count, uint3
     const uint32_t crowd = requested_blocks_per_sm(cell), warps = cell->block_size / CBANK_WARP_THREADS;
 
     if (crowd > room)
-        return refuse(text, "an SM has room for %" PRIu32 " warps of this kernel at a time", room * warps);
+        return cell_refuse(text, "an SM has room for %" PRIu32 " warps of this kernel at a time", room * warps);
     return (uint64_t)crowd * sm_count > cell_blocks(cell) &&
-           refuse(text, "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32 " SMs",
-                  cell->elements, crowd * warps, sm_count);
+           cell_refuse(text, "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32 " SMs",
+                       cell->elements, crowd * warps, sm_count);
 }
 
 uint32_t cell_length(const struct cell *cell)

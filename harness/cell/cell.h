@@ -105,6 +105,9 @@ uint32_t cell_parameter_mask(const struct workload *workload, const struct patte
  * parameter asks for too much. `architecture` is 10 x compute capability; 0: any. */
 bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES]);
 
+/* Refuses a cell: writes the reason, and returns true. */
+__attribute__((format(printf, 2, 3))) bool cell_refuse(char text[CELL_REASON_BYTES], const char *format, ...);
+
 /* Everything that the output of the cell depends on. */
 struct problem cell_problem(const struct cell *cell);
 

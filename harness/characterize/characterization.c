@@ -223,7 +223,9 @@ enum status characterization_parse(const char *name, const char *text, size_t by
 {
     const enum status status = document_parse(&characterization_document, name, text, bytes, out, &out->tree);
     size_t total = 1;
+    struct probe_exchange *all;
 
+    out->replay = (struct probe_replay){.file = name, .probes = &out->probes};
     if (status != STATUS_OK)
         return status;
     if (out->device.sm_count == 0 || out->device.sm_count > 4096)
@@ -232,12 +234,12 @@ enum status characterization_parse(const char *name, const char *text, size_t by
     /* The answers of all experiments go into one array. */
     for (size_t i = 0; i < out->count; i++)
         total += out->outcomes[i].evidence_count;
-    out->exchanges = calloc(total, sizeof(*out->exchanges));
-    if (!out->exchanges)
+    out->replay.exchanges = all = calloc(total, sizeof(*all));
+    if (!all)
         return log_memory("%zu answers", total);
     for (size_t i = 0; i < out->count; i++)
         for (size_t k = 0; k < out->outcomes[i].evidence_count; k++)
-            out->exchanges[out->exchange_count++] = out->outcomes[i].evidence[k];
+            all[out->replay.count++] = out->outcomes[i].evidence[k];
     return STATUS_OK;
 }
 
@@ -254,7 +256,7 @@ void characterization_close(struct characterization *characterization)
     }
     free(characterization->outcomes);
     free(characterization->probes.kernels);
-    free(characterization->exchanges);
+    free((struct probe_exchange *)characterization->replay.exchanges);
     json_free(characterization->tree);
     *characterization = (struct characterization){0};
 }

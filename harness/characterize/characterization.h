@@ -67,8 +67,8 @@ struct characterization {
     struct probes probes;
     struct outcome *outcomes;             /* owned */
     cJSON *tree;                          /* owned: for a file that was read; else NULL */
-    struct probe_exchange *exchanges;     /* owned: all evidence of that file, in its order */
-    size_t count, exchange_count;         /* of outcomes; of exchanges */
+    struct probe_replay replay;           /* of all evidence of that file, in its order, which it owns */
+    size_t count;                         /* of outcomes */
 };
 
 /* results/characterization.schema.json. Geometry and groups follow from the answers, and are not read. */

@@ -210,12 +210,9 @@ enum status characterization_show(const char *file, bool all)
 {
     struct characterization made = {.replayed = file}, recorded = {.count = 0};
     struct probe_record record = {.count = 0};
-    struct probe_replay replay = {.file = file, .probes = &recorded.probes};
     enum status status = characterization_read(file, &recorded);
 
-    replay.exchanges = recorded.exchanges;
-    replay.count = recorded.exchange_count;
-    record.source = probe_replay_source(&replay);
+    record.source = probe_replay_source(&recorded.replay);
     made.device = recorded.device;
     if (status == STATUS_OK)
         status = characterize(&record, &recorded, true, &made);

@@ -64,7 +64,6 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     const double start = clock_seconds();
     struct characterization made = {.replayed = file}, recorded = {.count = 0};
     struct probe_record record = {.count = 0};
-    struct probe_replay replay = {.file = file, .probes = &recorded.probes};
     const struct watchdog_end then = {.end = end_now};
     const struct card_request request = {&made, file ? file : json, options->card_path};
     struct cells_source cells = {0};
@@ -84,9 +83,7 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     clock_utc(made.started_utc);
     if (file) {
         status = characterization_read(file, &recorded);
-        replay.exchanges = recorded.exchanges;
-        replay.count = recorded.exchange_count;
-        record.source = probe_replay_source(&replay);
+        record.source = probe_replay_source(&recorded.replay);
         made.device = recorded.device;
     } else {
         watchdog_open(&watchdog, &then);

@@ -24,14 +24,6 @@ uint32_t health_settle(struct health *health)
     return grew;
 }
 
-enum status health_verdict(const struct health *health)
-{
-    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
-        if (health->grew >> i & 1 && health_rows[i].grave)
-            return STATUS_FINDING;
-    return STATUS_OK;
-}
-
 const char *health_text(const struct health *health, char *out, size_t bytes)
 {
     out[0] = '\0';

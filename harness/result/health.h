@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "status.h"
-
 enum health_quantity {
 #define HEALTH(key, kind, grave, words, remedy) HEALTH_##key,
 #include "health.def"
@@ -59,9 +57,6 @@ uint32_t health_settle(struct health *health);
 /* Writes the present errors, "2 corrected ECC errors, rows wait to be remapped", as far as there is room; "none", or
  * "not known". Returns out. */
 const char *health_reading_text(const struct health_reading *reading, char *out, size_t bytes);
-
-/* STATUS_FINDING if something grew that makes results doubtful, see health.def; else STATUS_OK. */
-enum status health_verdict(const struct health *health);
 
 /* Writes the increases, "2 more uncorrected ECC errors, Xid 48", as far as there is room; "" for none. Returns out. */
 const char *health_text(const struct health *health, char *out, size_t bytes);

@@ -276,8 +276,8 @@ static void replay(const struct characterization *recorded)
 {
     struct probe_replay answers = {.file = FUZZ_FILE,
                                    .probes = &recorded->probes,
-                                   .exchanges = recorded->exchanges,
-                                   .count = recorded->exchange_count};
+                                   .exchanges = recorded->replay.exchanges,
+                                   .count = recorded->replay.count};
     struct characterization made = {.replayed = FUZZ_FILE, .device = recorded->device};
     struct probe_record record = {.source = probe_replay_source(&answers)};
 
@@ -308,7 +308,7 @@ static void use_characterization(union any *document)
         abort();
     characterization_print_all(found);
     replay(found);
-    if (found->exchange_count % 4 == 0)
+    if (found->replay.count % 4 == 0)
         make_card(found);
 }
 

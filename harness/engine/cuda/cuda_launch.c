@@ -30,32 +30,22 @@ bool cuda_launch_open(struct cuda_device *device, const struct cell *cell, struc
         for (uint32_t copy = 0; copy < CUDA_MODULE_COPIES; copy++) {
             const struct cuda_module *module = cuda_memory_module(device, cell->workload, k, copy);
 
-            if (!module) {
-                snprintf(reason, CELL_REASON_BYTES, "cannot load the module of %s", cell->workload->name);
-                return false;
-            }
+            if (!module)
+                return !cell_refuse(reason, "cannot load the module of %s", cell->workload->name);
             if ((k + copy == 0 && !image_kernel(module->cubin, module->cubin_bytes, cell, sass)) ||
-                !cuda_module_function(device, module, sass->symbol, &out->code[k][copy].function)) {
-                snprintf(reason, CELL_REASON_BYTES, "the program has no kernel for this cell");
-                return false;
-            }
+                !cuda_module_function(device, module, sass->symbol, &out->code[k][copy].function))
+                return !cell_refuse(reason, "the program has no kernel for this cell");
             out->code[k][copy].bank = module->bank;
         }
-        if (!cuda_table_need(device, table_number(cell, k), bytes)) {
-            snprintf(reason, CELL_REASON_BYTES, "out of memory for a table of %" PRIu32 " bytes", bytes);
-            return false;
-        }
+        if (!cuda_table_need(device, table_number(cell, k), bytes))
+            return !cell_refuse(reason, "out of memory for a table of %" PRIu32 " bytes", bytes);
         if (cell->path->unit == UNIT_TEXTURE &&
             !cuda_table_need_texture(device, &device->memory->tables[table_number(cell, k)],
-                                     table_width(cell->parameters))) {
-            snprintf(reason, CELL_REASON_BYTES, "cannot make the texture");
-            return false;
-        }
+                                     table_width(cell->parameters)))
+            return !cell_refuse(reason, "cannot make the texture");
     }
-    if (!cuda_device_zeros(device, &device->memory->other, cell->parameters[PARAMETER_polluter_bytes])) {
-        snprintf(reason, CELL_REASON_BYTES, "out of memory for --polluter-bytes");
-        return false;
-    }
+    if (!cuda_device_zeros(device, &device->memory->other, cell->parameters[PARAMETER_polluter_bytes]))
+        return !cell_refuse(reason, "out of memory for --polluter-bytes");
     out->modules = modules;
     return true;
 }

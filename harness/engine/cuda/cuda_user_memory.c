@@ -144,12 +144,9 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
         };
         of->bytes += of->buffers[i].bytes;
     }
-    if (!allocate_set(device, of, 0, &failed)) {
-        snprintf(reason, CELL_REASON_BYTES,
-                 "out of memory for buffer %" PRIu32 " of %zu bytes; ask for a smaller --size", failed + 1,
-                 of->buffers[failed].bytes);
-        return false;
-    }
+    if (!allocate_set(device, of, 0, &failed))
+        return !cell_refuse(reason, "out of memory for buffer %" PRIu32 " of %zu bytes; ask for a smaller --size",
+                            failed + 1, of->buffers[failed].bytes);
     of->sets = 1;
     snprintf(reason, CELL_REASON_BYTES, "cannot fill tables and buffers");
     for (uint32_t k = 0; filled && k < of->report.table_count; k++) {

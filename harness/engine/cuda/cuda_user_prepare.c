@@ -21,10 +21,8 @@ bool cuda_user_sass(const struct kernel_build *build, struct kernel_sass *out, c
     *out = (struct kernel_sass){0};
     if (!symbol)
         return false;
-    if (!image_function(build->cubin, build->cubin_bytes, symbol, out)) {
-        snprintf(reason, CELL_REASON_BYTES, "the build has no code of %s", symbol);
-        return false;
-    }
+    if (!image_function(build->cubin, build->cubin_bytes, symbol, out))
+        return !cell_refuse(reason, "the build has no code of %s", symbol);
     return true;
 }
 
@@ -70,33 +68,26 @@ static bool launch_obstacle(struct cuda_device *device, const struct cuda_user *
 
     for (uint32_t i = 0; i < 3; i++)
         if (report->grid[i] < 1 || report->grid[i] > grid_most[i] || report->block[i] < 1 ||
-            report->block[i] > block_most[i]) {
-            snprintf(reason, CELL_REASON_BYTES,
-                     "the case asks for a grid of %" PRIu32 " x %" PRIu32 " x %" PRIu32 " and blocks of %" PRIu32
-                     " x %" PRIu32 " x %" PRIu32 ", which CUDA does not have",
-                     report->grid[0], report->grid[1], report->grid[2], report->block[0], report->block[1],
-                     report->block[2]);
-            return true;
-        }
-    if (most > 0 && threads > most) {
-        snprintf(reason, CELL_REASON_BYTES,
-                 "the case asks for blocks of %" PRIu64 " threads; this kernel can have %" PRIu32, threads, most);
-        return true;
-    }
+            report->block[i] > block_most[i])
+            return cell_refuse(reason,
+                               "the case asks for a grid of %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                               " and blocks of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", which CUDA does not have",
+                               report->grid[0], report->grid[1], report->grid[2], report->block[0], report->block[1],
+                               report->block[2]);
+    if (most > 0 && threads > most)
+        return cell_refuse(reason, "the case asks for blocks of %" PRIu64 " threads; this kernel can have %" PRIu32,
+                           threads, most);
     for (uint32_t i = 0; i < report->buffer_count; i++)
         if (report->buffers[i].element_bytes == 0 ||
-            report->buffers[i].elements > bytes_most / report->buffers[i].element_bytes) {
-            snprintf(reason, CELL_REASON_BYTES,
-                     "buffer %" PRIu32 " has %" PRIu64 " elements: more than memory has; ask for a smaller --size",
-                     i + 1, report->buffers[i].elements);
-            return true;
-        }
+            report->buffers[i].elements > bytes_most / report->buffers[i].element_bytes)
+            return cell_refuse(reason,
+                               "buffer %" PRIu32 " has %" PRIu64
+                               " elements: more than memory has; ask for a smaller --size",
+                               i + 1, report->buffers[i].elements);
     for (uint32_t k = 0; k < report->table_count; k++)
         if (report->tables[k].entry_bytes == 0 ||
-            report->tables[k].entries > bytes_most / report->tables[k].entry_bytes) {
-            snprintf(reason, CELL_REASON_BYTES, "table %.60s is larger than memory", report->tables[k].name);
-            return true;
-        }
+            report->tables[k].entries > bytes_most / report->tables[k].entry_bytes)
+            return cell_refuse(reason, "table %.60s is larger than memory", report->tables[k].name);
     return false;
 }
 
@@ -121,20 +112,16 @@ static bool lay_out(struct cuda_device *device, struct cuda_user *user, char rea
         CUresult code = CUDA_ERROR_NOT_SUPPORTED;
 
         if (table > report->table_count || (table == 0 && given > CBANK_VALUE_BYTES) ||
-            (table && given < object_bytes(&report->tables[table - 1]))) {
-            snprintf(reason, CELL_REASON_BYTES, "argument %" PRIu32 " of the case is not understood", i + 1);
-            return false;
-        }
+            (table && given < object_bytes(&report->tables[table - 1])))
+            return !cell_refuse(reason, "argument %" PRIu32 " of the case is not understood", i + 1);
         if (device->param_info)
             code = device->param_info(user->functions[0], i, &offset, &bytes);
-        if ((code == CUDA_SUCCESS || code == CUDA_ERROR_INVALID_VALUE) && bytes != given) {
-            snprintf(reason, CELL_REASON_BYTES,
-                     "argument %" PRIu32 " has %" PRIu32
-                     " bytes in the case and %zu in the kernel: the case launches another kernel "
-                     "than the file's %.100s",
-                     i + 1, given, bytes, user->sass.symbol);
-            return false;
-        }
+        if ((code == CUDA_SUCCESS || code == CUDA_ERROR_INVALID_VALUE) && bytes != given)
+            return !cell_refuse(reason,
+                                "argument %" PRIu32 " has %" PRIu32
+                                " bytes in the case and %zu in the kernel: the case launches another kernel "
+                                "than the file's %.100s",
+                                i + 1, given, bytes, user->sass.symbol);
         user->offsets[i] = user->argument_bytes;
         user->argument_bytes += (given + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
@@ -199,10 +186,8 @@ static bool place_tables(struct cuda_device *device, struct cuda_user *user, cha
         snprintf(reason, CELL_REASON_BYTES, "cannot place table %.60s", report->name);
         placed = report->space != CBANK_SPACE_TEXTURE ||
                  cuda_table_need_texture(device, table, (uint32_t)report->entry_bytes);
-        if (constant && !symbol) {
-            snprintf(reason, CELL_REASON_BYTES, "the build has no variable for the constant table %.60s", report->name);
-            return false;
-        }
+        if (constant && !symbol)
+            return !cell_refuse(reason, "the build has no variable for the constant table %.60s", report->name);
         for (uint32_t copy = 0; placed && constant && copy < CUDA_MODULE_COPIES; copy++) {
             CUdeviceptr bank = 0;
             size_t room = 0;
