@@ -110,6 +110,12 @@ static void add_access(const struct varying_load *load, void *context)
         if (strncmp(load->name, "LDC", 3) != 0 &&
             strncmp(load->name, memories[i].instruction, strlen(memories[i].instruction)) == 0)
             access->memory = load->image ? "image" : memories[i].memory;
+    /* The host has no addresses of shared memory to pass. */
+    if (strcmp(access->memory, "generic") == 0)
+        access->memory = load->origin >= ORIGIN_PARAMETER ? "global"
+                         : load->origin == ORIGIN_SHARED  ? "shared"
+                         : load->origin == ORIGIN_STACK   ? "local"
+                                                          : "generic";
     for (size_t i = 0; i < load->evidence_count; i++) {
         struct operands of;
 

@@ -127,6 +127,8 @@ static struct value high_word(const struct value *parts, size_t count, const str
         if (parts[i].lanes == LANES_ANY)
             return parts[i];
         out.level = parts[i].level > out.level ? parts[i].level : out.level;
+        if (parts[i].origin == ORIGIN_SHARED)
+            out.origin = ORIGIN_SHARED;
         out.flags |= parts[i].flags & (FLAG_HIGH | FLAG_RELIED);
         if (parts[i].lanes != LANES_SAME)
             out.flags |= FLAG_HIGH;
@@ -198,8 +200,12 @@ static struct value special(struct machine *machine, unsigned number)
         return value_lanes(&machine->lanes, lanes);
     if ((number >= SPECIAL_CTAID_X && number <= SPECIAL_CTAID_Z) || number == SPECIAL_CLUSTER_CTAID)
         return value_shared(LEVEL_BLOCK);
-    if (number == SPECIAL_SHARED_WINDOW)
-        return value_shared(LEVEL_GRID);
+    if (number == SPECIAL_SHARED_WINDOW) {
+        struct value window = value_shared(LEVEL_GRID);
+
+        window.origin = ORIGIN_SHARED;
+        return window;
+    }
     if (number >= SPECIAL_TID_X && number <= SPECIAL_TID_Z)
         return thread_index(machine, number - SPECIAL_TID_X);
     return value_any(WHY_OPERATION);

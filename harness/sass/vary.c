@@ -364,7 +364,7 @@ static void classify(const struct vary *vary, struct value low, struct value hig
     const enum level level = (enum level)(low.level > high.level ? low.level : high.level);
     enum why why = WHY_NONE;
 
-    load->origin = low.origin;
+    load->origin = high.origin == ORIGIN_SHARED ? ORIGIN_SHARED : low.origin;
     load->offset = (int32_t)low.displacement;
     if ((low.flags | high.flags) & FLAG_RELIED)
         load->condition = "if blockDim.x is a multiple of 32; --block-dim decides it";
