@@ -339,7 +339,6 @@ class Tables(Scratch):
     HEAD = """__constant__ float c[1024];
 __constant__ int lut[256];
 __constant__ float4 q[256];
-__device__ __noinline__ float taken(const float *p, int k) { return p[k]; }
 #define KERNEL(name) extern "C" __global__ void name(const int *x, float *o, int n)
 #define I (blockIdx.x * blockDim.x + threadIdx.x)
 """
@@ -363,10 +362,6 @@ __device__ __noinline__ float taken(const float *p, int k) { return p[k]; }
                  "shared", "as it should be", None, 32),
         "quads": ("float4 v = q[threadIdx.x]; o[I] = v.x + v.y * v.z - v.w;", "constant", "faster elsewhere", "shared", 32),
         "halves": ("float4 v = q[threadIdx.x]; o[I] = v.x + v.y;", "constant", "faster elsewhere", "shared", 32),
-        "passed": ("__shared__ float t[256]; t[threadIdx.x] = n; __syncthreads(); o[I] = taken(t, threadIdx.x ^ 33);", "shared", "as it should be", None, 32),
-        "passed_from_host": ("o[I] = taken(o, threadIdx.x ^ 33);", "global", "as it should be", None, 32),
-        "passed_either": ("__shared__ float t[256]; t[threadIdx.x] = n; __syncthreads(); o[I] = taken(n > 6 ? t : o, threadIdx.x ^ 33);",
-                          "generic", "cannot tell", None, 32),
         "streamed": ("o[I] = x[I];", "global", "as it should be", None, 32),
         "gathered": ("o[I] = x[x[I] + 1];", "global", None, None, None),
         "indexed": ("int t[64]; for (int k = 0; k < n; k++) t[x[k] & 63] = x[k + 9]; o[I] = t[x[I + n] & 63];",
@@ -491,6 +486,10 @@ __device__ __noinline__ float taken(const float *p, int k) { return p[k]; }
         rows = {table["table"]: table for kernel in read["code"]["kernels"] if kernel["name"] == "in_loop" for table in kernel["tables"]}
         self.assertEqual((rows["parameter 0"]["width_bytes"], rows["parameter 0"]["depth"], rows["parameter 0"]["verdict"]), (8, 1, "cannot tell"))
         self.assertEqual(tables["in_loop"]["shared"]["depth"], 0)
+        # Generic loads of a function that is called.
+        for name, memory, verdict in (("passed", "shared", "as it should be"), ("passed_from_host", "global", "as it should be"),
+                                      ("passed_either", "generic", "cannot tell")):
+            self.assertEqual((tables[name][memory]["verdict"], tables[name][memory]["addresses"]), (verdict, 32), name)
 
     def test_fail(self):
         command = self.compile("own")
