@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cell_json.h"
 #include "log.h"
 #include "text.h"
 #include "text_print.h"

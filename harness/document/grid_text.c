@@ -7,7 +7,6 @@
 
 #include "grid.h"
 #include "log.h"
-#include "text.h"
 #include "text_print.h"
 
 enum { GAP = 2, NOTE_INDENT = 4, HEADINGS = -1 };
