@@ -518,25 +518,27 @@ static struct guarded *guarded_at(struct machine *machine, const struct value *s
 
 void machine_exchange(struct machine *machine, struct value *state, const struct operands *in)
 {
+    uint32_t numbers[OPERANDS_MAX * 4 + 2] = {in->condition, in->carry};
+    size_t count = 2;
+
     if (in->guard == PREDICATE_TRUE || in->guard == UNIFORM_PREDICATE_TRUE)
         return;
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        for (unsigned word = 0; word < in->source[i].words; word++) {
-            const uint32_t number = in->source[i].number + word;
-            const bool is_register = in->source[i].kind == OPERAND_REGISTER || in->source[i].kind == OPERAND_UNIFORM;
-            struct guarded *of =
-                is_register && number < REGISTER_COUNT ? guarded_at(machine, state, in, number, true) : NULL;
-            struct value value;
+        for (unsigned word = 0; word < in->source[i].words && word < 4; word++)
+            if (in->source[i].kind == OPERAND_REGISTER || in->source[i].kind == OPERAND_UNIFORM)
+                numbers[count++] = in->source[i].number + word;
+    for (size_t i = 0; i < count; i++) {
+        struct guarded *of = numbers[i] < REGISTER_COUNT ? guarded_at(machine, state, in, numbers[i], true) : NULL;
+        struct value value;
 
-            for (unsigned k = 0; k < i; k++) /* a register that is read twice is exchanged once */
-                if (in->source[k].kind == in->source[i].kind && number - in->source[k].number < in->source[k].words)
-                    of = NULL;
-            if (!of)
-                continue;
-            value = state[number];
-            state[number] = of->value;
-            of->value = value;
-        }
+        for (size_t k = 0; k < i; k++) /* a register that is read twice is exchanged once */
+            of = numbers[k] == numbers[i] ? NULL : of;
+        if (!of || numbers[i] == in->guard)
+            continue;
+        value = state[numbers[i]];
+        state[numbers[i]] = of->value;
+        of->value = value;
+    }
 }
 
 void machine_execute(struct machine *machine, struct value *state, uint32_t at)
