@@ -633,6 +633,21 @@ static const char *contradiction(struct proven *of, const uint64_t addresses[LAN
     return NULL;
 }
 
+/* Whether lanes shift numbers on both sides of zero to the right as unsigned ones: an index has overflowed, which the
+ * analysis takes not to happen. */
+static bool overflows(const struct lane lanes[LANES], const uint64_t words[2], size_t at)
+{
+    const bool shift = get(words, 0, 9) == 0x019 && get(words, 76, 1) && get(words, 73, 3) != 2;
+    const bool high = get(words, 0, 9) == 0x011 && get(words, 80, 1);
+    const uint64_t number = get(words, shift ? 64 : 24, 8);
+    uint32_t seen = 0;
+
+    for (unsigned i = 0; i < LANES && (shift || high); i++)
+        if (!lanes[i].done && lanes[i].at == at)
+            seen |= 1u << (lanes[i].registers[number] >> 31);
+    return seen == 3;
+}
+
 /* Runs a warp, the lanes at the first instruction together. */
 static const char *run_warp(struct checked *checked, const struct launch *launch, uint32_t block, uint32_t warp)
 {
@@ -660,6 +675,8 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
         if (at == SIZE_MAX)
             return NULL;
         words = program->words[at];
+        if (overflows(lanes, words, at))
+            return NULL;
         for (unsigned i = 0; i < LANES; i++)
             if (!lanes[i].done && lanes[i].at == at && lanes[i].predicates[get(words, 12, 3)] != get(words, 15, 1) &&
                 address_of(&lanes[i], words, &addresses[i]))
