@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The user's kernels and their loads. */
-#ifndef CBANK_USER_CODE_H
-#define CBANK_USER_CODE_H
+#pragma once
 
 #include "field.h"
 #include "grid.h"
@@ -81,5 +80,3 @@ extern const struct names variation_names;
 
 /* The fields of the document. */
 extern const struct fields user_code_fields;
-
-#endif

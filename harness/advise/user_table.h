@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Verdicts on the tables of a user's kernel: whether each should live where it does. */
-#ifndef CBANK_USER_TABLE_H
-#define CBANK_USER_TABLE_H
+#pragma once
 
 #include "card.h"
 #include "user_code.h"
@@ -32,5 +31,3 @@ enum status user_tables_print(FILE *stream, const struct cubin_kernel *kernel, c
 
 /* The list of tables in the document of a kernel. */
 extern const struct objects user_tables_list;
-
-#endif
