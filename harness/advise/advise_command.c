@@ -188,6 +188,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     (void)invocation;
     if (status == STATUS_OK && options->fail && !options->kernel_path)
         status = log_error(STATUS_USAGE, "--fail judges the tables of your own code: name it by --kernel FILE");
+    if (status == STATUS_OK && options->block && !options->kernel_path)
+        status = log_error(STATUS_USAGE, "--block-dim is of the launches of your own code: name it by --kernel FILE");
     if (status == STATUS_OK)
         status = card_read(options->card_path, &card);
     if (status == STATUS_OK && options->tables)

@@ -448,6 +448,7 @@ __constant__ float4 q[256];
                 self.assertEqual([(tables[name]["constant"]["addresses"], tables[name]["constant"]["condition"]) for name in rows],
                                  [(by_row, condition), (by_column, condition)])
         self.assertEqual(cbank(*command).stdout.count("if blockDim.x is a multiple of 32"), 4)
+        self.assertIn("--kernel", cbank("advise", "--table-bytes", "64", "--block-dim", "8").stderr)
         for wrong in ("8,8,32", "8,", "a", "0,4", "1,2,3,4", "2048"):
             done = cbank(*command, "--block-dim", wrong)
             self.assertEqual((done.returncode, done.stdout), (2, ""), wrong)
