@@ -99,7 +99,8 @@ exec {CBANK} run --kernel {CRC32} --size 500 "$@"
         self.assertRegex(said, r"worst +0.00\d\d +asked for +0.010 at most +met +in cycles: 0.00\d\d\n")
         self.assertRegex(said, r"not found +0.0000 .* met   of 1 where clocks were equal: 0.0000\n")
         self.assertEqual(report["slowed"][0]["missed"], [])
-        self.assertTrue(all(0 < cell["cycles_range"] < 0.005 for cell in report["cells"]), report["cells"])
+        ranges = [cell["cycles_range"] for cell in report["cells"]]
+        self.assertTrue(max(ranges) > 0 and all(0 <= of < 0.005 for of in ranges), ranges)
         said, report = self.tried(1995)
         self.assertRegex(said, r"not found +1.0000 .* MISSED   of 0 where clocks were equal: not known\n")
         self.assertRegex(said, r"\n  planted, inconclusive: ratio 1.0\d+, of clocks 0.992\d: crc32/global/")
