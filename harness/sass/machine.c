@@ -288,19 +288,15 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
         s[i] = machine_source(machine, state, in, at, i, 0);
     switch (in->transfer) {
     case TRANSFER_ADD:
-        for (unsigned i = 0; i < OPERANDS_MAX; i++)
-            if (in->source[i].negated && in->source[i].kind != OPERAND_NONE)
-                s[i] = value_negate(lanes, s[i]);
-        if (in->name[0] != 'V' && extended) {
-            s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
-            s[4] = machine_predicate(machine, state, in->carry, in->high >> 16 & 1);
-            return high_word(s, 5, NULL);
-        }
-        return value_add(lanes, value_add(lanes, s[0], s[1]), s[2]);
     case TRANSFER_ADD_WIDE:
         for (unsigned i = 0; i < OPERANDS_MAX; i++)
             if (in->source[i].negated && in->source[i].kind != OPERAND_NONE)
                 s[i] = value_negate(lanes, s[i]);
+        if (in->transfer == TRANSFER_ADD && in->name[0] != 'V' && extended) {
+            s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
+            s[4] = machine_predicate(machine, state, in->carry, in->high >> 16 & 1);
+            return high_word(s, 5, NULL);
+        }
         high = value_add(lanes, value_add(lanes, s[0], s[1]), s[2]);
         if (word == 0)
             return high;

@@ -318,7 +318,7 @@ static void memory_sources(uint64_t low, uint64_t high, uint32_t architecture, c
 /* Whether an operation of sm_100 or later, LONG, is on pairs: USEL has the form of a uniform operand for them. */
 static bool form_is_long(const struct operands *of)
 {
-    enum { USEL = 0x087, ISETP = 0x00c };
+    enum { USEL = 0x087 };
     const bool compare = of->transfer == TRANSFER_COMPARE, select = of->transfer == TRANSFER_SELECT;
 
     return of->high >> 16 & 1 || (!compare && of->form == 2) || (select && (of->form == 3 || of->form == 7)) ||

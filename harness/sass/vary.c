@@ -407,67 +407,63 @@ static void classify(const struct vary *vary, struct value low, struct value hig
 }
 
 /* Whether an instruction is a load, and how its address varies before it is executed. */
-static bool classify_at(struct vary *vary, uint32_t at, struct varying_load *load)
+static bool classify_at(struct vary *vary, uint32_t at, const struct operands *in, struct varying_load *load)
 {
     enum { LDSM = 0x03b };
-    struct operands in;
     struct value low = value_number(0), high = value_number(0), guard;
     bool is_load;
 
-    operands_at(vary->flow->code, (size_t)at * 16, vary->flow->architecture, &in);
-    guard = machine_predicate(&vary->machine, vary->in, in.guard, in.guard_negated);
+    guard = machine_predicate(&vary->machine, vary->in, in->guard, in->guard_negated);
     if (value_is_number(&guard) && !(guard.known & 1))
         return false;
-    machine_exchange(&vary->machine, vary->in, &in);
+    machine_exchange(&vary->machine, vary->in, in);
     /* The rows of a matrix are no table. */
-    is_load = in.operation != LDSM;
-    if (in.transfer == TRANSFER_LOAD && in.operation >= 0x160 && in.operation <= 0x16f) {
-        const struct value values[2] = {machine_source(&vary->machine, vary->in, &in, at, 0, 0),
-                                        machine_source(&vary->machine, vary->in, &in, at, 1, 0)};
+    is_load = in->operation != LDSM;
+    if (in->transfer == TRANSFER_LOAD && in->operation >= 0x160 && in->operation <= 0x16f) {
+        const struct value values[2] = {machine_source(&vary->machine, vary->in, in, at, 0, 0),
+                                        machine_source(&vary->machine, vary->in, in, at, 1, 0)};
 
         /* TLD takes whole numbers. The highest three bits are 0 for one dimension. The coordinates of an image lie in as
          * many registers as it has dimensions. */
-        load->image = (in.operation != 0x166 && in.operation != 0x167) || in.low >> 61 != 0;
+        load->image = (in->operation != 0x166 && in->operation != 0x167) || in->low >> 61 != 0;
         low = load->image ? value_any(WHY_IMAGE) : value_function(values, 2);
-    } else if (in.transfer == TRANSFER_LOAD && in.source[1].kind == OPERAND_CONSTANT) {
-        if (in.source[0].kind != OPERAND_NONE)
-            low = machine_source(&vary->machine, vary->in, &in, at, 0, 0);
-        load->bank = in.source[1].bank;
+    } else if (in->transfer == TRANSFER_LOAD && in->source[1].kind == OPERAND_CONSTANT) {
+        if (in->source[0].kind != OPERAND_NONE)
+            low = machine_source(&vary->machine, vary->in, in, at, 0, 0);
+        load->bank = in->source[1].bank;
         /* Not single parameters and the compiler's own. */
         is_load = load->bank == 3 || !value_is_number(&low);
-        low = value_add(&vary->machine.lanes, low, value_number((uint32_t)in.offset));
-    } else if (in.transfer == TRANSFER_LOAD) {
-        low = machine_address(&vary->machine, vary->in, &in, at, &high);
+        low = value_add(&vary->machine.lanes, low, value_number((uint32_t)in->offset));
+    } else if (in->transfer == TRANSFER_LOAD) {
+        low = machine_address(&vary->machine, vary->in, in, at, &high);
     } else {
         is_load = false;
         for (unsigned i = 0; i < OPERANDS_MAX; i++)
-            if (in.source[i].kind == OPERAND_CONSTANT && in.source[i].bank == 3) {
+            if (in->source[i].kind == OPERAND_CONSTANT && in->source[i].bank == 3) {
                 is_load = true;
-                low = value_number(in.source[i].number);
+                low = value_number(in->source[i].number);
             }
     }
-    machine_exchange(&vary->machine, vary->in, &in);
+    machine_exchange(&vary->machine, vary->in, in);
     if (!is_load)
         return false;
-    load->name = in.name;
-    if (load->bank == 0 && low.from == 0 && in.transfer != TRANSFER_LOAD)
+    load->name = in->name;
+    if (load->bank == 0 && low.from == 0 && in->transfer != TRANSFER_LOAD)
         load->bank = 3;
     classify(vary, low, high, load);
     return true;
 }
 
 /* The instruction that made the operand of another that says least; 0: none, or several where ways met. */
-static uint32_t decided_by(struct vary *vary, uint32_t at)
+static uint32_t decided_by(struct vary *vary, const struct operands *in)
 {
-    struct operands in;
     unsigned most = 0;
     uint32_t from = 0;
 
-    operands_at(vary->flow->code, (size_t)at * 16, vary->flow->architecture, &in);
-    machine_exchange(&vary->machine, vary->in, &in);
-    for (unsigned i = 0; i < OPERANDS_MAX && in.transfer != TRANSFER_STORE; i++)
-        if (in.source[i].kind == OPERAND_REGISTER || in.source[i].kind == OPERAND_UNIFORM) {
-            const struct value value = machine_register(vary->in, in.source[i].number);
+    machine_exchange(&vary->machine, vary->in, in);
+    for (unsigned i = 0; i < OPERANDS_MAX && in->transfer != TRANSFER_STORE; i++)
+        if (in->source[i].kind == OPERAND_REGISTER || in->source[i].kind == OPERAND_UNIFORM) {
+            const struct value value = machine_register(vary->in, in->source[i].number);
             const unsigned says = value.lanes == LANES_ANY    ? LEVEL_WARP + 2
                                   : value.lanes != LANES_SAME ? LEVEL_WARP + 1
                                                               : value.level;
@@ -475,7 +471,7 @@ static uint32_t decided_by(struct vary *vary, uint32_t at)
             from = says > most ? value.from : from;
             most = says > most ? says : most;
         }
-    machine_exchange(&vary->machine, vary->in, &in);
+    machine_exchange(&vary->machine, vary->in, in);
     return from & PHI ? 0 : from;
 }
 
@@ -550,10 +546,12 @@ enum status vary_loads(const struct flow *flow, const struct code_facts *facts, 
         vary->machine.visit++;
         for (uint32_t at = flow->blocks[block].first; at <= flow->blocks[block].last; at++) {
             struct varying_load load = {.instruction = at, .block = block};
+            struct operands in;
             uint32_t from = at;
 
-            deciding[at] = decided_by(vary, at);
-            if (classify_at(vary, at, &load)) {
+            operands_at(flow->code, (size_t)at * 16, flow->architecture, &in);
+            deciding[at] = decided_by(vary, &in);
+            if (classify_at(vary, at, &in, &load)) {
                 do {
                     load.evidence[load.evidence_count++] = from;
                     from = deciding[from];
