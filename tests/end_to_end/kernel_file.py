@@ -170,6 +170,8 @@ class Safety(Kernels):
     def test_what_kernels_do_wrong(self):
         output = "output<float>(size)"
         added = "inout<float>(size, cbank::zeros{})"
+        # A number so large that what comes after it is lost: each order of blocks has a sum of its own.
+        added_up = "atomicAdd(&out[0], i == 0 ? 1e9f : value); "
         kernels = {  # name: (what it does, the buffer, the reference), its findings, and the reason of a failure
             "right": ((), [], None),
             "wrong": (("out[i] = value + (i == 7)",), [], r"wrong output: element 7 of buffer 2 is \S+, not"),
@@ -179,9 +181,9 @@ class Safety(Kernels):
             "unwritten": (("if (i != 9) out[i] = value",), [], "does not write element 9 of buffer 2"),
             "number": (("out[i] = i == 5 ? sqrtf(-1 - value) : value", output, ""), ["not_a_number"], None),
             "state": (("out[i] += value", added), ["depends_on_earlier_launch"], None),
-            "order": (("atomicAdd(&out[0], value); ", "inout<float>(1, cbank::zeros{})", "accept(out, {1e-4})"),
+            "order": ((added_up, "inout<float>(1, cbank::zeros{})", "accept(out, {1e-4})"),
                       ["depends_on_earlier_launch", "not_deterministic"], None),
-            "unordered": (("atomicAdd(&out[0], value); ", "inout<float>(1, cbank::zeros{})", ""),
+            "unordered": ((added_up, "inout<float>(1, cbank::zeros{})", ""),
                           ["not_deterministic"], "differs from launch to launch"),
         }
         paths = [self.write_kernel(name, *texts) for name, (texts, _, _) in kernels.items()]
