@@ -60,12 +60,6 @@ def print_figure(asked, stem, title):
 def print_chips(asked):
     for name, title in CHIP_FIGURES.items():
         print_figure(asked, name, title)
-    launches = []
-    for plan in PLANS:
-        with open(os.path.join(ROOT, plan), encoding="utf-8") as result:
-            device = json.load(result)["device"]
-        launches.append(f"{device['launch_ns']:.0f} ns on {device['name']}")
-    print(f"\nOne more launch of an empty kernel takes {' and '.join(launches)}.")
 
 
 def print_suite(asked):

@@ -2,6 +2,7 @@
 #include "clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 double clock_seconds(void)
@@ -22,4 +23,12 @@ void clock_utc(char out[CLOCK_UTC_BYTES])
     gmtime_r(&now.tv_sec, &utc);
     used = strftime(out, CLOCK_UTC_BYTES, "%Y-%m-%dT%H:%M:%S", &utc);
     snprintf(out + used, CLOCK_UTC_BYTES - used, ".%03dZ", (int)(now.tv_nsec / 1000000));
+}
+
+double clock_read(const char *utc)
+{
+    struct tm time = {0};
+    const char *rest = strptime(utc, "%Y-%m-%dT%H:%M:%S", &time);
+
+    return rest ? (double)timegm(&time) + (*rest == '.' ? strtod(rest, NULL) : 0) : 0;
 }

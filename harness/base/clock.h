@@ -9,3 +9,6 @@ double clock_seconds(void);
 
 /* Writes the date and time as ISO 8601, "2026-01-31T12:00:00.250Z". Milliseconds distinguish runs within a second. */
 void clock_utc(char out[CLOCK_UTC_BYTES]);
+
+/* Seconds since 1970 of such a text, with or without milliseconds; 0 if it is none. */
+double clock_read(const char *utc);

@@ -47,6 +47,8 @@ const size_t context_field_count = sizeof(context_fields) / sizeof(context_field
 static void add_gpu(struct comparison *out, const struct side *base_side, const struct side *new_side)
 {
     struct compared_gpu *gpu = &out->gpus[out->gpu_count++];
+    double *const moments[] = {base_side->moments, new_side->moments};
+    const size_t files[] = {base_side->files, new_side->files};
 
     *gpu = (struct compared_gpu){
         .sides = {base_side, new_side},
@@ -92,6 +94,8 @@ static void add_gpu(struct comparison *out, const struct side *base_side, const 
             gpu->differing |= 1u << i;
     }
     gpu->alone = base_side->files == 0 || new_side->files == 0;
+    gpu->occasions = deviation_weight(moments, files, OCCASION_SECONDS);
+    gpu->later = deviation_weight(moments, files, LATER_SECONDS);
     out->differing |= gpu->differing;
     out->plans_differ |= !gpu->alone && gpu->plans_differ;
 }
@@ -188,6 +192,8 @@ static enum status prepare(const struct comparison *comparison, struct compariso
         note(cell, "not calibrated: %s", why);
     judged->plans_differ = cell->gpu->plans_differ || sides[BASE]->table_offsets != sides[NEW]->table_offsets ||
                            sides[BASE]->code_copies != sides[NEW]->code_copies;
+    judged->occasions = cell->gpu->occasions;
+    judged->later = cell->gpu->later;
     judged->cold = cell->cell.cache_state->flush;
     judged->copies = cell_copied_bytes(&cell->cell) > 0;
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);

@@ -70,6 +70,7 @@ struct compared_gpu {
     char name[DEVICE_TEXT_BYTES]; /* its UUID up to the first group, "GPU-33a20bea" */
     uint32_t differing; /* context fields that differ */
     bool plans_differ; /* a side has cells that the other lacks */
+    double occasions, later; /* weights of what these add to its ratios, see deviation_weight */
     bool alone; /* a side lacks the GPU */
     bool comparable; /* all differing context fields are allowed */
     enum cell_verdict verdict; /* of its worst cell; missing or new if it is alone */

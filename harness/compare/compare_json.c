@@ -100,6 +100,8 @@ static const struct field gpu_rows[] = {
     {FIELD(field_pointer, struct compared_gpu, NULL, identity, REQUIRED), .of = &gpu_identity_fields},
     {FIELD(kind_verdict, struct compared_gpu, "verdict", verdict, REQUIRED)},
     {FIELD(field_bool, struct compared_gpu, "comparable", comparable, REQUIRED)},
+    {FIELD(field_number, struct compared_gpu, "occasion_weight", occasions, REQUIRED)},
+    {FIELD(field_number, struct compared_gpu, "later_weight", later, REQUIRED)},
     {FIELD(kind_counts, struct compared_gpu, "counts", counts, REQUIRED)},
 };
 static const struct objects gpu_list = {OBJECTS(gpu_rows, struct compared_gpu, struct comparison, gpu_count)};
@@ -163,6 +165,7 @@ static const struct field cell_rows[] = {
     {JUDGED(field_number, "adjusted_p", adjusted_p, NULLABLE)},
     {JUDGED(field_number, "noise", noise, NULLABLE)},
     {JUDGED(field_object, "process_deviation", deviation, NULLABLE), .of = &deviation_object},
+    {JUDGED(field_number, "occasion_error", occasion_error, REQUIRED)},
     {JUDGED(field_number, "degrees_of_freedom_of_sides", side_degrees, REQUIRED)},
     {JUDGED(field_uint64, "processes_to_decide", settle, NULLABLE)},
     {JUDGED(field_bool, "same_data", same_data, REQUIRED)},

@@ -242,6 +242,7 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
     const size_t first = comparison->gpu_count != 1 ? 0 : 1, same = comparison->counts[VERDICT_SAME];
     const struct judged_cell *furthest = NULL; /* whose clock moved most */
     size_t assumed = 0, moved = 0;
+    double occasions = 0, later = 0; /* the most of any cell */
     struct grid grid = {
         .columns = columns + first,
         .column_count = sizeof(columns) / sizeof(columns[0]) - first,
@@ -293,11 +294,16 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
             (!furthest || fabs(log(judged->clock_ratio)) > fabs(log(furthest->clock_ratio))))
             furthest = judged;
         assumed += judged->has_deviation && judged->deviation.origin == DEVIATION_DEFAULT;
+        occasions = fmax(occasions, judged->occasion_error);
+        later = fmax(later, judged->later);
     }
     if (comparison->plans_differ)
         say("the plans differ: intervals hold what other buffers add; measure one plan on both sides");
     if (judge->boards_differ)
         say("the sides are of two GPUs: intervals hold what GPUs of a model differ by");
+    if (occasions > 0)
+        say("the sides were measured on other occasions: intervals hold what these differ by, up to %.2g %% (%s)",
+            100 * occasions, later > 0 ? LATER_BASIS : OCCASION_BASIS);
     if (moved > 0)
         say("the SM clock of NEW is up to %.2f%% %s (%.0f -> %.0f MHz) in %zu cell%s: a change must show in times and in "
             "cycles; with --allow-diff clocks %s",

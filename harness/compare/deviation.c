@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "stats.h"
+
 static const double pi = 3.14159265358979323846;
 enum { DEGREES_MOST = 100000 }; /* of what is known for certain */
 
@@ -121,6 +123,37 @@ struct deviation deviation_pool(const struct deviation *one, const struct deviat
     return degrees > 0
                ? (struct deviation){sqrt(sum / degrees), degrees, one->degrees > 0 ? one->origin : other->origin}
                : (struct deviation){0};
+}
+
+/* -- occasions ---------------------------------------------------------------------------------------- */
+
+double deviation_weight(double *const moments[2], const size_t counts[2], double lasts)
+{
+    size_t next[2] = {0}, occasions[2] = {0};
+    double sum = 0, median = 1;
+
+    for (size_t side = 0; side < 2; side++)
+        stats_sort(moments[side], counts[side]);
+    while (next[0] < counts[0] || next[1] < counts[1]) {
+        const bool second = next[0] == counts[0] || (next[1] < counts[1] && moments[1][next[1]] < moments[0][next[0]]);
+        const double first = moments[second][next[second]];
+        double shares[2] = {0};
+
+        for (size_t side = 0; side < 2; side++) {
+            const size_t before = next[side];
+
+            while (next[side] < counts[side] && moments[side][next[side]] <= first + lasts)
+                next[side]++;
+            occasions[side] += next[side] > before;
+            shares[side] = (double)(next[side] - before) / (double)(counts[side] ? counts[side] : 1);
+        }
+        sum += pow(shares[1] - shares[0], 2);
+    }
+    /* Shares are weights of a mean. A time is a median, which varies more. */
+    for (size_t side = 0; side < 2; side++)
+        if (occasions[side] > 0)
+            median = fmax(median, (double)occasions[side] * deviation_of_median(occasions[side]));
+    return sum * median;
 }
 
 /* -- the median --------------------------------------------------------------------------------------- */

@@ -36,7 +36,13 @@ struct deviation {
 enum { DEVIATION_ROWS = 3 };
 extern const struct field deviation_rows[DEVIATION_ROWS];
 
-enum deviation_cause { CAUSE_process, CAUSE_plan, CAUSE_board, CAUSES };
+enum deviation_cause { CAUSE_process, CAUSE_occasion, CAUSE_later, CAUSE_plan, CAUSE_board, CAUSES };
+
+/* Processes that begin within so many seconds are of one occasion, or less apart than what is assumed of `later`. The text says what the deviations of
+ * both rest on. */
+enum { OCCASION_SECONDS = 60, LATER_SECONDS = 600 };
+#define OCCASION_BASIS "measured on 4 boards, 11 occasions"
+#define LATER_BASIS    "assumed: no board was measured hours apart"
 
 /* The default deviation for a cause (deviation.def), of a cell of `ns`. `cold`: caches are flushed before every launch;
  * `copies`: memory is copied. */
@@ -63,6 +69,12 @@ void deviation_conclude(struct deviation_evidence *cells, size_t count);
 
 /* Pools two deviations of the same quantity by degrees of freedom. Either may be unknown. */
 struct deviation deviation_pool(const struct deviation *one, const struct deviation *other);
+
+/* The weight of the variance between occasions in a ratio of two sides, by the moments when their processes began. An
+ * occasion ends `lasts` seconds after its first process began. The weight is 0 if both sides have the same share of
+ * each occasion, 2 if each has one of its own. It falls with the number of occasions, not with that of processes.
+ * Sorts the moments of each side. */
+double deviation_weight(double *const moments[2], const size_t counts[2], double lasts);
 
 /* Variance of the median of `count` >= 1 independent normal values of variance 1. */
 double deviation_of_median(size_t count);

@@ -87,24 +87,36 @@ static double change_p(const struct judged_cell *cell, double threshold)
     return excess > 0 ? student_p(excess / cell->error.value, cell->error.degrees) : 1;
 }
 
+/* The deviation that other occasions add to a ratio. It is part of that of boards. */
+static struct deviation occasions_of(const struct judged_cell *cell, const struct judge_options *options)
+{
+    const double ns = cell->sides[BASE].estimate.ns;
+    const bool counts = !options->boards_differ && !(cell->sides[BASE].modelled && cell->sides[NEW].modelled);
+    const struct deviation parts[] = {deviation_default(CAUSE_occasion, cell->cold, cell->copies, ns),
+                                      deviation_default(CAUSE_later, cell->cold, cell->copies, ns)};
+
+    return deviation_sum(parts, (const double[]){counts * cell->occasions, counts * cell->later}, 2);
+}
+
 /* Standard error of the ratio's logarithm with `counts` processes, whose deviation is `process`. The buffers of another
  * plan lie elsewhere: half of what the buffer sets of each side differ by is added to what is known of plans. */
 static struct deviation error_of(const struct judged_cell *cell, const struct judge_options *options,
                                  const struct deviation *process, const size_t counts[SIDES])
 {
     const double ns = cell->sides[BASE].estimate.ns;
-    struct deviation parts[] = {*process, deviation_default(CAUSE_plan, cell->cold, cell->copies, ns),
+    struct deviation parts[] = {*process, occasions_of(cell, options),
+                                deviation_default(CAUSE_plan, cell->cold, cell->copies, ns),
                                 deviation_default(CAUSE_board, cell->cold, cell->copies, ns)};
-    double weights[] = {0, 2 * cell->plans_differ, 2 * options->boards_differ}, placed = 0;
+    double weights[] = {0, 1, 2 * cell->plans_differ, 2 * options->boards_differ}, placed = 0;
 
     for (size_t i = 0; i < SIDES; i++) {
         placed += cell->sides[i].estimate.placed * cell->sides[i].estimate.placed;
         weights[0] += cell->sides[i].modelled ? 0 : deviation_of_median(counts[i]);
     }
-    parts[1].value = sqrt(parts[1].value * parts[1].value + placed / 2);
+    parts[2].value = sqrt(parts[2].value * parts[2].value + placed / 2);
     if (weights[0] == 0) /* predictions do not vary */
-        weights[1] = weights[2] = 0;
-    return deviation_sum(parts, weights, 3);
+        weights[1] = weights[2] = weights[3] = 0;
+    return deviation_sum(parts, weights, 4);
 }
 
 /* Student's t of the level at some degrees of freedom. Most cells have as many as the one before. */
@@ -138,6 +150,18 @@ static int compare_pointed(const void *left, const void *right)
     const double a = **(double *const *)left, b = **(double *const *)right;
 
     return (a > b) - (a < b);
+}
+
+/* Holm's step-down correction, and that of interim analyses. */
+static void correct(double **p, size_t family, unsigned other_analyses)
+{
+    double least = 0;
+
+    qsort(p, family, sizeof(*p), compare_pointed);
+    for (size_t i = 0; i < family; i++) {
+        least = fmax(least, fmin(1, *p[i] * (double)(family - i)));
+        *p[i] = fmin(1, least * (1 + other_analyses));
+    }
 }
 
 /* Whether so many processes of each side that gets more would most likely decide a cell, one of `family`: show that it is
@@ -174,7 +198,6 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
     double **p = malloc((count + 1) * sizeof(*p));
     struct quantile quantile = {.level = judge_level(options)};
     size_t family = 0;
-    double least = 0;
 
     if (!p || !evidence) {
         free(p);
@@ -209,6 +232,7 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         cell->has_deviation = cell->deviation.degrees > 0;
         cell->side_degrees = evidence[i].own.degrees;
         cell->error = error_of(cell, options, &cell->deviation, counts);
+        cell->occasion_error = occasions_of(cell, options).value;
         cell->ratio = ratio_of(value, &cell->error, &quantile);
         cell->clock_ratio = clocks_differ ? clocks : 1;
         if (clocks_differ) {
@@ -232,12 +256,7 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         if (!isnan(cell->adjusted_p))
             p[family++] = &cell->adjusted_p;
     }
-    /* Holm's step-down correction. */
-    qsort(p, family, sizeof(*p), compare_pointed);
-    for (size_t i = 0; i < family; i++) {
-        least = fmax(least, fmin(1, *p[i] * (double)(family - i)));
-        *p[i] = fmin(1, least * (1 + options->other_analyses));
-    }
+    correct(p, family, options->other_analyses);
     for (size_t i = 0; i < count; i++) {
         struct judged_cell *cell = cells[i];
         const struct ratio *ratio = &cell->ratio;

@@ -3,7 +3,7 @@
  * results.
  *
  * The logarithm of a ratio of times has a standard error: the deviation between processes (deviation.h) over their
- * number. Differing plans or boards add a part that more processes do not reduce. Intervals and p are Student's. A
+ * number. Other occasions, plans or boards add a part that more processes do not reduce. Intervals and p are Student's. A
  * change is tested against the threshold, not against equality. The p of all cells are corrected together (Holm 1979), and
  * multiplied by the number of interim analyses (Bonferroni). */
 #pragma once
@@ -79,6 +79,7 @@ struct judged_side {
 struct judged_cell {
     struct judged_side sides[SIDES];
     bool cold, copies; /* caches are flushed, or memory is copied, before every launch */
+    double occasions, later; /* weights of what these add, see deviation_weight */
     bool plans_differ; /* buffers may have other addresses: the difference between plans is added */
     bool doubtful; /* a flag allows no conclusion from the time, except that it is the same, or slower by
                     * ten times the threshold */
@@ -91,6 +92,7 @@ struct judged_cell {
     bool has_deviation;
     struct deviation deviation; /* between processes: from earlier data, and from those of the sides */
     double side_degrees; /* of freedom, from the processes of the sides */
+    double occasion_error; /* standard error that other occasions add to the ratio's logarithm */
     struct deviation error; /* of the ratio's logarithm; no degrees: not known */
     double adjusted_p; /* two-sided, for a change no larger than the threshold, after Holm and the interim analyses */
     double noise; /* half the interval's width, as a share of the ratio */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "device_json.h"
 #include "files.h"
 #include "log.h"
@@ -173,12 +174,14 @@ enum status judged_cell_of(const struct cell_result *base, const struct cell_res
 
 /* -- results ------------------------------------------------------------------------------------------- */
 
-/* Adds what a result is of. Numbers of a device stay known while its name does. */
-static void add_identity(struct side *side, const struct result *result)
+/* Adds what a result is of. Numbers of a device stay known while its name does. False out of memory. */
+static bool add_identity(struct side *side, const struct result *result)
 {
     struct side_identity *to = &side->identity;
     const struct side_identity known = *to;
 
+    if (!memory_grow(&side->moments, side->files, sizeof(*side->moments)))
+        return false;
     if (side->files == 0) {
         *to = (struct side_identity){.device = result->device};
         snprintf(to->engine, sizeof(to->engine), "%s", result->engine);
@@ -199,8 +202,9 @@ static void add_identity(struct side *side, const struct result *result)
     }
     to->modelled = to->modelled || result->modelled_time;
     to->host = result->host;
-    side->files++;
+    side->moments[side->files++] = clock_read(result->started_utc);
     side->incomplete += !result->complete;
+    return true;
 }
 
 struct side *sides_find(const struct sides *sides, const struct device_info *device)
@@ -261,8 +265,8 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
         if (!to->file || (from->options && !to->options))
             return log_memory("%s", path);
     }
-    add_identity(side, result);
-    add_identity(&sides->total, result);
+    if (!add_identity(side, result) || !add_identity(&sides->total, result))
+        return log_memory("%s", path);
     for (size_t i = 0; i < result->cell_count; i++) {
         const struct side_cell added = {
             .cell = result->cells[i].cell, .status = CELL_OK, .clock.value = NAN, .table_offsets = 1, .code_copies = 1};
@@ -360,7 +364,9 @@ void sides_close(struct sides *sides)
         }
         texts_close(&side->texts);
         free(side->cells);
+        free(side->moments);
     }
+    free(sides->total.moments);
     texts_close(&sides->total.texts);
     free(sides->kernels);
     free(sides->gpus);

@@ -50,6 +50,7 @@ struct side {
     char label[256];     /* the user's name for it */
     size_t files;        /* number of results read, one for each process */
     size_t incomplete;   /* number of interrupted runs among them */
+    double *moments;     /* owned: when each began, see clock_read */
     struct texts texts;  /* names of counters and processes */
     const char *process; /* of the last result; one of these texts */
     struct side_identity identity;

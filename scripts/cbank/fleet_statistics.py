@@ -10,7 +10,7 @@ coarsest to the single GPU. A change belongs to the coarsest group where 85 % of
 A GPU is also held against the median of its model, in units of Qn and by Student's t. The deviation of its last three values
 is allowed for.
 
-The noise of a value is what cbank compare holds it against (noise.py): known before or by default, scaled to all cells, and
+The noise of a value is what cbank compare holds it against (noise.py): of processes and occasions, scaled to all cells, and
 pooled with what is seen. Here that is the differences from night to night of all GPUs. A noisier GPU has its own.
 
 Each cell of a GPU or a group has a p (steps.py). Those of all its cells make two tests of the whole. The first holds whatever
@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import betainc
 
 from .change_points import medians
-from .noise import Deviation, conclude, median_variance
+from .noise import EFFICIENCY_OF_DIFFERENCE, Deviation, conclude, median_variance
 from .steps import Series, date_step, differences, series_of, step_p, student_p, tail
 
 LEVELS = ("model", "driver", "vbios", "node", "gpu")  # from the coarsest on
@@ -49,7 +49,7 @@ GROUP_SHARE = 0.5  # of the threshold, for groups
 NAMED = 0.01  # of the cells that a finding names, the share that may be chance
 QUARTER = 0.3186  # the deviation of normal values that a quarter is below
 WHOLES_AT_ONCE = 100  # so that memory is bounded
-EFFICIENCY_OF_DIFFERENCE, EFFICIENCY_OF_QN = 0.37, 0.82
+EFFICIENCY_OF_QN = 0.82
 
 
 @dataclass

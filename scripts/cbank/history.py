@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import text
-from .change_points import compress, levels, partition
+from .change_points import compress, difference_scale, levels, partition
 from .errors import Failure, printable, say
 from .ingest import add_all, files_of
-from .noise import Deviation, Known, Noise, pool
+from .noise import EFFICIENCY_OF_DIFFERENCE, Deviation, Known, Noise, on_days, pool, scaled
 from .store import command_line, is_store, modulo, open_in_memory, point_hash, reading, sum_of, text_hash, time_hash, write_time
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}  # flags of a time that nothing is concluded from
@@ -184,7 +184,7 @@ class Change:
     high: float
     runs_before: int
     runs_after: int
-    noise: Noise | None  # between processes, that it was held against; None: of predictions
+    noise: Noise | None  # of a value, that it was held against; None: of predictions
     together: str  # what changed at the same time: driver, VBIOS, code
 
 
@@ -200,9 +200,9 @@ def find_changes(history: History, threshold: float) -> list[Change]:
     values = np.full((len(long), counts[long].max()), np.nan)
     known = np.arange(values.shape[1]) < counts[long][:, None]
     values[known] = np.log(points["ns"][good[np.isin(number, series[long])]])
-    noise = [noise_of(history, good[first[row]]) for row in long]
     values, counted = compress(values)
-    last = partition(values, counted, np.full(len(long), RUNS_OF_A_LEVEL), np.array([of.deviation if of else 0.0 for of in noise]))
+    noise, spread = noise_of(history, good[first[long]], values, counted)
+    last = partition(values, counted, np.full(len(long), RUNS_OF_A_LEVEL), spread)
     found = []
     for row in np.flatnonzero(last[np.arange(len(long)), counted] > 0):
         own = values[row, :counted[row]]
@@ -212,14 +212,22 @@ def find_changes(history: History, threshold: float) -> list[Change]:
     return sorted(found, key=lambda change: (-change.after, order[change.cell]))
 
 
-def noise_of(history: History, point: int) -> Noise | None:
-    """How far processes differ; None of predictions."""
-    points = history.points
-    of = history.setup(points["run"][point])
-    if of["modelled"]:
-        return None
-    sha = list(history.hashes)[points["kernel"][point]] if history.known.cells else None
-    return history.known.find(history.name(point), float(points["ns"][point]), {of["uuid"]} - {None}, of["name"], of["driver"] or "", sha)
+def noise_of(history: History, firsts: np.ndarray, values: np.ndarray, counts: np.ndarray) -> tuple[list[Noise | None], np.ndarray]:
+    """How far values of several occasions differ, by the first point of each series: what is known, scaled to all cells of a model, None of
+    predictions; and the deviation with what each series shows."""
+    points, models, found = history.points, {}, [None] * len(firsts)
+    own = [Deviation(float(scale), EFFICIENCY_OF_DIFFERENCE * (count - 1)) for scale, count in zip(difference_scale(values, counts), counts)]
+    for row, point in enumerate(firsts):
+        of, ns, name = history.setup(points["run"][point]), float(points["ns"][point]), history.name(point)
+        if not of["modelled"]:
+            sha = list(history.hashes)[points["kernel"][point]] if history.known.cells else None
+            known = history.known.find(name, ns, {of["uuid"]} - {None}, of["name"], of["driver"] or "", sha)
+            before = on_days(Deviation(known.deviation, known.degrees), name, ns)
+            models.setdefault(of["name"], []).append((row, known.origin, ("/cold" in name, before, own[row])))
+    for series in models.values():
+        for (row, origin, _), of in zip(series, scaled([evidence for *_, evidence in series])):
+            found[row] = Noise(*of, origin)
+    return found, np.array([pool(Deviation(*of[:2]), each).value if of else 0.0 for of, each in zip(found, own)])
 
 
 def changes_of(history: History, members: np.ndarray, values: np.ndarray, found: list[tuple[int, int, float]],
@@ -340,7 +348,7 @@ def change_json(history: History, change: Change) -> dict:
             "cell": change.cell, "change": change.change, "ci_low": change.low, "ci_high": change.high, "runs_before": change.runs_before,
             "runs_after": change.runs_after, "driver_before": before["driver"], "driver_after": after["driver"], "vbios_before": before["vbios"],
             "vbios_after": after["vbios"], "with": change.together or None, "noise": change.noise.deviation if change.noise else 0.0,
-            "noise_origin": change.noise.origin if change.noise else None}
+            "noise_degrees_of_freedom": change.noise.degrees if change.noise else 0.0, "noise_origin": change.noise.origin if change.noise else None}
 
 
 def forgotten_json(row: tuple) -> dict:

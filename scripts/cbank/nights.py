@@ -12,7 +12,7 @@ import numpy as np
 from . import text
 from .errors import Failure, printable
 from .fleet_statistics import LEVELS
-from .noise import Deviation, Known, error_within
+from .noise import Deviation, Known, error_within, on_days
 from .store import hashes, modulo, read_time, time_hash
 
 HOUR_MS, DAY_MS = 3600_000, 86400_000
@@ -210,7 +210,8 @@ class Fleet:
         sha = self.store.execute("SELECT max(sass_sha256) FROM kernels WHERE kernel_id = ?", (kernel_id,)).fetchone()[0]
         gpu = self.gpus[model.gpus[0]]
         noise = known.find(identity, float(ns), model.uuids, gpu.name, gpu.driver, sha)
-        return Deviation(max(noise.deviation, error_within(low, high)), noise.degrees)
+        process = Deviation(max(noise.deviation, error_within(low, high)), noise.degrees)
+        return on_days(process, identity, ns) if self.nights > 1 else process
 
     def setup_of(self, run: int) -> dict:
         return self.setups[int(self.setup[run])]

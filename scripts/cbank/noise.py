@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How far the processes of a cell differ: by the calibrations of a store, else by default, and by what is seen.
+"""How far the processes of a cell differ, on one occasion and on several: by calibrations, else by default, and by what is seen.
 
 A deviation is the standard deviation of the logarithm of one process's time: 0.01 is 1 %. Each comes with its degrees of
 freedom. All is as in harness/compare/deviation.h for cbank compare; a test compares both. The default is the root
@@ -18,6 +18,9 @@ Deviation = namedtuple("Deviation", "value degrees")  # of one value; degrees 0:
 Noise = namedtuple("Noise", "deviation degrees origin")
 
 PROCESS = {"hot": Default(0.00019, 0.27, 9.3), "cold": Default(0.00022, 3.4, 15), "copies": Default(0, 48, 7.2)}
+OCCASION = {"hot": Default(0, 0.31, 4), "cold": Default(0, 0, 2), "copies": Default(0, 0.31, 4)}
+LATER = Default(0.0005, 0, 100)  # assumed: no board was measured hours apart
+EFFICIENCY_OF_DIFFERENCE = 0.37  # of the median of differences: degrees of freedom of each
 SERIES_PROCESS = 0.0005  # part of every interval of a time, as a standard deviation
 ERRORS_TO_END = 1.9599877075001344  # from a value to the end of its interval of 95 %
 COPIES = "refill_bytes="  # the parameter of cells that copy memory before every launch
@@ -35,15 +38,26 @@ def pool(one: Deviation, other: Deviation) -> Deviation:
     return Deviation(math.sqrt(squares / degrees), degrees) if degrees else Deviation(0.0, 0)
 
 
+def on_days(process: Deviation, identity: str, ns: float) -> Deviation:
+    """The deviation of one process among those of days, with what occasions add and Satterthwaite's degrees."""
+    parts = [process, *(Deviation(default(row, ns), row.degrees) for row in (OCCASION[column(identity)], LATER))]
+    variance = sum(of.value ** 2 for of in parts)
+    return Deviation(math.sqrt(variance), variance ** 2 / sum(of.value ** 4 / of.degrees for of in parts))
+
+
 def median_variance(count: int) -> float:
     """Variance of the median of `count` normal values of variance 1, exact to 1 %; as deviation_of_median."""
     return 1 / count if count < 3 else math.pi / 2 / (count + (0.48 if count % 2 else 1.3))
 
 
 def conclude(cells: list[tuple[bool, Deviation, Deviation]]) -> list[Deviation]:
-    """The deviation of each cell, by (whether caches are flushed, what is known before, what was seen): as deviation_conclude. What
-    is known of all cells of a cache state is scaled to what these show, then pooled with what each shows."""
-    concluded = []
+    """The deviation of each cell, by (whether caches are flushed, what is known before, what was seen): as deviation_conclude."""
+    return [pool(before, own) if before.degrees else own for before, (_, _, own) in zip(scaled(cells), cells)]
+
+
+def scaled(cells: list[tuple[bool, Deviation, Deviation]]) -> list[Deviation]:
+    """The deviations that are known before, of all cells of a cache state scaled to what these show."""
+    known = [before for _, before, _ in cells]
     for flush in (False, True):
         telling = [(before, own) for of, before, own in cells if of == flush and before.degrees and before.value > 0 and own.degrees]
         seen = sum(own.degrees for _, own in telling)
@@ -53,13 +67,11 @@ def conclude(cells: list[tuple[bool, Deviation, Deviation]]) -> list[Deviation]:
             middle = (low + high) / 2
             excess = prior * math.expm1(-middle) + sum(own.degrees * ((own.value / before.value) ** 2 / math.exp(middle) - 1) for before, own in telling)
             low, high = (middle, high) if excess > 0 else (low, middle)
-        for index, (of, before, own) in enumerate(cells):
-            if of == flush:
-                if telling and before.degrees:
-                    degrees = 1 / (1 / before.degrees + 1 / (one * ((prior + seen) / seen) ** 2))
-                    before = Deviation(before.value * math.sqrt(math.exp(high)), degrees)
-                concluded.append((index, pool(before, own) if before.degrees else own))
-    return [of for _, of in sorted(concluded)]
+        for index, (of, before, _) in enumerate(cells):
+            if of == flush and telling and before.degrees:
+                degrees = 1 / (1 / before.degrees + 1 / (one * ((prior + seen) / seen) ** 2))
+                known[index] = Deviation(before.value * math.sqrt(math.exp(high)), degrees)
+    return known
 
 
 def column(identity: str) -> str:

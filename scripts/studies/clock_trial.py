@@ -62,38 +62,26 @@ def settings(processes):
     """Processes of one setting of the clock each, the slowest first."""
     found = []
     for process in sorted(processes, key=lambda process: process["sm_clock_mhz"]):
-        if found and process["sm_clock_mhz"] - found[-1][-1]["sm_clock_mhz"] <= SETTING_MHZ:
-            found[-1].append(process)
-        else:
-            found.append([process])
+        if not found or process["sm_clock_mhz"] - found[-1][-1]["sm_clock_mhz"] > SETTING_MHZ:
+            found.append([])
+        found[-1].append(process)
     return found
-
-
-def temperatures(processes):
-    read = sorted({round(process["temperature"][when]) for process in processes if process["temperature"]
-                   for when in ("before_celsius", "after_celsius")})
-    if not read:
-        return "at a temperature that is not known"
-    return f"{read[0]} degrees Celsius" if len(read) == 1 else f"{read[0]} to {read[-1]} degrees Celsius"
 
 
 def show(report):
     """Prints what there was at each setting of the clock; returns whether no cell is called changed."""
     processes = report["processes"]
-    print(f"{report['device']['name']}: {len(processes)} processes, half of them after a neighbour computed for "
-          f"{report['heat_seconds']:.0f} s")
+    print(f"{report['device']['name']}: {len(processes)} processes, half of them after a neighbour computed for {report['heat_seconds']:.0f} s")
     by_setting = settings(processes)
     for group in by_setting:
-        print(f"  {statistics.median(process['sm_clock_mhz'] for process in group):.1f} MHz: {len(group)} processes, "
-              f"{temperatures(group)}")
+        print(f"  {statistics.median(process['sm_clock_mhz'] for process in group):.1f} MHz: {len(group)} processes")
     ratios = sorted((statistics.median(process["times_ns"][identity] for process in by_setting[0]) /
                      statistics.median(process["times_ns"][identity] for process in by_setting[-1]) - 1, identity)
                     for identity in processes[0]["times_ns"])
     if len(by_setting) > 1:
         for ratio, identity in (ratios[0], ratios[-1]):
             print(f"  at the lowest clock {ratio:.2%} longer than at the highest: {identity}")
-    moved = sum(abs(one["sm_clock_mhz"] - other["sm_clock_mhz"]) > SETTING_MHZ
-                for one, other in zip(processes, processes[1:]))
+    moved = sum(abs(one["sm_clock_mhz"] - other["sm_clock_mhz"]) > SETTING_MHZ for one, other in zip(processes, processes[1:]))
     changed = sum(len(pair["changed"]) for pair in report["comparisons"])
     cells = sum(pair["cells"] for pair in report["comparisons"])
     print(f"  pairs of processes between which the clock moved: {moved}; {changed} of {cells} cells called changed")

@@ -88,7 +88,7 @@ class Fleet:
         cells = make_fleet.known_cells()
         self.path = np.array([make_fleet.PATHS.index(cell["path"]) for cell, _, _ in cells])
         known = noise.Known()
-        self.known = [known.find(cell["identity"], ns, set(), "", "", None) for cell, ns, _ in cells]
+        self.known = [noise.on_days(noise.Deviation(*known.find(cell["identity"], ns, set(), "", "", None)[:2]), cell["identity"], ns) for cell, ns, _ in cells]
         deviation = np.array([deviation for _, _, deviation in cells])
         shape = (len(cells), gpus, rounds)
 
@@ -101,7 +101,7 @@ class Fleet:
     def judge(self, runs):
         gpus = self.log_ns.shape[1]
         groups = {"driver": np.zeros(gpus, dtype=int), "vbios": np.zeros(gpus, dtype=int), "node": np.arange(gpus) // NODE}
-        cells = [(log_ns, noise.Deviation(of.deviation, of.degrees), False) for log_ns, of in zip(self.log_ns, self.known)]
+        cells = [(log_ns, of, False) for log_ns, of in zip(self.log_ns, self.known)]
         return find(judge(cells, gpus, groups, Limits(), firsts=np.arange(0, self.log_ns.shape[2], runs)), groups)
 
 

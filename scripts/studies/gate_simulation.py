@@ -11,9 +11,9 @@ Every trial writes results of 24 cells as those of the default plan, and asks th
 made here. Times, deviations between processes and errors of a time are those of the process-*.json of a folder: ten processes of
 one GPU (default results/h200/processes). Noise of 2 and 4 is as many times what processes
 differ by. Heavy tails: Student's t of 3 degrees of freedom, scaled to the same deviation. All cells of a process share half
-of their variance. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and
-the longest, are slower by 1.5 times the threshold; an alarm is a regression or an improvement of another. No calibration
-is given, but in the last column: there cbank calibrate makes one of five more processes of the same noise.
+of their variance. NEW is of another day than BASE: each side is moved by what occasions differ by (scripts/cbank/noise.py),
+likewise. Programs of a gate take turns on one occasion. Cells that did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and
+the longest, are slower by 1.5 times the threshold; an alarm is a regression or an improvement of another.
 
 With --gate it is cbank gate that decides: its programs take one result after the other, as many as it comes to. It ends
 when more would decide nothing, or at 20 a side.
@@ -34,21 +34,21 @@ import sys
 import tempfile
 import typing
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import trials
-
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("scripts", "scripts/studies")]
+import trials  # noqa: E402
+from cbank import noise  # noqa: E402
+
 SAMPLES = 20
 BUFFER_SETS = 5  # of so many samples
 ERROR = 0.2241  # of their trimmed mean, on average, where they are normal of deviation 1
 STUDENT = 2.201  # half of the interval over that: 95 %, 16 - 5 degrees of freedom
 PLANTED = 1.5  # times the threshold
-CALIBRATING = 5  # processes
 CACHE_STATES, TAILS, NOISES = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4)
 GATE = 20  # most processes a side of a gate
 # Columns of the tables, without and with --gate: what is varied, and its values.
-KEYS = {False: ("processes", "threshold_percent", "calibrated"), True: ("threshold_percent",)}
-COLUMNS = {False: [*itertools.product((1, 3, 5), (0.5, 1, 2), (False,)), *itertools.product((1,), (0.5, 1, 2), (True,))], True: [(0.5,), (1,)]}
+KEYS = {False: ("processes", "threshold_percent"), True: ("threshold_percent",)}
+COLUMNS = {False: [*itertools.product((1, 3, 5), (0.5, 1, 2))], True: [(0.5,), (1,)]}
 
 
 def name(cell):
@@ -82,7 +82,15 @@ def template(folder, cache_state):
     return {**results[0], "cells": cells}, truth
 
 
-def write_process(tried, path, rng, of, factors, second):
+def of_an_occasion(tried, rng, of, factors):
+    """The factors of cells on an occasion of its own."""
+    result, truth = template(tried.folder, of["cache_state"])
+    shared = rng.gauss(0, 1)
+    return [factor * math.exp(noise.on_days(noise.Deviation(0, 1), cell["identity"], ns).value * (shared + rng.gauss(0, 1)) / math.sqrt(2))
+            for factor, cell, (ns, _, _) in zip(factors, result["cells"], truth)]
+
+
+def write_process(tried, path, rng, of, factors, second, day=1):
     """A result of one process of scenario `of`."""
     result, truth = template(tried.folder, of["cache_state"])
     cells, shared = [], trials.draw(rng, of["tails"])
@@ -97,19 +105,9 @@ def write_process(tried, path, rng, of, factors, second):
         time = {"samples": samples, "value": value, "ci_low": value - half, "ci_high": value + half, "min": min(samples),
                 "median": statistics.median(samples), "effective_samples": SAMPLES}
         cells.append({**cell, "time_ns": {**cell["time_ns"], **time}})
-    started = f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
+    started = f"2026-01-{day:02}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
     with open(path, "w", encoding="utf-8") as file:
         json.dump({**result, "started_utc": started, "cells": cells}, file)
-
-
-def calibrate(tried, rng, of, folder):
-    """A calibration of more processes."""
-    kept, path = os.path.join(folder, "kept"), os.path.join(folder, "calibration.json")
-    os.mkdir(kept)
-    for process in range(CALIBRATING):
-        write_process(tried, os.path.join(kept, f"process-{process + 1:03}.json"), rng, of, [1] * 24, 2000 + process)
-    trials.call(tried.program, "calibrate", kept, "--json", path)
-    return ["--calibration", path]
 
 
 def plant(tried, cache_state, threshold):
@@ -123,25 +121,25 @@ def plant(tried, cache_state, threshold):
 
 def trial(tried, gate, of, seed):
     """(whether there was a false alarm, planted cells found, cells undecided, processes a side) of a comparison or a gate."""
-    rng, options = random.Random(seed), []
+    rng = random.Random(seed)
     factors, slow = plant(tried, of["cache_state"], of["threshold_percent"])
     most = GATE if gate else of["processes"]
     with tempfile.TemporaryDirectory() as folder:
         sides = [os.path.join(folder, side) for side in ("base", "new")]
+        factors_of = [[1] * len(factors), factors]
+        if not gate:
+            factors_of = [of_an_occasion(tried, rng, of, each) for each in factors_of]
         pairs = [(process, side) for process in range(most) for side in sides]
         for process, side in pairs if gate else sorted(pairs, key=lambda pair: pair[1]):
             os.makedirs(side, exist_ok=True)
             is_new = side == sides[1]
-            write_process(tried, f"{side}/{process + 1:03}.json", rng, of, factors if is_new else [1] * len(factors),
-                          process + 1 + 1000 * is_new)
-        if of.get("calibrated"):
-            options = calibrate(tried, rng, of, folder)
+            write_process(tried, f"{side}/{process + 1:03}.json", rng, of, factors_of[is_new], 2 * process + is_new, 1 if gate else 1 + is_new)
         for side in sides if gate else ():  # a program whose processes have the results, one after the other
             with open(f"{side}.sh", "w", encoding="utf-8") as file:
                 file.write(f'#!/bin/sh\nfor json; do :; done\nset -- {side}/*.json\nmv "$1" "${{json#--json=}}"\n')
             os.chmod(f"{side}.sh", 0o755)
         command = ["gate", "--base-program", f"{sides[0]}.sh", "--new-program", f"{sides[1]}.sh", "--engine", "cuda", "--processes",
-                   str(most)] if gate else ["compare", *sides, *options]
+                   str(most)] if gate else ["compare", *sides]
         comparison = json.loads(trials.call(tried.program, *command, "--threshold", str(of["threshold_percent"]), "--json", "-",
                                             statuses=(0, 1, 4)).stdout)
     cells = comparison["cells"]
@@ -153,8 +151,7 @@ def trial(tried, gate, of, seed):
 def scenarios(gate):
     """All of them, in the order of their seeds."""
     keys = ("cache_state", "tails", "noise", *KEYS[gate])
-    every = [dict(zip(keys, (*cells, *column))) for *cells, column in itertools.product(CACHE_STATES, TAILS, NOISES, COLUMNS[gate])]
-    return sorted(every, key=lambda of: of.get("calibrated", False))
+    return [dict(zip(keys, (*cells, *column))) for *cells, column in itertools.product(CACHE_STATES, TAILS, NOISES, COLUMNS[gate])]
 
 
 def simulate(tried, gate, count, pool, index, of):
@@ -171,7 +168,7 @@ def show(report):
         return True  # --first: no table
     print(f"In each place: {'gates' if gate else 'comparisons'} of {count} with a false alarm; slower cells found, of 100"
           f"{'; processes a side, on average' if gate else ''}.\n")
-    heads = [f"{column[0]} %" if gate else f"{column[0]} a side{', calibrated' * column[2]}, {column[1]} %" for column in COLUMNS[gate]]
+    heads = [f"{column[0]} %" if gate else f"{column[0]} a side, {column[1]} %" for column in COLUMNS[gate]]
     print("| cells | noise | tails | " + " | ".join(heads) + " |\n|---|--:|---|" + "--:|" * len(heads))
     for cells in itertools.product(CACHE_STATES, NOISES, TAILS):
         of = [rows[(*cells, *column)] for column in COLUMNS[gate]]

@@ -21,6 +21,7 @@ that were not found.
 
 import contextlib
 import itertools
+import math
 import os
 import statistics
 import sys
@@ -104,14 +105,12 @@ def figures(report):
 
 def apart_from_clocks(report):
     """Figures of what the SM clock did not change: (what it is, value) by the figure of LIMITS that it stands beside. A value
-    is None where an older report, or a GPU whose clock is not known, does not have it."""
-    cycles, slowed = [cell.get("cycles_range") for cell in report["cells"]], report["slowed"]
-    known = None not in cycles
-    equal = sum(one.get("clocks_equal", 0) for one in slowed)
-    missed = sum(cell["clock_ratio"] == 1 for one in slowed for cell in one.get("missed", []))
-    return {"range of processes, median": ("in cycles", statistics.median(cycles) if known else None),
-            "range of processes, worst": ("in cycles", max(cycles) if known else None),
-            "planted and not found": (f"of {equal} where clocks were equal", missed / equal if equal else None)}
+    is NaN where the clock of the GPU is not known."""
+    cycles = [math.nan if cell["cycles_range"] is None else cell["cycles_range"] for cell in report["cells"]]
+    equal = sum(one["clocks_equal"] for one in report["slowed"])
+    missed = sum(cell["clock_ratio"] == 1 for one in report["slowed"] for cell in one["missed"])
+    return {"range of processes, median": ("in cycles", statistics.median(cycles)), "range of processes, worst": ("in cycles", max(cycles)),
+            "planted and not found": (f"of {equal} where clocks were equal", missed / equal if equal else math.nan)}
 
 
 def show(report):
@@ -123,9 +122,9 @@ def show(report):
           f"{report['compiling_seconds']:.0f} s")
     for cell in sorted(report["cells"], key=lambda cell: -cell["range"])[:5]:
         print(f"  range {100 * cell['range']:5.2f} %: {cell['identity']}")
-    clocks = [f"{clock:.0f}" if clock else "not known" for clock in report.get("sm_clocks_mhz", [None])]
+    clocks = [f"{clock:.0f}" if clock else "not known" for clock in report["sm_clocks_mhz"]]
     print(f"  SM clocks of the processes, MHz: {', '.join(clocks)}")
-    missed = [cell for one in report["slowed"] for cell in one.get("missed", [])]
+    missed = [cell for one in report["slowed"] for cell in one["missed"]]
     for cell in sorted(missed, key=lambda cell: cell["identity"]):
         ratio = f"{cell['ratio']['value']:.4f}" if cell["ratio"] else "not known"
         print(f"  planted, {cell['verdict']}: ratio {ratio}, of clocks {cell['clock_ratio']:.4f}: {cell['identity']}")
@@ -133,10 +132,8 @@ def show(report):
         print("  " + ", ".join(words))
     apart = apart_from_clocks(report)
     for name, limit in LIMITS.items():
-        what, value = apart.get(name, (None, None))
-        print(f"{name:30}{found[name]:10.4f}   asked for {limit:7.3f} at most   "
-              f"{'met' if found[name] <= limit else 'MISSED'}"
-              + (f"   {what}: {'not known' if value is None else f'{value:.4f}'}" if what else ""))
+        print(f"{name:30}{found[name]:10.4f}   asked for {limit:7.3f} at most   {'met' if found[name] <= limit else 'MISSED'}"
+              + (f"   {apart[name][0]}: {apart[name][1]:.4f}" if name in apart else ""))
     return all(found[name] <= limit for name, limit in LIMITS.items())
 
 

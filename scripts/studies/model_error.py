@@ -11,9 +11,10 @@ import argparse
 import glob
 import json
 import os
-import statistics
 import subprocess
 import sys
+
+import pandas
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WITHIN = 0.2
@@ -41,21 +42,11 @@ def explained(program, paths):
                    "ns": cell["time_ns"], **cell["model_ns"]}
 
 
-def line_of(name, cells):
-    ratios = [cell["value"] / cell["ns"] for cell in cells]
-    held = [cell["low"] <= cell["ns"] <= cell["high"] for cell in cells]
-    half_width = statistics.median((cell["high"] - cell["low"]) / 2 / cell["value"] for cell in cells)
-    return {"name": name, "cells": len(cells), "ratio": statistics.median(ratios),
-            "within": sum(abs(ratio - 1) <= WITHIN for ratio in ratios) / len(cells),
-            "held": sum(held) / len(cells), "half_width": half_width}
-
-
-def table(cells, key):
-    """A line for each value of a key."""
-    groups = {}
-    for cell in cells:
-        groups.setdefault(cell[key], []).append(cell)
-    return [line_of(name, groups[name]) for name in sorted(groups)]
+def lines_of(cells, key):
+    """A row for each value of a column of cells."""
+    of = cells.assign(ratio=cells.value / cells.ns, half_width=(cells.high - cells.low) / 2 / cells.value, held=cells.ns.between(cells.low, cells.high))
+    of["within"] = abs(of.ratio - 1) <= WITHIN
+    return of.groupby(key).agg(cells=("ns", "size"), ratio=("ratio", "median"), within=("within", "mean"), held=("held", "mean"), half_width=("half_width", "median"))
 
 
 def main():
@@ -64,22 +55,21 @@ def main():
     parser.add_argument("--longer-than", type=float, default=10, metavar="US", help="cells that took longer, in us")
     parser.add_argument("files", metavar="FILE", nargs="*")
     asked = parser.parse_args()
-    every = [cell for cell in explained(asked.program, asked.files or committed())
-             if cell["ns"] and cell["ns"] > 1000 * asked.longer_than]
-    cells = [cell for cell in every if cell["value"]]
-    if not cells:
+    every = pandas.DataFrame(explained(asked.program, asked.files or committed()))
+    every = every[every.ns > 1000 * asked.longer_than]
+    cells = every[every.value.notna()].astype({"value": float, "low": float, "high": float})
+    if cells.empty:
         print("no cell has a time of the model")
         return 2
     print(f"{len(cells)} cells over {asked.longer_than:g} us; of {len(every) - len(cells)} more the model gives a bound from below")
     print(f"{'':24} {'cells':>6} {'model/measured':>15} {'within 20 %':>12} {'interval holds':>15} {'half width':>11}")
     for key in ("all", "gpu", "workload", "path"):
         print(key + ":")
-        for line in table(cells, key):
-            print(f"  {line['name']:22} {line['cells']:6} {line['ratio']:15.3f} {line['within']:12.1%} {line['held']:15.1%} "
-                  f"{line['half_width']:11.1%}")
-    total = line_of("all", cells)
+        for line in lines_of(cells, key).itertuples():
+            print(f"  {line.Index:22} {line.cells:6} {line.ratio:15.3f} {line.within:12.1%} {line.held:15.1%} {line.half_width:11.1%}")
+    total = lines_of(cells, "all").iloc[0]
     low, high = ASKED["held"]
-    met = total["within"] >= ASKED["within"] and low <= total["held"] <= high and total["half_width"] <= ASKED["half_width"]
+    met = total.within >= ASKED["within"] and low <= total.held <= high and total.half_width <= ASKED["half_width"]
     print("as asked" if met else "NOT as asked", "(within 20 %: 80 % of cells; the interval holds 85 to 97 %, half width 25 % or less)")
     return 0 if met else 1
 

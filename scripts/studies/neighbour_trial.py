@@ -62,8 +62,7 @@ def results(program, folder, count, run_options):
         path = trials.measure(program, os.path.join(folder, f"{number}.json"), *run_options)
         result, times = trials.read(path)
         flags = {cell["identity"]: cell["flags"] for cell in result["cells"]}
-        found.append({identity: {"time_ns": time["value"], "flags": flags[identity]}
-                      for identity, time in times.items()})
+        found.append({identity: {"time_ns": time["value"], "flags": flags[identity]} for identity, time in times.items()})
     return result, found
 
 
@@ -86,8 +85,7 @@ def is_shared(result):
 def show(report):
     """Prints the figures; returns whether every neighbour that mattered was seen, and none where there was none."""
     quiet = report["quiet"]
-    usual = {identity: statistics.median(result[identity]["time_ns"] for result in quiet if identity in result)
-             for identity in quiet[0]}
+    usual = {identity: statistics.median(result[identity]["time_ns"] for result in quiet if identity in result) for identity in quiet[0]}
     alarms = sum(map(is_shared, quiet))
     print(f"{'quiet:':17}{alarms} of {len(quiet)} results flagged")
     met = alarms == 0

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
-"""Derives harness/compare/deviation.def: how much times differ between processes, plans and boards by default.
+"""Derives harness/compare/deviation.def: how much times differ between processes, occasions, plans and boards by default.
 
 Proves the default deviation that every interval of compare rests on.
 
@@ -13,9 +13,15 @@ distribution. relative, ns and degrees maximize the likelihood (Smyth 2004, with
 Plans and boards are fitted likewise, with the part of the processes known. Cells of a process that move together are not
 independent: degrees are then at most those of the mean square of as many variables with that correlation.
 
+Occasions are of boards, by UUID, that have results of the default plan a minute apart or more: a later result of the same
+board adds to them. So do the processes of a trial of clocks that have its usual clock. Boards are the degrees of freedom.
+No board has results hours apart: what these add is an assumption (LATER), and no measurement.
+
 Prints the table and what it rests on. With --check, exits 1 where deviation.def is beyond what rounding explains.
 """
 
+import datetime
+import glob
 import itertools
 import json
 import math
@@ -34,6 +40,10 @@ SERIES_PROCESS = 5e-4  # of harness/base/series.h: what intervals have in additi
 SERIES_COPIES_NS = 100  # ... and those of cells that copy before every launch
 DEGREES_LEAST, DEGREES_MOST = 1, 50
 ROUNDING = 0.06  # relative: two digits
+OCCASION_SECONDS = 60  # of harness/compare/deviation.h
+DEFAULT_PLAN = {"hot": ("core-matrix", "second-process"), "cold": ("core-matrix-cold",)}  # results
+LATER = (0.0005, 0, 100)  # assumed, and taken as known
+SAME_CLOCK = 0.003
 PLACED = 0.01     # deviation of the buffer sets from which a cell's time is one of its places
 
 
@@ -93,6 +103,38 @@ def of_boards(names, result):
     return rows
 
 
+def of_occasions(column):
+    """(rows as alike has them, with the processes of an occasion; boards; occasions) of boards that have several."""
+    boards, rows, count = {}, [], 0  # (start, {cell: (time, variance by its samples)}) of each process
+    for path in sorted(glob.glob(os.path.join(ROOT, "results/**/*.json"), recursive=True)):
+        if os.path.basename(path)[:-5] in DEFAULT_PLAN[column]:
+            result = trials.load(path)
+            started = datetime.datetime.fromisoformat(result["started_utc"].replace("Z", "+00:00")).timestamp()
+            boards.setdefault((result["device"]["uuid"], result["tool"]["git_commit"]), []).append(
+                (started, {"/".join(key[:6]): (cell[0], cell[4]) for key, cell in load(path).items() if cell[2]}))
+        elif path.endswith("/clock/trial.json") and column == "hot":
+            processes = trials.load(path)["processes"]
+            usual = statistics.median(process["sm_clock_mhz"] for process in processes)
+            boards[path] = [(process["seconds"], {name: (ns, 0) for name, ns in process["times_ns"].items()})
+                            for process in processes if abs(process["sm_clock_mhz"] / usual - 1) < SAME_CLOCK]
+    for board, processes in list(boards.items()):
+        groups = []
+        for started, cells in sorted(processes, key=lambda process: process[0]):
+            if not groups or started > groups[-1][0] + OCCASION_SECONDS:
+                groups.append((started, []))
+            groups[-1][1].append(cells)
+        if len(groups) < 2:
+            del boards[board]
+            continue
+        count += len(groups)
+        for identity in sorted(set.intersection(*(set(cells) for _, cells in processes))):
+            times = [[cells[identity] for cells in group] for _, group in groups]
+            means = [statistics.mean(math.log(ns) for ns, _ in group) for group in times]
+            rows.append((statistics.variance(means), len(means) - 1, math.exp(statistics.mean(means)),
+                         statistics.mean(error for group in times for _, error in group), min(map(len, times))))
+    return rows, len(boards), count
+
+
 def likelihood(rows, known, relative, ns, freedom, most=1e4):
     total = 0
     for variance, own, time, *known_parts in rows:
@@ -149,6 +191,10 @@ def derive():
     hot = fit(hot_rows)
     cold_rows, cold_changes = alike(ten, "cold", settled=False)
     cold = fit(cold_rows, most=min(DEGREES_MOST, sum(map(together, cold_changes)) / len(ten)))
+    occasions = {}
+    for column, (relative, ns, _) in (("hot", hot), ("cold", cold)):
+        rows, boards, count = of_occasions(column)
+        occasions[column] = (*fit(rows, lambda time, sampled, n: max(relative ** 2 + (ns / time) ** 2, sampled) / n, degrees=boards)[:2], boards), count
     three = ("chips/h200/all-paths.json", "h200/all-paths.json", "h200/refill.json")
     copies_rows, copies_changes = alike(three, "copies", settled=False)
     copies = fit(copies_rows, most=sum(map(together, copies_changes)), relative=1e-6)
@@ -165,10 +211,15 @@ def derive():
     boards = of_boards(trials, "h200/core-matrix.json")
     board = fit(boards, process, degrees=len(trials) - 1)
     table = {("process", "hot"): hot, ("process", "cold"): cold, ("process", "copies"): copies,
+             **{("occasion", column): occasions["cold" if column == "cold" else "hot"][0] for column in ("hot", "cold", "copies")},
+             **{("later", column): LATER for column in ("hot", "cold", "copies")},
              ("plan", "hot"): plan, ("plan", "cold"): cold_plan, ("plan", "copies"): plan,
              ("board", "hot"): board, ("board", "cold"): board, ("board", "copies"): board}
     basis = [f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one H200, settled or not; "
              f"{len(copies_rows)} with copies of 3 results",
+             f"occasion: measured on {occasions['hot'][0][2]} boards, {occasions['hot'][1]} occasions; cold cells on "
+             f"{occasions['cold'][0][2]} boards, {occasions['cold'][1]} occasions",
+             "later: assumed: no board was measured hours apart",
              f"plan: {len(plans)} hot cells of four pairs and {len(cold_plans)} cold of one, on an H200",
              f"board: {len(boards)} cells of {len(trials)} H200, which say it with {len(trials) - 1} degrees together",
              "what boards add to cold cells, and plans and boards to cells with copies, is taken to be as in hot ones"]
@@ -190,7 +241,9 @@ def main():
         print(f"DEVIATION({cause}, {cache_state}, {', '.join(f'{value:.2g}' for value in values)})")
     print("\n".join(basis))
     have = written()
-    if sys.argv[1:] and (set(have) != set(table) or any(abs(a - b) > ROUNDING * b for key in table
+    with open(TABLE.replace(".def", ".h"), encoding="utf-8") as file:
+        said = re.findall('_BASIS +"(.*)"', file.read())
+    if sys.argv[1:] and (not all(any(text in line for line in basis) for text in said) or set(have) != set(table) or any(abs(a - b) > ROUNDING * b for key in table
                                                         for a, b in zip(have[key], table[key]))):
         sys.exit("process_deviation: harness/compare/deviation.def is not this table")
 

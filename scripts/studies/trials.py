@@ -54,17 +54,8 @@ def draw(rng, tails):
 
 
 def strata_mean(samples, buffer_sets):
-    """(mean, its standard error) of samples that were taken on so many buffer sets in turn: as stats_strata_mean."""
-    count = len(samples)
-    if not buffer_sets or buffer_sets < 2 or count < buffer_sets:
-        ordered, cut = sorted(samples), max(count // 10, 1) if count >= 5 else 0
-        moved = [min(max(sample, ordered[cut]), ordered[-1 - cut]) for sample in samples]
-        left = count - 2 * cut
-        return statistics.fmean(ordered[cut:count - cut]), math.sqrt(statistics.variance(moved) * count) / left
-    each = [samples[first::buffer_sets] for first in range(buffer_sets)]
-    if count < 2 * buffer_sets:
-        means = [statistics.fmean(of) for of in each]
-        return statistics.fmean(means), math.sqrt(statistics.variance(means) / buffer_sets)
+    """(mean, its standard error) of samples that were taken on so many buffer sets in turn, two of each or more: as stats_strata_mean."""
+    count, each = len(samples), [samples[first::buffer_sets] for first in range(buffer_sets)]
     steps = [abs(after - before) for before, after in zip(samples, samples[buffer_sets:])]
     reach = 3 * statistics.median(steps) / (0.6744897501960817 * math.sqrt(2))
     each = [of if len(of) < 3 else [min(max(sample, middle - reach), middle + reach) for sample in of]

@@ -3,6 +3,7 @@
 """A second judge, written from docs/comparing.md and the headers of harness/compare alone: its verdicts and ratios on
 committed results are those of cbank compare. CBANK names the program (default build/cbank)."""
 
+import datetime
 import json
 import math
 import os
@@ -48,6 +49,19 @@ def process(cell):
     return value, math.sqrt(within / sets) / value, math.sqrt(max(between - within, 0) / sets) / value
 
 
+def weight(base, new, lasts):
+    """The weight of occasions: squares of the differences of their shares, for medians."""
+    moments, shares = [[datetime.datetime.fromisoformat(of["started_utc"].replace("Z", "+00:00")).timestamp() for of in side] for side in (base, new)], []
+    left = sorted(set(sum(moments, [])))
+    while left:
+        end = left[0] + lasts
+        shares.append([sum(left[0] <= at <= end for at in side) / len(side) for side in moments])
+        left = [at for at in left if at > end]
+    counts = [sum(share > 0 for share in side) for side in zip(*shares)]
+    median = max(k * math.pi / 2 / (k + (0.48 if k % 2 else 1.3)) if k > 2 else 1 for k in counts)
+    return sum((b - n) ** 2 for b, n in shares) * median
+
+
 def side(results, identity):
     cells = [cell for result in results for cell in result["cells"] if cell["identity"] == identity]
     found = [process(cell) for cell in cells]
@@ -68,6 +82,7 @@ def judge(base, new, threshold):
     names = [{cell["identity"]: cell for result in results for cell in result["cells"]} for results in (base, new)]
     common = [name for name in names[0] if all(of.get(name, {}).get("status") == "ok" for of in names)]
     plans = set(names[0]) != set(names[1])
+    apart = {"occasion": weight(base, new, 60), "later": weight(base, new, 600)}
     cells, judged = {}, {}
     for name in common:
         b, n = side(base, name), side(new, name)
@@ -89,6 +104,7 @@ def judge(base, new, threshold):
             both = degrees + c["own"]
             variance = (degrees * factor * sd ** 2 + c["own"] * c["sd_own"] ** 2) / both if both else math.nan
             parts = [(variance * (b["of_median"] + n["of_median"]), both)]
+            parts += [(of * default(cause, c["kind"], b["ns"])[0] ** 2, default(cause, c["kind"], b["ns"])[1]) for cause, of in apart.items()]
             if plans or b["table_offsets"] != n["table_offsets"] or b["copies"] != n["copies"]:
                 plan, plan_degrees = default("plan", c["kind"], b["ns"])
                 parts.append((2 * (plan ** 2 + (b["placed"] + n["placed"]) / 2), plan_degrees))

@@ -306,6 +306,71 @@ TEST(test_intervals_hold_as_often_as_they_say)
     }
 }
 
+/* By hand: what is common to both sides cancels, and more processes of an occasion change nothing. */
+TEST(test_weights_of_occasions)
+{
+    static const struct {
+        double base[4], new_side[4];
+        size_t counts[SIDES];
+        double weight;
+    } rows[] = {
+        {{0}, {9}, {1, 1}, 0}, /* one occasion */
+        {{0}, {11}, {1, 1}, 2}, /* one each */
+        {{3, 1, 0, 2}, {13, 12, 11}, {4, 3}, 2}, /* the same, with more processes */
+        {{0, 20}, {21, 1}, {2, 2}, 0}, /* in turns */
+        {{0, 20}, {40}, {2, 1}, 1.5}, /* 1/4 + 1/4 + 1 */
+        {{0, 1, 2, 20}, {22}, {4, 1}, 9 / 8.0}, /* shares of 3/4, and of 1/4 against 1 */
+        {{0}, {0}, {1, 0}, 1}, /* a side without processes */
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        double base[4], new_side[4];
+
+        memcpy(base, rows[i].base, sizeof(base));
+        memcpy(new_side, rows[i].new_side, sizeof(new_side));
+        assert_near(deviation_weight((double *const[]){base, new_side}, rows[i].counts, 10) + 1, rows[i].weight + 1,
+                    1e-12);
+    }
+}
+
+/* Each side was measured on an occasion of its own, which moves its time. Without the term more than one comparison in
+ * twenty calls out, the more processes the more; with it none of them does. */
+TEST(test_occasions_cause_no_alarms)
+{
+    const struct judge_options options = {.threshold = 1e-6};
+    const size_t comparisons = repetitions(400, 100);
+    const double moved = deviation_default(CAUSE_later, false, false, 1000).value;
+
+    for (size_t processes = 1; processes <= 5; processes += 4) {
+        size_t alarms[2] = {0}, missed[2] = {0}; /* without the term, and with it */
+        uint64_t seed = 77;
+
+        for (size_t i = 0; i < comparisons; i++)
+            for (size_t with = 0; with < 2; with++) {
+                struct judged_cell cells[COUNT];
+                bool alarm = false;
+
+                simulate(cells, COUNT, processes, 1, (struct noise){0.0003, 0.00001}, 3000 + i, &defaults);
+                for (size_t k = 0; k < COUNT; k++) {
+                    cells[k].later = cells[k].occasions = 2 * (double)with;
+                    for (size_t side = 0; side < SIDES; side++)
+                        cells[k].sides[side].estimate.ns *= exp(moved * normal(&seed));
+                }
+                judge_all(cells, COUNT, &options);
+                for (size_t k = 0; k < COUNT; k++) {
+                    missed[with] += cells[k].ratio.ci_low > 1 || cells[k].ratio.ci_high < 1;
+                    alarm |= cells[k].verdict == VERDICT_REGRESSED || cells[k].verdict == VERDICT_IMPROVED;
+                }
+                alarms[with] += alarm;
+            }
+        print_message("%d processes a side: without the term %d of %d comparisons call out, with it %d\n",
+                      (int)processes, (int)alarms[0], (int)comparisons, (int)alarms[1]);
+        assert_true(alarms[0] > comparisons / 5 && missed[0] > COUNT * comparisons / 10);
+        assert_true((double)alarms[1] <= 0.05 * (double)comparisons);
+        assert_true((double)missed[1] <= 0.05 * COUNT * (double)comparisons);
+    }
+}
+
 /* A cell that is slower by the threshold itself is not called slower: 5 % of comparisons at most, and half of that in
  * each direction. One that is slower by a little more is, sooner or later. */
 TEST(test_a_change_is_tested_against_the_threshold)
