@@ -13,7 +13,7 @@ __global__ void fp4_matvec(Table table, const unsigned *codes, const unsigned ch
     const unsigned row = blockIdx.x * blockDim.y + threadIdx.y;
     float sum = 0;
 
-    table.stage();
+    table.stage(threadIdx.y * blockDim.x + threadIdx.x, blockDim.x * blockDim.y);
     for (unsigned i = threadIdx.x; i < columns / 8; i += 32) {
         const unsigned code = codes[row * columns / 8 + i];
         const uint2 bytes = x[i];

@@ -13,7 +13,7 @@ __global__ void iq2_matvec(Table table, const uchar2 *weights, const float *scal
     const unsigned row = blockIdx.x * blockDim.y + threadIdx.y;
     float sum = 0;
 
-    table.stage();
+    table.stage(threadIdx.y * blockDim.x + threadIdx.x, blockDim.x * blockDim.y);
     for (unsigned i = threadIdx.x; i < columns / 8; i += 32) {
         const uchar2 coded = weights[row * columns / 8 + i];
         const uint2 magnitudes = table[coded.x];

@@ -273,6 +273,24 @@ template <class Entry, class From> CBANK_INLINE Entry entry_of(const From &from)
     return *entry.entries();
 }
 
+/* Integers that an int holds. */
+template <class T, class = int> struct is_short {
+    static constexpr bool value = false;
+};
+template <class T> struct is_short<T, decltype(T() + T())> {
+    static constexpr bool value = sizeof(T) < 4;
+};
+
+/* The entry in the low bytes of a word; integers are converted, as by hand. */
+template <class Entry> CBANK_INLINE typename only_if<is_short<Entry>::value, Entry>::type low_entry(cbank_u32 word)
+{
+    return (Entry)word;
+}
+template <class Entry> CBANK_INLINE typename only_if<!is_short<Entry>::value, Entry>::type low_entry(cbank_u32 word)
+{
+    return entry_of<Entry>(word);
+}
+
 CBANK_TABLE_IN(readonly, memory_table)
 {
   public:
@@ -470,9 +488,8 @@ CBANK_TABLE_IN(shuffle, memory_table)
     {
         return __shfl_sync(0xFFFFFFFFu, from, lane);
     }
-    template <class T> /* integers that an int holds */
-    static CBANK_INLINE typename only_if<sizeof(T) < 4 && is_same<int, decltype(T() + T())>::value, int>::type
-    read(T from, int lane, long)
+    template <class T>
+    static CBANK_INLINE typename only_if<is_short<T>::value, int>::type read(T from, int lane, long)
     {
         return __shfl_sync(0xFFFFFFFFu, (int)from, lane);
     }
@@ -574,7 +591,7 @@ CBANK_TABLE_IN(select, memory_table)
     static CBANK_INLINE Entry part(const Entry &unit, cbank_u32) { return unit; }
     template <class Word> static CBANK_INLINE Entry part(const Word &word, cbank_u32 shift)
     {
-        return entry_of<Entry>(word >> shift);
+        return low_entry<Entry>(word >> shift);
     }
 };
 
@@ -599,10 +616,10 @@ CBANK_TABLE_IN(prmt, memory_table)
         const cbank_u32 low = __byte_perm(word[0], word[words > 1 ? 1 : 0], bytes);
 
         if (words <= 2)
-            return entry_of<Entry>(low);
+            return low_entry<Entry>(low);
         const cbank_u32 high = __byte_perm(word[words > 2 ? 2 : 0], word[words > 3 ? 3 : 0], bytes);
 
-        return entry_of<Entry>(at * sizeof(Entry) & 8 ? high : low);
+        return low_entry<Entry>(at * sizeof(Entry) & 8 ? high : low);
     }
 
   private:
