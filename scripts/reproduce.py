@@ -54,7 +54,7 @@ def main():
 def print_figure(asked, stem, title):
     """A figure that is there, and its sentence."""
     with open(os.path.join(asked.output, f"{stem}.txt"), encoding="utf-8") as said:
-        print(f"\n![{title}](figures/{stem}.svg)\n\n" + textwrap.fill(said.read(), 118, break_on_hyphens=False))
+        print(f"\n![{title}](figures/{stem}.svg)\n\n" + textwrap.fill(said.readline(), 118, break_on_hyphens=False))
 
 
 def print_chips(asked):

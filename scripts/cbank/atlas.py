@@ -10,7 +10,8 @@ import pandas
 
 from . import documents, frames, tables, text
 from .errors import Failure, Parser, printable
-from .figures import kinds
+from .figures.probes import clock_cycles
+from .figures.source import Source
 
 # A fact: its name; the experiment of a characterization, its level, and the name of the number; the key of a card.
 FACTS = (
@@ -44,7 +45,7 @@ STRIDE = 4  # bytes between distinct addresses
 COLUMNS = ["chip", "fact", "value", "low", "high", "text", "source", "reason"]
 
 
-def facts(sources: list[kinds.Source]) -> pandas.DataFrame:
+def facts(sources: list[Source]) -> pandas.DataFrame:
     """A table of COLUMNS with the values of all sources. A card that is of no measured chip is a chip by itself."""
     measured = {source.content["device"]["name"] for source in sources if source.kind != "card"}
     made = []
@@ -67,7 +68,7 @@ def facts(sources: list[kinds.Source]) -> pandas.DataFrame:
     return pandas.concat([part for part in parts if len(part)] or [rows], ignore_index=True)  # pandas warns of empty ones
 
 
-def of_characterization(source: kinds.Source) -> Iterator[list]:
+def of_characterization(source: Source) -> Iterator[list]:
     chip, rows = source.content["device"]["name"], frames.whole(source.frame)
     experiments = {entry["name"]: entry for entry in source.content["experiments"]}
     for name, where, _ in FACTS:
@@ -81,11 +82,11 @@ def of_characterization(source: kinds.Source) -> Iterator[list]:
         if len(found):
             row = found.iloc[0]
             # An access of a walk is timed alone: what reading the clock adds is taken off.
-            clock = (kinds.clock_cycles(experiments, experiments[experiment]) or float("nan")) if level and number == "latency" else 0
+            clock = (clock_cycles(experiments, experiments[experiment]) or float("nan")) if level and number == "latency" else 0
             yield [chip, name, row["value"] - clock, row["low"] - clock, row["high"] - clock, row.get("text"), f"characterized, {source.document.name}", row["reason"]]
 
 
-def of_card(chip: str, source: kinds.Source) -> Iterator[list]:
+def of_card(chip: str, source: Source) -> Iterator[list]:
     rows = frames.whole(source.frame)
     by_key = {row["number"]: row for row in rows[rows["origin"].notna()].to_dict("records")}
     for name, _, key in FACTS:
@@ -125,7 +126,7 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], dict[str, list], list[str]]
     return chips, lines, notes + [f"({number}) {source}" for source, number in numbers.items()]
 
 
-def table(sources: list[kinds.Source]) -> tables.Table | None:
+def table(sources: list[Source]) -> tables.Table | None:
     """The table of a report; None where there are not two chips."""
     chips, lines, notes = grid(facts(sources))
     if len(chips) < 2:
@@ -141,7 +142,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("files", metavar="DIR", nargs="+", help="folders of chips, or results, characterizations and cards")
     asked = parser.parse_args(words)
     found, _ = documents.read_all(asked.files)
-    sources = [kinds.Source(document) for document in found if document.kind in ("result", "characterization", "card")]
+    sources = [Source(document) for document in found if document.kind in ("result", "characterization", "card")]
     if not sources:
         raise Failure("no result, characterization or card is among these files; name the folder of a chip, such as results/chips/h200")
     with documents.blamed([source.document for source in sources]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import dataclasses
 import fnmatch
 import multiprocessing
@@ -20,6 +21,7 @@ import pandas
 from . import documents, text
 from .errors import Failure, Parser, printable, say
 from .figures import draw, kinds, style
+from .figures.source import NotDrawn, Source
 
 PAGES_MAX = 3  # of a figure, unless all are asked for
 
@@ -61,7 +63,7 @@ def options(words: list[str]) -> argparse.Namespace:
 # -- what is drawn ------------------------------------------------------------------------------------------------
 
 
-def select(sources: list[kinds.Source], lists: list[str]) -> None:
+def select(sources: list[Source], lists: list[str]) -> None:
     """Keeps the rows of the sources that fit one of the lists of KEY=GLOB."""
     terms = [[part.partition("=")[::2] for part in text.split(",")] for text in lists]
     known = {column for source in sources for column in source.frame.columns}
@@ -82,7 +84,7 @@ def word_of(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def drawings(sources: list[kinds.Source], figures: list[str] | None = None) -> tuple[list, list]:
+def drawings(sources: list[Source], figures: list[str] | None = None) -> tuple[list, list]:
     """(drawings of all figures, [(figure, names of documents, why it is not drawn)]). figures: names; None: all."""
     made, missing = [], []
     for name in figures or kinds.KINDS:
@@ -94,8 +96,8 @@ def drawings(sources: list[kinds.Source], figures: list[str] | None = None) -> t
             names = "" if kind.combines else group[0].document.name
             try:
                 with documents.blamed([source.document for source in group]):
-                    made += [(drawing, names) for drawing in kinds.make(name, group)]
-            except kinds.NotDrawn as reason:
+                    made += [(dataclasses.replace(drawing, way=kind.way), names) for drawing in kind.make(group)]
+            except NotDrawn as reason:
                 missing.append((name, names, str(reason)))
     return made, missing
 
@@ -114,14 +116,14 @@ def together(found: list[tuple[draw.Drawing, str]]) -> list[tuple[draw.Drawing, 
             rows = pandas.concat([drawing.rows.assign(series=drawing.rows["series"].where(drawing.rows["series"].isna(), drawing.rows["series"].astype(str) +
                                                                                          f" ({name})")) for drawing, name in zip(parts, of)])
             parts = [dataclasses.replace(parts[0], stem=f"{parts[0].kind}-together", rows=rows.drop(columns="text", errors="ignore"),
-                                         note=parts[0].note and parts[0].note.partition("; on the right")[0],
+                                         aside="",
                                          sentence=" ".join(f"{name}: {drawing.sentence}" for drawing, name in zip(parts, of)),
                                          documents=[document for drawing in parts for document in drawing.documents])]
         made.append((parts[0], "" if len(group) > 1 else group[0][1]))
     return made
 
 
-def pages(sources: list[kinds.Source], width_mm: float, figures: list[str] | None = None, everything: bool = False,
+def pages(sources: list[Source], width_mm: float, figures: list[str] | None = None, everything: bool = False,
           merged: bool = False) -> tuple[list[draw.Drawing], list]:
     """(pages to draw, what is missing). The stems of the pages differ."""
     found, missing = drawings(sources, figures)
@@ -149,7 +151,7 @@ def draw_page(task: tuple) -> list[str]:
     with documents.blamed(drawing.documents), style.sheet(own_style):
         figure = draw.draw(drawing, width_mm)
         made = {form: draw.picture_bytes(figure, drawing, form) for form in forms}
-        made.update({"csv": draw.csv_text(drawing).encode(), "txt": f"{drawing.sentence}\n".encode()})
+        made.update({"csv": draw.csv_text(drawing).encode(), "txt": "".join(f"{line}\n" for line in (drawing.sentence, drawing.conditions) if line).encode()})
     paths = [os.path.join(folder, f"{drawing.stem}.{ending}") for ending in made]
     for path, data in zip(paths, made.values()):
         text.write(path, data)
@@ -160,17 +162,12 @@ def draw_all(drawn: list[draw.Drawing], folder: str, width_mm: float, forms: lis
     """Yields the paths of the files of each page, drawn by as many processes as there are processors."""
     os.makedirs(folder, exist_ok=True)
     tasks = [(drawing, folder, width_mm, forms, own_style) for drawing in drawn]
-    count = min(len(os.sched_getaffinity(0)), len(tasks))
-    if count < 2:
-        yield from map(draw_page, tasks)
-        return
-    try:
-        pool = multiprocessing.get_context("fork").Pool(count)
-    except OSError:  # no /dev/shm, where its locks are
-        yield from map(draw_page, tasks)
-        return
-    with pool:
-        yield from pool.imap(draw_page, tasks)
+    with contextlib.ExitStack() as stack:
+        try:
+            each = stack.enter_context(multiprocessing.get_context("fork").Pool()).imap
+        except OSError:  # no /dev/shm, where its locks are
+            each = map
+        yield from each(draw_page, tasks)
 
 
 def main(words: list[str]) -> int:
@@ -179,7 +176,7 @@ def main(words: list[str]) -> int:
     if asked.style and asked.style not in style.SHEETS and not os.path.exists(asked.style):
         raise Failure(f"--style: there is no file {asked.style}; name ieee, acm or a style sheet of matplotlib")
     found, _ = documents.read_all(asked.files)
-    sources = [kinds.Source(document) for document in found]
+    sources = [Source(document) for document in found]
     select(sources, asked.select)
     drawn, missing = pages(sources, asked.width, asked.figure, asked.all, asked.together)
     for name, of, why in missing:

@@ -18,11 +18,12 @@ import jinja2
 from . import atlas, documents, frames, instrument, plot, sections, tables, text
 from .errors import Failure, Parser, printable, say
 from .figures import kinds, style
+from .figures.source import Source
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class One(kinds.Source):
+class One(Source):
     """A document of the report: `label` names it on the page and its files, and no two have the same."""
 
     def __init__(self, document: documents.Document, label: str):
@@ -122,7 +123,7 @@ def content_of(ones: list[One], others: list[str]) -> dict:
                       ("fleet", "Fleet", [sections.fleet_section(one) for one in of["fleet"]]),
                       ("history", "History", [sections.history_section(one) for one in of["history"]])],
             "sources": tables.Table("Files", ["file", "kind", "SHA-256"], [[one.document.name, one.kind, one.document.sha256] for one in ones]),
-            "version": instrument.call(["--version"]).strip(), "compared": [kinds.Source(document) for _, document in comparisons]}
+            "version": instrument.call(["--version"]).strip(), "compared": [Source(document) for _, document in comparisons]}
 
 
 # -- writing ------------------------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ def environment() -> jinja2.Environment:
     return made
 
 
-def figures_of(sources: list[kinds.Source], folder: str) -> tuple[list, list]:
+def figures_of(sources: list[Source], folder: str) -> tuple[list, list]:
     """[(kind, method, drawings)] of what was drawn, and what is missing. Says how far it is: drawing takes seconds."""
     drawn, missing = plot.pages(sources, style.WIDTHS_MM["two"])
     for i, paths in enumerate(plot.draw_all(drawn, folder, style.WIDTHS_MM["two"], ["svg"]), 1):

@@ -95,20 +95,15 @@ def main(doc, options, make, show):
     parser = argparse.ArgumentParser(description=doc.splitlines()[0], allow_abbrev=False)
     parser.add_argument("--program", default="build/cbank")
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--show", metavar="FILE", help="print the figures of an earlier trial, and write it again as this "
-                        "version does where --json names a file")
+    parser.add_argument("--show", metavar="FILE", help="print the figures of an earlier trial")
     options(parser)
     arguments, rest = parser.parse_known_args()
     if arguments.show:
         report = load(arguments.show)
-        report["command"] = without_folders(report.get("command", ""))
-        if "tool" in report:
-            report["tool"]["argv"] = without_folders(report["tool"]["argv"])
-    elif arguments.json:
-        report = make(arguments, rest)
-    else:
+    elif not arguments.json:
         parser.error("--json FILE or --show FILE is needed")
-    if arguments.json:
+    else:
+        report = make(arguments, rest)
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(report, file, indent=1)
             file.write("\n")

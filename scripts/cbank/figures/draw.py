@@ -3,8 +3,10 @@
 
 A Drawing holds a table with exactly what is drawn. All ways have the columns `panel` (its title), `series` (what has a look of
 its own) and `flags` (where not empty, the mark is hollow). Lines have `x`, `y`, `low` and `high` (ends of the interval of y).
-A row with a `reference`, a text, is a thin line at y, and at x where that is known. Dots have `row` (its name), `x`, `low`
-and `high` (of x), and `text`, on the right of the row. Maps have `row`, `column`, `x` (the colour) and `text`, a letter.
+A row with a `reference` is a thin line at y, and at x where that is known. Dots have `row` (its name), `x`, `low` and `high`
+(of x), and `text`, on the right of the row. Maps have `row`, `column`, `x` (the colour) and `text`, a letter.
+
+A picture holds axes, labels and a legend, and fits one or two columns of a journal. Its sentence stands beside it.
 """
 
 from __future__ import annotations
@@ -28,12 +30,15 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
 MM = 1 / 25.4  # in inches, which matplotlib counts in
-PAGE_MM = 225  # no page is higher
-PANEL_MM = {"lines": 42, "dots": 15, "map": 26}  # of a panel, without its rows
-LETTER_MM, HANDLE_MM, LEGEND_ROW_MM = 1.25, 10.5, 3.4
+PAGE_MM = 110  # no figure is higher
+PROPORTION = 2 / 3  # of height to width, at most, of a figure with one panel
+FIXED_MM = {"lines": 13, "dots": 13, "map": 26}  # of a panel's height: title, ticks and label
+SHRINK = 0.6  # the rest may shrink to so much where figures would be too high
+LINES_MM = 29
+LETTER_MM, HANDLE_MM, LEGEND_ROW_MM = 1.25, 7.8, 3.4
 
 
 @dataclasses.dataclass
@@ -46,8 +51,11 @@ class Drawing:
     sentence: str  # what it shows
     labels: dict  # {panel: (of x, of y)}; None: of all other panels
     documents: list  # what it was made of
-    note: str = None  # stands above it: what has to be known
+    note: str = None  # what has to be known, for the caption
+    warning: str = None  # without it the picture misleads: it stands in the legend
+    aside: str = ""  # what the texts on the right of rows are
     band: tuple = None  # share of the x axis where nothing differs: (low, high); dots of all series are at the same height then
+    across: int = None  # panels side by side; None: as many as fit
     way: str = None  # lines, dots or map
 
     def __post_init__(self) -> None:
@@ -55,8 +63,17 @@ class Drawing:
         texts = {column: self.rows[column].map(lambda its: printable(its) if isinstance(its, str) else its)
                  for column in self.rows if self.rows[column].dtype == object}
         self.rows = self.rows.assign(**texts)
-        self.sentence, self.note = printable(self.sentence), self.note and printable(self.note)
+        self.sentence, self.note, self.warning = (its and printable(its) for its in (self.sentence, self.note, self.warning))
         self.labels = {panel and printable(panel): tuple(map(printable, its)) for panel, its in self.labels.items()}
+
+    @property
+    def conditions(self) -> str:
+        """Facts without which the picture would be misread, as sentences; empty where nothing has."""
+        flags = sorted({flag for text in self.rows.get("flags", pandas.Series(dtype=str)).dropna() for flag in str(text).split()})
+        said = [self.warning, self.note, f"hollow marks: {', '.join(flags)}" if flags else None,
+                f"grey band: the same within {100 * (self.band[1] - 1):g} %" if self.band else None,
+                f"on the right: {self.aside}" if self.aside else None]
+        return " ".join(f"{its[0].upper()}{its[1:]}." for its in said if its)
 
     def provenance(self) -> dict[str, str]:
         """Where the data come from, as key and text."""
@@ -75,48 +92,42 @@ class Drawing:
 
 def pages(drawing: Drawing, width_mm: float) -> list[Drawing]:
     """The drawing on as many pages as it needs: panels stay whole unless one alone is higher than a page."""
+    across, head_mm = across_of(drawing, width_mm), head_of(drawing, looks_of(drawing), width_mm)[0]
+    alone_mm = min(PAGE_MM, PROPORTION * width_mm)
+    most = max(1, int((alone_mm - head_mm - FIXED_MM[drawing.way]) / SHRINK / row_mm(drawing)))  # rows of a panel
     units, made, room = [], [], 0
     for _, members in drawing.rows.groupby("panel", sort=False):
-        names = members["row"].unique() if height_of(drawing, members) > PAGE_MM else []
-        most = int(PAGE_MM / (row_mm(drawing) or PAGE_MM)) - 5
-        units += [members[members["row"].isin(names[i:i + most])] for i in range(0, len(names), most)] or [members]
-    across = across_of(drawing, width_mm)
-    for members in units:
-        height = height_of(drawing, members) / across
-        if not made or height > room:
+        names = members["row"].unique() if "row" in members else [None]
+        units += [members[members["row"].isin(names[i:i + most])] for i in range(0, len(names), most)] if len(names) > most else [members]
+    for i in range(0, len(units), across):
+        least = FIXED_MM[drawing.way] + SHRINK * max(flexible_mm(drawing, members) for members in units[i:i + across])
+        if not made or least > room or made[-1][-1]["panel"].iloc[0] == units[i]["panel"].iloc[0]:
             made.append([])
-            room = PAGE_MM
-        made[-1].append(members)
-        room -= height
-    if len(made) < 2:
-        return [drawing]
-    return [dataclasses.replace(drawing, stem=f"{drawing.stem}-{i}", rows=pandas.concat(part)) for i, part in enumerate(made, 1)]
+            room = PAGE_MM - head_mm
+        made[-1] += units[i:i + across]
+        room -= least
+    return [dataclasses.replace(drawing, stem=drawing.stem + f"-{i}" * (len(made) > 1), rows=pandas.concat(part), across=across) for i, part in enumerate(made, 1)]
 
 
-def height_of(drawing: Drawing, members: pandas.DataFrame) -> float:
-    """The height of a panel, in mm."""
-    rows = members["row"].nunique() * row_mm(drawing) if "row" in members else 0
-    references = members["reference"].notna().sum() if "reference" in members else 0
-    return PANEL_MM[drawing.way] + rows + 3 * references
+def flexible_mm(drawing: Drawing, members: pandas.DataFrame) -> float:
+    """The height of a panel that may shrink."""
+    return row_mm(drawing) * (members["row"].nunique() if "row" in members else 1)
 
 
 def row_mm(drawing: Drawing) -> float:
     if drawing.way == "lines":
-        return 0
-    if drawing.way == "map" or drawing.band:
-        return 3.6
-    return max(4.4, 1.15 * drawing.rows["series"].nunique() + 1.2)
+        return LINES_MM
+    return 4.2 if drawing.way == "map" or drawing.band else max(4.4, drawing.rows["series"].nunique() + 1.2)
 
 
 def across_of(drawing: Drawing, width_mm: float) -> int:
-    """Panels side by side: lines in pairs or threes, dots where their rows have the same names."""
-    count = drawing.rows["panel"].nunique()
-    if width_mm < style.WIDE_MM or count == 1:
-        return 1
-    if drawing.way == "dots":
-        alike = drawing.rows.groupby("panel")["row"].apply(lambda rows: tuple(rows.unique())).nunique() == 1
-        return min(3, count) if alike else 1
-    return 2 if count in (2, 4) else min(3, count)
+    """Panels side by side: those of lines in few rows with few gaps, dots where their rows have the same names."""
+    count, wide = drawing.rows["panel"].nunique(), width_mm >= style.WIDE_MM
+    if drawing.across or drawing.way == "lines":
+        return drawing.across or (1 if count == 1 else min((3, 4), key=lambda most: (max(3, -(-count // most)), -count % most)) if wide and count > 2 else
+                                  2 if wide or count > 3 else 1)
+    alike = drawing.way == "map" or drawing.rows.groupby("panel")["row"].apply(lambda rows: tuple(rows.unique())).nunique() == 1
+    return min(3, count) if wide and alike else 1
 
 
 # -- a page -------------------------------------------------------------------------------------------------------
@@ -125,65 +136,70 @@ def across_of(drawing: Drawing, width_mm: float) -> int:
 def draw(drawing: Drawing, width_mm: float) -> Figure:
     """A matplotlib Figure of one page; inside style.sheet()."""
     from matplotlib.figure import Figure
-    looks = style.looks_of(drawing.rows["series"].dropna().astype(str)) if drawing.way != "map" else {}
-    parts = [(panel, members) for panel, members in drawing.rows.groupby("panel", sort=False)]
-    across = across_of(drawing, width_mm)
-    heights = [height_of(drawing, members) for _, members in parts]
-    heights = [max(heights[i:i + across]) for i in range(0, len(heights), across)]
-    head_mm, labels, said = head_of(drawing, looks, width_mm)
+    from matplotlib.lines import Line2D
+    looks, across = looks_of(drawing), across_of(drawing, width_mm)
+    parts = [members for _, members in drawing.rows.groupby("panel", sort=False)]
+    fixed_mm, flexible = FIXED_MM[drawing.way], [flexible_mm(drawing, members) for members in parts]
+    flexible = [max(flexible[i:i + across]) for i in range(0, len(flexible), across)]
+    head_mm, labels = head_of(drawing, looks, width_mm)
+    most_mm = PAGE_MM if len(parts) > 1 else min(PAGE_MM, PROPORTION * width_mm)
+    scale = min(1, max(SHRINK, (most_mm - head_mm - fixed_mm * len(flexible)) / sum(flexible)))
+    heights = [fixed_mm + scale * its for its in flexible]
     figure = Figure(figsize=(width_mm * MM, (sum(heights) + head_mm) * MM), layout="constrained")
     head, body = figure.subfigures(2, 1, height_ratios=[head_mm, sum(heights)])
-    legend(head, looks, labels, said, drawing, columns_of(labels, width_mm))
+    if labels or drawing.warning:
+        line = {} if drawing.way == "lines" else {"linestyle": "none"}
+        handles = [Line2D([], [], **{"linestyle": looks[label].dashes, **line, **style.marks(looks[label])}) for label in labels]
+        head.legend(handles, labels, title=drawing.warning, loc="lower center", ncol=columns_of(labels, width_mm), borderaxespad=0.1)
     grid = body.subplots(len(heights), across, squeeze=False, gridspec_kw={"height_ratios": heights})
-    for axes, part in itertools.zip_longest(grid.flat, parts):
-        if part is None:
+    for axes, members in itertools.zip_longest(grid.flat, parts):
+        if members is None:
             axes.set_visible(False)
-            continue
-        WAYS[drawing.way](axes, drawing, part[1], looks, width_mm / across)
-        names_mm = LETTER_MM * part[1]["row"].str.len().max() if drawing.way != "lines" and axes in grid[:, 0] else 0
-        letters = max(10, int((width_mm / across - 8 - (names_mm if across == 1 else 8)) / LETTER_MM / 1.15))
-        axes.set_title("\n".join(textwrap.wrap(part[0], letters)), loc="left")
-        of_x, of_y = labels_of(drawing, part[1])
-        references = part[1]["reference"].dropna() if "reference" in part[1] else ()
-        axes.set_xlabel("\n".join([*textwrap.wrap(of_x, letters), *references]))
-        axes.set_ylabel(of_y)
-    if drawing.way == "dots" and across > 1:
-        for axes in itertools.chain(*(row[1:] for row in grid)):
-            axes.set_yticklabels([])
+        else:
+            WAYS[drawing.way](axes, drawing, members, looks, width_mm / across)
+    name(drawing, grid, parts, width_mm / across, heights)
     if drawing.way == "map":
         bar = body.colorbar(grid.flat[0].collections[0], ax=list(grid.flat), location="bottom", shrink=0.6, aspect=40, pad=0.02)
         bar.set_label("change of time, %")
     return figure
 
 
+def name(drawing: Drawing, grid: np.ndarray, parts: list[pandas.DataFrame], panel_mm: float, heights: list[float]) -> None:
+    """Titles and labels of the panels; what the panel on the left or below says of an axis is not said again."""
+    across = grid.shape[1]
+    for i, (axes, members) in enumerate(zip(grid.flat, parts)):
+        of_x, of_y = labels_of(drawing, members)
+        names_mm = LETTER_MM * members["row"].str.len().max() if drawing.way != "lines" and i % across == 0 else 0
+        letters = max(10, int((panel_mm - 8 - (names_mm if across == 1 else 8 * (drawing.way != "lines"))) / LETTER_MM / 1.15))
+        aside = len(drawing.aside) + 2 if drawing.aside else 0
+        axes.set_title("\n".join(textwrap.wrap(members["panel"].iloc[0], letters - aside)), loc="left")
+        axes.set_title(drawing.aside, loc="right", fontsize="small")
+        if i + across >= len(parts) or labels_of(drawing, parts[i + across])[0] != of_x:
+            axes.set_xlabel("\n".join(textwrap.wrap(of_x, letters)))
+        if i % across == 0 or labels_of(drawing, parts[i - 1])[1] != of_y:
+            axes.set_ylabel("\n".join(textwrap.wrap(of_y, int((heights[i // across] - 8) / LETTER_MM / 1.1))))
+        if drawing.way == "dots" and i % across:
+            axes.set_yticklabels([])
+
+
+def looks_of(drawing: Drawing) -> dict[str, style.Look]:
+    return style.looks_of(drawing.rows["series"].dropna().astype(str)) if drawing.way != "map" else {}
+
+
 def labels_of(drawing: Drawing, members: pandas.DataFrame) -> tuple[str, str]:
     return drawing.labels.get(members["panel"].iloc[0]) or drawing.labels[None]
 
 
-def head_of(drawing: Drawing, looks: dict[str, style.Look], width_mm: float) -> tuple[float, list[str], list[str]]:
-    """(height of what stands above the panels, labels of the legend, lines of the note)."""
-    flags = sorted({flag for text in drawing.rows.get("flags", pandas.Series(dtype=str)).dropna() for flag in str(text).split()})
-    notes = [drawing.note, f"hollow: {', '.join(flags)}" if flags else None,
-             f"grey band: the same within {100 * (drawing.band[1] - 1):g} %" if drawing.band else None]
-    said = textwrap.wrap("; ".join(filter(None, notes)), int(width_mm * 0.75))
+def head_of(drawing: Drawing, looks: dict[str, style.Look], width_mm: float) -> tuple[float, list[str]]:
+    """(height of the legend, its labels)."""
     labels = list(looks) if len(looks) > 1 or drawing.way == "dots" else []
-    rows = -(-len(labels) // columns_of(labels, width_mm)) if labels else 0
-    return max(LEGEND_ROW_MM * (rows + len(said)) + 1.2, 1.5), labels, said
+    rows = -(-len(labels) // columns_of(labels, width_mm)) + bool(drawing.warning)
+    return max(LEGEND_ROW_MM * rows + 1.2, 1.5), labels
 
 
 def columns_of(labels: list[str], width_mm: float) -> int:
     longest = max(map(len, labels), default=1)
     return max(1, min(len(labels), int(width_mm / (LETTER_MM * longest + HANDLE_MM))))
-
-
-def legend(head: SubFigure, looks: dict[str, style.Look], labels: list[str], said: list[str], drawing: Drawing, columns: int) -> None:
-    from matplotlib.lines import Line2D
-    line = {} if drawing.way == "lines" else {"linestyle": "none"}
-    handles = [Line2D([], [], **{"linestyle": looks[label].dashes, **line, **style.marks(looks[label])}) for label in labels]
-    if labels:
-        head.legend(handles, labels, loc="lower center", ncol=columns, borderaxespad=0.1)
-    if said:
-        head.text(0.99, 0.95, "\n".join(said), ha="right", va="top", fontstyle="italic", fontsize="small")
 
 
 # -- axes ---------------------------------------------------------------------------------------------------------
@@ -230,13 +246,16 @@ def number_axis(axes: Axes, values: list[float], text: Callable[[float], str], r
     axes.set_xlim(*((2**low, 2**high) if spread else (low, high)))
 
 
-def value_axis(axes: Axes, which: str, rows: pandas.DataFrame, value: str, base: float | None = None) -> None:
-    """An axis of times or cycles: logarithmic where they spread, else from 0 on or about `base`."""
-    ends = pandas.concat([rows[value], rows["low"], rows["high"]]).dropna()
+def value_axis(axes: Axes, which: str, rows: pandas.DataFrame, value: str, base: float | None = None, band: tuple = (), most: int = 6) -> None:
+    """An axis of times or cycles: logarithmic where they spread, else from 0 on or about `base`, with all of `band`."""
+    from matplotlib.ticker import MaxNLocator
+    ends = pandas.concat([rows[value], rows["low"], rows["high"], pandas.Series(band, dtype=float)]).dropna()
     low, high = float(ends.min()), float(ends.max())
     if base is None and low > 0 and high > 4 * low or base and low > 0 and high > 2 * low:
-        log_axis(axes, which, low / 1.15, high * 1.15)
-    elif base is None and low >= 0:
+        log_axis(axes, which, low / 1.15, high * 1.15, most)
+        return
+    getattr(axes, f"{which}axis").set_major_locator(MaxNLocator(most, steps=(1, 2, 5, 10)))
+    if base is None and low >= 0:
         getattr(axes, f"set_{which}lim")(0, high * 1.1 or 1)
     else:
         aside = 0.05 * (high - low) or 0.01
@@ -261,7 +280,7 @@ def draw_lines(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: d
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
     else:
         number_axis(axes, points["x"].tolist(), style.size_text if "bytes" in labels_of(drawing, members)[0] else style.count_text, panel_mm - 18)
-    value_axis(axes, "y", members, "y", 1 if drawing.kind == "history" else None)
+    value_axis(axes, "y", members, "y", 1 if drawing.kind == "history" else None, most=4)
     for name, look in looks.items():
         of = points[points["series"] == name].sort_values("x", kind="stable")
         for _, its in of.groupby("uuid", dropna=False) if look is style.REST else [(None, of)] if len(of) else []:
@@ -279,10 +298,10 @@ def draw_lines(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: d
                 axes.axvline(row.x, **thin)
 
 
-def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: dict[str, style.Look], _panel_mm: float) -> None:
+def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: dict[str, style.Look], panel_mm: float) -> None:
     names = list(members["row"].unique())
     base = 1 if drawing.band else None
-    value_axis(axes, "x", members, "x", base)
+    value_axis(axes, "x", members, "x", base, drawing.band or (), 4 if panel_mm < style.WIDE_MM else 6)
     if drawing.band:
         axes.axvspan(*drawing.band, facecolor="0.88", zorder=0)
         axes.axvline(base, color="black", linewidth=0.6, zorder=1)
@@ -305,9 +324,11 @@ def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: di
         for y in range(len(names) - 1):
             axes.axhline(y + 0.5, color="0.85", linewidth=0.3, zorder=0)
     texts = members.dropna(subset=["text"]).drop_duplicates("row") if "text" in members else members.head(0)
-    for name, note in zip(texts["row"], texts["text"] if len(texts) else ()):
-        axes.annotate(note, (1, positions[name]), (3, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
-                      fontsize="small", annotation_clip=False)
+    if len(texts):
+        right = axes.secondary_yaxis("right")
+        fixed_ticks(right.yaxis, texts["row"].map(positions), texts["text"])
+        right.tick_params(length=0)
+        right.spines["right"].set_visible(False)
 
 
 def draw_map(axes: Axes, drawing: Drawing, members: pandas.DataFrame, _looks: dict[str, style.Look], _panel_mm: float) -> None:

@@ -119,8 +119,8 @@ def ratio_text(ratio: float) -> str:
 
 
 def count_text(value: float) -> str:
-    """12.8M, 128k: a count on an axis."""
+    """12.8M, 128k, 1024: a count on an axis."""
     for factor, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= factor:
-            return f"{value / factor:.4g}{name}"
+        if value >= max(factor, 1e4):
+            return f"{value / factor:.3g}{name}"
     return f"{value:.4g}"
