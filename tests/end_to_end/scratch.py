@@ -273,8 +273,8 @@ class Drawing(Case):
 
     def test_figure(self):
         kinds = "scripts/cbank/figures/kinds.py"
-        self.scratch.edit(kinds, "# -- the table", FIGURE + "# -- the table")
-        self.scratch.edit(kinds, "KINDS = {", 'KINDS = {\n    "greeting": Kind(greeting, ("result",), "lines", "hello", ""),')
+        self.scratch.edit("scripts/cbank/figures/cells.py", "# -- users' kernels", FIGURE + "# -- users' kernels")
+        self.scratch.edit(kinds, "KINDS = {", 'KINDS = {\n    "greeting": Kind(cells.greeting, ("result",), "lines", "hello", ""),')
         self.assertRegex(self.cbank("plot", "--help"), r"(?m)^ +greeting +hello")
         self.cbank("plot", "-o", "out", "--figure", "greeting", "--format", "svg", RESULT)
         self.assertEqual(self.scratch.read("out/greeting.csv").count("\n"), 25)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Figures of documents: kinds.py says what is drawn, draw.py draws it, style.py says how it looks."""
+"""Figures of documents: kinds.py is the table of them, draw.py draws, style.py says how it looks; the others say what is drawn."""
