@@ -38,9 +38,8 @@ def width(text: str) -> float:
 
 
 def formats(text: str) -> list[str]:
-    for name in text.split(","):
-        if name not in draw.FORMATS:
-            raise argparse.ArgumentTypeError(f"no format '{name}'; there are: {', '.join(draw.FORMATS)}")
+    for name in set(text.split(",")) - set(draw.FORMATS):
+        raise argparse.ArgumentTypeError(f"no format '{name}'; there are: {', '.join(draw.FORMATS)}")
     return [name for name in draw.FORMATS if name in text.split(",")]
 
 
