@@ -28,13 +28,11 @@ PAGES_MAX = 3  # of a figure, unless all are asked for
 
 def width(text: str) -> float:
     """In mm."""
-    try:
+    with contextlib.suppress(ValueError):
         value = style.WIDTHS_MM.get(text) or float(text)
-    except ValueError:
-        value = 0
-    if not 40 <= value <= 1000:
-        raise argparse.ArgumentTypeError(f"'{text}' is not one, two or 40 to 1000 mm")
-    return value
+        if 40 <= value <= 1000:
+            return value
+    raise argparse.ArgumentTypeError(f"'{text}' is not one, two or 40 to 1000 mm")
 
 
 def formats(text: str) -> list[str]:
@@ -52,9 +50,10 @@ def options(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--together", action="store_true", help="one figure of all files, with a series for each device or file")
     parser.add_argument("--format", metavar="LIST", type=formats, default="pdf", help="of pdf, svg and png; default: %(default)s")
     parser.add_argument("--width", type=width, default="two", help="one or two (columns: 85 and 175 mm) or millimetres; default: %(default)s")
-    parser.add_argument("--style", metavar="NAME", help="ieee, acm, or a matplotlib style sheet on top of cbank's")
-    parser.add_argument("--select", metavar="KEY=GLOB,...", action="append", default=[],
-                        help="cells that fit all of these (several times: any of the lists), such as 'path=constant,pattern=per_*'")
+    parser.add_argument("--style", metavar="NAME", help="ieee, acm, nature, or a matplotlib style sheet on top of cbank's")
+    parser.add_argument("--select", metavar="KEY=GLOB,GLOB,...", action="append", default=[],
+                        help="cells that fit all KEYs, each by any of its GLOBs, such as 'path=constant,global,pattern=per_*'; "
+                             "several times: by any of the lists")
     parser.add_argument("files", metavar="FILE", nargs="+", help="documents, or folders of them")
     return parser.parse_args(words)
 
@@ -63,24 +62,26 @@ def options(words: list[str]) -> argparse.Namespace:
 
 
 def select(sources: list[Source], lists: list[str]) -> None:
-    """Keeps the rows of the sources that fit one of the lists of KEY=GLOB."""
-    terms = [[part.partition("=")[::2] for part in text.split(",")] for text in lists]
+    """Keeps the rows of the sources that fit one of the lists of KEY=GLOB,GLOB."""
+    terms = [collections.defaultdict(list) for _ in lists]
     known = {column for source in sources for column in source.frame.columns}
-    for key, glob in (term for of in terms for term in of):
-        if not key or not glob:
-            raise Failure(f"--select: '{key}' is not KEY=GLOB, such as path=constant or pattern=per_*")
-        if key not in known:
-            raise Failure(f"--select: no row has '{key}'; there are: {', '.join(sorted(known))}")
+    for of, words in zip(terms, lists):
+        key = ""
+        for part in words.split(","):
+            key, glob = part.split("=", 1) if "=" in part else (key, part)
+            if not key or not glob:
+                raise Failure(f"--select: '{part}' is not KEY=GLOB, such as path=constant or pattern=per_*")
+            if key not in known:
+                raise Failure(f"--select: no row has '{key}'; there are: {', '.join(sorted(known))}")
+            of[key].append(glob)
     for source in sources if terms else []:
-        source.frame = source.frame[[fits(row, terms) for row in source.frame.to_dict("records")]]
+        source.frame = source.frame[[any(all(key in row and fits(row[key], globs) for key, globs in of.items()) for of in terms)
+                                     for row in source.frame.to_dict("records")]]
 
 
-def fits(row: dict, lists: list[list[tuple[str, str]]]) -> bool:
-    return any(all(key in row and fnmatch.fnmatchcase(word_of(row[key]), glob) for key, glob in terms) for terms in lists)
-
-
-def word_of(value: object) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def fits(value: object, globs: list[str]) -> bool:
+    word = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return any(fnmatch.fnmatchcase(word, glob) for glob in globs)
 
 
 def drawings(sources: list[Source], figures: list[str] | None = None) -> tuple[list, list]:
@@ -173,7 +174,7 @@ def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     asked = options(words)
     if asked.style and asked.style not in style.SHEETS and not os.path.exists(asked.style):
-        raise Failure(f"--style: there is no file {asked.style}; name ieee, acm or a style sheet of matplotlib")
+        raise Failure(f"--style: there is no file {asked.style}; name ieee, acm, nature or a style sheet of matplotlib")
     found, _ = documents.read_all(asked.files)
     sources = [Source(document) for document in found]
     select(sources, asked.select)

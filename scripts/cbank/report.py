@@ -163,8 +163,6 @@ def main(words: list[str]) -> int:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise Failure(f"cannot make {error.filename}: {error.strerror}; name another folder: -o DIR") from None
-    if not all(os.access(path, os.W_OK | os.X_OK) for path in (asked.output, folder)):
-        raise Failure(f"cannot write into {asked.output}; name another folder: -o DIR")
     with documents.blamed(found):
         content["figures"], content["missing"] = figures_of([one for one in ones if one.kind != "comparison"] + content["compared"], folder)
         rendered = environment().get_template("index.html").render(**content) + "\n"

@@ -134,7 +134,7 @@ class Drawn(Case):
         self.assertEqual(names - set(style.PATHS), set())
 
     def test_widths_and_styles(self):
-        for words in (("--width", "one"), ("--style", "ieee"), ("--style", "acm", "--width", "88")):
+        for words in (("--width", "one"), ("--style", "ieee"), ("--style", "nature"), ("--style", "acm", "--width", "88")):
             self.plot("--format", "svg", "--figure", "matrix", *words, RESULTS["h200"])
             width = float(ET.parse(self.files("svg")[0]).getroot().get("width").removesuffix("pt")) / 72 * 25.4
             self.assertAlmostEqual(width, {"one": 85, "88": 88}.get(words[-1], 175), places=3)
@@ -248,10 +248,7 @@ class Data(Case):
         self.assertEqual(levels["x"].iloc[0], found[0]["capacity_bytes"]["value"])
         points = rows[(rows["experiment"] == "geometry_constant") & (rows["series"] == "mean")]
         self.assertEqual((points["x"].max() > 60000, points["y"].iloc[0]), (True, 28))
-
-    def test_a_walk_is_its_mean_and_its_95th_percentile(self):
-        self.assertEqual(probes.summary("10*18 20 40"), (12, 20))
-        self.assertEqual(probes.summary("10*19 40"), (11.5, 10))
+        self.assertEqual((probes.summary("10*18 20 40"), probes.summary("10*19 40")), ((12, 20), (11.5, 10)))  # mean, 95th percentile
 
     def test_several_chips(self):
         self.plot(*(RESULTS[name] for name in ("h200", "h100", "h200_chip", "h100_chip")))
@@ -293,6 +290,9 @@ class Chosen(Case):
         self.plot("--figure", "matrix", "--select", "path=constant,pattern=per_*", "--select", "elements=128000,path=global", RESULTS["h200"])
         rows = self.rows("core-matrix-matrix")
         self.assertEqual(set(zip(rows["path"], rows["elements"])), {("constant", 128000), ("constant", 12800000), ("global", 128000)})
+        self.plot("--figure", "matrix", "--select", "path=constant,readonly,elements=128000,pattern=per_w*,pattern=pseudo_*", RESULTS["h200"])
+        chosen = sorted(map(tuple, self.rows("core-matrix-matrix")[["path", "pattern", "elements"]].to_numpy()))
+        self.assertEqual(chosen, [(path, pattern, 128000) for path in ("constant", "readonly") for pattern in ("per_warp", "pseudo_random")])
 
     def test_reasons(self):
         content = read_json(RESULTS["h200"])
@@ -326,7 +326,8 @@ class Chosen(Case):
             cell["time_ns"].update(value=None, median=None, ci_low=None, ci_high=None)
         blocked = self.write("blocked", "a file")
         for words, said in ((("--width", "3"), "40 to 1000 mm"), (("--format", "gif"), "no format 'gif'"), (("--figure", "x"), "invalid choice"),
-                            (("--style", "absent"), "there is no file absent"), (("--select", "path"), "is not KEY=GLOB"), (("--select", "way=x"), "no row has 'way'"),
+                            (("--style", "absent"), "there is no file absent"), (("--select", "path"), "'path' is not KEY=GLOB"), (("--select", "path=global,"), "'' is not KEY=GLOB"),
+                             (("--select", "way=x"), "no row has 'way'"),
                             (("--select", "path=none"), "no figure can be drawn"), (("-o", blocked), "blocked"), ((self.path("absent.json"),), "cannot read"),
                             ((self.write("timeless.json", content), "--select", "path=constant"), "no chosen cell has a time")):
             files = [RESULTS["h200"]] if "timeless" not in words[0] else []

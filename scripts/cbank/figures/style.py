@@ -45,7 +45,7 @@ WIDTHS_MM = {"one": 85, "two": 175}  # columns of common journals and proceeding
 WIDE_MM = 130  # from here on panels stand side by side
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SHEETS = {name: os.path.join(HERE, f"{name}.mplstyle") for name in ("cbank", "ieee", "acm")}  # by the name for --style
+SHEETS = {name: os.path.join(HERE, f"{name}.mplstyle") for name in ("cbank", "ieee", "acm", "nature")}  # by the name for --style
 
 
 def in_order(series: Iterable[str]) -> list[str]:
