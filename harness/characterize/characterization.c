@@ -88,14 +88,16 @@ static void write_level_numbers(cJSON *object, const struct field *field, const 
     const struct geometry_level *level = base;
     const struct summary *latency = &level->latency;
     struct number number = {"",
-                            "cycles, the clock's own included",
-                            "median of single accesses",
+                            "cycles",
+                            "median of single accesses, without timing_cycles",
                             latency->value,
                             latency->ci_low,
                             latency->ci_high,
                             latency->count,
                             .reason = ""};
 
+    if (isnan(latency->value) && latency->count > 0)
+        snprintf(number.reason, sizeof(number.reason), "of several banks, or what timing adds is not known");
     fields_write(json_add(object, field->key, cJSON_CreateObject()), &values, &number);
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
         number = number_of_finding(level, &geometry_findings[i]);
@@ -118,6 +120,7 @@ static const struct field geometry_rows[] = {
     {GEOMETRY(field_reference, "shared_carve_out", shared_carve_out)},
     {GEOMETRY(field_uint64, "chases", chases)},
     {GEOMETRY(field_uint64, "accesses", accesses)},
+    {FIELD(field_number, struct geometry, "timing_cycles", timing_cycles, NULLABLE)},
     {GEOMETRY(field_array, "levels", level), .of = &levels},
 };
 static const struct fields geometry_fields = FIELDS(geometry_rows);

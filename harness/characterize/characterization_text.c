@@ -181,8 +181,12 @@ void characterization_print_all(const struct characterization *characterization)
             const char *reason = "";
             char found[TEXT_PARAGRAPH_BYTES / 2];
 
-            snprintf(found, sizeof(found), "level %zu: %.4g [%.4g, %.4g] cycles, the clock's own included", k + 1,
-                     level->latency.value, level->latency.ci_low, level->latency.ci_high);
+            snprintf(found, sizeof(found), "level %zu: ", k + 1);
+            if (isfinite(level->latency.value))
+                text_join(found, sizeof(found), "", "%.4g [%.4g, %.4g] cycles", level->latency.value,
+                          level->latency.ci_low, level->latency.ci_high);
+            else
+                text_join(found, sizeof(found), "", "latency not told here");
             for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
                 const struct geometry_number *number = geometry_number(level, &geometry_findings[i]);
 

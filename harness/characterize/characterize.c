@@ -2,8 +2,10 @@
  * Runs the experiments on one chip. The same analysis runs on the answers of a GPU and on a record of them. */
 #include "experiment.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "log.h"
 #include "table.h"
@@ -58,6 +60,36 @@ static const struct experiment experiments[] = {
 };
 /* clang-format on */
 
+/* Leaves one latency of each level, without what timing adds: that is the first level's beyond a chain of loads, which is
+ * not timed access by access. Where chases through several banks show a level, theirs is kept. */
+static void settle_latencies(struct characterization *out)
+{
+    const struct outcome *modules = characterization_outcome(out, "geometry_constant_modules");
+    const struct geometry *several = modules ? modules->geometry : NULL;
+
+    for (size_t i = 0; i < out->count; i++) {
+        struct geometry *geometry = out->outcomes[i].geometry;
+        const struct outcome *chain;
+        char name[64];
+
+        if (!geometry || geometry->level_count == 0)
+            continue;
+        snprintf(name, sizeof(name), "latency_%s", out->outcomes[i].experiment.path);
+        chain = characterization_outcome(out, name);
+        geometry->timing_cycles =
+            geometry->level[0].latency.value - (chain && chain->number_count > 0 ? chain->numbers[0].value : NAN);
+        for (size_t k = 0; k < geometry->level_count; k++) {
+            struct summary *latency = &geometry->level[k].latency;
+            const bool elsewhere = k > 0 && several && several != geometry && k < several->level_count &&
+                                   strcmp(out->outcomes[i].experiment.path, modules->experiment.path) == 0;
+
+            latency->value -= elsewhere ? NAN : geometry->timing_cycles;
+            latency->ci_low -= elsewhere ? NAN : geometry->timing_cycles;
+            latency->ci_high -= elsewhere ? NAN : geometry->timing_cycles;
+        }
+    }
+}
+
 enum status characterize(struct probe_record *record, const struct characterization *recorded, bool quiet,
                          struct characterization *out)
 {
@@ -109,5 +141,6 @@ enum status characterize(struct probe_record *record, const struct characterizat
     }
     for (size_t i = 0; i < out->count && first < record->count; first += out->outcomes[i++].evidence_count)
         out->outcomes[i].evidence = record->exchanges + first;
+    settle_latencies(out);
     return run.status == STATUS_OK ? probes_describe(&record->source, &out->probes) : run.status;
 }

@@ -47,7 +47,8 @@ struct geometry_number {
 };
 
 struct geometry_level {
-    struct summary latency; /* cycles of accesses that this level answered, the clock included */
+    struct summary latency; /* cycles of accesses that this level answered; what timing adds is in it during a search,
+                             * and is taken off at the end of a characterization */
     /* fetch: bytes that one miss brings in. line: bytes that are replaced together. fits: the largest region from
      * address 0 without a miss. lines_taken: lines that hold other data. replacement: the policies that explain the
      * misses, as bits of enum cache_replacement; 0: none. */
@@ -60,6 +61,7 @@ struct geometry {
     uint32_t searched_bytes; /* of memory */
     const char
         *shared_carve_out; /* the share of L1 left to shared memory during the chases; set by the caller, not owned */
+    double timing_cycles; /* added to an access by timing it; NaN: not known */
     size_t level_count; /* the last one answers everything that no cache holds */
     struct geometry_level level[GEOMETRY_LEVELS_MAX];
     uint64_t chases, accesses; /* of the search, warm-up included */

@@ -10,7 +10,6 @@ import pandas
 
 from . import documents, frames, tables, text
 from .errors import Failure, Parser, printable
-from .figures.probes import clock_cycles
 from .figures.source import Source
 
 # A fact: its name; the experiment of a characterization, its level, and the name of the number; the key of a card.
@@ -24,7 +23,7 @@ FACTS = (
     ("L1.5 constant cache, line, bytes", ("geometry_constant_modules", 2, "line_bytes"), None),
     ("L1.5 constant cache, ways", ("geometry_constant_modules", 2, "ways"), None),
     ("L1.5 constant cache, replacement", ("geometry_constant_modules", 2, "replacement_name"), None),
-    ("L1.5 constant cache, latency, cycles", ("geometry_constant_modules", 2, "latency"), None),
+    ("L1.5 constant cache, latency on one SM, cycles", ("geometry_constant_modules", 2, "latency"), None),
     ("L1.5 constant cache, SMs that share it", ("sharing_constant", None, "largest_group"), None),
     ("a further address, latency, cycles", ("serialization_constant", None, "latency_per_extra_address"), None),
     ("a further address, cycles of an SM", ("serialization_constant", None, "cycles_per_load_per_extra_address"), "constant_address_cycles"),
@@ -33,7 +32,7 @@ FACTS = (
     ("uniform path, loads a cycle and SM", ("throughput_constant_uniform", None, "loads_per_cycle"), None),
     ("L1, latency, cycles", ("latency_global", None, "latency"), "l1_latency_cycles"),
     ("L1, bytes that hit", ("geometry_global", 1, "fits_bytes"), None),
-    ("L2, latency, cycles", ("latency_global_l2", None, "latency"), "l2_latency_cycles"),
+    ("L2, latency of one line, cycles", ("latency_global_l2", None, "latency"), "l2_latency_cycles"),
     ("L2, bytes", None, "l2_bytes"),
     ("launch, ns", None, "launch_ns"),
 )
@@ -70,7 +69,6 @@ def facts(sources: list[Source]) -> pandas.DataFrame:
 
 def of_characterization(source: Source) -> Iterator[list]:
     chip, rows = source.content["device"]["name"], frames.whole(source.frame)
-    experiments = {entry["name"]: entry for entry in source.content["experiments"]}
     for name, where, _ in FACTS:
         if where is None:
             continue
@@ -81,9 +79,7 @@ def of_characterization(source: Source) -> Iterator[list]:
             found = found.sort_values("value", ascending=False)
         if len(found):
             row = found.iloc[0]
-            # An access of a walk is timed alone: what reading the clock adds is taken off.
-            clock = (clock_cycles(experiments, experiments[experiment]) or float("nan")) if level and number == "latency" else 0
-            yield [chip, name, row["value"] - clock, row["low"] - clock, row["high"] - clock, row.get("text"), f"characterized, {source.document.name}", row["reason"]]
+            yield [chip, name, row["value"], row["low"], row["high"], row.get("text"), f"characterized, {source.document.name}", row["reason"]]
 
 
 def of_card(chip: str, source: Source) -> Iterator[list]:

@@ -84,8 +84,7 @@ def template(folder, cache_state):
 
 def of_an_occasion(tried, rng, of, factors):
     """The factors of cells on an occasion of its own."""
-    result, truth = template(tried.folder, of["cache_state"])
-    shared = rng.gauss(0, 1)
+    (result, truth), shared = template(tried.folder, of["cache_state"]), rng.gauss(0, 1)
     return [factor * math.exp(noise.on_days(noise.Deviation(0, 1), cell["identity"], ns).value * (shared + rng.gauss(0, 1)) / math.sqrt(2))
             for factor, cell, (ns, _, _) in zip(factors, result["cells"], truth)]
 

@@ -7,11 +7,15 @@ import json
 import os
 import re
 import subprocess
+import sys
 import unittest
 
 import jsonschema
 
 from common import ROOT, Scratch, read_json
+
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+from cbank import documents  # noqa: E402
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 RECORDED = os.path.join(ROOT, "results/characterizations/h200.json")
@@ -48,7 +52,8 @@ def stripped(value):
 
 
 def found(file):
-    """The findings of a file that the program still looks for, by experiment."""
+    """The findings of a file that the program still looks for, by experiment, with latencies as readers have them."""
+    documents.settle_latencies(file)
     return {experiment["name"]: {**{key: experiment.get(key) for key in FOUND},
                                  "numbers": [one for one in experiment["numbers"] if not GONE_NUMBERS.match(one["name"])],
                                  "verdicts": [one for one in experiment["verdicts"] if one["name"] not in GONE_VERDICTS]}
@@ -109,6 +114,24 @@ class Case(Scratch):
 
 
 class Records(Case):
+    def test_a_latency_has_one_value(self):
+        """By path and level, however it was measured, in a document, its figure and its page."""
+        page = re.sub("<.*?>", "", open(os.path.join(ROOT, "docs/chip.md"), encoding="utf-8").read())
+        for path in COMMITTED:
+            said = {}
+            for of in found(read_json(path)).values():
+                chain = [one["value"] for one in of["numbers"] if one["name"] == "latency"][:1] if of["name"].startswith("latency_") else []
+                for level, value in enumerate(chain + [one["latency"]["value"] for one in (of["geometry"] or {"levels": []})["levels"]], 1):
+                    said.setdefault((of["path"], level), set()).update({value} - {None})
+            self.assertEqual([key for key, values in said.items() if len(values) > 1], [])
+            if "chips" in path:
+                column = 2 + ("h100" in path)
+                for name, key in (("L1.5 constant cache, latency on one SM", ("constant", 2)), ("L1, latency", ("global", 1))):
+                    self.assertEqual({row.split("|")[column].split()[0] for row in page.split("\n") if row.startswith(f"| {name}, cycles")}, set(map("{:g}".format, said[key])))
+            elif "h200" in path:
+                drawn = open(os.path.join(ROOT, "docs/figures/h200-capacity.txt"), encoding="utf-8").read()
+                self.assertEqual(set(re.findall(r"level 2: ([\d.]+) cycles, 128 KB", drawn)), set(map("{:g}".format, said["constant", 2])))
+
     def test_committed_records_give_what_they_gave(self):
         for path in COMMITTED:
             with self.subTest(path):

@@ -241,10 +241,10 @@ class Data(Case):
         its = rows[(rows["path"] == "constant") & (rows["quantity"] == "latency") & (rows["stride_bytes"] == 64)]
         self.assertEqual(set(zip(its["x"], its["y"])), wanted)
         rows = self.rows("characterization-capacity")
-        levels = rows[(rows["experiment"] == "geometry_constant") & (rows["record"] == "level")]
-        found = experiments["geometry_constant"]["geometry"]["levels"]
-        clock = found[0]["latency"]["value"] - experiments["latency_constant"]["numbers"][0]["value"]
-        self.assertEqual(list(levels["y"]), [level["latency"]["value"] - clock for level in found])
+        levels, alone = (rows[(rows["experiment"] == name) & (rows["record"] == "level")] for name in ("geometry_constant_modules", "geometry_constant"))
+        self.assertEqual(list(alone["y"]), [28])  # further levels have the latency that several modules show
+        found = experiments["geometry_constant_modules"]["geometry"]["levels"]
+        self.assertEqual(list(levels["y"]), [level["latency"]["value"] - found[0]["latency"]["value"] + 28 for level in found])
         self.assertEqual(levels["x"].iloc[0], found[0]["capacity_bytes"]["value"])
         points = rows[(rows["experiment"] == "geometry_constant") & (rows["series"] == "mean")]
         self.assertEqual((points["x"].max() > 60000, points["y"].iloc[0]), (True, 28))

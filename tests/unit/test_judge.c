@@ -320,7 +320,6 @@ TEST(test_weights_of_occasions)
         {{0, 20}, {21, 1}, {2, 2}, 0}, /* in turns */
         {{0, 20}, {40}, {2, 1}, 1.5}, /* 1/4 + 1/4 + 1 */
         {{0, 1, 2, 20}, {22}, {4, 1}, 9 / 8.0}, /* shares of 3/4, and of 1/4 against 1 */
-        {{0}, {0}, {1, 0}, 1}, /* a side without processes */
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -363,8 +362,6 @@ TEST(test_occasions_cause_no_alarms)
                 }
                 alarms[with] += alarm;
             }
-        print_message("%d processes a side: without the term %d of %d comparisons call out, with it %d\n",
-                      (int)processes, (int)alarms[0], (int)comparisons, (int)alarms[1]);
         assert_true(alarms[0] > comparisons / 5 && missed[0] > COUNT * comparisons / 10);
         assert_true((double)alarms[1] <= 0.05 * (double)comparisons);
         assert_true((double)missed[1] <= 0.05 * COUNT * (double)comparisons);

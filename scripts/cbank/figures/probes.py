@@ -85,26 +85,17 @@ def summary(answer: str) -> tuple[float, int] | None:
     return None
 
 
-def clock_cycles(experiments: dict[str, dict], experiment: dict) -> float | None:
-    """Cycles that reading the clock adds to a timed access: latency of the first level less that of a dependent chain; or None."""
-    chain = experiments.get(f"latency_{experiment['path']}", {"numbers": []})
-    found = [entry["value"] for entry in chain["numbers"] if entry["name"] == "latency" and entry["value"] is not None]
-    levels = experiment["geometry"]["levels"]
-    first = levels[0]["latency"]["value"] if levels else None
-    return first - found[0] if found and first is not None else None
-
-
 def walked(source: Source) -> pandas.DataFrame:
     """Rows of the capacity figure: points of pointer chases, and the levels that were found, without the clock's cycles where they are known."""
-    experiments, made = {entry["name"]: entry for entry in source.content["experiments"]}, []
-    for name, experiment in experiments.items():
+    made = []
+    for experiment in source.content["experiments"]:
+        name = experiment["name"]
         if not name.startswith("geometry_") or experiment["status"] != "ok":
             continue
-        clock = clock_cycles(experiments, experiment)
-        same = {"panel": name.removeprefix("geometry_").replace("_", ", ") + ("" if clock is not None else ", clock included"),
+        same = {"panel": name.removeprefix("geometry_").replace("_", ", ") + ("" if experiment["geometry"]["timing_cycles"] is not None else ", clock included"),
                 "experiment": name, "path": experiment["path"], "source": source.document.name, "source_sha256": source.document.sha256}
         for size, found in walks(experiment).items():
-            made += [{**same, "record": "point", "series": series, "x": size, "y": value - (clock or 0)}
+            made += [{**same, "record": "point", "series": series, "x": size, "y": value - (experiment["geometry"]["timing_cycles"] or 0)}
                      for series, value in zip(("mean", "95th percentile"), found)]
         for number, level in enumerate(experiment["geometry"]["levels"], 1):
             latency, size, fits = level["latency"]["value"], level["capacity_bytes"], level["fits_bytes"]
@@ -113,8 +104,8 @@ def walked(source: Source) -> pandas.DataFrame:
                 known = size["value"] if size["value"] is not None else fits["value"]
                 text = ("" if size["value"] is not None else "hits to ") + style.bytes_text(known) if known is not None else \
                     f"{style.bytes_text(least[1])} or more" if least else "size not found"
-                made.append({**same, "record": "level", "x": known, "y": latency - (clock or 0),
-                             "reference": f"level {number}: {latency - (clock or 0):.4g} cycles, {text}"})
+                made.append({**same, "record": "level", "x": known, "y": latency,
+                             "reference": f"level {number}: {latency:.4g} cycles, {text}"})
     rows = pandas.DataFrame(made, columns=["panel", "series", "x", "y", "low", "high", "reference", "record", "experiment", "path", "source", "source_sha256"])
     rows[["x", "y", "low", "high"]] = rows[["x", "y", "low", "high"]].astype(float)
     return rows[rows["panel"].isin(rows.loc[rows["record"] == "point", "panel"])]
