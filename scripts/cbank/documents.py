@@ -171,8 +171,7 @@ def settle_latencies(content: dict) -> None:
         for number, latency in enumerate(level["latency"] for level in levels):
             elsewhere = entry["path"] == "constant" and several and entry["geometry"] is not several and 0 < number < len(several["levels"])
             known = not elsewhere and timing is not None and latency["value"] is not None
-            latency.update({key: latency[key] - timing if known else None for key in ("value", "low", "high")}, unit="cycles",
-                           reason=None if known else "of several banks, or what timing adds is not known")
+            latency.update({key: latency[key] - timing if known else None for key in ("value", "low", "high")}, unit="cycles")
 
 
 @contextlib.contextmanager

@@ -54,8 +54,7 @@ def make(arguments, rest):
             processes.append(describe(result, times, number >= arguments.processes, begin))
         pairs = dict.fromkeys([*zip(paths, paths[1:]), *((paths[0], path) for path in paths[1:])])
         found = [trials.compare(program, *pair, "--threshold", THRESHOLD) for pair in pairs]
-    return {**trials.origin(result), "run_options": rest, "heat_seconds": arguments.heat_seconds, "processes": processes,
-            "comparisons": found}
+    return {**trials.origin(result), "run_options": rest, "heat_seconds": arguments.heat_seconds, "processes": processes, "comparisons": found}
 
 
 def settings(processes):

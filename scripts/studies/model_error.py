@@ -59,8 +59,7 @@ def main():
     every = every[every.ns > 1000 * asked.longer_than]
     cells = every[every.value.notna()].astype({"value": float, "low": float, "high": float})
     if cells.empty:
-        print("no cell has a time of the model")
-        return 2
+        parser.error("no cell has a time of the model")
     print(f"{len(cells)} cells over {asked.longer_than:g} us; of {len(every) - len(cells)} more the model gives a bound from below")
     print(f"{'':24} {'cells':>6} {'model/measured':>15} {'within 20 %':>12} {'interval holds':>15} {'half width':>11}")
     for key in ("all", "gpu", "workload", "path"):

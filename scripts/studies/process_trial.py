@@ -77,8 +77,7 @@ def show(report):
            for name, limit in LIMITS.items()}
     print(f"{report['device']['name']}: {report['processes']} processes, {len(report['cells'])} cells")
     for name, limit in LIMITS.items():
-        print(f"  {name:15} {100 * found[name]:7.2f} %   asked for {100 * limit:6.2f} %   "
-              f"{'met' if met[name] else 'MISSED'}")
+        print(f"  {name:15} {100 * found[name]:7.2f} %   asked for {100 * limit:6.2f} %   {'met' if met[name] else 'MISSED'}")
     for cell in sorted(report["cells"], key=lambda cell: -cell["range"])[:5]:
         print(f"  range {100 * cell['range']:5.2f} %, covered {100 * cell['coverage']:3.0f} %: {cell['identity']}")
     return all(met.values())

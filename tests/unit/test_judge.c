@@ -309,7 +309,7 @@ TEST(test_intervals_hold_as_often_as_they_say)
 /* By hand: what is common to both sides cancels, and more processes of an occasion change nothing. */
 TEST(test_weights_of_occasions)
 {
-    static const struct {
+    static struct {
         double base[4], new_side[4];
         size_t counts[SIDES];
         double weight;
@@ -323,12 +323,9 @@ TEST(test_weights_of_occasions)
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        double base[4], new_side[4];
+        double *const moments[] = {rows[i].base, rows[i].new_side};
 
-        memcpy(base, rows[i].base, sizeof(base));
-        memcpy(new_side, rows[i].new_side, sizeof(new_side));
-        assert_near(deviation_weight((double *const[]){base, new_side}, rows[i].counts, 10) + 1, rows[i].weight + 1,
-                    1e-12);
+        assert_near(deviation_weight(moments, rows[i].counts, 10) + 1, rows[i].weight + 1, 1e-12);
     }
 }
 
@@ -341,7 +338,7 @@ TEST(test_occasions_cause_no_alarms)
     const double moved = deviation_default(CAUSE_later, false, false, 1000).value;
 
     for (size_t processes = 1; processes <= 5; processes += 4) {
-        size_t alarms[2] = {0}, missed[2] = {0}; /* without the term, and with it */
+        size_t alarms[2] = {0}; /* without the term, and with it */
         uint64_t seed = 77;
 
         for (size_t i = 0; i < comparisons; i++)
@@ -356,15 +353,12 @@ TEST(test_occasions_cause_no_alarms)
                         cells[k].sides[side].estimate.ns *= exp(moved * normal(&seed));
                 }
                 judge_all(cells, COUNT, &options);
-                for (size_t k = 0; k < COUNT; k++) {
-                    missed[with] += cells[k].ratio.ci_low > 1 || cells[k].ratio.ci_high < 1;
+                for (size_t k = 0; k < COUNT; k++)
                     alarm |= cells[k].verdict == VERDICT_REGRESSED || cells[k].verdict == VERDICT_IMPROVED;
-                }
                 alarms[with] += alarm;
             }
-        assert_true(alarms[0] > comparisons / 5 && missed[0] > COUNT * comparisons / 10);
+        assert_true(alarms[0] > comparisons / 5);
         assert_true((double)alarms[1] <= 0.05 * (double)comparisons);
-        assert_true((double)missed[1] <= 0.05 * COUNT * (double)comparisons);
     }
 }
 
