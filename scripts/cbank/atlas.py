@@ -14,27 +14,27 @@ from .figures.source import Source
 
 # A fact: its name; the experiment of a characterization, its level, and the name of the number; the key of a card.
 FACTS = (
-    ("L1 constant cache, bytes", ("geometry_constant", 1, "capacity_bytes"), "constant_l1_bytes"),
-    ("L1 constant cache, line, bytes", ("geometry_constant", 1, "line_bytes"), None),
+    ("L1 constant cache, size (bytes)", ("geometry_constant", 1, "capacity_bytes"), "constant_l1_bytes"),
+    ("L1 constant cache, line (bytes)", ("geometry_constant", 1, "line_bytes"), None),
     ("L1 constant cache, ways", ("geometry_constant", 1, "ways"), None),
     ("L1 constant cache, replacement", ("geometry_constant", 1, "replacement_name"), None),
-    ("L1 constant cache, latency, cycles", ("latency_constant", None, "latency"), None),
-    ("L1.5 constant cache, bytes", ("geometry_constant_modules", 2, "capacity_bytes"), None),
-    ("L1.5 constant cache, line, bytes", ("geometry_constant_modules", 2, "line_bytes"), None),
+    ("L1 constant cache, latency (cycles)", ("latency_constant", None, "latency"), None),
+    ("L1.5 constant cache, size (bytes)", ("geometry_constant_modules", 2, "capacity_bytes"), None),
+    ("L1.5 constant cache, line (bytes)", ("geometry_constant_modules", 2, "line_bytes"), None),
     ("L1.5 constant cache, ways", ("geometry_constant_modules", 2, "ways"), None),
     ("L1.5 constant cache, replacement", ("geometry_constant_modules", 2, "replacement_name"), None),
-    ("L1.5 constant cache, latency on one SM, cycles", ("geometry_constant_modules", 2, "latency"), None),
+    ("L1.5 constant cache, latency on one SM (cycles)", ("geometry_constant_modules", 2, "latency"), None),
     ("L1.5 constant cache, SMs that share it", ("sharing_constant", None, "largest_group"), None),
-    ("a further address, latency, cycles", ("serialization_constant", None, "latency_per_extra_address"), None),
-    ("a further address, cycles of an SM", ("serialization_constant", None, "cycles_per_load_per_extra_address"), "constant_address_cycles"),
-    ("constant, loads a cycle and SM", ("throughput_constant", None, "loads_per_cycle"), None),
-    ("uniform path, latency, cycles", ("latency_constant_uniform", None, "latency"), None),
-    ("uniform path, loads a cycle and SM", ("throughput_constant_uniform", None, "loads_per_cycle"), None),
-    ("L1, latency, cycles", ("latency_global", None, "latency"), "l1_latency_cycles"),
-    ("L1, bytes that hit", ("geometry_global", 1, "fits_bytes"), None),
-    ("L2, latency of one line, cycles", ("latency_global_l2", None, "latency"), "l2_latency_cycles"),
-    ("L2, bytes", None, "l2_bytes"),
-    ("launch, ns", None, "launch_ns"),
+    ("per extra distinct address, latency (cycles)", ("serialization_constant", None, "latency_per_extra_address"), None),
+    ("per extra distinct address, throughput (SM cycles)", ("serialization_constant", None, "cycles_per_load_per_extra_address"), "constant_address_cycles"),
+    ("constant, throughput (loads per cycle per SM)", ("throughput_constant", None, "loads_per_cycle"), None),
+    ("uniform path, latency (cycles)", ("latency_constant_uniform", None, "latency"), None),
+    ("uniform path, throughput (loads per cycle per SM)", ("throughput_constant_uniform", None, "loads_per_cycle"), None),
+    ("L1, latency (cycles)", ("latency_global", None, "latency"), "l1_latency_cycles"),
+    ("L1, working set that hits (bytes)", ("geometry_global", 1, "fits_bytes"), None),
+    ("L2, latency of one line (cycles)", ("latency_global_l2", None, "latency"), "l2_latency_cycles"),
+    ("L2, size (bytes)", None, "l2_bytes"),
+    ("launch overhead (ns)", None, "launch_ns"),
 )
 # Numbers that a card quotes, by name and level, and the fact that they are of.
 QUOTED = {("capacity", 1): 0, ("capacity_bytes", 1): 0, ("line_bytes", 1): 1, ("latency", 1): 4, ("capacity", 2): 5,
@@ -57,13 +57,13 @@ def facts(sources: list[Source]) -> pandas.DataFrame:
             made += of_characterization(source)
         elif source.content["engine"] == "cuda" and source.content["device"].get("launch_ns"):
             launch = source.content["device"]["launch_ns"]
-            made.append([source.content["device"]["name"], "launch, ns", launch, None, None, None, "results, the median of them", None])
+            made.append([source.content["device"]["name"], "launch overhead (ns)", launch, None, None, None, "results, the median of them", None])
     rows = pandas.DataFrame(made, columns=COLUMNS)
     own = rows["source"].isin(OF_OTHERS)  # what a card repeats of documents that are here
     rows = rows[~own | (rows.groupby(["chip", "fact"])["source"].transform("nunique") == 1)]
     launches = rows["source"] == "results, the median of them"
     medians = rows[launches].groupby("chip")["value"].agg(value="median", low="min", high="max").reset_index()
-    parts = rows[~launches], medians.assign(fact="launch, ns", source="results, the median of them").reindex(columns=COLUMNS)
+    parts = rows[~launches], medians.assign(fact="launch overhead (ns)", source="results, the median of them").reindex(columns=COLUMNS)
     return pandas.concat([part for part in parts if len(part)] or [rows], ignore_index=True)  # pandas warns of empty ones
 
 

@@ -123,7 +123,8 @@ def content_of(ones: list[One], others: list[str]) -> dict:
                       ("fleet", "Fleet", [sections.fleet_section(one) for one in of["fleet"]]),
                       ("history", "History", [sections.history_section(one) for one in of["history"]])],
             "sources": tables.Table("Files", ["file", "kind", "SHA-256"], [[one.document.name, one.kind, one.document.sha256] for one in ones]),
-            "version": instrument.call(["--version"]).strip(), "compared": [Source(document) for _, document in comparisons]}
+            "version": instrument.call(["--version"]).strip(), "figures": [], "missing": [],
+            "compared": [Source(document) for _, document in comparisons]}
 
 
 # -- writing ------------------------------------------------------------------------------------------------------
@@ -135,15 +136,6 @@ def environment() -> jinja2.Environment:
                               finalize=lambda value: printable(value) if type(value) is str else value)
     made.globals["next_id"] = map(str, itertools.count(1)).__next__
     return made
-
-
-def figures_of(sources: list[Source], folder: str) -> tuple[list, list]:
-    """[(kind, method, drawings)] of what was drawn, and what is missing. Says how far it is: drawing takes seconds."""
-    drawn, missing = plot.pages(sources, style.WIDTHS_MM["two"])
-    for i, paths in enumerate(plot.draw_all(drawn, folder, style.WIDTHS_MM["two"], ["svg"]), 1):
-        say("", f"figure {i} of {len(drawn)}: {os.path.basename(paths[0])}")
-    groups = itertools.groupby(drawn, key=lambda drawing: drawing.kind)
-    return [(name, kinds.KINDS[name].method, list(its)) for name, its in groups], [its for its in missing if its[1]]
 
 
 def main(words: list[str]) -> int:
@@ -163,10 +155,18 @@ def main(words: list[str]) -> int:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise Failure(f"cannot make {error.filename}: {error.strerror}; name another folder: -o DIR") from None
+    page = os.path.join(asked.output, "index.html")
     with documents.blamed(found):
-        content["figures"], content["missing"] = figures_of([one for one in ones if one.kind != "comparison"] + content["compared"], folder)
-        rendered = environment().get_template("index.html").render(**content) + "\n"
-    text.write(os.path.join(asked.output, "index.html"), rendered)
-    shutil.copyfile(os.path.join(HERE, "templates/style.css"), os.path.join(asked.output, "style.css"))
-    print(printable(os.path.join(asked.output, "index.html")))
+        write(page, content)  # the text can be read while figures are drawn
+        print(printable(page), flush=True)
+        drawn, missing = plot.pages([one for one in ones if one.kind != "comparison"] + content["compared"], style.WIDTHS_MM["two"])
+        groups = itertools.groupby(drawn, key=lambda drawing: drawing.kind)
+        write(page, {**content, "figures": [(name, kinds.KINDS[name].method, list(its)) for name, its in groups], "missing": [its for its in missing if its[1]]})
+    for i, paths in enumerate(plot.draw_all(drawn, folder, style.WIDTHS_MM["two"], ["svg"]), 1):
+        say("", f"figure {i} of {len(drawn)}: {os.path.basename(paths[0])}")
     return 0
+
+
+def write(page: str, content: dict) -> None:
+    text.write(page, environment().get_template("index.html").render(**content) + "\n")
+    shutil.copyfile(os.path.join(HERE, "templates/style.css"), os.path.join(os.path.dirname(page), "style.css"))

@@ -151,8 +151,8 @@ def environment_table(sources: list[One]) -> Table:
 
 # -- characterizations and cards ----------------------------------------------------------------------------------
 
-LEVEL_KEYS = {"latency": "latency, cycles", "capacity_bytes": "size, bytes", "fits_bytes": "hits up to, bytes",
-              "fetch_bytes": "fetched, bytes", "line_bytes": "line, bytes", "ways": "ways", "sets": "sets", "replacement_name": "replacement"}
+LEVEL_KEYS = {"latency": "latency (cycles)", "capacity_bytes": "size (bytes)", "fits_bytes": "hits up to (bytes)",
+              "fetch_bytes": "fetched (bytes)", "line_bytes": "line (bytes)", "ways": "ways", "sets": "sets", "replacement_name": "replacement"}
 
 
 def number_text(row: dict) -> str:

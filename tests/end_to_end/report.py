@@ -128,7 +128,7 @@ class Content(Case):
                   if experiment["name"].startswith("latency_") and experiment["status"] == "ok"}
         self.assertEqual({path: row[0] for path, row in rows.items() if path in wanted},
                          {path: tables.with_interval(its["value"], its["low"], its["high"]) for path, its in wanted.items()})
-        self.assertEqual(page.rows("level", "latency, cycles")["level 1"][1:3], ["2\u202f048", "2\u202f048"])
+        self.assertEqual(page.rows("level", "latency (cycles)")["level 1"][1:3], ["2\u202f048", "2\u202f048"])
         self.assertEqual(page.rows("sm_count")["sm_count"][0], "132")
         self.assertEqual(page.rows("what", "value")["uuid"], ["GPU-14f9466f-15f6-6146-432c-a2120d50f6cd", "all that say it"])
         self.assertEqual(page.rows("file", "kind")["core-matrix.json"], ["result", hashlib.sha256(read_bytes(RESULT)).hexdigest()])
@@ -261,18 +261,18 @@ class Atlas(Case):
         done = analysis("atlas", *CHIPS.values(), A100)
         self.assertEqual(done.returncode, 0, done.stderr)
         level = next(experiment for experiment in read_json(CHARACTERIZATION)["experiments"] if experiment["name"] == "geometry_constant")["geometry"]["levels"][0]
-        self.assertRegex(done.stdout, rf"(?m)^L1 constant cache, bytes +{tables.count(level['capacity_bytes']['value'])} \(\d\)")
+        self.assertRegex(done.stdout, rf"(?m)^L1 constant cache, size \(bytes\) +{tables.count(level['capacity_bytes']['value'])} \(\d\)")
         self.assertRegex(done.stdout, r"(?m)^- \(\d\) published: MT4G, sample results, A100$")
         rows = analysis("atlas", "--csv", *CHIPS.values()).stdout
-        self.assertIn("NVIDIA H200,\"L1 constant cache, bytes\",2048.0", rows)
+        self.assertIn("NVIDIA H200,\"L1 constant cache, size (bytes)\",2048.0", rows)
 
     def test_sources_that_disagree_are_marked(self):
         def change(content):
             geometry = next(its for its in content["experiments"] if its["name"] == "geometry_constant")["geometry"]
             geometry["levels"][0]["capacity_bytes"].update(value=4096, low=4096, high=4096)
         done = analysis("atlas", CHARACTERIZATION, self.changed("other.json", change, CHARACTERIZATION), A100)
-        self.assertRegex(done.stdout, r"(?m)^L1 constant cache, bytes +⚠ 2\u202f048 \(1\)\(2\)")
-        self.assertIn("NVIDIA H200, L1 constant cache, bytes: sources disagree: 2\u202f048 (characterized, characterization.json); 4\u202f096", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^L1 constant cache, size \(bytes\) +⚠ 2\u202f048 \(1\)\(2\)")
+        self.assertIn("NVIDIA H200, L1 constant cache, size (bytes): sources disagree: 2\u202f048 (characterized, characterization.json); 4\u202f096", done.stdout)
 
 
 class Gallery(Case):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Figures of results: the matrix, sweeps, users' kernels, and several chips side by side."""
 
+import functools
+
 import pandas
 
 from . import style
@@ -51,10 +53,12 @@ AXES = {"warps_per_sm": "resident warps per SM", "polluter_bytes": "other data s
 LAST_AXES = {"elements": "elements", "block_size": "threads per block"}
 
 
-def axes_of(rows: pandas.DataFrame) -> dict[tuple[str, str], str]:
-    """{(workload, pattern): axis} of the cells along which something is varied, all else the same.
+@functools.cache
+def axes_of(source: Source) -> dict[tuple[str, str], str]:
+    """{(workload, pattern): axis} of the timed cells along which something is varied, all else the same.
 
     A workload with more patterns than an axis has values is a matrix of them, not a sweep."""
+    rows = timed(source)
     parameters, found = parameter_names(rows), {}
     named = [*(name for name in AXES if name in parameters), *(name for name in parameters if name not in AXES and name != "kernel"), *LAST_AXES]
     for key, members in rows.groupby(["workload", "pattern"], sort=False):
@@ -73,8 +77,7 @@ def others_of(rows: pandas.DataFrame, axis: str) -> list[str]:
 
 
 def matrix(sources: list[Source]) -> list[Drawing]:
-    rows = timed(sources[0])
-    swept = axes_of(rows)
+    rows, swept = timed(sources[0]), axes_of(sources[0])
     rows = rows[[key not in swept for key in zip(rows["workload"], rows["pattern"])] & ~of_kernels(rows)]
     if rows.empty:
         raise NotDrawn("all of its cells are of sweeps or of users' kernels")
@@ -119,8 +122,7 @@ def matrix_sentence(rows: pandas.DataFrame, ratio: pandas.Series, names: pandas.
 
 def sweep(sources: list[Source]) -> list[Drawing]:
     source = sources[0]
-    rows = timed(source)
-    swept = axes_of(rows)
+    rows, swept = timed(source), axes_of(source)
     axis = pandas.Series([swept.get(key) for key in zip(rows["workload"], rows["pattern"])], rows.index)
     made = [sweep_along(source, name, rows[axis == name], axis.nunique() > 1) for name in dict.fromkeys(swept.values())]
     if not made:
