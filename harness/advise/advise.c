@@ -121,8 +121,11 @@ enum status advise_open(const struct plan *plan, const struct card *card, struct
         while (of + 1 < out->spaces + out->count && (image_pieces(&of->cell) > 1 || of->path->copies > 1))
             of++;
         loads = (double)of->access.payload_loads;
-        out->facts = (struct advised_facts){(double)of->access.addresses / loads, (double)of->access.lines / loads,
-                                            (double)of->access.sectors / loads, (double)of->access.wavefronts / loads,
+        out->facts = (struct advised_facts){true,
+                                            (double)of->access.addresses / loads,
+                                            (double)of->access.lines / loads,
+                                            (double)of->access.sectors / loads,
+                                            (double)of->access.wavefronts / loads,
                                             of->access.footprint_bytes};
         out->measure = advise_run_command(out);
         status = out->measure ? STATUS_OK : log_memory("a command");

@@ -42,6 +42,7 @@ struct advised_space {
 /* Exact averages over the loads of a warp. They follow from the indices, for every path whose load is one
  * instruction. */
 struct advised_facts {
+    bool given; /* false: the code of --kernel alone is advised about, without lookups */
     double addresses, lines, sectors, wavefronts;
     uint64_t footprint_bytes;
 };

@@ -78,7 +78,9 @@ static enum status make_plan(const struct plan_options *given, const struct user
     const struct workload *workload = table_find(&workload_table, given->patterns.count ? "add" : "lookup");
     const void *workload_rows[] = {workload}, *source_rows[] = {&sources[SOURCE_random]};
     uint64_t elements = strtoull(workload->elements, NULL, 10);
-    uint64_t bytes = largest ? (uint64_t)largest->table_bytes : 0, width = largest ? largest->width_bytes : 0;
+    /* Code may read several entries at once: then a table may have bytes behind the last whole ones. */
+    uint64_t width = largest ? largest->width_bytes : 0;
+    uint64_t bytes = largest ? (uint64_t)largest->table_bytes / width * width : 0;
     struct plan_options options = *given;
     enum status status;
 
@@ -183,6 +185,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     char *cubin = NULL;
     size_t bytes;
     uint32_t block[3] = {0};
+    const bool described = options->plan.sources.count || options->plan.patterns.count || options->plan.indices_path;
     enum status status = options->write_path ? advise_write_check(&options->plan, options->write_path) : STATUS_OK;
 
     (void)invocation;
@@ -200,15 +203,19 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         status = file_read(options->kernel_path, KERNEL_BYTES_MAX, &cubin, &bytes);
     if (status == STATUS_OK && options->kernel_path)
         status = user_code_parse(options->kernel_path, cubin, bytes, (uint32_t)options->architecture, block, &code);
-    if (status == STATUS_OK)
+    /* Code without a __constant__ table is read, too. Then there are no lookups to rank, unless they were asked for. */
+    advice.card = card;
+    advice.facts.given =
+        !code.path || user_code_largest(&code) || described || options->write_path || options->plan.elements.count;
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        advice.facts.given |= options->plan.named[i];
+    if (status == STATUS_OK && advice.facts.given)
         status = make_plan(&options->plan, user_code_largest(&code), &indices, &plan);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && advice.facts.given)
         status = advise_open(&plan, &card, &indices, options->plan.indices_path, &advice);
     if (code.path) {
         const struct user_indices of = {advice.facts.addresses, advice.facts.wavefronts,
                                         advice.cell.parameters[PARAMETER_table_bytes]};
-        const bool described =
-            options->plan.sources.count || options->plan.patterns.count || options->plan.indices_path;
 
         advice.code = &code;
         if (status == STATUS_OK)

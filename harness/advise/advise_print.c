@@ -85,6 +85,8 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     char missing[CARD_TEXT_BYTES], indices[LINE_BYTES];
     enum status status;
 
+    if (!facts.given)
+        return user_code_print(stream, advice->code, look);
     snprintf(indices, sizeof(indices), "%s", advice->indices_path ? advice->indices_path : cell->pattern->name);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->pattern->parameter_mask >> i & 1)
@@ -142,8 +144,15 @@ static void write_spaces(cJSON *object, const struct field *field, const void *b
     const struct advice *advice = base;
     const struct cell *cell = &advice->cell;
     const struct grid grid = grid_of(advice, sizeof(columns) / sizeof(columns[0]));
-    cJSON *configuration = json_add(object, field->key, cJSON_CreateObject()), *array;
+    cJSON *configuration, *array;
 
+    if (!advice->facts.given) {
+        json_add(object, field->key, cJSON_CreateNull());
+        json_add(object, "ranking", cJSON_CreateArray());
+        json_add(object, "excluded", cJSON_CreateArray());
+        return;
+    }
+    configuration = json_add(object, field->key, cJSON_CreateObject());
     json_add_text(configuration, "workload", cell->workload->name);
     json_add_text(configuration, "pattern", cell->pattern->name);
     json_add_text(configuration, "indices", advice->indices_path);
@@ -173,15 +182,15 @@ static const struct field facts_rows[] = {
     {FIELD(field_number, struct advised_facts, "wavefronts_per_load", wavefronts, NULLABLE)},
     {FIELD(field_uint64, struct advised_facts, "footprint_bytes", footprint_bytes, REQUIRED)},
 };
-static const struct object facts_object = {.fields = FIELDS(facts_rows), .given = SIZE_MAX};
+static const struct object facts_object = {.fields = FIELDS(facts_rows), .given = offsetof(struct advice, facts.given)};
 
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
     {FIELD(field_text, struct advice, "card", card.name, REQUIRED)},
     {.key = "configuration", .kind = &kind_spaces},
-    {FIELD(field_object, struct advice, "counts", facts, REQUIRED), .of = &facts_object},
+    {FIELD(field_object, struct advice, "counts", facts, NULLABLE), .of = &facts_object},
     {FIELD(field_reference, struct advice, "choice", choice, NULLABLE)},
-    {FIELD(field_reference, struct advice, "measure", measure, REQUIRED)},
+    {FIELD(field_reference, struct advice, "measure", measure, NULLABLE)},
     {FIELD(field_pointer, struct advice, "code", code, NULLABLE), .of = &user_code_fields},
 };
 

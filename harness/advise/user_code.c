@@ -67,6 +67,26 @@ static void find_halves(struct accesses *all, const struct varying_load *load)
     }
 }
 
+/* Whether the block of code stores what it loads in shared memory, as it is: kernels fill their tables there so. */
+static bool is_copied(const struct flow *flow, const struct varying_load *load)
+{
+    enum { DATA = 2 }; /* the operand of a store */
+    struct operands of;
+
+    operands_at(flow->code, load->instruction * INSTRUCTION_BYTES, flow->architecture, &of);
+    const uint32_t loaded = of.results > 0 ? of.result[0].first : REGISTER_ZERO;
+
+    for (size_t i = load->instruction + 1; i <= flow->blocks[load->block].last; i++) {
+        operands_at(flow->code, i * INSTRUCTION_BYTES, flow->architecture, &of);
+        if (strcmp(of.name, "STS") == 0 && of.source[DATA].number == loaded)
+            return true;
+        for (size_t k = 0; k < of.results; k++)
+            if (loaded - of.result[k].first < of.result[k].count)
+                return false;
+    }
+    return false;
+}
+
 static void add_access(const struct varying_load *load, void *context)
 {
     static const char constants[] = ".nv.constant3";
@@ -99,6 +119,7 @@ static void add_access(const struct varying_load *load, void *context)
         .addresses = load->addresses ? (double)load->addresses : (double)NAN,
         .address = load->instruction * INSTRUCTION_BYTES,
         .depth = flow_depth(all->flow, load->block),
+        .copied = is_copied(all->flow, load),
         .table_bytes = (double)NAN,
         .width_bytes = width,
         .wavefronts = load->addresses ? access_warp_wavefronts(load->lanes, width) : (double)NAN,
@@ -353,6 +374,7 @@ static const struct field access_fields[] = {
     {FIELD(field_number, struct user_access, "stride_bytes", stride_bytes, NULLABLE)},
     {FIELD(field_number, struct user_access, "addresses", addresses, NULLABLE)},
     {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},
+    {FIELD(field_bool, struct user_access, "copied", copied, REQUIRED)},
     {FIELD(field_number, struct user_access, "line", line, NULLABLE)},
     {FIELD(field_reference, struct user_access, "reason", reason, NULLABLE)},
     {FIELD(field_reference, struct user_access, "condition", condition, NULLABLE)},

@@ -25,6 +25,7 @@ struct user_access {
     double table_bytes;                   /* of a variable; NaN: not known */
     double wavefronts; /* that shared memory takes for the addresses of a warp; NaN: not known */
     uint32_t address, depth, width_bytes;
+    bool copied; /* the kernel stores what it loads in shared memory, as it is */
     const char *memory; /* the path's name, or "local", "generic", "image" */
     char evidence[EVIDENCE_MAX * 24]; /* "0x90:LDC 0x40:S2R": the load, then the chain that decided its address */
 };
@@ -40,6 +41,7 @@ struct user_table {
     double unit_time_ratio, low, high; /* see user_tables_judge; NaN: not known */
     uint32_t count, depth, width_bytes; /* load instructions; loops around the deepest */
     uint32_t loads; /* instructions in that loop */
+    bool copied; /* all loads fill a copy in shared memory */
     bool indexed; /* a load of that loop is an LDC, which takes an index from a register */
     bool assumed;                       /* the addresses are those of --source, --pattern or --indices */
 };

@@ -32,6 +32,12 @@ static void judge(struct user_table *table, const struct card *card, const struc
         table->addresses = indices->addresses;
         table->wavefronts = indices->wavefronts;
     }
+    if (constant && table->copied && (varies == VARIATION_AFFINE || varies == VARIATION_UNEVEN)) {
+        table->verdict = as_it_should_be;
+        table->why =
+            "the kernel copies it into shared memory; in global memory, the loads of the copy are not serialized";
+        return;
+    }
     ratio = table->addresses / table->wavefronts;
     if (constant && table->indexed) {
         table->unit_time_ratio = ratio * cycles.value * rate.value;
@@ -75,9 +81,9 @@ static void judge(struct user_table *table, const struct card *card, const struc
     } else {
         table->verdict = cannot_tell;
         table->why = varies == VARIATION_DATA && constant ? "the index is data: give --source or --indices"
-                     : varies == VARIATION_DATA ? "the index is data: the ranking above is of the indices that you name"
-                     : varies == VARIATION_UNKNOWN ? "nothing is proven about the index"
-                                                   : "the stride is known at run time alone";
+                     : varies == VARIATION_DATA           ? "the index is data"
+                     : varies == VARIATION_UNKNOWN        ? "nothing is proven about the index"
+                                                          : "the stride is known at run time alone";
     }
 }
 
@@ -92,6 +98,7 @@ enum status user_tables_judge(struct user_code *code, const struct card *card, c
             const struct user_access *access = &kernel->accesses[i];
             struct user_table *table;
             size_t t = 0;
+            int64_t more;
 
             if (strcmp(access->memory, "compiler") == 0)
                 continue;
@@ -104,18 +111,21 @@ enum status user_tables_judge(struct user_code *code, const struct card *card, c
                 kernel->tables[kernel->table_count++] = (struct user_table){0};
             }
             table = &kernel->tables[t];
-            /* The loads in the deepest loop count. */
-            if (table->count == 0 || access->depth > table->depth) {
+            /* The loads in the deepest loop count. Those of a copy count where there are no others. */
+            more = access->copied == table->copied ? (int64_t)access->depth - table->depth : table->copied ? 1 : -1;
+            if (table->count == 0 || more > 0) {
+                more = 0;
                 *table = (struct user_table){.memory = access->memory,
                                              .variation = access->variation,
                                              .depth = access->depth,
+                                             .copied = access->copied,
                                              .table_bytes = access->table_bytes,
                                              .width_bytes = access->width_bytes,
                                              .count = table->count};
                 memcpy(table->name, access->table, sizeof(table->name));
             }
             table->count++;
-            if (access->depth < table->depth)
+            if (more < 0)
                 continue;
             table->indexed |= strncmp(access->instruction, "LDC", strlen("LDC")) == 0 &&
                               strncmp(access->instruction, "LDCU", strlen("LDCU")) != 0;

@@ -71,6 +71,8 @@ def comparison(content: dict) -> Shown:
 
 def advice(content: dict) -> Shown:
     asked = content["configuration"]
+    if asked is None:
+        return Shown("advice about code alone: cbank advise --kernel prints it", [], [])
     size = f"{asked['table_bytes']} bytes" if asked["table_bytes"] else "the largest size"
     rows = [[its["path"], counted(round(its["requests_per_load"], 1)), *text.times([number(its["time_ns"])]), its["interval"] or "-",
              f"{number(its['relative']):.2f}x", its["standing"]] for its in content["ranking"]]
