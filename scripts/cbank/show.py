@@ -71,14 +71,12 @@ def comparison(content: dict) -> Shown:
 
 def advice(content: dict) -> Shown:
     asked = content["configuration"]
-    if asked is None:
-        return Shown("advice about code alone: cbank advise --kernel prints it", [], [])
-    size = f"{asked['table_bytes']} bytes" if asked["table_bytes"] else "the largest size"
     rows = [[its["path"], counted(round(its["requests_per_load"], 1)), *text.times([number(its["time_ns"])]), its["interval"] or "-",
              f"{number(its['relative']):.2f}x", its["standing"]] for its in content["ranking"]]
-    return Shown(f"modelled by card {content['card']}: {asked['workload']}, {asked['pattern']}, a table of {size}; choose {content['choice']}; measure: {content['measure']}",
-                 [Column("path"), Column("req", True, 2), Column("time", True), Column("interval", True, 1), Column("ratio", True), Column("standing")], rows,
-                 [f"not {its['path']}: {its['reason']}" for its in content["excluded"]])
+    said = (f"modelled by card {content['card']}: {asked['workload']}, {asked['pattern']}, a table of {asked['table_bytes'] or 'the most'} bytes; "
+            f"choose {content['choice']}; measure: {content['measure']}" if asked else "advice about code alone: cbank advise --kernel prints it")
+    return Shown(said, [Column("path"), Column("req", True, 2), Column("time", True), Column("interval", True, 1), Column("ratio", True), Column("standing")],
+                 rows, [f"not {its['path']}: {its['reason']}" for its in content["excluded"]])
 
 
 def explanation(content: dict) -> Shown:

@@ -56,12 +56,6 @@ def kept_folder(case):
     return folder.name
 
 
-def read_result(path):
-    """A result of any version, as the newest has it."""
-    done = subprocess.run([CBANK, "show", "--json", path], capture_output=True, check=True, timeout=60)
-    return json.loads(done.stdout)
-
-
 def scale(cell, factor):
     """Makes a cell of a result slower by a factor, all its samples alike."""
     time = cell["time_ns"]

@@ -30,10 +30,7 @@ static const double SAMPLE_MS = 4; /* of launches between two events */
 
 /* Bytes that a constant table is aligned to: tables of several kernels are in one module here, and where a table begins in a
  * line of the cache counts. */
-#ifndef ALIGNMENT
-#define ALIGNMENT 256
-#endif
-#define ALIGNED alignas(ALIGNMENT)
+#define ALIGNED alignas(256)
 
 template <class T, int count> struct value {
     T of[count];

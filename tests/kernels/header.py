@@ -41,10 +41,10 @@ SELECT, LOCAL = {0x007, 0x008}, {0x183, 0x187}
 TEXTURE = {0x160, 0x161, 0x163, 0x164, 0x166, 0x167, 0x16c, 0x16d}
 
 
-def architectures(toolkit):
+def architectures(toolkit, oldest=70, quick=QUICK):
     listed = subprocess.run([f"{toolkit}/bin/nvcc", "--list-gpu-code"], capture_output=True, text=True, check=True).stdout
-    known = sorted(number for number in map(int, re.findall(r"sm_(\d+)", listed)) if number >= 70)
-    return known[-1:] if QUICK else known
+    known = sorted(number for number in map(int, re.findall(r"sm_(\d+)", listed)) if number >= oldest)
+    return known[-1:] if quick else known
 
 
 def compile_text(toolkit, text, architecture, *options):
@@ -59,17 +59,16 @@ def compile_text(toolkit, text, architecture, *options):
         if done.returncode != 0:
             return done.stdout + done.stderr
         with open(out, "rb") as file:
-            return code_of(file.read())
+            return {name[len(".text."):]: code for name, code in sections_of(file.read()).items() if name.startswith(".text.")}
 
 
-def code_of(cubin):
-    """The sections .text.NAME of an ELF file."""
+def sections_of(cubin):
+    """The sections of an ELF file, by name."""
     start, = struct.unpack_from("<Q", cubin, 40)
     size, count, names = struct.unpack_from("<HHH", cubin, 58)
     rows = [struct.unpack_from("<IIQQQQ", cubin, start + size * i) for i in range(count)]
     texts = rows[names][4]
-    named = {cubin[texts + row[0]:cubin.index(b"\0", texts + row[0])].decode(): cubin[row[4]:row[4] + row[5]] for row in rows}
-    return {name[len(".text."):]: code for name, code in named.items() if name.startswith(".text.")}
+    return {cubin[texts + row[0]:cubin.index(b"\0", texts + row[0])].decode(): cubin[row[4]:row[4] + row[5]] for row in rows}
 
 
 def opcodes(code):

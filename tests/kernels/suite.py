@@ -22,7 +22,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from header import (INSTRUCTION, KERNELS, LDC, LDG, LDS, LOCAL, PRMT, QUICK, ROOT, SELECT, SHFL, TEXTURE, TOOLKIT,  # noqa: E402
-                    in_parallel)
+                    architectures, in_parallel, sections_of)
 
 NAMES = sorted(os.path.basename(path)[:-3] for path in glob.glob(f"{ROOT}/examples/*.cu"))
 NO_ADDRESS = ("constant", "param", "texture")
@@ -34,11 +34,6 @@ PARAMETERS_AT, PARAMETER, LARGE_PARAMETER = 0x0a, 0x17, 0x45  # attributes of a 
 def read(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
-
-
-def architectures():
-    listed = subprocess.run([f"{TOOLKIT}/bin/nvcc", "--list-gpu-code"], capture_output=True, text=True, check=True).stdout
-    return sorted(number for number in map(int, re.findall(r"sm_(\d+)", listed)) if number >= 75)
 
 
 def parameters(info, count):
@@ -59,11 +54,7 @@ def parameters(info, count):
 def reads(cubin, tables, in_parameters, architecture):
     """How often each instruction that may read a table is there: the operand of another instruction counts, too. in_parameters:
     the entries are parameters, not a pointer."""
-    start, = struct.unpack_from("<Q", cubin, 40)
-    size, count, names = struct.unpack_from("<HHH", cubin, 58)
-    rows = [struct.unpack_from("<IIQQQQ", cubin, start + size * i) for i in range(count)]
-    texts, found = rows[names][4], collections.Counter()
-    sections = {cubin[texts + row[0]:cubin.index(b"\0", texts + row[0])].decode(): cubin[row[4]:row[4] + row[5]] for row in rows}
+    sections, found = sections_of(cubin), collections.Counter()
     kernel, = (name[len(".text"):] for name in sections if name.startswith(".text.") and not name.startswith(".text.cbank_case"))
     first, end = parameters(sections[".nv.info" + kernel], tables)
     for low, high in struct.iter_unpack("<QQ", sections[".text" + kernel]):
@@ -125,7 +116,7 @@ class Suite(unittest.TestCase):
     maxDiff = None
 
     def test_every_place(self):
-        known = architectures()
+        known = architectures(TOOLKIT, 75, False)
         jobs = [(name, space, architecture) for i, name in enumerate(NAMES) for space in INSTRUCTION
                 for architecture in ((known[0], known[-1])[i % 2:][:1] if QUICK else known)]
         built = dict(zip(jobs, in_parallel(build, *zip(*jobs))))
@@ -144,7 +135,7 @@ class Suite(unittest.TestCase):
     def test_faults_are_found(self):
         """A table that is read in another memory space, or copied to local memory."""
         plain, staged, room = "{ return this->entries[index]; }", "{ return staged::entries()[index]; }", "    cbank_u8 more_than_copied[144];\n"
-        newest = architectures()[-1]
+        newest = architectures(TOOLKIT, 75, False)[-1]
         for fault, name, space, change in (
                 ("LDG.CONSTANT", "crc32", "global", (plain, "{ return __ldg(&this->entries[index]); }")),
                 ("no LDS", "convolution_rows", "shared", (staged, plain)),
