@@ -337,9 +337,8 @@ class Tables(Scratch):
     distinct addresses of a warp's load)"""
 
     HEAD = """__constant__ float c[1024];
-__constant__ int lut[256];
+__constant__ int lut[256], r[215];
 __constant__ float4 q[256];
-__constant__ __align__(8) char d[860];
 #define KERNEL(name) extern "C" __global__ void name(const int *x, float *o, int n)
 #define I (blockIdx.x * blockDim.x + threadIdx.x)
 """
@@ -367,7 +366,7 @@ __constant__ __align__(8) char d[860];
                  "shared", "as it should be", None, 32),
         "quads": ("float4 v = q[threadIdx.x]; o[I] = v.x + v.y * v.z - v.w;", "constant", "faster elsewhere", "shared", 32),
         "halves": ("float4 v = q[threadIdx.x]; o[I] = v.x + v.y;", "constant", "faster elsewhere", "shared", 32),
-        "rest": ("uint2 v = ((const uint2 *)d)[x[0]]; o[I] = v.x + v.y;", "constant", "as it should be", None, 1),
+        "rest": ("uint2 v = ((const uint2 *)r)[x[0]]; o[I] = v.x + v.y;", "constant", "as it should be", None, 1),
         "streamed": ("o[I] = x[I];", "global", "as it should be", None, 32),
         "gathered": ("o[I] = x[x[I] + 1];", "global", None, None, None),
         "indexed": ("int t[64]; for (int k = 0; k < n; k++) t[x[k] & 63] = x[k + 9]; o[I] = t[x[I + n] & 63];",
