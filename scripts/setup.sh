@@ -34,6 +34,7 @@ needs='
     all   sanitizer address             -                   libasan             -
     all   sanitizer undefined           -                   libubsan            -
     all   command groff                 groff-base          groff               groff
+    all   command chromium              chromium            -                   chromium
     plots module  pandas            python3-pandas      python3-pandas      python-pandas
     plots module  scipy             python3-scipy       python3-scipy       python-scipy
     plots module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib

@@ -296,23 +296,16 @@ class Chosen(Case):
 
     def test_reasons(self):
         content = read_json(RESULTS["h200"])
-        content["engine"], content["complete"] = "model", False
+        content["engine"], content["complete"], content["cells"][0]["flags"] = "model", False, ["unstable"]
         done = self.plot("--format", "svg", self.write("modelled.json", content))
         for said in ("sweep of modelled.json is not drawn: nothing takes 3 values", "chips is not drawn: it is made of characterizations of two chips",
                      "capacity is not drawn: needs a characterization"):
             self.assertIn(said, done.stderr)
         page = plot.pages(sources(self.path("modelled.json")), 175)[0][0]
+        self.assertIn("Hollow marks: unstable.", page.conditions)
         with style.sheet():
             legend = draw.draw(page, 175).findobj(Legend)[0]
         self.assertEqual(legend.get_title().get_text(), "modelled, not measured; incomplete run")
-
-    def test_flagged_cells_are_hollow(self):
-        content = read_json(RESULTS["h200"])
-        content["cells"][0]["flags"] = ["unstable"]
-        self.plot("--figure", "matrix", self.write("flagged.json", content))
-        self.assertEqual(list(self.rows("flagged-matrix")["flags"].dropna()), ["unstable"])
-        with open(self.path("out/flagged-matrix.txt"), encoding="utf-8") as said:
-            self.assertIn("Hollow marks: unstable.", said.read())
 
     def test_many_pages_are_drawn_where_they_are_asked_for(self):
         with mock.patch.object(plot, "PAGES_MAX", 1):

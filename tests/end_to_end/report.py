@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
-from common import CBANK, ROOT, Scratch, analysis, kept_folder, read_bytes, read_json, scale
+from common import CBANK, FULL, ROOT, Scratch, analysis, kept_folder, read_bytes, read_json, scale
 
 from cbank import tables
 from figures import fleet_documents
@@ -275,25 +275,42 @@ class Atlas(Case):
         self.assertIn("NVIDIA H200, L1 constant cache, size (bytes): sources disagree: 2\u202f048 (characterized, characterization.json); 4\u202f096", done.stdout)
 
 
+PROBE = """<script>%s</script><script>addEventListener("load", async () => {
+    const left = part => part.getBoundingClientRect().left, tables = [...document.querySelectorAll(".scroll:has(tbody)")];
+    for (const folded of document.querySelectorAll("details")) folded.open = true;
+    for (const part of tables) part.scrollLeft = 100;
+    parent.postMessage(JSON.stringify([innerWidth, document.documentElement.scrollWidth > innerWidth,
+        tables.filter(part => Math.abs(left(part.querySelector("tbody th")) - left(part)) > 1).length,
+        [...document.querySelectorAll(".verdict, nav")].map(part => part.tagName), window.axe ? (await axe.run()).violations.map(its => its.id) : []]), "*");
+});</script>"""
+
+
+@unittest.skipUnless(FULL, "make test-all has Chromium")
 class Gallery(Case):
-    def test_the_first_page_leads_to_all_that_was_measured(self):
-        suite = read_json(os.path.join(ROOT, "results/h100/kernels/suite.json"))
-        suite["cells"] = [cell for cell in suite["cells"] if cell["workload"] == "crc32"]
-        for folder in ("results/chips/a", "results/chips/b", "results/h100/kernels"):
-            os.makedirs(self.path(folder))
-        for name in ("all-paths.json", "serialization.json", "characterization.json"):
-            os.symlink(os.path.join(CHIPS["h200"], name), self.path(f"results/chips/a/{name}"))
-        os.symlink(A100, self.path("results/chips/b/card.json"))
-        self.write("results/h100/kernels/suite.json", suite)
-        subprocess.run(["/usr/bin/python3", "-IB", os.path.join(ROOT, "scripts/gallery.py"), "--program", CBANK, "--results", self.path("results"),
-                        "-o", self.path("page")], check=True, stderr=subprocess.DEVNULL)
-        page = self.page()
-        self.assertEqual(page.links, ["style.css", "#main", "chips/index.html", "a/index.html", "b/index.html", "suite-h100/index.html"])
-        self.assertEqual(page.text.count("Published claims, on NVIDIA H200"), 1)
-        self.assertRegex(page.text, r"constant beats __ldg for uniform reads")
-        for link in page.links[2:]:
-            self.assertTrue(self.page(link).ids, link)
-        self.assertIn("crc32", self.page("suite-h100/index.html").text)
+    def chromium(self, *words):
+        return subprocess.run(["chromium", "--headless", "--no-sandbox", *words], capture_output=True, text=True, check=True).stdout
+
+    def narrow(self, page):
+        """Facts of a page 320 pixels wide: width, whether it scrolls, tables whose first column moves, verdict and contents in order, and
+        rules of axe-core that are broken, where CBANK_AXE names axe.min.js."""
+        axe = read_bytes(os.environ["CBANK_AXE"]).decode() if "CBANK_AXE" in os.environ else ""
+        with open(f"{page}-probe.html", "w", encoding="utf-8") as file:
+            file.write(read_bytes(page).decode().replace("</body>", PROBE.replace("%s", axe) + "</body>"))
+        outer = self.write("outer.html", f'<iframe src="{page}-probe.html" width="320"></iframe><script>addEventListener("message", '
+                           'its => document.body.innerHTML = "<pre>" + its.data + "</pre>")</script>')
+        return json.loads(re.search("<pre>(.+)</pre>", self.chromium("--virtual-time-budget=60000", "--dump-dom", f"file://{outer}"))[1])
+
+    def test_pages(self):
+        subprocess.run(["/usr/bin/python3", "-IB", os.path.join(ROOT, "scripts/gallery.py"), "--program", CBANK, "-o", self.path("page")], check=True, stderr=subprocess.DEVNULL)
+        links = self.page().links[2:]
+        self.assertLessEqual({f"{name}/index.html" for name in ("chips", "h100", "h200", "suite-h100")}, set(links))
+        self.assertRegex(self.page().text, r"(?s)Published claims, on NVIDIA H200.*constant beats __ldg for uniform reads")
+        for link in ("index.html", *links):
+            self.assertEqual(self.narrow(self.path(f"page/{link}")), [320, False, 0, ["P", "NAV"] * (link in links), []], link)
+            self.chromium(f"--print-to-pdf={self.path('printed.pdf')}", f"file://{self.path('page')}/{link}")
+            self.assertIn(b"/MediaBox", read_bytes(self.path("printed.pdf")))
+        bad = self.write("bad.html", '<body><table class="scroll"><tbody><tr><th>a<td><p style="width: 900px">b</table><nav></nav></body>')
+        self.assertEqual(self.narrow(bad)[:4], [320, True, 1, ["NAV"]])
 
 
 if __name__ == "__main__":
