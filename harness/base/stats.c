@@ -27,12 +27,14 @@ static int compare_uint32(const void *left, const void *right)
 
 void stats_sort(double *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), compare_doubles);
+    if (count > 0) /* qsort takes no null pointer */
+        qsort(values, count, sizeof(*values), compare_doubles);
 }
 
 void stats_sort_uint32(uint32_t *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), compare_uint32);
+    if (count > 0)
+        qsort(values, count, sizeof(*values), compare_uint32);
 }
 
 uint32_t stats_lower_median(uint32_t *values, size_t count)

@@ -51,7 +51,7 @@ class Jobs(Scratch):
         self.assertEqual(xml.parse(self.path("gate.xml")).getroot().get("failures"), "0")
 
     def test_constant_caches_of_an_h200_and_a_v100(self):
-        self.assertIn("constant 1 34 2048 64 64 4 8", self.typed("show", os.path.join(CHIPS[1], "characterization.json")))
+        self.assertIn("constant 1 28 2048 64 64 4 8", self.typed("show", os.path.join(CHIPS[1], "characterization.json")))
         self.assertIn("constant_l1_bytes 2112", self.typed("show", os.path.join(ROOT, "results/cards/v100.json")))
 
     def test_the_words_of_a_table(self):
