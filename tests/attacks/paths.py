@@ -25,7 +25,7 @@ from run import CBANK, ROOT, Campaign
 
 PLAN = ("run", "--engine", "model", "--elements", "4096", "--pattern", "per_warp", "--quiet", "--json")
 # Words of commands, in a folder with the results a.json and b.json; each exits with the code before it.
-COMMANDS = ((0, "report -o page a.json"), (0, "plot --all -o figures a.json"), (0, "history a.json b.json"), (0, "ingest s.db a.json b.json"),
+COMMANDS = ((0, "report -o page a.json"), (0, "plot -o figures a.json"), (0, "history a.json b.json"), (0, "ingest s.db a.json b.json"),
             (0, "fleet s.db"), (0, "history s.db"), (0, "convert --to gbench a.json"), (0, "atlas ."), (1, "check ."), (0, "check a.json"), (3, "contribute new"),
             (2, "forget s.db nothing"), (0, "show a.json"), (0, "compare a.json b.json"), (0, "explain a.json"),
             (0, "gate --engine model --elements 4096 --pattern per_warp --counters none --base-program ./again"))
@@ -141,7 +141,7 @@ def no_proc(_count, _chance):
             return
         os.symlink(CBANK, os.path.join(folder, "link"))
         for program in (CBANK, "./link"):
-            for line in ("plot --all -o figures a.json b.json", "history a.json b.json", "calibrate --engine model --elements 4096 --pattern per_warp --processes 3 --json c.json"):
+            for line in ("plot -o figures a.json b.json", "history a.json b.json", "calibrate --engine model --elements 4096 --pattern per_warp --processes 3 --json c.json"):
                 words = [*hide, program, *line.split()]
                 done = run(words, folder)
                 yield shlex.join(words), f"exit {done.returncode}: {done.stderr}" if done.returncode else ""

@@ -85,8 +85,8 @@ def matrix(sources: list[Source]) -> list[Drawing]:
     common, names = told_apart(rows, ["workload", "pattern", *parameters], always=["pattern"])
     alike, titles = told_apart(rows, ["elements", "block_size", "cache_state"] + ["table_bytes"] * ("table_bytes" in parameter_names(rows)))
     ratio = ratios(rows)
-    if names.nunique() < 2:
-        raise NotDrawn("one pattern is a row of a table: cbank show prints it")
+    if names.nunique() < 2 and swept:
+        raise NotDrawn("one pattern beside a sweep is a row of a table: cbank show prints it")
     sizes = rows["table_bytes"] if "table_bytes" not in parameter_names(rows) else pandas.Series(float("nan"), rows.index)
     usual = sizes.mode()  # a path with a table of another size says so
     series = rows["path"] + sizes.where(~sizes.isin(usual[:1])).map(lambda size: f" ({style.bytes_text(size)})", "ignore").fillna("")
