@@ -185,7 +185,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     char *cubin = NULL;
     size_t bytes;
     uint32_t block[3] = {0};
-    const bool described = options->plan.sources.count || options->plan.patterns.count || options->plan.indices_path;
+    const struct user_access *largest;
     enum status status = options->write_path ? advise_write_check(&options->plan, options->write_path) : STATUS_OK;
 
     (void)invocation;
@@ -204,18 +204,18 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     if (status == STATUS_OK && options->kernel_path)
         status = user_code_parse(options->kernel_path, cubin, bytes, (uint32_t)options->architecture, block, &code);
     /* Code without a __constant__ table is read, too. Then there are no lookups to rank, unless they were asked for. */
+    largest = user_code_largest(&code);
     advice.card = card;
-    advice.facts.given =
-        !code.path || user_code_largest(&code) || described || options->write_path || options->plan.elements.count;
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        advice.facts.given |= options->plan.named[i];
+    advice.facts.given = !code.path || largest || options->write_path || plan_options_given(&options->plan);
     if (status == STATUS_OK && advice.facts.given)
-        status = make_plan(&options->plan, user_code_largest(&code), &indices, &plan);
+        status = make_plan(&options->plan, largest, &indices, &plan);
     if (status == STATUS_OK && advice.facts.given)
         status = advise_open(&plan, &card, &indices, options->plan.indices_path, &advice);
     if (code.path) {
         const struct user_indices of = {advice.facts.addresses, advice.facts.wavefronts,
                                         advice.cell.parameters[PARAMETER_table_bytes]};
+        const bool described =
+            options->plan.sources.count || options->plan.patterns.count || options->plan.indices_path;
 
         advice.code = &code;
         if (status == STATUS_OK)

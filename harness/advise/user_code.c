@@ -74,9 +74,9 @@ static bool is_copied(const struct flow *flow, const struct varying_load *load)
     struct operands of;
 
     operands_at(flow->code, load->instruction * INSTRUCTION_BYTES, flow->architecture, &of);
-    const uint32_t loaded = of.results > 0 ? of.result[0].first : REGISTER_ZERO;
+    const uint32_t loaded = of.transfer == TRANSFER_LOAD && of.results > 0 ? of.result[0].first : REGISTER_ZERO;
 
-    for (size_t i = load->instruction + 1; i <= flow->blocks[load->block].last; i++) {
+    for (size_t i = load->instruction + 1; loaded != REGISTER_ZERO && i <= flow->blocks[load->block].last; i++) {
         operands_at(flow->code, i * INSTRUCTION_BYTES, flow->architecture, &of);
         if (strcmp(of.name, "STS") == 0 && of.source[DATA].number == loaded)
             return true;

@@ -356,7 +356,7 @@ __constant__ float4 q[256];
         "staged": ("__shared__ float t[1024]; t[threadIdx.x] = c[threadIdx.x]; __syncthreads(); o[I] = t[n];", "constant", "as it should be", None, 32),
         "staged_and_read": ("__shared__ float t[1024]; for (int k = threadIdx.x; k < 1024; k += 64) t[k] = c[k]; __syncthreads(); o[I] = t[n] + c[threadIdx.x / 4];",
                             "constant", "faster elsewhere", "shared", 8),
-        "kept": ("__shared__ float t[1024]; t[threadIdx.x] = c[threadIdx.x] * 2; __syncthreads(); o[I] = t[n];", "constant", "faster elsewhere", "shared", 32),
+        "kept": ("__shared__ float t[1024]; t[threadIdx.x] = c[threadIdx.x] * c[5]; __syncthreads(); o[I] = t[n];", "constant", "faster elsewhere", "shared", 16.5),
         "column": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[threadIdx.x * 32];", "shared", "bank conflicts", None, 32),
         "row": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[255 - threadIdx.x];", "shared", "as it should be", None, 32),
         "even": ("__shared__ int t[1024]; t[threadIdx.x] = n; __syncthreads(); o[I] = t[threadIdx.x * 2];", "shared", "bank conflicts", None, 32),
@@ -414,6 +414,8 @@ __constant__ float4 q[256];
         self.assertEqual({(name, table["table"], table["table_bytes"]) for name, of in tables.items() for memory, table in of.items()
                           if memory == "constant" and name not in ("copied", "quads", "halves", "rest")},
                          {("data", "lut", 1024), *((name, "c", 4096) for name, row in self.ROWS.items() if row[1] == "constant" and name not in ("data", "quads", "halves", "rest"))})
+        # There, c[5] is an operand of the product that is stored.
+        self.assertEqual(self.tables(self.compile("kept", architecture=80))["kept"]["constant"]["addresses"], 16.5)
         chains = {kernel["name"]: [step.split(":")[1] for step in kernel["loads"][0]["evidence"]]
                   for kernel in json.loads(cbank(*self.compile("own", "of_argument"), "--json", "-").stdout)["code"]["kernels"]}
         self.assertEqual(chains["own"][::len(chains["own"]) - 1], ["LDC", "S2R"])
