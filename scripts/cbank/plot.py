@@ -164,7 +164,7 @@ def draw_all(drawn: list[draw.Drawing], folder: str, width_mm: float, forms: lis
     tasks = [(drawing, folder, width_mm, forms, own_style) for drawing in drawn]
     with contextlib.ExitStack() as stack:
         try:
-            each = stack.enter_context(multiprocessing.get_context("fork").Pool()).imap
+            each = stack.enter_context(multiprocessing.get_context("fork").Pool(max(1, min(len(os.sched_getaffinity(0)), len(tasks))))).imap
         except OSError:  # no /dev/shm, where its locks are
             each = map
         yield from each(draw_page, tasks)
