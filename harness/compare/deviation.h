@@ -38,8 +38,8 @@ extern const struct field deviation_rows[DEVIATION_ROWS];
 
 enum deviation_cause { CAUSE_process, CAUSE_occasion, CAUSE_later, CAUSE_plan, CAUSE_board, CAUSES };
 
-/* Processes that begin within so many seconds are of one occasion, or less apart than what is assumed of `later`. The text says what the deviations of
- * both rest on. */
+/* Processes that begin within so many seconds are of one occasion; of no later one, for which there is an assumption. The
+ * texts say what the deviations of both rest on. */
 enum { OCCASION_SECONDS = 60, LATER_SECONDS = 600 };
 #define OCCASION_BASIS "measured on 4 boards, 11 occasions"
 #define LATER_BASIS    "assumed: no board was measured hours apart"
