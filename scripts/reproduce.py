@@ -84,10 +84,9 @@ def print_suite(asked):
 def print_sweeps(asked):
     done = subprocess.run([asked.program, "list", "sweeps", "--json"], capture_output=True, text=True, check=True)
     for row in json.loads(done.stdout):
-        print(f"\n### {row['name']}: {row['summary']}")
         if row["name"] not in SWEEPS:
-            print("\nNo result of it is committed.")
             continue
+        print(f"\n### {row['name']}: {row['summary']}")
         stem = os.path.basename(SWEEPS[row["name"]]).removesuffix(".json")
         for name in sorted(glob.glob(f"{stem}-*.svg", root_dir=asked.output)):
             print_figure(asked, name.removesuffix(".svg"), f"The sweep {row['name']}, measured")

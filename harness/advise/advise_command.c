@@ -50,8 +50,8 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-/* The options of a plan without its first three: sweep, workload and path. */
-enum { PLAN_OPTIONS_FIRST = 3 };
+/* The options of a plan without its first four: sweep, quick, workload and path. */
+enum { PLAN_OPTIONS_FIRST = 4 };
 
 static const struct option_group groups[] = {
     {plan_option_rows + PLAN_OPTIONS_FIRST, PLAN_OPTION_COUNT - PLAN_OPTIONS_FIRST,

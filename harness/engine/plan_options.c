@@ -44,7 +44,15 @@ static const struct option_kind option_slow = {.parse = parse_slow};
 
 #define SWEPT_PATHS "constant,param,global,readonly,texture,shared"
 
+enum { SWEEP_QUICK };
+
 const struct preset sweeps[] = {
+    [SWEEP_QUICK] = {.name = "quick",
+                     .summary = "one table by five paths, without counters: a first look",
+                     .values = {{"path", "constant,global,readonly,texture,shared"},
+                                {"pattern", "per_thread"},
+                                {"elements", "1280000"},
+                                {"counters", "none"}}},
     {.name = "widths",
      .summary = "what one more address of a warp's load costs, with elements of 1 to 16 bytes in a table of 2 KB",
      .values = {{"path", SWEPT_PATHS},
@@ -109,6 +117,15 @@ const struct preset sweeps[] = {
 
 const size_t sweep_count = sizeof(sweeps) / sizeof(sweeps[0]);
 
+static enum status parse_quick(const struct option_row *option, const char *text, void *member)
+{
+    (void)option, (void)text;
+    *(const struct preset **)member = &sweeps[SWEEP_QUICK];
+    return STATUS_OK;
+}
+
+static const struct option_kind option_quick = {.parse = parse_quick};
+
 /* clang-format off */
 #define PLAN(member) \
     .offset = offsetof(struct plan_options, member), .given = offsetof(struct plan_options, given)
@@ -116,6 +133,7 @@ const size_t sweep_count = sizeof(sweeps) / sizeof(sweeps[0]);
 const struct option_row plan_option_rows[] = {
     {.name = "sweep", .argument = "NAME", .help = "a plan by its name; other options override it: see cbank list sweeps",
      .kind = &option_preset, PLAN(sweep), .table = TABLE("sweep", sweeps, sweep_count)},
+    {.name = "quick", .help = "a first look, in about a second: --sweep quick", .kind = &option_quick, PLAN(sweep)},
     {.name = "workload", .argument = "LIST", .help = "workloads, comma-separated, or all (default add)",
      .kind = &option_selection, PLAN(workloads), .table = TABLE("workload", workloads, workload_count), .fallback = "add"},
     {.name = "path", .argument = "LIST", .help = "load paths, or all (default constant,global,readonly)",

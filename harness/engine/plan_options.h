@@ -73,7 +73,7 @@ struct measure_options {
 extern const struct preset sweeps[];
 extern const size_t sweep_count;
 
-enum { PLAN_OPTION_COUNT = 9 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 13 };
+enum { PLAN_OPTION_COUNT = 10 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 13 };
 
 enum { KERNEL_OPTION_COUNT = 8 };
 

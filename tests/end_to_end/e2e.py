@@ -329,8 +329,9 @@ class Run(Case):
     def test_counters_by_name(self):
         result = self.run_plan(*ONE_CELL, "--counters", "idc_requests,sm__cycles_active.sum")
         self.assertEqual(list(result["cells"][0]["counters"]), ["idc_requests", "sm__cycles_active.sum"])
-        result = self.run_plan(*ONE_CELL, "--counters", "none")
-        self.assertEqual(result["cells"][0]["counters"], {})
+        for cells, plan in ((1, [*ONE_CELL, "--counters", "none"]), (5, ["--quick"])):
+            result = self.run_plan(*plan)
+            self.assertEqual([cell["counters"] for cell in result["cells"]], [{}] * cells)
 
     def test_json_goes_to_stdout_to_a_folder_and_over_a_file(self):
         done = self.check(cbank("run", *ONE_CELL, "--json", "-", cwd=self.folder), 0)
