@@ -39,9 +39,11 @@ static struct leads leads_of(const unsigned char *code, size_t index, uint32_t a
     case OPERATION_CALL:
         out.out = instruction.operands == OPERANDS_REGISTER;
         out.call = !out.out;
+        out.conditional = guarded;
         break;
     case CALL_ABSOLUTE:
         out.out = true;
+        out.conditional = guarded;
         break;
     case OPERATION_EXIT:
         out.next = out.conditional = guarded || instruction.condition != PREDICATE_ALWAYS;
@@ -143,20 +145,57 @@ static void add_edge(struct flow *flow, uint32_t from, uint32_t to)
     flow->blocks[to].entries++;
 }
 
-static void make_edges(struct flow *flow, const struct flow_jump *jumps, size_t jump_count, const uint32_t *block_of)
+/* Blocks from which a RET can be reached. Calls lead on behind them. `stack` has room for every block. */
+static void find_returning(struct flow *flow, uint32_t *stack)
 {
+    size_t depth = 0;
+
+    for (size_t i = 0; i < flow->block_count; i++)
+        if (flow->blocks[i].end == FLOW_RETURN) {
+            flow->blocks[i].returning = true;
+            stack[depth++] = (uint32_t)i;
+        }
+    while (depth > 0) {
+        const struct flow_block *block = &flow->blocks[stack[--depth]];
+
+        for (uint32_t e = block->entry; e < block->entry + block->entries; e++) {
+            const uint32_t from = flow->edges[flow->entering[e]].from;
+
+            if (!flow->blocks[from].returning)
+                stack[depth++] = from;
+            flow->blocks[from].returning = true;
+        }
+    }
+}
+
+/* A CALL to where no RET can be reached is a jump: compilers leave loops so. This is known once there are edges. Returns
+ * whether there are such calls. */
+static bool make_edges(struct flow *flow, const struct flow_jump *jumps, size_t jump_count, const uint32_t *block_of,
+                       bool returning_known)
+{
+    bool jumping = false;
     uint32_t at = 0;
 
+    flow->edge_count = 0;
+    for (size_t i = 0; i < flow->block_count; i++)
+        flow->blocks[i].edges = flow->blocks[i].entries = 0;
     for (size_t i = 0; i < flow->block_count; i++) {
         struct flow_block *block = &flow->blocks[i];
-        const struct leads leads = leads_of(flow->code, block->last, flow->architecture);
+        struct leads leads = leads_of(flow->code, block->last, flow->architecture);
         const struct flow_jump *jump = leads.indirect ? jump_of(jumps, jump_count, block->last) : NULL;
         const bool inside = leads.to >= 0 && (uint64_t)leads.to < flow->instructions;
 
+        jumping |= leads.call && inside;
+        if (leads.call && inside && returning_known && !flow->blocks[block_of[leads.to]].returning) {
+            leads.call = false;
+            leads.target = true;
+            leads.next = leads.conditional;
+        }
         block->edge = (uint32_t)flow->edge_count;
         block->conditional = leads.conditional;
-        if (leads.call && inside)
-            block->called = block_of[leads.to];
+        block->called = leads.call && inside ? block_of[leads.to] : FLOW_NONE;
+        if (block->called != FLOW_NONE)
+            flow->blocks[block->called].is_called = returning_known;
         block->end = leads.call && inside      ? FLOW_CALL
                      : leads.call || leads.out ? FLOW_CALL_OUT
                      : leads.returns           ? FLOW_RETURN
@@ -181,6 +220,7 @@ static void make_edges(struct flow *flow, const struct flow_jump *jumps, size_t 
 
         flow->entering[to->entry + to->entries++] = (uint32_t)i;
     }
+    return jumping;
 }
 
 /* Depth first from the entry of each function; what it calls is the entry of another one. `stack` and `next` have room
@@ -193,6 +233,7 @@ static void order_blocks(struct flow *flow, uint32_t *stack, uint32_t *next)
     for (size_t f = 0; f < flow->function_count; f++) {
         size_t depth = 0;
         const uint32_t entry = flow->functions[f];
+        uint32_t joined = FLOW_NONE;
 
         if (flow->blocks[entry].function != FLOW_NONE)
             continue; /* another function runs into it */
@@ -208,6 +249,8 @@ static void order_blocks(struct flow *flow, uint32_t *stack, uint32_t *next)
                 if (flow->blocks[to].function == FLOW_NONE) {
                     flow->blocks[to].function = (uint32_t)f;
                     stack[depth++] = to;
+                } else if (flow->blocks[to].function != f) {
+                    joined = flow->blocks[to].function;
                 }
                 continue;
             }
@@ -227,6 +270,10 @@ static void order_blocks(struct flow *flow, uint32_t *stack, uint32_t *next)
             flow->sequence[low] = flow->sequence[--high];
             flow->sequence[high] = swapped;
         }
+        /* It runs into another one, and returns by it. */
+        for (size_t i = 0; joined != FLOW_NONE && i < flow->reached; i++)
+            if (flow->blocks[flow->sequence[i]].function == f)
+                flow->blocks[flow->sequence[i]].function = joined;
         begin = flow->reached;
     }
     for (size_t i = 0; i < flow->reached; i++)
@@ -354,7 +401,10 @@ enum status flow_open(const void *code, size_t bytes, uint32_t architecture, con
     if (status == STATUS_OK && count > 0)
         status = make_blocks(out, jumps, jump_count, work);
     if (status == STATUS_OK && count > 0) {
-        make_edges(out, jumps, jump_count, work);
+        if (make_edges(out, jumps, jump_count, work, false)) {
+            find_returning(out, work + count + 1);
+            make_edges(out, jumps, jump_count, work, true);
+        }
         memset(work, 0, 2 * (count + 1) * sizeof(*work));
         order_blocks(out, work, work + count + 1);
         for (unsigned i = 0; i < DEPTH_MAX && more; i++)

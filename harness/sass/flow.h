@@ -26,6 +26,7 @@ struct flow_block {
     uint32_t called, function, loop, order; /* FLOW_NONE: none. `order`: position in `sequence` */
     enum flow_end end;
     bool conditional; /* it leaves by its last instruction under a condition */
+    bool is_called, returning; /* a call leads here; a RET can be reached */
 };
 
 struct flow_edge {

@@ -315,6 +315,8 @@ static enum bit bit_of(const struct lane_tables *tables, const struct value *val
 
     if (value->lanes == LANES_ANY || value->lanes == LANES_STRIDE)
         return BIT_VARYING;
+    if (value->lanes == LANES_SAME)
+        return bit >= value->bits ? BIT_SHARED : value->known >> bit & 1 ? BIT_ONE : BIT_ZERO;
     for (unsigned i = 0; i < WARP_LANES; i++) {
         const uint64_t sum = (uint64_t)value->known + lane_of(tables, value, i);
 
@@ -353,9 +355,9 @@ static enum bit logic_bit(const enum bit bits[3], unsigned results)
 struct value value_logic(struct lane_tables *tables, const struct value operands[3], unsigned results)
 {
     struct value out = joined(&operands[0], &operands[1]);
-    uint32_t lanes[WARP_LANES] = {0};
+    uint32_t lanes[WARP_LANES] = {0}, ones = 0;
     unsigned bits = WORD_BITS, bit;
-    bool varying = false, differ = false;
+    bool varying = false, differ = false, extends = true;
 
     out = joined(&out, &operands[2]);
     out.lanes = LANES_SAME;
@@ -366,6 +368,25 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
     if (differ && out.flags & FLAG_WHOLE)
         out.flags |= FLAG_RELIED;
     /* Up to `bits` each lane is known. Above, bits that are known the same way extend it. */
+    const unsigned whole = bits;
+
+    for (bit = bits; bit < WORD_BITS && !varying; bit++) {
+        enum bit of[3], result;
+
+        for (unsigned i = 0; i < 3; i++)
+            of[i] = bit_of(tables, &operands[i], bit);
+        result = logic_bit(of, results);
+        varying = result == BIT_VARYING;
+        extends &= result <= BIT_ONE;
+        if (extends && result == BIT_ONE)
+            ones |= 1u << bit;
+        if (extends)
+            bits = bit + 1;
+    }
+    if (varying) {
+        out = value_any(out.why ? (enum why)out.why : WHY_ARITHMETIC);
+        return out;
+    }
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         uint32_t of[3];
 
@@ -374,27 +395,7 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
         for (unsigned row = 0; row < 8; row++)
             if (results >> row & 1)
                 lanes[lane] |= (row & 4 ? of[0] : ~of[0]) & (row & 2 ? of[1] : ~of[1]) & (row & 1 ? of[2] : ~of[2]);
-        lanes[lane] &= low_bits(bits);
-    }
-    bool extends = true;
-
-    for (bit = bits; bit < WORD_BITS; bit++) {
-        enum bit of[3], result;
-
-        for (unsigned i = 0; i < 3; i++)
-            of[i] = bit_of(tables, &operands[i], bit);
-        result = logic_bit(of, results);
-        varying |= result == BIT_VARYING;
-        extends &= result <= BIT_ONE;
-        if (extends && result == BIT_ONE)
-            for (unsigned lane = 0; lane < WARP_LANES; lane++)
-                lanes[lane] |= 1u << bit;
-        if (extends)
-            bits = bit + 1;
-    }
-    if (varying) {
-        out = value_any(out.why ? (enum why)out.why : WHY_ARITHMETIC);
-        return out;
+        lanes[lane] = (lanes[lane] & low_bits(whole)) | ones;
     }
     out.bits = (uint8_t)bits;
     out.why = 0;

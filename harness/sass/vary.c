@@ -41,6 +41,8 @@ struct vary {
     size_t return_count, call_count;
     uint32_t spreads;
     bool tangled; /* a loop is entered by several blocks */
+    uint16_t used[VALUES]; /* values that some instruction writes: all others stay as they are at the begin */
+    size_t used_count;
     struct value in[VALUES];
 };
 
@@ -95,7 +97,7 @@ static struct value meet_at(struct value a, struct value b, uint32_t block, stru
 }
 
 /* The value of register or slot `i` behind a call. False: the call does not come back, as far as is known. */
-static bool behind_call(const struct vary *vary, uint32_t caller, unsigned i, struct value *out)
+static bool behind_call(struct vary *vary, uint32_t caller, unsigned i, struct value *out)
 {
     const struct flow *flow = vary->flow;
     const uint32_t function = flow->blocks[flow->blocks[caller].called].function;
@@ -113,6 +115,15 @@ static bool behind_call(const struct vary *vary, uint32_t caller, unsigned i, st
                        : vary->blocks[block].out[i];
         found = true;
     }
+    if (found && flow->blocks[caller].conditional && is_written(vary->functions[function], i)) {
+        struct operands in;
+
+        operands_at(flow->code, (size_t)flow->blocks[caller].last * 16, flow->architecture, &in);
+        *out = value_select(&vary->machine.lanes,
+                            machine_predicate(&vary->machine, vary->blocks[caller].out, in.guard, in.guard_negated),
+                            *out, vary->blocks[caller].out[i]);
+        out->from = PHI | caller;
+    }
     return found;
 }
 
@@ -125,49 +136,64 @@ static bool enter_block(struct vary *vary, uint32_t block)
     bool found = false;
 
     if (block == flow->functions[0]) {
-        for (unsigned i = 0; i < VALUES; i++)
-            vary->in[i] = value_any(WHY_UNSET);
+        for (unsigned k = 0; k < vary->used_count; k++)
+            vary->in[vary->used[k]] = value_any(WHY_UNSET);
         vary->in[STACK_POINTER] = machine_constant(&vary->machine, 0, flow->architecture >= 100 ? 0x37c : 0x28);
         found = true;
     }
-    for (size_t k = 0; k < vary->call_count && block == flow->functions[of->function] && of->function != 0; k++) {
+    for (size_t k = 0; k < vary->call_count && of->is_called; k++) {
+        const struct parting parting = {LEVEL_WARP, block == 0 || of->entries > 0 ? WHY_BRANCH : WHY_NONE, 0};
         const uint32_t caller = vary->calls[k];
 
         if (flow->blocks[caller].called != block || !vary->blocks[caller].out)
             continue;
-        for (unsigned i = 0; i < VALUES; i++) {
+        for (unsigned u = 0; u < vary->used_count; u++) {
+            const unsigned i = vary->used[u];
             const struct value value = vary->blocks[caller].out[i];
 
-            vary->in[i] = found ? meet_at(vary->in[i], value, block, (struct parting){LEVEL_WARP, 0, 0}) : value;
+            if (!found)
+                vary->in[i] = value;
+            else if (memcmp(&vary->in[i], &value, sizeof(value)) != 0)
+                vary->in[i] = meet_at(vary->in[i], value, block, parting);
         }
         found = true;
     }
-    for (uint32_t e = 0; e < of->entries; e++) {
-        const uint32_t from = flow->edges[flow->entering[of->entry + e]].from;
+    /* First the ways that lead here, then those that lead back: what a loop does not write comes back as it was. */
+    for (uint32_t e = 0; e < 2 * of->entries; e++) {
+        const uint32_t from = flow->edges[flow->entering[of->entry + e % of->entries]].from;
         const bool back = flow->blocks[from].order >= of->order;
+        const bool kept = back && found && of->loop != FLOW_NONE && flow->loops[of->loop].header == block &&
+                          !flow->loops[of->loop].entered_twice && flow_within(flow, flow->blocks[from].loop, of->loop);
+        const bool leaves =
+            flow->blocks[from].loop != FLOW_NONE && !flow_within(flow, of->loop, flow->blocks[from].loop);
         struct value value, left;
         bool own;
 
-        if (flow->blocks[from].order == FLOW_NONE || !vary->blocks[from].out)
+        if (back != (e >= of->entries) || flow->blocks[from].order == FLOW_NONE || !vary->blocks[from].out)
             continue;
-        for (unsigned i = 0; i < VALUES; i++) {
+        for (unsigned u = 0; u < vary->used_count; u++) {
+            const unsigned i = vary->used[u];
+
+            if (kept && !is_written(vary->loops[of->loop].written, i))
+                continue;
             value = vary->blocks[from].out[i];
             if (flow->blocks[from].end == FLOW_CALL && !behind_call(vary, from, i, &value))
                 break;
-            own = back && value.from == (PHI | block);
-            left = left_loops(vary, value, i, from, block);
-            own &= value_equal(&left, &value);
+            left = leaves ? left_loops(vary, value, i, from, block) : value;
+            own = back && value.from == (PHI | block) && value_equal(&left, &value);
             value = left;
             if (!found)
                 vary->in[i] = value;
-            else if (!own) /* it comes back as it left */
+            else if (!own && memcmp(&vary->in[i], &value, sizeof(value)) != 0) /* own: it comes back as it left */
                 vary->in[i] = meet_at(vary->in[i], value, block, state->join);
-            if (i + 1 == VALUES)
+            if (u + 1 == vary->used_count)
                 found = true;
         }
     }
     /* A value once of this block stays so: loops within loops would hand it to and fro without end. */
-    for (unsigned i = 0; i < VALUES; i++) {
+    for (unsigned u = 0; u < vary->used_count && (of->entries > 1 || of->is_called); u++) {
+        const unsigned i = vary->used[u];
+
         if (vary->in[i].from == (PHI | block))
             state->merged[i / 64] |= 1ull << (i % 64);
         else if (is_written(state->merged, i))
@@ -282,6 +308,15 @@ static void find_written(struct vary *vary)
             }
         }
     }
+    for (unsigned i = 0; i < VALUES; i++) {
+        bool written = i == STACK_POINTER;
+
+        for (size_t f = 0; f < flow->function_count; f++)
+            written |= is_written(vary->functions[f], i);
+        if (written)
+            vary->used[vary->used_count++] = (uint16_t)i;
+        vary->in[i] = value_any(WHY_UNSET);
+    }
 }
 
 /* Visits a block. Whether its end has changed. */
@@ -297,23 +332,24 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
     vary->machine.visit++;
     for (uint32_t at = of->first; at <= of->last; at++)
         machine_execute(&vary->machine, vary->in, at);
-    if (of->end == FLOW_CALL_OUT)
-        for (unsigned i = 0; i < VALUES; i++)
-            vary->in[i] = value_any(WHY_CALL);
-    if (state->visits == VISITS_MAX)
-        for (unsigned i = 0; i < VALUES; i++)
-            vary->in[i] = value_any(WHY_ROUNDS);
+    for (unsigned k = 0; k < vary->used_count && (of->end == FLOW_CALL_OUT || state->visits == VISITS_MAX); k++)
+        vary->in[vary->used[k]] = value_any(state->visits == VISITS_MAX ? WHY_ROUNDS : WHY_CALL);
     state->visits++;
     if (!state->out) {
         state->out = malloc(VALUES * sizeof(*state->out));
         if (!state->out)
             return log_memory("the registers of %zu blocks", vary->flow->reached);
+        memcpy(state->out, vary->in, VALUES * sizeof(*state->out));
         *changed = true;
     }
-    for (unsigned i = 0; i < VALUES && !*changed; i++)
-        *changed = !value_equal(&state->out[i], &vary->in[i]) || state->out[i].from != vary->in[i].from;
-    if (*changed)
-        memcpy(state->out, vary->in, VALUES * sizeof(*state->out));
+    for (unsigned k = 0; k < vary->used_count; k++) {
+        const unsigned i = vary->used[k];
+
+        /* Behind a call, the other values are those of the caller. */
+        if (of->end != FLOW_RETURN || of->edges > 0 || is_written(vary->functions[of->function], i))
+            *changed |= memcmp(&state->out[i], &vary->in[i], sizeof(vary->in[i])) != 0;
+        state->out[i] = vary->in[i];
+    }
     if (of->edges > 1 && *changed) {
         const struct value *out = state->out;
         struct operands in;
@@ -540,9 +576,8 @@ enum status vary_loads(const struct flow *flow, const struct code_facts *facts, 
     for (uint32_t block = 0; status == STATUS_OK && block < flow->block_count; block++) {
         if (flow->blocks[block].order == FLOW_NONE || !enter_block(vary, block))
             continue;
-        if (vary->blocks[block].visits > VISITS_MAX)
-            for (unsigned i = 0; i < VALUES; i++)
-                vary->in[i] = value_any(WHY_ROUNDS);
+        for (unsigned k = 0; k < vary->used_count && vary->blocks[block].visits > VISITS_MAX; k++)
+            vary->in[vary->used[k]] = value_any(WHY_ROUNDS);
         vary->machine.visit++;
         for (uint32_t at = flow->blocks[block].first; at <= flow->blocks[block].last; at++) {
             struct varying_load load = {.instruction = at, .block = block};

@@ -338,7 +338,8 @@ static void make_program(struct program *program, uint64_t seed)
         if (back || (kind == 0 && i + 2 < BODY)) {
             branches[count] = at;
             targets[count++] = back ? (i == from[0] ? to[0] : to[1]) : i + 1 + random_below(program, BODY - i);
-            set(append(program, 0x147, 4, 0, 0, 0, 0), 87, 3, PT);
+            /* Where nothing returns, a call is a jump. */
+            set(append(program, !back && predicate == 0 ? 0x144 : 0x147, 4, 0, 0, 0, 0), 87, 3, PT);
         } else if (kind <= 3) {
             append_load(program);
         } else {
@@ -700,7 +701,7 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
                 continue;
             if (operation == 0x14d)
                 lanes[i].done = true;
-            else if (operation == 0x147)
+            else if (operation == 0x147 || operation == 0x144)
                 lanes[i].at =
                     (size_t)branch_target((const unsigned char *)program->words, at * 16, program->architecture) / 16;
             else
