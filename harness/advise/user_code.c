@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "user_code.h"
 
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "cubin.h"
 #include "facts.h"
 #include "fatbin.h"
+#include "library.h"
 #include "log.h"
 #include "memory.h"
 #include "operands.h"
@@ -100,8 +102,10 @@ static void add_access(const struct varying_load *load, void *context)
     const enum sass_class class = instruction_class(&instruction, all->flow->architecture);
     const uint32_t width =
         1u << (word ? SASS_WORD : instruction_width(&instruction, class < SASS_SEL ? class : SASS_LDC));
-    struct cubin_variable variable;
+    struct cubin_variable variable, table = {0};
     struct user_access *access;
+    size_t tables = 0;
+    bool inside = false;
     const char *name;
     size_t bytes;
 
@@ -145,18 +149,44 @@ static void add_access(const struct varying_load *load, void *context)
                   load->evidence[i] * INSTRUCTION_BYTES, of.name);
     }
     snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);
-    for (uint64_t at = 0; load->bank == USER_BANK && cubin_next_variable(all->cubin, &at, &variable);)
-        if (strncmp(variable.section, constants, strlen(constants)) == 0 && load->offset >= (int64_t)variable.offset &&
-            load->offset < (int64_t)(variable.offset + variable.bytes)) {
-            snprintf(access->table, sizeof(access->table), "%s", variable.symbol);
-            access->table_bytes = (double)variable.bytes;
-        }
+    for (uint64_t at = 0; load->bank == USER_BANK && cubin_next_variable(all->cubin, &at, &variable);) {
+        /* The offset of an instruction has 16 bits. */
+        const uint64_t behind = ((uint64_t)load->offset & UINT16_MAX) - variable.offset;
+
+        if (strncmp(variable.section, constants, strlen(constants)) != 0)
+            continue;
+        tables++;
+        inside |= behind < variable.bytes;
+        if (behind < variable.bytes || tables == 1)
+            table = variable;
+    }
+    /* The only table of a bank is the one that is read, also at an index less a number. */
+    if (inside || tables == 1) {
+        snprintf(access->table, sizeof(access->table), "%s", table.symbol);
+        access->table_bytes = (double)table.bytes;
+    }
     if (load->origin >= ORIGIN_SYMBOL && cubin_symbol_at(all->cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes)) {
         snprintf(access->table, sizeof(access->table), "%s", name);
         access->table_bytes = bytes ? (double)bytes : (double)NAN;
     } else if (load->origin >= ORIGIN_PARAMETER)
         snprintf(access->table, sizeof(access->table), "parameter %" PRIu32, load->origin - ORIGIN_PARAMETER);
     text_clean(access->table, 0);
+    if (((uint64_t)load->offset & UINT16_MAX) == table.offset && load->addresses > 1 && table.bytes > width) {
+        /* Threads that would read behind the table have no part in the load. */
+        struct varying_load part = *load;
+
+        access->addresses = 0;
+        for (unsigned i = 0; i < CBANK_WARP_THREADS; i++) {
+            bool first = true;
+
+            if ((uint64_t)llabs((int64_t)(int32_t)part.lanes[i] - (int32_t)part.lanes[0]) + width > table.bytes)
+                part.lanes[i] = part.lanes[0];
+            for (unsigned k = 0; k < i; k++)
+                first &= part.lanes[i] != part.lanes[k];
+            access->addresses += first;
+        }
+        access->wavefronts = access_warp_wavefronts(part.lanes, width);
+    }
     if (load->addresses > 1)
         find_halves(all, load);
 }
@@ -218,6 +248,9 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
         if (!kernel->name || !kernel->loads)
             return log_memory("the loads of %s", function.symbol);
         text_clean(kernel->name, 0);
+        kernel->readable = user_code_readable(out, kernel->name);
+        if (!kernel->readable)
+            return log_memory("the name of %s", function.symbol);
         status = add_accesses(&cubin, &function, block, kernel, &loads);
         for (size_t i = 0; status == STATUS_OK && i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
             const struct load_row *row = &load_rows[i / SASS_WIDTH_COUNT];
@@ -238,13 +271,29 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
     return status;
 }
 
+char *user_code_readable(const struct user_code *code, const char *symbol)
+{
+    int failed;
+    char *readable =
+        code->library && strncmp(symbol, "_Z", 2) == 0 ? code->names.demangle(symbol, NULL, NULL, &failed) : NULL;
+
+    return readable ? readable : strdup(symbol);
+}
+
 enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
                             const uint32_t block[3], struct user_code *out)
 {
+    static const struct library_symbol symbols[] = {{"__cxa_demangle", 0}};
     struct cubin_images images;
     enum status status = cubin_images_open(path, data, bytes, architecture, &images);
+    const char *missing;
 
     *out = (struct user_code){.path = path, .architecture = images.architecture};
+    out->library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+    if (out->library && !library_bind(out->library, symbols, 1, &out->names, &missing)) {
+        dlclose(out->library);
+        out->library = NULL;
+    }
     memcpy(out->others, images.others, sizeof(out->others));
     if (status == STATUS_OK && !instruction_known(images.architecture))
         status =
@@ -264,11 +313,14 @@ void user_code_close(struct user_code *code)
 {
     for (size_t i = 0; i < code->count; i++) {
         free(code->kernels[i].name);
+        free(code->kernels[i].readable);
         free(code->kernels[i].loads);
         free(code->kernels[i].accesses);
         free(code->kernels[i].tables);
     }
     free(code->kernels);
+    if (code->library)
+        dlclose(code->library);
     *code = (struct user_code){0};
 }
 
@@ -329,7 +381,10 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
             row->count = 1;
             snprintf(row->line, sizeof(row->line), isnan(access->line) ? "%s" : "%s, line %.0f", access->instruction,
                      access->line);
-            snprintf(row->table, sizeof(row->table), "%s", access->table[0] ? access->table : "-");
+            char *table = user_code_readable(code, access->table[0] ? access->table : "-");
+
+            snprintf(row->table, sizeof(row->table), "%s", table ? table : access->table);
+            free(table);
             snprintf(row->varies, sizeof(row->varies), isnan(access->stride_bytes) ? "%s" : "%s, %.0f bytes apart",
                      variation_words[access->variation], access->stride_bytes);
             if (access->condition)
@@ -340,7 +395,7 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
             like->count += like < row;
             accesses.row_count += like == row;
         }
-        fprintf(stream, "\nkernel %s\n", kernel->name);
+        fprintf(stream, "\nkernel %s\n", kernel->readable);
         status = rows ? grid_print(stream, &grid, look) : log_memory("the loads of %s", kernel->name);
         if (status == STATUS_OK && kernel->access_count > 0) {
             fputs("\nhow the addresses of a warp vary:\n", stream);
@@ -348,7 +403,7 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
         }
         free(rows);
         if (status == STATUS_OK)
-            status = user_tables_print(stream, kernel, look);
+            status = user_tables_print(stream, code, kernel, look);
         if (kernel->calls_out)
             fputs("it calls functions whose code is elsewhere: their loads are not counted\n", stream);
     }
@@ -388,6 +443,7 @@ static const struct objects accesses_list =
 
 static const struct field kernel_fields[] = {
     {FIELD(field_reference, struct cubin_kernel, "name", name, REQUIRED)},
+    {FIELD(field_reference, struct cubin_kernel, "readable_name", readable, REQUIRED)},
     {FIELD(field_list, struct cubin_kernel, "kinds", loads, REQUIRED), .of = &loads_list},
     {FIELD(field_list, struct cubin_kernel, "loads", accesses, REQUIRED), .of = &accesses_list},
     {FIELD(field_list, struct cubin_kernel, "tables", tables, REQUIRED), .of = &user_tables_list},

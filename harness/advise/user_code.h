@@ -48,6 +48,7 @@ struct user_table {
 
 struct cubin_kernel {
     char *name; /* owned: mangled */
+    char *readable; /* owned: as C++ has it; the same where it is no name of C++, or libstdc++ is not there */
     bool calls_out;
     struct user_access *accesses; /* owned */
     size_t access_count;
@@ -63,6 +64,10 @@ struct user_code {
     char others[128];      /* what the file has in addition: "sm_75 sm_80" */
     struct cubin_kernel *kernels; /* owned */
     size_t count;
+    void *library; /* owned: libstdc++, which knows the names of C++; NULL: it is not there */
+    struct {
+        char *(*demangle)(const char *name, char *room, size_t *bytes, int *status);
+    } names;
 };
 
 /* Reads the kernels of an architecture in a file in memory, called `path`: see cubin_images_open, whose errors it has.
@@ -70,6 +75,9 @@ struct user_code {
  * STATUS_ENVIRONMENT also for an architecture whose code cannot be read. On success the caller closes *out. */
 enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
                             const uint32_t block[3], struct user_code *out);
+
+/* A symbol as C++ has it, or as it is. The caller frees it. NULL when out of memory. */
+char *user_code_readable(const struct user_code *code, const char *symbol);
 
 /* Prints the loads of each kernel. STATUS_ENVIRONMENT when out of memory. */
 enum status user_code_print(FILE *stream, const struct user_code *code, const struct print_style *look);

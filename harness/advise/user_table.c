@@ -2,6 +2,7 @@
 #include "user_table.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "estimate.h"
@@ -194,20 +195,33 @@ static bool condition_note(const void *row, size_t index, char *out, size_t byte
     return table->condition && index == 0;
 }
 
-enum status user_tables_print(FILE *stream, const struct cubin_kernel *kernel, const struct print_style *look)
+enum status user_tables_print(FILE *stream, const struct user_code *code, const struct cubin_kernel *kernel,
+                              const struct print_style *look)
 {
+    struct user_table *tables = calloc(kernel->table_count + 1, sizeof(*tables));
     const struct grid grid = {.columns = columns,
                               .column_count = sizeof(columns) / sizeof(columns[0]),
-                              .rows = kernel->tables,
+                              .rows = tables,
                               .row_count = kernel->table_count,
                               .row_bytes = sizeof(*kernel->tables),
                               .note = condition_note};
 
-    if (kernel->table_count == 0)
-        return STATUS_OK;
-    fputs("\nshould each table live where it does? unit time: how long its unit is busy, over that of `better`\n",
-          stream);
-    return grid_print(stream, &grid, look);
+    if (!tables)
+        return log_memory("the tables of %s", kernel->name);
+    for (size_t t = 0; t < kernel->table_count; t++) {
+        char *name = user_code_readable(code, kernel->tables[t].name);
+
+        tables[t] = kernel->tables[t];
+        snprintf(tables[t].name, sizeof(tables[t].name), "%s", name ? name : kernel->tables[t].name);
+        free(name);
+    }
+    if (kernel->table_count > 0)
+        fputs("\nshould each table live where it does? unit time: how long its unit is busy, over that of `better`\n",
+              stream);
+    const enum status status = kernel->table_count > 0 ? grid_print(stream, &grid, look) : STATUS_OK;
+
+    free(tables);
+    return status;
 }
 
 static const struct field fields[] = {
