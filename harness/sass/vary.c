@@ -361,9 +361,10 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
         operands_at(vary->flow->code, (size_t)of->last * 16, vary->flow->architecture, &in);
         values[count++] = machine_predicate(&vary->machine, out, in.guard, false);
         values[count++] = machine_register(out, in.condition);
+        /* Where threads of a warp are apart, BRA.DIV leads all of them to a copy of what follows. */
         if (in.operation == 0x147 && in.high >> 27 & 1)
             values[count++] = in.form == 2 ? machine_register(out, UNIFORM_PREDICATE_FIRST + (in.low >> 24 & 7))
-                                           : value_any(WHY_BRANCH);
+                                           : value_shared(LEVEL_WARP);
         for (unsigned word = 0; word < 2 && in.source[0].kind != OPERAND_NONE; word++)
             values[count++] = machine_source(&vary->machine, out, &in, of->last, 0, word);
         all = value_function(values, count);

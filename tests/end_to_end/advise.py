@@ -344,6 +344,8 @@ __constant__ float4 q[256];
         "fours": ("o[I] = c[threadIdx.x / 4];", "constant", "faster elsewhere", "shared", 8),
         "first_eight": ("if (threadIdx.x < 8) o[I] = eight[threadIdx.x];", "constant", "faster elsewhere", "shared", 8),
         "far_away": ("o[I] = far[8999];", "constant", "as it should be", None, 1),
+        "least": ("o[I] = c[min(min(x[0], x[1]), x[2])];", "constant", "as it should be", None, 1),
+        "packed": ('int v; asm("cvt.rni.sat.u8.f32 %0, %1;" : "=r"(v) : "f"(x[0] * 0.5f)); o[I] = c[v];', "constant", "as it should be", None, 1),
         "data": ("o[I] = lut[x[I]];", "constant", "cannot tell", None, None),
         "copied": ("__shared__ int t[256]; t[threadIdx.x] = lut[0]; __syncthreads(); o[I] = t[x[I] & 255];", "shared", "cannot tell", None, None),
         "staged": ("__shared__ float t[1024]; t[threadIdx.x] = c[threadIdx.x]; __syncthreads(); o[I] = t[n];", "constant", "as it should be", None, 32),
@@ -662,10 +664,9 @@ class Kernel(Scratch):
             self.assertTrue(any(row == load or row.endswith(" " + load) for row in looped[name]), (name, looped[name]))
         widths = {row["width_bytes"] for row in kernels["constant_widths"]["kinds"] if "c[3]" in row["load"]}
         self.assertEqual(widths, {1, 2, 4, 8})
-        self.assertEqual(looped["constant_loop"]["LDC c[3][register]"], (2, 1))
-        self.assertEqual(looped["constant_called"]["LDC c[3][register]"], (1, 1))
         self.assertEqual(looped["local"]["LDL"], (1, 1))
-        self.assertEqual(looped["constant_register"]["LDC c[3][register]"], (1, 0))
+        for name, counts in (("loop", (2, 1)), ("called", (1, 1)), ("register", (1, 0))):
+            self.assertEqual(looped[f"constant_{name}"]["LDC c[3][register]"], counts)
         self.assertEqual(looped["switched"]["LDC c[3][register]"], (3, 3))
         self.assertEqual([name for name, kernel in kernels.items() if kernel["calls_out"]], ["pointer"])
 

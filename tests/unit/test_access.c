@@ -491,39 +491,6 @@ TEST(large_grid_by_hand)
     }
 }
 
-static const struct cell *cell_at(const void *list, size_t i)
-{
-    return &((const struct cell *)list)[i];
-}
-
-/* Counts copied from an earlier cell equal those of counting. */
-TEST(cells_share_counts_where_they_are_the_same)
-{
-    static const char *const names[] = {"constant", "global", "shared", "shared_fill_only", "param"};
-    struct cell cells[40];
-    struct access_counts counts[40] = {0};
-    size_t count = 0;
-
-    for (uint32_t distinct = 1; distinct <= 8; distinct *= 2)
-        for (size_t i = 0; i < 10; i++) {
-            struct cell *cell = &cells[count++];
-
-            *cell = make_cell(&workloads[0], path_named(names[i % 5]), pattern_named("distinct"), 3000, 256);
-            cell->parameters[PARAMETER_distinct] = distinct;
-            cell->parameters[PARAMETER_stride_bytes] = 256;
-            cell->cache_state = &cache_states[i / 5];
-        }
-    for (size_t i = 0; i < count; i++) {
-        struct access_counts alone;
-
-        if (i % 7 == 0)
-            continue; /* not wanted */
-        assert_int_equal(access_count(&cells[i], &alone), STATUS_OK);
-        assert_int_equal(access_count_next(cell_at, cells, i, counts), STATUS_OK);
-        assert_memory_equal(&counts[i], &alone, sizeof(alone));
-    }
-}
-
 TEST(reading_beyond_the_table_is_an_error)
 {
     const struct cell cell = make_cell(&workloads[0], &paths[0], &beyond, 1000, 64);

@@ -333,19 +333,21 @@ static void make_program(struct program *program, uint64_t seed)
             set_predicates(words, PT, PT, true);
             append_compare(program, predicate, COUNTER, 1, result_register(program));
         }
+        const bool diverging = !back && kind == 0 && predicate == 1;
         const size_t at = program->count;
 
         if (back || (kind == 0 && i + 2 < BODY)) {
             branches[count] = at;
             targets[count++] = back ? (i == from[0] ? to[0] : to[1]) : i + 1 + random_below(program, BODY - i);
-            /* Where nothing returns, a call is a jump. */
+            /* Where nothing returns, a call is a jump. BRA.DIV is taken by warps whose lanes are apart. */
             set(append(program, !back && predicate == 0 ? 0x144 : 0x147, 4, 0, 0, 0, 0), 87, 3, PT);
+            set(program->words[at], 91, 1, diverging);
         } else if (kind <= 3) {
             append_load(program);
         } else {
             append_random(program);
         }
-        if (back || kind == 0 || random_below(program, 4) == 0) {
+        if ((back || kind == 0 || random_below(program, 4) == 0) && !diverging) {
             program->words[at][0] &= ~(0xfull << 12);
             set(program->words[at], 12, 3, predicate);
             set(program->words[at], 15, 1, random_below(program, 2));
@@ -691,6 +693,10 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
                 return wrong;
             }
         }
+        bool apart = false;
+
+        for (unsigned i = 0; i < LANES; i++)
+            apart |= lanes[i].done || lanes[i].at != at;
         for (unsigned i = 0; i < LANES; i++) {
             const unsigned operation = (unsigned)get(words, 0, 9);
 
@@ -701,6 +707,8 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
                 continue;
             if (operation == 0x14d)
                 lanes[i].done = true;
+            else if (operation == 0x147 && get(words, 91, 1) && !apart)
+                continue;
             else if (operation == 0x147 || operation == 0x144)
                 lanes[i].at =
                     (size_t)branch_target((const unsigned char *)program->words, at * 16, program->architecture) / 16;
@@ -750,4 +758,27 @@ TEST(what_is_proven_holds_when_random_programs_run)
     for (unsigned i = 0; i < VARIATION_COUNT; i++)
         assert_true(classes[i] > programs / 100);
     assert_true(proofs > programs * 4);
+}
+
+TEST(a_warp_whose_lanes_are_apart_takes_a_copy_of_the_code)
+{
+    static struct program program = {.architecture = 90};
+    static struct flow flow;
+    static struct checked checked = {.program = &program, .flow = &flow};
+    const struct code_facts facts = {0};
+
+    set(append(&program, 0x119, 4, 2, 0, 0, 0), 72, 8, 0x25); /* S2R R2, SR_CTAID.X */
+    set(append(&program, 0x147, 6, 0, 0, 0, 0), 87, 3, PT); /* BRA.DIV */
+    set(program.words[1], 91, 1, 1);
+    append(&program, 0x002, 1, 3, 0, 2, 0); /* MOV R3, R2, here and behind EXIT */
+    set(append(&program, 0x182, 5, 4, 3, 0, 0), 54, 5, 3);
+    set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
+    append(&program, 0x002, 1, 3, 0, 2, 0);
+    set(append(&program, 0x147, 4, 0, 0, 0, 0), 87, 3, PT);
+    set_target(&program, program.words[1], 1, 5);
+    set_target(&program, program.words[6], 6, 3);
+    assert_int_equal(flow_open(program.words, program.count * 16, 90, NULL, 0, &flow), STATUS_OK);
+    assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
+    assert_int_equal(checked.all[3].load.variation, VARIATION_WARP);
+    flow_close(&flow);
 }
