@@ -274,8 +274,9 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
 char *user_code_readable(const struct user_code *code, const char *symbol)
 {
     int failed;
-    char *readable =
-        code->library && strncmp(symbol, "_Z", 2) == 0 ? code->names.demangle(symbol, NULL, NULL, &failed) : NULL;
+    char *readable = code->names.demangle && strncmp(symbol, "_Z", 2) == 0
+                         ? code->names.demangle(symbol, NULL, NULL, &failed)
+                         : NULL;
 
     return readable ? readable : strdup(symbol);
 }
@@ -290,10 +291,8 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, ui
 
     *out = (struct user_code){.path = path, .architecture = images.architecture};
     out->library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-    if (out->library && !library_bind(out->library, symbols, 1, &out->names, &missing)) {
-        dlclose(out->library);
-        out->library = NULL;
-    }
+    if (out->library)
+        library_bind(out->library, symbols, 1, &out->names, &missing);
     memcpy(out->others, images.others, sizeof(out->others));
     if (status == STATUS_OK && !instruction_known(images.architecture))
         status =

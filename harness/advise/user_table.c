@@ -33,7 +33,7 @@ static void judge(struct user_table *table, const struct card *card, const struc
         table->addresses = indices->addresses;
         table->wavefronts = indices->wavefronts;
     }
-    if (constant && table->copied && (varies == VARIATION_AFFINE || varies == VARIATION_UNEVEN)) {
+    if (constant && table->copied && varies >= VARIATION_AFFINE && varies != VARIATION_DATA) {
         table->verdict = as_it_should_be;
         table->why =
             "the kernel copies it into shared memory; in global memory, the loads of the copy are not serialized";

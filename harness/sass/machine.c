@@ -124,8 +124,8 @@ static struct value high_word(const struct value *parts, size_t count, const str
     struct value out = value_shared(LEVEL_GRID);
 
     for (size_t i = 0; i < count; i++) {
-        if (parts[i].lanes == LANES_ANY)
-            return parts[i];
+        if (parts[i].lanes == LANES_ANY || parts[i].flags & FLAG_HALF)
+            return value_function(&parts[i], 1);
         out.level = parts[i].level > out.level ? parts[i].level : out.level;
         if (parts[i].origin == ORIGIN_SHARED)
             out.origin = ORIGIN_SHARED;
@@ -134,8 +134,8 @@ static struct value high_word(const struct value *parts, size_t count, const str
             out.flags |= FLAG_HIGH;
     }
     if (low) {
-        if (low->lanes == LANES_ANY)
-            return *low;
+        if (low->lanes == LANES_ANY || low->flags & FLAG_HALF)
+            return value_function(low, 1);
         out.level = low->level > out.level ? low->level : out.level;
         out.flags |= (low->flags & FLAG_RELIED) | (low->lanes != LANES_SAME ? FLAG_HIGH : 0);
     }
@@ -387,6 +387,20 @@ static struct value result_of(struct machine *machine, const struct value *state
         for (unsigned i = 0; i < 3; i++)
             s[i] = value_plain(s[i]);
         return value_logic(lanes, s, table);
+    }
+    case TRANSFER_PERMUTE: {
+        /* Bytes 0 and 1 of one operand, which stay where they are; above, their sign, zeros, or what is left there. */
+        const uint32_t by = s[1].known, sign = (by >> 4 & 0xf) | 8, first = by >> 2 & 1 ? 2 : 0;
+        const uint32_t zero = in->uniform ? UNIFORM_ZERO : REGISTER_ZERO;
+        const bool extended = (by >> 8 & 0xff) == sign * 0x11;
+
+        if (!value_is_number(&s[1]) || in->high >> 8 & 7 || (by & 0xbb) != 0x10 || (by >> 2 & 1) != (by >> 6 & 1))
+            break;
+        if (!extended &&
+            (in->source[by >> 10 & 1 ? 2 : 0].number != zero || in->source[by >> 14 & 1 ? 2 : 0].number != zero))
+            return value_half(s[first]);
+        return value_shift_right(lanes, value_multiply(lanes, value_plain(s[first]), value_number(1u << HALF_BITS)),
+                                 HALF_BITS, extended);
     }
     case TRANSFER_SELECT:
         if (in->operation != 0x007 && in->operation != 0x087 && (in->source[0].negated || in->source[1].negated))

@@ -97,17 +97,18 @@ struct value value_relied(struct value value, uint8_t flags)
 
 bool value_is_known(const struct value *value)
 {
-    return value->bits == WORD_BITS && (value->lanes == LANES_SAME || value->lanes >= LANES_TABLE);
+    return value->bits == WORD_BITS && !(value->flags & FLAG_HALF) &&
+           (value->lanes == LANES_SAME || value->lanes >= LANES_TABLE);
 }
 
 bool value_is_number(const struct value *value)
 {
-    return value->bits == WORD_BITS && value->lanes == LANES_SAME;
+    return value->bits == WORD_BITS && value->lanes == LANES_SAME && !(value->flags & FLAG_HALF);
 }
 
 bool value_is_shared(const struct value *value)
 {
-    return value->lanes == LANES_SAME && !(value->flags & FLAG_HIGH);
+    return value->lanes == LANES_SAME && !(value->flags & (FLAG_HIGH | FLAG_HALF));
 }
 
 struct value value_plain(struct value value)
@@ -151,6 +152,15 @@ static struct value leveled(struct value value)
     } else if (value.level == LEVEL_CONSTANT)
         value.level = LEVEL_GRID;
     return value;
+}
+
+struct value value_half(struct value value)
+{
+    value = value_plain(value);
+    value.bits = value.bits < HALF_BITS ? value.bits : HALF_BITS;
+    value.flags |= FLAG_HALF;
+    value.displacement = value.origin = 0;
+    return leveled(value);
 }
 
 /* Whether lanes are evenly apart. */
@@ -220,6 +230,8 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
         out.known = other.known * number->known;
         out.displacement = other.displacement * number->known;
         out.lanes = other.lanes;
+        if (zeros >= HALF_BITS)
+            out.flags &= (uint8_t)~FLAG_HALF;
         if (number->known == 1)
             out.origin = other.origin;
         if (out.lanes < LANES_TABLE)
@@ -263,6 +275,8 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     by = by < WORD_BITS ? by : WORD_BITS;
     if (by == 0)
         return a;
+    if (a.flags & FLAG_HALF)
+        return value_any(WHY_ARITHMETIC);
     out.displacement = 0;
     out.origin = 0;
     if (value_is_known(&a)) {
@@ -313,7 +327,8 @@ static enum bit bit_of(const struct lane_tables *tables, const struct value *val
 {
     uint32_t seen = 0, carries = 0, first = 0;
 
-    if (value->lanes == LANES_ANY || value->lanes == LANES_STRIDE)
+    if (value->lanes == LANES_ANY || value->lanes == LANES_STRIDE ||
+        (value->flags & FLAG_HALF && bit >= HALF_BITS && bit >= value->bits))
         return BIT_VARYING;
     if (value->lanes == LANES_SAME)
         return bit >= value->bits ? BIT_SHARED : value->known >> bit & 1 ? BIT_ONE : BIT_ZERO;
@@ -383,7 +398,9 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
         if (extends)
             bits = bit + 1;
     }
-    if (varying) {
+    if (!varying)
+        out.flags &= (uint8_t)~FLAG_HALF;
+    else if (!(out.flags & FLAG_HALF) || bit <= HALF_BITS) {
         out = value_any(out.why ? (enum why)out.why : WHY_ARITHMETIC);
         return out;
     }
@@ -411,7 +428,7 @@ struct value value_function(const struct value *values, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct value plain = value_plain(values[i]);
 
-        if (plain.lanes != LANES_SAME) {
+        if (!value_is_shared(&plain)) {
             out.why =
                 (uint8_t)worse((enum why)out.why, plain.lanes == LANES_ANY ? (enum why)plain.why : WHY_ARITHMETIC);
             out.lanes = LANES_ANY;

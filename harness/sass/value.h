@@ -8,7 +8,7 @@
 
 #include "status.h"
 
-enum { WARP_LANES = 32, WORD_BITS = 32 };
+enum { WARP_LANES = 32, WORD_BITS = 32, HALF_BITS = 16 };
 
 enum level { LEVEL_CONSTANT, LEVEL_GRID, LEVEL_BLOCK, LEVEL_WARP };
 
@@ -38,6 +38,7 @@ enum {
     FLAG_HIGH = 1, /* it may differ in the lanes, as the high word of 64 bits does when the low one carries */
     FLAG_WHOLE = 2, /* its low bits are known if blockDim.x is a multiple of 32 ... */
     FLAG_RELIED = 4, /* ... and that has decided something */
+    FLAG_HALF = 8, /* all this is of its low 16 bits: those above are not known */
 };
 
 struct value {
@@ -77,6 +78,9 @@ bool value_is_shared(const struct value *value); /* the same in all lanes, and n
 
 /* The same value, where it is used as anything but the high word of an address. */
 struct value value_plain(struct value value);
+
+/* The value where 16-bit operations leave something in its upper half. */
+struct value value_half(struct value value);
 
 struct value value_add(struct lane_tables *tables, struct value a, struct value b);
 struct value value_negate(struct lane_tables *tables, struct value a);

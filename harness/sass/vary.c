@@ -410,6 +410,8 @@ static void classify(const struct vary *vary, struct value low, struct value hig
         load->reason = "there is a jump to where nobody knows";
         return;
     }
+    if (low.lanes != LANES_ANY && (low.flags | high.flags) & FLAG_HALF)
+        low = value_any(WHY_ARITHMETIC);
     if (low.lanes == LANES_ANY || high.lanes == LANES_ANY) {
         why = (enum why)(low.lanes == LANES_ANY ? low.why : high.why);
     } else if (low.flags & FLAG_HIGH || (high.lanes != LANES_SAME) ||

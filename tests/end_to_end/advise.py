@@ -344,6 +344,8 @@ __constant__ float4 q[256];
         "fours": ("o[I] = c[threadIdx.x / 4];", "constant", "faster elsewhere", "shared", 8),
         "first_eight": ("if (threadIdx.x < 8) o[I] = eight[threadIdx.x];", "constant", "faster elsewhere", "shared", 8),
         "far_away": ("o[I] = far[8999];", "constant", "as it should be", None, 1),
+        "byte": ('float s = 0; _Pragma("unroll 1") for (unsigned char k = 0; k < n; k++) s = s * x[I] + c[k & 31]; o[I] = s;', "constant", "as it should be", None, 1),
+        "staged_in_part": ("__shared__ float t[1024]; t[threadIdx.x] = c[threadIdx.x * n >> 3 & 1023]; __syncthreads(); o[I] = t[n];", "constant", "as it should be", None, None),
         "least": ("o[I] = c[min(min(x[0], x[1]), x[2])];", "constant", "as it should be", None, 1),
         "packed": ('int v; asm("cvt.rni.sat.u8.f32 %0, %1;" : "=r"(v) : "f"(x[0] * 0.5f)); o[I] = c[v];', "constant", "as it should be", None, 1),
         "data": ("o[I] = lut[x[I]];", "constant", "cannot tell", None, None),
@@ -363,7 +365,6 @@ __constant__ float4 q[256];
         "halves": ("float4 v = q[threadIdx.x]; o[I] = v.x + v.y;", "constant", "faster elsewhere", "shared", 32),
         "rest": ("uint2 v = ((const uint2 *)r)[x[0]]; o[I] = v.x + v.y;", "constant", "as it should be", None, 1),
         "streamed": ("o[I] = x[I];", "global", "as it should be", None, 32),
-        "gathered": ("o[I] = x[x[I] + 1];", "global", None, None, None),
         "indexed": ("int t[64]; for (int k = 0; k < n; k++) t[x[k] & 63] = x[k + 9]; o[I] = t[x[I + n] & 63];",
                     "local", "faster elsewhere", "shared", None),
     }
@@ -402,8 +403,7 @@ __constant__ float4 q[256];
         for name, (_, memory, verdict, better, addresses) in self.ROWS.items():
             with self.subTest(name):
                 table = tables[name][memory]
-                if verdict:
-                    self.assertEqual((table["verdict"], table["better"], table["addresses"]), (verdict, better, addresses))
+                self.assertEqual((table["verdict"], table["better"], table["addresses"]), (verdict, better, addresses))
                 self.assertEqual(table["wavefronts"], self.WAVEFRONTS.get(name, table["wavefronts"]))
                 self.assertFalse(table["assumed"])
         self.assertEqual({(name, table["table"], table["table_bytes"]) for name, of in tables.items() for memory, table in of.items()
@@ -578,9 +578,6 @@ class Kernel(Scratch):
                             (b"!<arch>\n", ["archive", "cuobjdump"]), (data[:4] + b"\x01" + data[5:], ["32 bits"]),
                             (data[:40], ["cut off"])):
             self.refused(bad, saying)
-        done = cbank(*self.ADVISE, "--kernel", self.path("none.cubin"))
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("none.cubin", done.stderr)
 
     def test_containers(self):
         """The code of fatbins, which two toolkits compressed, and of an object that has one, as of the cubin alone."""

@@ -224,7 +224,9 @@ static void append_random(struct program *program)
         set_predicates(words, predicate, PT, false);
         break;
     case 14:
-        append(program, 0x016, 4, result, a, random_below(program, 0x10000), any_register(program));
+        append(program, 0x016, 4, result, a,
+               negated ? random_below(program, 0x100) << 8 | 0x10 : random_below(program, 0x10000),
+               any_register(program));
         break;
     case 15: /* a parameter, or blockDim.x */
         words = append(program, 0x182, 5, result, RZ, 0, 0);
