@@ -11,7 +11,6 @@
 #include "cubin.h"
 #include "facts.h"
 #include "fatbin.h"
-#include "library.h"
 #include "log.h"
 #include "memory.h"
 #include "operands.h"
@@ -26,7 +25,7 @@ static const struct load_row {
 #include "loads.def"
 };
 
-enum { LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
+enum { STACK_POINTER = 1, LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
 
 /* -- reading ------------------------------------------------------------------------------------------- */
 
@@ -209,6 +208,12 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
         kernel->calls_out = loads->calls_out;
         status = vary_loads(&flow, &facts.code, add_access, &all);
     }
+    for (size_t i = 0; status == STATUS_OK && i < flow.instructions; i++) {
+        struct operands of;
+
+        operands_at(function->code, i * INSTRUCTION_BYTES, function->architecture, &of);
+        kernel->local_written |= strcmp(of.name, "STL") == 0 && of.source[0].number != STACK_POINTER;
+    }
     if (all.full)
         status = log_memory("the loads of %s", function->symbol);
     flow_close(&flow);
@@ -274,9 +279,8 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
 char *user_code_readable(const struct user_code *code, const char *symbol)
 {
     int failed;
-    char *readable = code->names.demangle && strncmp(symbol, "_Z", 2) == 0
-                         ? code->names.demangle(symbol, NULL, NULL, &failed)
-                         : NULL;
+    char *readable =
+        code->demangle && strncmp(symbol, "_Z", 2) == 0 ? code->demangle(symbol, NULL, NULL, &failed) : NULL;
 
     return readable ? readable : strdup(symbol);
 }
@@ -284,15 +288,14 @@ char *user_code_readable(const struct user_code *code, const char *symbol)
 enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
                             const uint32_t block[3], struct user_code *out)
 {
-    static const struct library_symbol symbols[] = {{"__cxa_demangle", 0}};
     struct cubin_images images;
     enum status status = cubin_images_open(path, data, bytes, architecture, &images);
-    const char *missing;
+    void *symbol;
 
     *out = (struct user_code){.path = path, .architecture = images.architecture};
     out->library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-    if (out->library)
-        library_bind(out->library, symbols, 1, &out->names, &missing);
+    symbol = out->library ? dlsym(out->library, "__cxa_demangle") : NULL;
+    memcpy(&out->demangle, &symbol, sizeof(symbol));
     memcpy(out->others, images.others, sizeof(out->others));
     if (status == STATUS_OK && !instruction_known(images.architecture))
         status =

@@ -49,7 +49,7 @@ struct user_table {
 struct cubin_kernel {
     char *name; /* owned: mangled */
     char *readable; /* owned: as C++ has it; the same where it is no name of C++, or libstdc++ is not there */
-    bool calls_out;
+    bool calls_out, local_written; /* local_written: at an index that is known at run time alone */
     struct user_access *accesses; /* owned */
     size_t access_count;
     struct user_load *loads; /* owned: in the order of loads.def */
@@ -65,9 +65,7 @@ struct user_code {
     struct cubin_kernel *kernels; /* owned */
     size_t count;
     void *library; /* owned: libstdc++, which knows the names of C++; NULL: it is not there */
-    struct {
-        char *(*demangle)(const char *name, char *room, size_t *bytes, int *status);
-    } names;
+    char *(*demangle)(const char *name, char *room, size_t *bytes, int *status); /* its function; NULL */
 };
 
 /* Reads the kernels of an architecture in a file in memory, called `path`: see cubin_images_open, whose errors it has.

@@ -16,7 +16,8 @@ static const char as_it_should_be[] = "as it should be", elsewhere[] = "faster e
 /* -- the verdict --------------------------------------------------------------------------------------- */
 
 /* Sets the verdict of a table whose loads have been counted. */
-static void judge(struct user_table *table, const struct card *card, const struct user_indices *indices)
+static void judge(struct user_table *table, const struct cubin_kernel *kernel, const struct card *card,
+                  const struct user_indices *indices)
 {
     const enum variation varies = table->variation;
     const bool constant = strcmp(table->memory, "constant") == 0 || strcmp(table->memory, "param") == 0;
@@ -47,10 +48,15 @@ static void judge(struct user_table *table, const struct card *card, const struc
         table->high = table->table_bytes <= capacity.low ? ratio * cycles.high * rate.high * TIME_MODEL_ERROR : NAN;
     }
     if (strcmp(table->memory, "local") == 0) {
-        table->verdict = varies >= VARIATION_AFFINE ? elsewhere : cannot_tell;
-        table->better = varies >= VARIATION_AFFINE ? "shared" : NULL;
-        table->why = varies >= VARIATION_AFFINE
-                         ? "an array of each thread's own, indexed at run time: declare it outside of the kernel"
+        const bool indexed = varies >= VARIATION_AFFINE && !kernel->local_written;
+
+        table->verdict = indexed ? elsewhere : cannot_tell;
+        table->better = indexed ? "shared" : NULL;
+        table->why = indexed ? "an array of each thread's own, indexed at run time: if all threads have the same, "
+                               "declare it outside of the kernel"
+                     : varies >= VARIATION_AFFINE
+                         ? "an array of each thread's own, also written at run time: registers hold it if loops are "
+                           "unrolled in full"
                          : "a spilled register, or an array of the thread's own";
     } else if (strcmp(table->memory, "image") == 0) {
         table->verdict = no_table;
@@ -143,7 +149,7 @@ enum status user_tables_judge(struct user_code *code, const struct card *card, c
 
             table->addresses /= table->loads;
             table->wavefronts /= table->loads;
-            judge(table, card, indices);
+            judge(table, kernel, card, indices);
         }
     }
     return STATUS_OK;

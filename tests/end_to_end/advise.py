@@ -366,7 +366,9 @@ __constant__ float4 q[256];
         "rest": ("uint2 v = ((const uint2 *)r)[x[0]]; o[I] = v.x + v.y;", "constant", "as it should be", None, 1),
         "streamed": ("o[I] = x[I];", "global", "as it should be", None, 32),
         "indexed": ("int t[64]; for (int k = 0; k < n; k++) t[x[k] & 63] = x[k + 9]; o[I] = t[x[I + n] & 63];",
-                    "local", "faster elsewhere", "shared", None),
+                    "local", "cannot tell", None, None),
+        "made_once": ('int t[32], s = 0; _Pragma("unroll") for (int k = 0; k < 32; k++) t[k] = x[k] ^ n; for (int k = 0; k < n; k++) s = s * 5 + t[x[I + k] & 31]; o[I] = s;',
+                      "local", "faster elsewhere", "shared", None),
     }
     IMAGES = {
         "image": "o[I] = tex2D<float>(n, c[x[0]], x[I]);", "layered": "o[I] = tex2DLayered<float>(n, x[I], x[I + 1], 1);",
