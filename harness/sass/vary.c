@@ -89,7 +89,10 @@ static struct value meet_at(struct value a, struct value b, uint32_t block, stru
 {
     struct value out;
 
-    if (a.from == b.from && value_equal(&a, &b))
+    /* Of data, nothing less can be known. */
+    if ((a.from == b.from && value_equal(&a, &b)) ||
+        (a.lanes == LANES_ANY && a.why == WHY_DATA && a.from == (PHI | block) &&
+         (a.origin == b.origin || a.origin == ORIGIN_MIXED) && !((b.flags | parting.flags) & ~a.flags)))
         return a;
     out = value_relied(value_meet(a, b, (enum level)parting.level, (enum why)parting.why), parting.flags);
     out.from = PHI | block;
