@@ -170,24 +170,28 @@ static void add_access(const struct varying_load *load, void *context)
     } else if (load->origin >= ORIGIN_PARAMETER)
         snprintf(access->table, sizeof(access->table), "parameter %" PRIu32, load->origin - ORIGIN_PARAMETER);
     text_clean(access->table, 0);
-    if (((uint64_t)load->offset & UINT16_MAX) == table.offset && load->addresses > 1 && table.bytes > width) {
-        /* Threads that would read behind the table have no part in the load. */
+    if (load->addresses > 1) {
+        const bool begins = ((uint64_t)load->offset & UINT16_MAX) == table.offset && table.bytes > width;
         struct varying_load part = *load;
+        uint32_t addresses = 0;
 
-        access->addresses = 0;
+        /* Threads that would read behind the table have no part in the load. */
         for (unsigned i = 0; i < CBANK_WARP_THREADS; i++) {
+            const int64_t apart = (int64_t)(int32_t)load->lanes[i] - (int32_t)load->lanes[0];
             bool first = true;
 
-            if ((uint64_t)llabs((int64_t)(int32_t)part.lanes[i] - (int32_t)part.lanes[0]) + width > table.bytes)
+            if (begins && (uint64_t)llabs(apart) + width > table.bytes)
                 part.lanes[i] = part.lanes[0];
             for (unsigned k = 0; k < i; k++)
                 first &= part.lanes[i] != part.lanes[k];
-            access->addresses += first;
+            addresses += first;
         }
-        access->wavefronts = access_warp_wavefronts(part.lanes, width);
+        if (addresses > 1) {
+            access->addresses = addresses;
+            access->wavefronts = access_warp_wavefronts(part.lanes, width);
+        }
+        find_halves(all, addresses > 1 ? &part : load);
     }
-    if (load->addresses > 1)
-        find_halves(all, load);
 }
 
 /* Counts the loads of a kernel, and finds how they vary. */

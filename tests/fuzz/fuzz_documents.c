@@ -265,7 +265,7 @@ void fuzz_cubin(const char *text, size_t bytes)
         require(sum <= bytes * 128, "more loads than instructions", kernel->name);
     }
     require(user_tables_judge(&code, &card, NULL) == STATUS_OK &&
-                user_tables_print(stdout, &code.kernels[0], &look) == STATUS_OK,
+                user_tables_print(stdout, &code, &code.kernels[0], &look) == STATUS_OK,
             "no verdict", "");
     user_code_close(&code);
 }
