@@ -89,7 +89,7 @@ static struct value meet_at(struct value a, struct value b, uint32_t block, stru
 {
     struct value out;
 
-    /* Of data, nothing less can be known. */
+    /* Nothing less can be known than of data. */
     if ((a.from == b.from && value_equal(&a, &b)) ||
         (a.lanes == LANES_ANY && a.why == WHY_DATA && a.from == (PHI | block) &&
          (a.origin == b.origin || a.origin == ORIGIN_MIXED) && !((b.flags | parting.flags) & ~a.flags)))
