@@ -88,6 +88,34 @@ static bool is_copied(const struct flow *flow, const struct varying_load *load)
     return false;
 }
 
+/* Counts the addresses of a warp in 'table', and the wavefronts of the same addresses in shared memory. */
+static void add_addresses(struct accesses *all, const struct varying_load *load, const struct cubin_variable *table,
+                          struct user_access *access)
+{
+    const bool begins = ((uint64_t)load->offset & UINT16_MAX) == table->offset && table->bytes > access->width_bytes;
+    struct varying_load part = *load;
+    uint32_t addresses = 0;
+
+    if (load->addresses < 2)
+        return;
+    /* Threads that would read behind the table have no part in the load. */
+    for (unsigned i = 0; i < CBANK_WARP_THREADS; i++) {
+        const int64_t apart = (int64_t)(int32_t)load->lanes[i] - (int32_t)load->lanes[0];
+        bool first = true;
+
+        if (begins && (uint64_t)llabs(apart) + access->width_bytes > table->bytes)
+            part.lanes[i] = part.lanes[0];
+        for (unsigned k = 0; k < i; k++)
+            first &= part.lanes[i] != part.lanes[k];
+        addresses += first;
+    }
+    if (addresses > 1) {
+        access->addresses = addresses;
+        access->wavefronts = access_warp_wavefronts(part.lanes, access->width_bytes);
+    }
+    find_halves(all, addresses > 1 ? &part : load);
+}
+
 static void add_access(const struct varying_load *load, void *context)
 {
     static const char constants[] = ".nv.constant3";
@@ -170,28 +198,7 @@ static void add_access(const struct varying_load *load, void *context)
     } else if (load->origin >= ORIGIN_PARAMETER)
         snprintf(access->table, sizeof(access->table), "parameter %" PRIu32, load->origin - ORIGIN_PARAMETER);
     text_clean(access->table, 0);
-    if (load->addresses > 1) {
-        const bool begins = ((uint64_t)load->offset & UINT16_MAX) == table.offset && table.bytes > width;
-        struct varying_load part = *load;
-        uint32_t addresses = 0;
-
-        /* Threads that would read behind the table have no part in the load. */
-        for (unsigned i = 0; i < CBANK_WARP_THREADS; i++) {
-            const int64_t apart = (int64_t)(int32_t)load->lanes[i] - (int32_t)load->lanes[0];
-            bool first = true;
-
-            if (begins && (uint64_t)llabs(apart) + width > table.bytes)
-                part.lanes[i] = part.lanes[0];
-            for (unsigned k = 0; k < i; k++)
-                first &= part.lanes[i] != part.lanes[k];
-            addresses += first;
-        }
-        if (addresses > 1) {
-            access->addresses = addresses;
-            access->wavefronts = access_warp_wavefronts(part.lanes, width);
-        }
-        find_halves(all, addresses > 1 ? &part : load);
-    }
+    add_addresses(all, load, &table, access);
 }
 
 /* Counts the loads of a kernel, and finds how they vary. */
