@@ -10,12 +10,17 @@ usage: by_hand.py [--program build/cbank] [--by-hand PROGRAM] [--result FILE] --
 The other program is tests/kernels/by_hand.cu, which nvcc compiles, or what --by-hand names. The result has the same
 kernels; without --result they are measured now. Exits 1 where a launch of 20 us or more differs by more than 3 %, or
 a time is missing. Exits 1, too, where two memory spaces differ by more than 3 % and are not in the same order.
+
+A launch alone, from its start to its end, is measured as well, in three ways: by ncu, between events, and by cbank run
+--duration.
 """
 
+import csv
 import itertools
 import json
 import math
 import os
+import statistics
 import sys
 import tempfile
 
@@ -25,6 +30,7 @@ import trials
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LEAST_NS = 20000  # of a launch that is compared
 MOST = 0.03
+SHOWN = ("constant", "global", "shared")  # the others' differences are a line
 
 
 def options(parser):
@@ -32,27 +38,38 @@ def options(parser):
     parser.add_argument("--result", metavar="FILE")
 
 
-def build(folder):
-    program = os.path.join(folder, "by_hand")
-    trials.call("nvcc", "-O3", "-std=c++17", "-default-stream", "per-thread", "-arch=native", "-o", program,
-                os.path.join(ROOT, "tests/kernels/by_hand.cu"))
-    return program
+def profile(program, times):
+    """Adds the median of ncu's durations of the launches alone to times: as many of each, in the order of times."""
+    lines = trials.call("ncu", "--csv", "--clock-control", "none", "--cache-control", "none", "--print-units", "base",
+                        "--kernel-name", "regex:^(?!fill_with)", "--metrics", "gpu__time_duration.sum", program, "launch").stdout
+    rows = csv.DictReader(lines[lines.index('"ID"'):].splitlines())
+    durations = [float(row["Metric Value"].replace(",", "")) for row in rows]
+    each = len(durations) // len(times)
+    for i, row in enumerate(times):
+        row["ncu_ns"] = statistics.median(durations[i * each:(i + 1) * each])
 
 
 def make(arguments, rest):
     with tempfile.TemporaryDirectory() as folder:
-        by_hand = json.loads(trials.call(arguments.by_hand or build(folder)).stdout)
+        program = arguments.by_hand or os.path.join(folder, "by_hand")
+        if not arguments.by_hand:
+            trials.call("nvcc", "-O3", "-std=c++17", "-default-stream", "per-thread", "-arch=native", "-o", program,
+                        os.path.join(ROOT, "tests/kernels/by_hand.cu"))
+        by_hand = json.loads(trials.call(program).stdout)
+        profile(program, by_hand["times"])
         files = dict.fromkeys(os.path.join(ROOT, f"examples/{row['kernel']}.cu") for row in by_hand["times"])
         path = arguments.result or trials.measure(arguments.program, os.path.join(folder, "result.json"), "--kernel",
-                                                  ",".join(files), "--counters", "none", *rest)
+                                                  ",".join(files), "--counters", "none", "--duration", *rest)
         result, _ = trials.read(path)
-    measured = {(cell["workload"], cell["elements"], cell["kernel_file"]["spaces"]): cell["time_ns"]["value"]
+    measured = {(cell["workload"], cell["elements"], cell["kernel_file"]["spaces"]): cell
                 for cell in result["cells"]
                 if cell["status"] == "ok" and "kernel_file" in cell and cell["cache_state"] == "hot"}
     if by_hand["device"] != result["device"]["name"]:
         trials.fail(f"one side is of {by_hand['device']}, the other of {result['device']['name']}")
-    return {**trials.origin(result), "times": [
-        {**row, "cbank_ns": measured.get((row["kernel"], row["size"], row["space"]))} for row in by_hand["times"]]}
+    for row in by_hand["times"]:
+        cell = measured.get((row["kernel"], row["size"], row["space"]), {})
+        row["cbank_ns"], row["cbank_alone_ns"] = (cell.get(key, {}).get("value") for key in ("time_ns", "duration_ns"))
+    return {**trials.origin(result), "times": by_hand["times"]}
 
 
 def out_of_order(rows):
@@ -65,20 +82,29 @@ def out_of_order(rows):
 
 
 def show(report):
-    """Prints the times of each cell that is compared; returns whether they agree."""
+    """Prints the times of three memory spaces and of what disagrees; returns whether all that is compared agrees."""
     absent = [f"{row['kernel']} {row['size']} {row['space']}" for row in report["times"] if row["cbank_ns"] is None]
     met, compared = not absent, 0
-    print(f"{report['device']['name']}: us a launch by hand, by cbank, and the difference in %")
+    alone = [key for key in ("alone_ns", "ncu_ns", "cbank_alone_ns") if key in report["times"][0]]
+    print(f"{report['device']['name']}: us a launch by hand, by cbank, and the difference in %"
+          + ("; alone: by events, by ncu, by cbank" if alone else ""))
     for (kernel, size), group in itertools.groupby(report["times"], lambda row: (row["kernel"], row["size"])):
         long = sorted((row for row in group if row["time_ns"] >= LEAST_NS), key=lambda row: row["time_ns"])
+        others = []
         if long:
             print(f"{kernel}, {size}")
         for row in long:
             difference = row["cbank_ns"] / row["time_ns"] - 1 if row["cbank_ns"] else math.nan
             agrees = abs(difference) <= MOST
-            print(f"  {row['space']:14}{row['time_ns'] / 1e3:10.2f}{(row['cbank_ns'] or math.nan) / 1e3:10.2f}"
-                  f"{100 * difference:+8.2f}{'' if agrees else '   MISSED'}")
             met, compared = met and agrees, compared + 1
+            if agrees and row["space"] not in SHOWN:
+                others.append(100 * difference)
+                continue
+            values = "".join(f"{(row[key] or math.nan) / 1e3:10.2f}" for key in ("time_ns", "cbank_ns"))
+            values += f"{100 * difference:+8.2f}" + "".join(f"{(row[key] or math.nan) / 1e3:10.2f}" for key in alone)
+            print(f"  {row['space']:14}{values}{'' if agrees else '   MISSED'}")
+        if others:
+            print(f"  {f'others ({len(others)})':14}{'':20}{min(others):+8.2f} to {max(others):+.2f}")
         for pair in out_of_order([row for row in long if row["cbank_ns"]]):
             print(f"  {pair[0]} and {pair[1]}: another order   MISSED")
             met = False

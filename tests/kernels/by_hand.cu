@@ -2,7 +2,8 @@
  *
  * Four kernels of examples/ written by hand in every memory space that fits, without cbank.cuh. They are timed as a
  * careful programmer does: many launches between two events, repeated on several allocations, the median. It writes
- * JSON to its standard output, for scripts/studies/by_hand.py.
+ * JSON to its standard output, for scripts/studies/by_hand.py. With an argument it measures nothing and launches each
+ * kernel ALONE times, for a profiler.
  *
  * Every output is compared with the CPU's at some elements, and as a whole with that of the first memory space.
  * Exit status: 1 an error of CUDA, or a wrong output. */
@@ -16,7 +17,7 @@
 
 #include <cuda_runtime.h>
 
-enum { SETS = 6, REPEATS = 5, CHECKED = 999 };
+enum { SETS = 6, REPEATS = 5, CHECKED = 999, ALONE = 11 };
 static const double SAMPLE_MS = 4; /* of launches between two events */
 
 #define TRY(call)                                                                              \
@@ -388,11 +389,13 @@ template <class T, int count> static value<T, count> parameter;
            kernel_::outputs, kernel_::fill, kernel_::expected, cudaCreateChannelDesc<kernel_::entry>(),   \
            {COMMON(kernel_), __VA_ARGS__}}
 
-static void open_table(set *s, const kernel &k, const void *values)
+static void open(set *s, const kernel &k, size_t size, const void *values)
 {
     cudaResourceDesc resource = {};
     cudaTextureDesc description = {};
 
+    k.fill(s, size);
+    TRY(cudaMalloc(&s->out, k.outputs(size) * 4));
     TRY(cudaMalloc(&s->table, k.table_bytes));
     TRY(cudaMemcpy(s->table, values, k.table_bytes, cudaMemcpyDefault));
     resource.resType = cudaResourceTypeLinear;
@@ -466,6 +469,22 @@ static double time_ms(const variant &v, const set *s, size_t size, int launches,
     return ms / launches;
 }
 
+/* Launches that wait for each other; returns the median of the times between events around each. */
+static double launch_alone_ns(const variant &v, const set *s, size_t size, const cudaEvent_t *events)
+{
+    float ms[ALONE];
+
+    for (float &each : ms) {
+        TRY(cudaEventRecord(events[0], cudaStreamPerThread));
+        v.launch(s, size);
+        TRY(cudaEventRecord(events[1], cudaStreamPerThread));
+        TRY(cudaEventSynchronize(events[1]));
+        TRY(cudaEventElapsedTime(&each, events[0], events[1]));
+    }
+    std::sort(ms, ms + ALONE);
+    return ms[ALONE / 2] * 1e6;
+}
+
 static void measure(const kernel &k, size_t size, const void *table, const cudaEvent_t *events, const char **separator)
 {
     std::vector<std::vector<double>> times(k.variants.size());
@@ -473,11 +492,8 @@ static void measure(const kernel &k, size_t size, const void *table, const cudaE
     std::vector<int> launches;
     set sets[SETS] = {};
 
-    for (set &s : sets) {
-        k.fill(&s, size);
-        TRY(cudaMalloc(&s.out, k.outputs(size) * 4));
-        open_table(&s, k, table);
-    }
+    for (set &s : sets)
+        open(&s, k, size, table);
     for (const variant &v : k.variants) {
         check(k, v, &sets[0], size, &output);
         time_ms(v, &sets[0], size, 20, events); /* the first launches are slower */
@@ -494,13 +510,14 @@ static void measure(const kernel &k, size_t size, const void *table, const cudaE
 
         printf("%s\n  {\"kernel\": \"%s\", \"size\": %zu, \"space\": \"%s\", ", *separator, k.name, size,
                k.variants[v].space);
-        printf("\"time_ns\": %.1f, \"quartiles_ns\": [%.1f, %.1f]}", at(0.5), at(0.25), at(0.75));
+        printf("\"time_ns\": %.1f, \"quartiles_ns\": [%.1f, %.1f], \"alone_ns\": %.1f}", at(0.5), at(0.25), at(0.75),
+               launch_alone_ns(k.variants[v], &sets[0], size, events));
     }
     for (set &s : sets)
         close(&s);
 }
 
-int main(void)
+int main(int count, char **)
 {
     const kernel kernels[] = {
         KERNEL(crc32, PARAMETER(crc32)),
@@ -520,8 +537,17 @@ int main(void)
     printf("{\"device\": \"%s\", \"times\": [", device.name);
     for (const kernel &k : kernels) {
         k.write_table(table);
-        for (int i = 0; i < 2; i++)
-            measure(k, k.sizes[i], table, events, &separator);
+        for (size_t size : {k.sizes[0], k.sizes[1]}) {
+            if (count == 1) {
+                measure(k, size, table, events, &separator);
+                continue;
+            }
+            set s = {};
+            open(&s, k, size, table);
+            for (const variant &v : k.variants)
+                launch_alone_ns(v, &s, size, events);
+            close(&s);
+        }
     }
     printf("\n]}\n");
     return 0;
