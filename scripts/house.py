@@ -4,7 +4,7 @@
 
 usage: scripts/house.py [-v]
 
--v lists what a limit counts: files, functions or sentences. `make lint` runs this.
+-v lists what a limit counts: files, functions or sentences. `make lint` runs this. Functions have limits in .clang-tidy.
 Exit status: 0 all limits are kept; 1 one is not; 3 universal-ctags or cloc is missing (scripts/setup.sh lint).
 """
 
@@ -78,19 +78,12 @@ def core():
     return code(*closure)
 
 
-@functools.lru_cache
-def functions():
-    """ctags' description of every C function that is defined."""
-    names = files(*(f"{folder}/**/*.[ch]" for folder in SOURCES))
-    lines = tool("ctags", "--languages=C", "--langmap=C:+.h", "--kinds-C=f", "--fields=+neS", "--output-format=json",
-                 "-f", "-", *names).splitlines()
-    return [json.loads(line) for line in lines]
-
-
 def static_functions():
     """{where: whether one call is its only use} of static functions. A function that is handed on has no caller to stand in."""
     used = {}
-    for tag in functions():
+    names = files(*(f"{folder}/**/*.[ch]" for folder in SOURCES))
+    for line in tool("ctags", "--languages=C", "--langmap=C:+.h", "--kinds-C=f", "--fields=+n", "--output-format=json", "-f", "-", *names).splitlines():
+        tag = json.loads(line)
         if tag.get("file"):
             # The definition names it once; prototypes end in a semicolon and start a line.
             source = english.without_comments(text_of(tag["path"]))
@@ -99,25 +92,6 @@ def static_functions():
             called = len(re.findall(rf"\b{tag['name']}\(", source)) - 1 - len(prototypes)
             used[f"{tag['path']}:{tag['line']} {tag['name']}"] = int(uses == called == 1)
     return used
-
-
-def long_functions():
-    return {f"{tag['path']}:{tag['line']} {tag['name']}": tag["end"] - tag["line"] + 1 for tag in functions()}
-
-
-def lines_of_files():
-    return {name: text_of(name).count("\n") for name in files(*(f"{folder}/**/*.*" for folder in SOURCES))}
-
-
-def parameters():
-    """Parameters of functions: commas outside of brackets."""
-    made = {}
-    for tag in functions():
-        signature = tag.get("signature", "()")[1:-1]
-        while (flat := re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", signature)) != signature:
-            signature = flat
-        made[f"{tag['path']}:{tag['line']} {tag['name']}"] = 0 if signature in ("", "void") else signature.count(",") + 1
-    return made
 
 
 ENGLISH = ("patterns/**/*.*", "kernels/**/*.*", "harness/**/*.*", "examples/**/*.*", "scripts/**/*.*", "tests/**/*.[ch]", "tests/**/*.def",
@@ -139,7 +113,7 @@ def faults():
 LIMITS = (
     ("lines of C", lambda: code(*SOURCES), 32000, sum),
     ("lines of scripts", lambda: code("scripts"), 8000, sum),
-    ("lines of tests, but for attacks and faults", lambda: code("--fullpath", "--not-match-d=tests/(attacks|faults)", "tests"), 24000, sum),
+    ("lines of tests, but for attacks and faults", lambda: code("--fullpath", "--not-match-d=tests/(attacks|faults)", "tests"), 24200, sum),
     ("lines of attacks and planted faults", lambda: code("tests/attacks", "tests/faults"), 1500, sum),
     ("lines of C of the core", core, 10800, sum),
     ("% of static functions that are called once", static_functions, 27, lambda uses: round(100 * sum(uses) / len(uses), 1)),
@@ -148,9 +122,6 @@ LIMITS = (
     ("bytes of README.md", lambda: size_of("README.md"), 10000, sum),
     *((f"sentences: {kind}", functools.partial(lambda kind: faults()[kind], kind), 0, sum) for kind in english.KINDS),
 )
-# Guides fail nothing: how many things are larger.
-GUIDES = (("lines of a file", lines_of_files, 600), ("lines of a function", long_functions, 60),
-          ("parameters of a function", parameters, 7))
 
 
 def check():
@@ -168,11 +139,6 @@ def main():
         for thing, count in sorted(things.items(), key=lambda item: (-item[1], item[0])) if verbose else ():
             if count:
                 print(f"    {count:6} {thing}")
-    for name, measure, guide in GUIDES:
-        over = {thing: count for thing, count in measure().items() if count > guide}
-        print(f"guide: {name:33} {len(over):>8} beyond {guide}")
-        for thing, count in sorted(over.items(), key=lambda item: -item[1]) if verbose else ():
-            print(f"    {count:6} {thing}")
     return int(broken)
 
 
