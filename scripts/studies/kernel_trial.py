@@ -22,6 +22,7 @@ that were not found.
 import contextlib
 import itertools
 import math
+import operator
 import os
 import statistics
 import sys
@@ -125,9 +126,11 @@ def show(report):
     clocks = [f"{clock:.0f}" if clock else "not known" for clock in report["sm_clocks_mhz"]]
     print(f"  SM clocks of the processes, MHz: {', '.join(clocks)}")
     missed = [cell for one in report["slowed"] for cell in one["missed"]]
-    for cell in sorted(missed, key=lambda cell: cell["identity"]):
-        ratio = f"{cell['ratio']['value']:.4f}" if cell["ratio"] else "not known"
-        print(f"  planted, {cell['verdict']}: ratio {ratio}, of clocks {cell['clock_ratio']:.4f}: {cell['identity']}")
+    which = operator.itemgetter("identity", "verdict")
+    for (identity, verdict), cells in itertools.groupby(sorted(missed, key=which), which):
+        ratios, clocks = zip(*((cell["ratio"]["value"] if cell["ratio"] else math.nan, cell["clock_ratio"]) for cell in cells))
+        print(f"  planted, {verdict}, {len(ratios)} of {report['trials']}: ratio {min(ratios):.4f} to {max(ratios):.4f}, of clocks "
+              f"{min(clocks):.4f} to {max(clocks):.4f}: {identity}")
     for words in report["wrong"]:
         print("  " + ", ".join(words))
     apart = apart_from_clocks(report)
