@@ -8,7 +8,7 @@ usage: by_hand.py [--program build/cbank] [--by-hand PROGRAM] --json FILE [RUN O
        by_hand.py --show FILE
 
 The other program is tests/kernels/by_hand.cu, which nvcc compiles, or what --by-hand names. Exits 1 where a launch of 20 us
-or more differs by more than 3 %, or a time is missing, or two memory spaces that differ by more are not in the same order.
+or more differs by more than 3 %, or has no time, and where memory spaces that differ by more are in another order.
 
 A launch alone, from its start to its end, is measured as well, in three ways: between events, by ncu, and by cbank run
 --duration. The last two measure it with cold caches, too.
