@@ -31,9 +31,12 @@ struct probe_args {
     struct probe_reading *readings; /* one for each warp */
 
     /* probe_chase: follows links from `start` on, the first `warm_up` untimed, then `timed` of them timed one by one.
-     * The cycles of access i are added to cycles[i]. readings[0].end is the offset at which it ends. */
+     * The cycles of access i are added to cycles[i]. readings[0].end is the offset at which it ends. One thread does
+     * that: of the only block, or of the first one on SM number sm - 1, which sets *taken. */
     uint32_t warm_up, timed;
     uint32_t *cycles;
+    uint32_t sm; /* from 1; 0: there is one block */
+    uint32_t *taken; /* 0 before the launch */
 };
 
 /* Loads in one iteration. */

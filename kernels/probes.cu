@@ -157,7 +157,7 @@ static __device__ void write_reading(struct probe_reading *readings, uint32_t be
 
 /* -- probes -------------------------------------------------------------------------------------------- */
 
-/* One thread. The second reading of the clock waits for the load, since it follows a store of the loaded value. The
+/* One thread, on the SM that is asked for. The second reading of the clock waits for the load, since it follows a store of the loaded value. The
  * loaded value leaves by an addition in L2; L1 keeps nothing of it. (Its address depends on the thread; otherwise a
  * compiler sums over the warp first.) */
 template <class Path>
@@ -171,6 +171,8 @@ __global__ void __launch_bounds__(CBANK_WARP_THREADS)
     uint32_t *cycles = args.cycles + lane_zero;
     uint32_t offset = args.start + lane_zero;
 
+    if (args.sm && (sm_id() + 1 != args.sm || atomicExch(args.taken, 1)))
+        return;
     stage<Path>(args);
 #pragma unroll 1
     for (uint32_t i = 0; i < args.warm_up; i++)

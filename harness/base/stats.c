@@ -122,6 +122,17 @@ double stats_stratum_mean(const double *values, size_t count, size_t strata, siz
     return mean;
 }
 
+void stats_spread(double *samples, size_t count, struct summary *out)
+{
+    const size_t cut = (size_t)((1 - STATS_CONFIDENCE) / 2 * (double)count), last = count - 1 - cut;
+
+    stats_sort(samples, count);
+    *out = (struct summary){.count = count,
+                            .value = stats_stratum_mean(samples, last + 1, 1, cut),
+                            .ci_low = samples[cut],
+                            .ci_high = samples[last]};
+}
+
 /* One stratum: Tukey and McLaughlin (1963). */
 static struct strata_mean trimmed_mean(const double *samples, size_t count, double *scratch)
 {

@@ -53,6 +53,10 @@ extern const struct series series_unknown;
  * P(Binomial(n, 1/2) <= k - 1) <= (1 - STATS_CONFIDENCE) / 2. It needs no distribution and n >= 6. */
 void stats_summarize(const double *samples, size_t count, double *sorted, struct summary *out);
 
+/* Summary of values that differ by place, such as the latencies of lines. ci_low and ci_high are the 2.5th and the 97.5th
+ * percentile, and value is the mean of those between. Sorts the samples. count >= 1. */
+void stats_spread(double *samples, size_t count, struct summary *out);
+
 /* Sets count, median, min and mad from sorted values. scratch has room for count doubles, and may be sorted[]
  * itself. */
 void stats_describe_sorted(const double *sorted, size_t count, double *scratch, struct summary *out);

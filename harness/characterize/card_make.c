@@ -16,6 +16,7 @@ enum { ID_HEX_DIGITS = 12, DIGITS = 6 /* of a number */ };
 static const struct source {
     const char *experiment, *number;
     uint32_t stride; /* 0: any */
+    uint32_t level;  /* of a geometry, whose latency it is; 0: a number of the first */
     bool largest;    /* of several numbers; else the first */
     bool inverse;    /* the card has 1 / number */
     bool high_of_base; /* a published limit of the base card stays */
@@ -30,7 +31,7 @@ static const struct source {
     [CARD_l1_requests_per_cycle] = {"throughput_global", "loads_per_cycle", .largest = true},
     [CARD_texture_requests_per_cycle] = {"throughput_texture", "loads_per_cycle", .largest = true},
     [CARD_l1_latency_cycles] = {.experiment = "latency_global", .number = "latency"},
-    [CARD_l2_latency_cycles] = {.experiment = "latency_global_l2", .number = "latency"},
+    [CARD_l2_latency_cycles] = {.experiment = "geometry_global", .number = "latency", .level = 2},
 #define KERNELS(key) [CARD_##key] = {.experiment = "whole_kernels", .number = #key}
     KERNELS(launch_ns),
     KERNELS(block_start_ns),
@@ -56,6 +57,8 @@ static struct number find(const struct source *source, const struct characteriza
         if (source->verdict && strcmp(one->name, source->verdict) == 0 &&
             (!one->value || strcmp(one->value, source->expected) != 0))
             return best;
+    if (source->level && outcome->geometry && outcome->geometry->level_count >= source->level)
+        return number_of_latency(&outcome->geometry->level[source->level - 1]);
     for (size_t i = 0; outcome->geometry && i < GEOMETRY_FINDINGS; i++)
         if (strcmp(geometry_findings[i].key, source->number) == 0 && outcome->geometry->level_count &&
             !outcome->geometry->level[0].contradiction[0])

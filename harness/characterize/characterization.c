@@ -82,22 +82,26 @@ struct number number_of_finding(const struct geometry_level *level, const struct
     return number;
 }
 
+struct number number_of_latency(const struct geometry_level *level)
+{
+    static const char *const methods[] = {
+        "accesses from one SM: mean, and where 95 % of them lie, without timing_cycles",
+        "accesses from every SM: mean, and where 95 % of them lie, without what timing adds"};
+    const struct summary *latency = &level->latency;
+    struct number number = {"latency",       "cycles",         methods[level->every_sm], latency->value,
+                            latency->ci_low, latency->ci_high, latency->count,           .reason = ""};
+
+    if (isnan(latency->value) && latency->count > 0)
+        snprintf(number.reason, sizeof(number.reason), "of several banks, or what timing adds is not known");
+    return number;
+}
+
 static void write_level_numbers(cJSON *object, const struct field *field, const void *base)
 {
     const struct fields values = {number_rows + VALUE_ROW, COUNT(number_rows) - VALUE_ROW};
     const struct geometry_level *level = base;
-    const struct summary *latency = &level->latency;
-    struct number number = {"",
-                            "cycles",
-                            "median of single accesses, without timing_cycles",
-                            latency->value,
-                            latency->ci_low,
-                            latency->ci_high,
-                            latency->count,
-                            .reason = ""};
+    struct number number = number_of_latency(level);
 
-    if (isnan(latency->value) && latency->count > 0)
-        snprintf(number.reason, sizeof(number.reason), "of several banks, or what timing adds is not known");
     fields_write(json_add(object, field->key, cJSON_CreateObject()), &values, &number);
     for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
         number = number_of_finding(level, &geometry_findings[i]);
@@ -219,6 +223,7 @@ const struct document characterization_document = {
     .what = "characterization",
     .remedy = "cbank characterize writes one",
     .major = 1,
+    .minor = 1,
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX},
 };
 

@@ -51,6 +51,8 @@ struct outcome {
     struct verdict verdicts[VERDICTS_MAX];
     size_t number_count, verdict_count, evidence_count;
     struct geometry *geometry; /* owned; NULL unless the experiment finds one */
+    struct summary
+        latency; /* of the path's second level, seen from every SM, without what timing adds; count 0: none */
     uint32_t *group; /* owned: the group of each SM, UINT32_MAX for none; NULL unless the experiment finds them */
     uint32_t group_count, sm_count;
     struct probe_exchange *evidence; /* part of a record's exchanges; owned if it was read from a file */
@@ -97,6 +99,9 @@ void verdict_explain(struct verdict *verdict);
 
 /* A level's finding as a number. A found integer has no interval. */
 struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding);
+
+/* A level's latency as a number, with the range over what was accessed. */
+struct number number_of_latency(const struct geometry_level *level);
 
 /* Prints a screen on stdout, as wide as it allows: a line a path, a line a level of caches, and the verdicts, each
  * once. STATUS_ENVIRONMENT, logged, when out of memory. */

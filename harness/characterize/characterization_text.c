@@ -45,6 +45,7 @@ static const struct grid_column path_columns[] = {
 struct level_line {
     const char *experiment;
     uint32_t number;
+    char cycles[40];
     const struct geometry_level *level;
 };
 
@@ -53,7 +54,7 @@ struct level_line {
 static const struct grid_column level_columns[] = {
     {.heading = "caches", .value = grid_text, .of = GRID_MEMBER(struct level_line, experiment), .head = true},
     {.heading = "level", .value = grid_integer, .format = text_count, .of = GRID_MEMBER(struct level_line, number), .head = true},
-    {.heading = "cycles", .value = grid_number, .format = text_count, .of = GRID_BEHIND(struct level_line, level, struct geometry_level, latency.value)},
+    {.heading = "cycles", .value = grid_array, .of = GRID_MEMBER(struct level_line, cycles)},
     {.heading = "bytes", OF_LEVEL(capacity_bytes)},
     {.heading = "line", OF_LEVEL(line_bytes)},
     {.heading = "fetched", OF_LEVEL(fetch_bytes)},
@@ -100,9 +101,16 @@ enum status characterization_print(const struct characterization *characterizati
             snprintf(line->values[q], sizeof(line->values[q]), high - low < 0.005 ? "%.4g" : "%.4g to %.4g",
                      fabs(low) < 0.0005 ? 0 : low, high);
         }
-        for (size_t k = 0; geometry && k < geometry->level_count; k++)
-            levels[level_grid.row_count++] =
-                (struct level_line){strchr(outcomes[i].experiment.name, '_') + 1, (uint32_t)k + 1, &geometry->level[k]};
+        for (size_t k = 0; geometry && k < geometry->level_count; k++) {
+            struct level_line *of = &levels[level_grid.row_count++];
+            const struct summary *latency = &geometry->level[k].latency;
+
+            *of = (struct level_line){strchr(outcomes[i].experiment.name, '_') + 1, k + 1, "", &geometry->level[k]};
+            if (isfinite(latency->value))
+                snprintf(of->cycles, sizeof(of->cycles),
+                         latency->ci_high > latency->ci_low ? "%.4g [%.3g, %.3g]" : "%.4g", latency->value,
+                         latency->ci_low, latency->ci_high);
+        }
     }
     if (status == STATUS_OK) {
         print_line(width, 0, "%s, compute capability %" PRIu32 ".%" PRIu32 ", driver %s: cycles of the SM clock",
@@ -183,8 +191,8 @@ void characterization_print_all(const struct characterization *characterization)
 
             snprintf(found, sizeof(found), "level %zu: ", k + 1);
             if (isfinite(level->latency.value))
-                text_join(found, sizeof(found), "", "%.4g [%.4g, %.4g] cycles", level->latency.value,
-                          level->latency.ci_low, level->latency.ci_high);
+                text_join(found, sizeof(found), "", "%.4g [%.4g, %.4g] cycles from %s", level->latency.value,
+                          level->latency.ci_low, level->latency.ci_high, level->every_sm ? "every SM" : "one SM");
             else
                 text_join(found, sizeof(found), "", "latency not told here");
             for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {

@@ -29,8 +29,6 @@ static const struct experiment experiments[] = {
     {"latency_restrict", follows_l1, "restrict", experiment_latency, .probes = ASKS(CHAIN)},
     {"latency_texture", "cycles of a dependent load that hits L1, by the texture unit", "texture", experiment_latency,
      .probes = ASKS(CHAIN)},
-    {"latency_global_l2", "cycles of a dependent load of one line that hits L2, the addition of its address included",
-     "global_l2", experiment_latency, .probes = ASKS(CHAIN)},
     {"latency_shared", follows, "shared", experiment_latency, .probes = ASKS(CHAIN)},
     {"geometry_constant", "levels behind a constant bank", "constant", experiment_geometry, .probes = ASKS(CHASE),
      .bytes = BANK_BYTES},
@@ -55,37 +53,47 @@ static const struct experiment experiments[] = {
      .unknown = "no three levels are known: what is shared cannot be told from what is not"},
     {"geometry_global", "the L1 data cache and what is behind it", "global", experiment_geometry, .probes = ASKS(CHASE),
      .bytes = 512 << 10},
+    {"every_sm_global", "lines of L2 from every SM: the latency of level 2 in geometry_global", "global",
+     experiment_every_sm, .probes = ASKS(CHASE), .levels = 2, .unknown = "no second level is known"},
     {"whole_kernels", "launches, the start and the life of blocks, and bandwidths, by cells of run", "global",
      experiment_cells, .probes = ASKS(CELL)},
 };
 /* clang-format on */
 
-/* Leaves one latency of each level, without what timing adds: that is the first level's beyond a chain of loads, which is
- * not timed access by access. Where chases through several banks show a level, theirs is kept. */
+/* Leaves one latency of each level, without what timing adds: that of the first beyond a chain of loads, which is not
+ * timed access by access. Where chases through several banks show a level, theirs is
+ * kept. An experiment that saw the second level from every SM knows better than a chase on one. */
 static void settle_latencies(struct characterization *out)
 {
     const struct outcome *modules = characterization_outcome(out, "geometry_constant_modules");
     const struct geometry *several = modules ? modules->geometry : NULL;
 
     for (size_t i = 0; i < out->count; i++) {
+        const char *path = out->outcomes[i].experiment.path;
+        const struct number *chain = experiment_chain(out, path);
         struct geometry *geometry = out->outcomes[i].geometry;
-        const struct outcome *chain;
-        char name[64];
+        const struct summary *every = NULL;
 
-        if (!geometry || geometry->level_count == 0)
-            continue;
-        snprintf(name, sizeof(name), "latency_%s", out->outcomes[i].experiment.path);
-        chain = characterization_outcome(out, name);
-        geometry->timing_cycles =
-            geometry->level[0].latency.value - (chain && chain->number_count > 0 ? chain->numbers[0].value : NAN);
-        for (size_t k = 0; k < geometry->level_count; k++) {
-            struct summary *latency = &geometry->level[k].latency;
+        for (size_t k = 0; k < out->count; k++)
+            if (out->outcomes[k].latency.count && strcmp(out->outcomes[k].experiment.path, path) == 0)
+                every = &out->outcomes[k].latency;
+        if (geometry && geometry->level_count)
+            geometry->timing_cycles = geometry->level[0].latency.value - (chain ? chain->value : NAN);
+        for (size_t k = 0; geometry && k < geometry->level_count; k++) {
+            struct geometry_level *level = &geometry->level[k];
             const bool elsewhere = k > 0 && several && several != geometry && k < several->level_count &&
-                                   strcmp(out->outcomes[i].experiment.path, modules->experiment.path) == 0;
+                                   strcmp(path, modules->experiment.path) == 0;
 
-            latency->value -= elsewhere ? NAN : geometry->timing_cycles;
-            latency->ci_low -= elsewhere ? NAN : geometry->timing_cycles;
-            latency->ci_high -= elsewhere ? NAN : geometry->timing_cycles;
+            level->every_sm = k == 1 && every && !elsewhere;
+            level->latency.value -= elsewhere ? NAN : geometry->timing_cycles;
+            level->latency.ci_low -= elsewhere ? NAN : geometry->timing_cycles;
+            level->latency.ci_high -= elsewhere ? NAN : geometry->timing_cycles;
+            if (level->every_sm) {
+                level->latency = *every;
+            } else if (k == 0 && chain) {
+                level->latency.ci_low = chain->low;
+                level->latency.ci_high = chain->high;
+            }
         }
     }
 }
@@ -116,7 +124,8 @@ enum status characterize(struct probe_record *record, const struct characterizat
         run.outcome->experiment = *row;
         /* Several banks may show a level that one bank does not get behind. */
         run.geometry = row->levels && one ? one->geometry : NULL;
-        if (run.geometry && several && several->geometry->level_count > run.geometry->level_count)
+        if (run.geometry && several && strcmp(several->experiment.path, row->path) == 0 &&
+            several->geometry->level_count > run.geometry->level_count)
             run.geometry = several->geometry;
         if (recorded && !then)
             reason = "the record lacks this experiment; record the GPU again";

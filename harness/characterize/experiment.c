@@ -65,6 +65,23 @@ void experiment_skip(struct experiment_run *run, const char *reason)
     snprintf(run->outcome->reason, sizeof(run->outcome->reason), "%s", reason);
 }
 
+const struct number *experiment_chain(const struct characterization *found, const char *path)
+{
+    const struct outcome *chain;
+    char name[64];
+
+    snprintf(name, sizeof(name), "latency_%s", path);
+    chain = characterization_outcome(found, name);
+    return chain && chain->number_count > 0 ? chain->numbers : NULL;
+}
+
+double experiment_timing(const struct experiment_run *run, double first_level_cycles)
+{
+    const struct number *chain = experiment_chain(run->out, run->path->name);
+
+    return first_level_cycles - (chain ? chain->value : NAN);
+}
+
 const struct outcome *experiment_outcome(const struct experiment_run *run, const char *prefix, const char *path)
 {
     const struct outcome *outcome;

@@ -44,6 +44,12 @@ void experiment_skip(struct experiment_run *run, const char *reason);
 /* The outcome of experiment PREFIX_PATH; NULL if it was skipped or comes later. */
 const struct outcome *experiment_outcome(const struct experiment_run *run, const char *prefix, const char *path);
 
+/* The latency of the path's first level, by a chain of loads; NULL if there is none. */
+const struct number *experiment_chain(const struct characterization *found, const char *path);
+
+/* The cycles that timing adds to an access, by those of one that the path's first level answers; NaN without a chain. */
+double experiment_timing(const struct experiment_run *run, double first_level_cycles);
+
 /* experiment_warps.c: warps that only load. */
 void experiment_latency(struct experiment_run *run);
 void experiment_serialization(struct experiment_run *run);
@@ -55,6 +61,7 @@ void experiment_cells(struct experiment_run *run);
 /* experiment_levels.c: caches. */
 void experiment_geometry(struct experiment_run *run);
 void experiment_invalidation(struct experiment_run *run);
+void experiment_every_sm(struct experiment_run *run);
 
 /* experiment_sharing.c: SMs that share a level. */
 void experiment_sharing(struct experiment_run *run);

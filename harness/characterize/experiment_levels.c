@@ -12,6 +12,8 @@ enum {
     STATE_REPEATS = 9,
     LEVELS_MAX = 4,
     KEPT_BYTES_MIN = 256,
+    LINES = 256, /* of L2, for each SM: all slices have some */
+    LINE_STEP = 2048,
 };
 
 /* -- geometry ------------------------------------------------------------------------------------------ */
@@ -46,6 +48,33 @@ void experiment_geometry(struct experiment_run *run)
     run->status = geometry ? geometry_find(&prober, LEVELS_MAX, geometry) : log_memory("a geometry");
     if (run->status == STATUS_OK)
         geometry->shared_carve_out = run->record->source.shared_carve_out;
+}
+
+/* -- every SM ------------------------------------------------------------------------------------------ */
+
+/* Chases the same lines on each SM in turn, where L1 holds none of them. */
+void experiment_every_sm(struct experiment_run *run)
+{
+    const uint32_t sms = run->out->device.sm_count;
+    const double timing = experiment_timing(run, run->geometry->level[0].latency.value);
+    uint32_t list[LINES], cycles[LINES];
+    struct probe_request request = {
+        .kind = PROBE_CHASE, .address = list, .count = LINES, .timed = 1, .sm = 1, .before = PROBE_BEFORE_LAUNCH};
+    double *samples = calloc((size_t)sms * LINES, sizeof(*samples));
+    size_t n = 0;
+
+    if (!samples)
+        run->status = log_memory("latencies from every SM");
+    for (uint32_t i = 0; i < LINES; i++)
+        list[i] = i * LINE_STEP;
+    for (; request.sm <= sms && experiment_ask(run, &request, cycles); request.sm++)
+        for (uint32_t i = 0; i < LINES && cycles[0] != PROBE_NOT_AT_ONCE; i++)
+            samples[n++] = cycles[i] - timing;
+    if (n && isfinite(timing))
+        stats_spread(samples, n, &run->outcome->latency);
+    else
+        experiment_skip(run, "no SM answered, or what timing adds is not known");
+    free(samples);
 }
 
 /* -- regions ------------------------------------------------------------------------------------------- */

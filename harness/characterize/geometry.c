@@ -161,7 +161,7 @@ static void find_levels(struct search *search, uint32_t levels_max)
             if (search_answered_by(search, search->cold[i]) == level)
                 samples[n++] = search->cold[i];
         if (n)
-            stats_summarize(samples, n, samples + swept + search->words, &search->out->level[level].latency);
+            stats_spread(samples, n, &search->out->level[level].latency);
     }
 }
 

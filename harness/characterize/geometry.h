@@ -47,8 +47,10 @@ struct geometry_number {
 };
 
 struct geometry_level {
-    struct summary latency; /* cycles of accesses that this level answered; what timing adds is in it during a search,
-                             * and is taken off at the end of a characterization */
+    /* Cycles of accesses that this level answered: their mean, and where 95 % of them lie. During a search it holds what
+     * timing adds. */
+    struct summary latency;
+    bool every_sm; /* it is of accesses from every SM; else from one */
     /* fetch: bytes that one miss brings in. line: bytes that are replaced together. fits: the largest region from
      * address 0 without a miss. lines_taken: lines that hold other data. replacement: the policies that explain the
      * misses, as bits of enum cache_replacement; 0: none. */

@@ -57,7 +57,7 @@ struct search {
     uint32_t cold[SAMPLES_MAX]; /* [words]: cycles of a chase over all words that finds nothing in the caches */
     uint32_t cycles[SWEPT_MAX];
     uint32_t swept[SWEEP_PASSES * SWEPT_MAX]; /* cycles of the sweep; the SWEEP_PASSES of each access are adjacent */
-    double samples[8 * SWEPT_MAX]; /* room for all cycles of the sweep and of the cold chase, twice */
+    double samples[4 * SWEPT_MAX]; /* room for all cycles of the sweep and of the cold chase */
     size_t swept_count; /* accesses of the sweep */
     uint32_t passes; /* of the last call of search_judge or search_count_misses */
 };

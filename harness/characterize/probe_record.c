@@ -34,8 +34,11 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
             fprintf(text, " distinct %u stride %u warps %u iterations %u repeats %u", request->distinct,
                     request->stride, request->warps, request->iterations, request->repeats);
         else
-            fprintf(text, " warm_up %u timed %u before %s list", request->warm_up, request->timed,
+            fprintf(text, " warm_up %u timed %u before %s", request->warm_up, request->timed,
                     probe_before_names[request->before]);
+        if (request->sm)
+            fprintf(text, " sm %u", request->sm);
+        fputs(request->count ? " list" : "", text);
         for (size_t i = 0, run; i < request->count; i += run < 3 ? 1 : run) {
             const int64_t step = i + 1 < request->count ? (int64_t)address[i + 1] - address[i] : 0;
 

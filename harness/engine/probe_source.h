@@ -47,10 +47,11 @@ struct probe_request {
     const struct path *path; /* for PROBE_SHARING, the path of the constant bank */
 
     /* PROBE_CHASE: see struct probe_chase. Answer: count x timed cycles. PROBE_RELAY: the same over the constant
-     * banks of PROBE_MEMBERS modules, one after the other. */
+     * banks of PROBE_MEMBERS modules, one after the other. With `sm`, PROBE_CHASE runs on the SM of that number, from 1; the
+     * answer is PROBE_NOT_AT_ONCE throughout if no block came there. */
     const uint32_t *address;
     size_t count;
-    uint32_t warm_up, timed;
+    uint32_t warm_up, timed, sm;
     enum probe_before before;
 
     /* PROBE_CHAIN, PROBE_STREAM: lane i of every warp loads from byte i % distinct x stride. Answer, `repeats` times:

@@ -23,7 +23,7 @@ FACTS = (
     ("L1.5 constant cache, line (bytes)", ("geometry_constant_modules", 2, "line_bytes"), None),
     ("L1.5 constant cache, ways", ("geometry_constant_modules", 2, "ways"), None),
     ("L1.5 constant cache, replacement", ("geometry_constant_modules", 2, "replacement_name"), None),
-    ("L1.5 constant cache, latency on one SM (cycles)", ("geometry_constant_modules", 2, "latency"), None),
+    ("L1.5 constant cache, latency over SMs (cycles)", ("geometry_constant_modules", 2, "latency"), None),
     ("L1.5 constant cache, SMs that share it", ("sharing_constant", None, "largest_group"), None),
     ("per extra distinct address, latency (cycles)", ("serialization_constant", None, "latency_per_extra_address"), None),
     ("per extra distinct address, throughput (SM cycles)", ("serialization_constant", None, "cycles_per_load_per_extra_address"), "constant_address_cycles"),
@@ -32,7 +32,7 @@ FACTS = (
     ("uniform path, throughput (loads per cycle per SM)", ("throughput_constant_uniform", None, "loads_per_cycle"), None),
     ("L1, latency (cycles)", ("latency_global", None, "latency"), "l1_latency_cycles"),
     ("L1, working set that hits (bytes)", ("geometry_global", 1, "fits_bytes"), None),
-    ("L2, latency of one line (cycles)", ("latency_global_l2", None, "latency"), "l2_latency_cycles"),
+    ("L2, latency over lines (cycles)", ("geometry_global", 2, "latency"), "l2_latency_cycles"),
     ("L2, size (bytes)", None, "l2_bytes"),
     ("launch overhead (ns)", None, "launch_ns"),
 )

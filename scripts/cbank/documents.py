@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from . import schemas
+from . import instrument, schemas
 from .errors import Failure, printable
 
 # By the name in the schema of a document: its kind, and the file of the schema.
@@ -54,8 +54,8 @@ class Document:
             check_of(self.schema_file)(self.content)
         except schemas.Wrong as wrong:
             raise Failure(f"{path}: {wrong}; write it again with cbank") from None
-        if self.kind == "characterization":
-            settle_latencies(self.content)
+        if self.kind == "characterization" and self.content["schema"]["version"] == "1.0":  # the instrument reads its answers anew
+            self.content["experiments"] = instrument.ask(["characterize", "--quiet", "--replay", path, "--json", "-"])["experiments"]
 
     @property
     def stem(self) -> str:
@@ -157,21 +157,6 @@ def read_all(paths: list[str]) -> tuple[list[Document], list[str]]:
             except OtherKind:
                 others.append(os.path.join(path, name))
     return found, others
-
-
-def settle_latencies(content: dict) -> None:
-    """Gives a characterization that is older than timing_cycles one latency of each level, as the instrument does: without what timing
-    adds, and by several banks where these show a level."""
-    experiments = {entry["name"]: entry for entry in content["experiments"]}
-    several = (experiments.get("geometry_constant_modules") or {}).get("geometry")
-    for entry in filter(lambda entry: (entry.get("geometry") or {}).get("levels") and "timing_cycles" not in entry["geometry"], experiments.values()):
-        chain = [of["value"] for of in experiments.get(f"latency_{entry['path']}", {"numbers": []})["numbers"] if of["name"] == "latency"]
-        levels, first = entry["geometry"]["levels"], entry["geometry"]["levels"][0]["latency"]["value"]
-        timing = entry["geometry"]["timing_cycles"] = first - chain[0] if chain and None not in (first, chain[0]) else None
-        for number, latency in enumerate(level["latency"] for level in levels):
-            elsewhere = entry["path"] == "constant" and several and entry["geometry"] is not several and 0 < number < len(several["levels"])
-            known = not elsewhere and timing is not None and latency["value"] is not None
-            latency.update({key: latency[key] - timing if known else None for key in ("value", "low", "high")}, unit="cycles")
 
 
 @contextlib.contextmanager

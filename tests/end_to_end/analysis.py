@@ -162,7 +162,8 @@ class Load(Scratch):
         numbers = cbank.load(CHARACTERIZATION)
         self.assertEqual(list(numbers.loc[numbers["number"] == "largest_group", "value"]), [18])
         numbers = numbers[numbers["number"] != "largest_group"]
-        wanted = [number["value"] for experiment in read_json(CHARACTERIZATION)["experiments"] for number in experiment["numbers"]]
+        again = json.loads(subprocess.run([CBANK, "characterize", "--quiet", "--replay", CHARACTERIZATION, "--json", "-"], capture_output=True, check=True).stdout)
+        wanted = [number["value"] for experiment in again["experiments"] for number in experiment["numbers"]]
         self.assertEqual(sorted(filter(None, wanted)), sorted(filter(None, numbers[~numbers["experiment"].str.startswith("geometry_")]["value"].dropna())))
         card = cbank.load(CARD)
         for key, entry in read_json(CARD)["model"].items():

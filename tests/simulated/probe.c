@@ -108,6 +108,9 @@ int run_chase(struct device *device, struct launch *launch, double *work_ns)
 
     if (!readings || (args->timed && !timed) || !open_table(&probing, launch->function->path, &spaces))
         return cudaErrorIllegalAddress;
+    if (args->sm > launch->blocks || args->sm > chip.sm_count)
+        return 0;
+    probing.sm = args->sm ? args->sm - 1 : 0;
     probe_caches_launch();
     offset = follow(&probing, args->start, args->warm_up, NULL);
     offset = follow(&probing, offset, args->timed, timed);
@@ -230,7 +233,7 @@ int run_sharing(struct device *device, struct launch *launch, double *work_ns)
     const struct probe_sharing_args *const args = &launch->args.sharing;
     struct probe_reading *const readings = memory_at(args->readings, launch->blocks * sizeof(*readings));
     struct probing probing = {.launch = launch};
-    uint32_t cycles;
+    uint32_t cycles, last = 0;
 
     if (!readings || launch->blocks > chip.sm_count || args->step == 0 ||
         !open_bank(&probing, launch->function->module->bank))
@@ -241,8 +244,8 @@ int run_sharing(struct device *device, struct launch *launch, double *work_ns)
 
         probing.sm = block;
         for (uint32_t at = 0; turn == 0 && at < args->bytes; at += args->step)
-            load(&probing, at, &cycles);
-        load(&probing, turn == 0 ? 0 : (turn - 1) * args->grain, &cycles);
+            last = load(&probing, at, &cycles);
+        load(&probing, turn == 0 ? last : (turn - 1) * args->grain, &cycles);
         readings[block] = reading(block, BEGIN, BEGIN + cycles + CLOCK_CYCLES);
     }
     return ended(&probing, work_ns);

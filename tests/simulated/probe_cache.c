@@ -7,7 +7,7 @@
 #include "cache.h"
 
 enum cache_kind { CACHE_IDC, CACHE_UNIFORM, CACHE_IMC, CACHE_L1, CACHE_GCC, CACHE_KINDS, CACHE_NONE = CACHE_KINDS };
-enum { LEVELS = 2, INSTANCES_MAX = 256, BANKS = 32, L1_BYTES = 64 << 10, L1_LINE = 128, L1_WAYS = 4 };
+enum { LEVELS = 2, INSTANCES_MAX = 256, BANKS = 32, SLICES = 16, L1_BYTES = 64 << 10, L1_LINE = 128, L1_WAYS = 4 };
 
 /* How a unit answers: by its caches in turn, then from L2. */
 static const struct unit {
@@ -60,7 +60,7 @@ void probe_caches_launch(void)
 uint32_t probe_caches_load(enum load_unit unit, uint32_t sm, uint64_t address, uint32_t *misses)
 {
     const struct unit *const row = &units[unit];
-    uint32_t level = 0;
+    uint32_t level = 0, slice = 0;
 
     for (; level < LEVELS && row->level[level] != CACHE_NONE; level++) {
         const enum cache_kind kind = row->level[level];
@@ -70,7 +70,9 @@ uint32_t probe_caches_load(enum load_unit unit, uint32_t sm, uint64_t address, u
         if (hit)
             return row->latency[level];
     }
-    return row->latency[level];
+    if (unit == UNIT_L1 || unit == UNIT_L2)
+        slice = (address / L1_LINE ^ address / L1_LINE / SLICES ^ address / L1_LINE / SLICES / SLICES ^ sm) % SLICES;
+    return row->latency[level] + (uint32_t)(settings.slices * slice / (SLICES - 1));
 }
 
 /* -- turns --------------------------------------------------------------------------------------------- */

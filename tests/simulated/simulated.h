@@ -38,6 +38,7 @@
  *                         confidential, cmp, sli or architecture
  *   in_turn=1             blocks on an SM run one after the other
  *   keep_second=1         launches leave the second constant level as it is
+ *   slices=CYCLES         that the farthest of 16 slices of L2 takes longer than the nearest; which it is differs by SM (0)
  *   activity_tick=NS      of the timer that starts and ends of launches are read from (1)
  *   refuse=METRIC         a metric that the chip names and does not take
  *
@@ -102,7 +103,7 @@ struct grown {
     EACH(noise) EACH(buffer_set) EACH(table_buffer_set) EACH(odd_table) EACH(code_buffer_set) EACH(making_ms) EACH(drift) \
     EACH(mode) EACH(neighbour_ms) EACH(clock) EACH(throttle_ms) \
     EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) EACH(deny_counters) EACH(in_turn) \
-    EACH(keep_second) EACH(wrong) EACH(xid) EACH(limit_ms) EACH(activity_tick)
+    EACH(keep_second) EACH(slices) EACH(wrong) EACH(xid) EACH(limit_ms) EACH(activity_tick)
 /* clang-format on */
 #define GROWING(EACH)   \
     EACH(ecc_corrected) \

@@ -64,6 +64,18 @@ TEST(summaries_are_those_by_hand)
 static const double of_sets[] = {10,   10.5, 13,   12.5, 20, 19,   31,   28,   10.2, 10.9, 12.8, 12.9,
                                  19.6, 18.5, 30.5, 29,   11, 10.1, 13.3, 12.2, 20.4, 19.9, 29.7, 28.8};
 
+/* 1 to 1000: 25 at each end are cut. */
+TEST(a_spread_is_the_middle_of_what_there_is)
+{
+    double values[1000];
+    struct summary found;
+
+    for (size_t i = 0; i < 1000; i++)
+        values[i] = (double)(i * 37 % 1000) + 1;
+    stats_spread(values, 1000, &found);
+    assert_true(found.ci_low == 26 && found.ci_high == 975 && found.value == 500.5 && found.count == 1000);
+}
+
 TEST(one_stratum_is_trimmed_as_scipy_does)
 {
     /* By hand, and as scipy 1.10 says (trim_mean and mstats.trimmed_stde of a seventh): 2 3 5 7 9; and

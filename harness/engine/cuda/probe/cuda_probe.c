@@ -18,6 +18,7 @@ enum {
     WARPS_OF_BLOCK_MAX = 32,
     SMS_MAX = 1024,
     LOADS_OF_CHASE = 2, /* one untimed, one timed */
+    BLOCKS_OF_SM = 4,   /* blocks to launch for each SM, so that one comes to the SM that is asked for */
 };
 
 /* A kernel, and the loads in its code. */
@@ -36,7 +37,7 @@ struct cuda_probe {
     uint32_t *table; /* device, LINK_WORDS */
     uint32_t *cycles, *host_cycles; /* device and pinned, SAMPLES_MAX */
     struct probe_reading *readings, *host_readings; /* device and pinned, READINGS_MAX */
-    uint32_t *turn; /* device */
+    uint32_t *turn; /* device, 2 */
     cudaTextureObject_t texture;
     struct cuda_relay relay; /* open if its probe is usable; the same holds for the next member */
     bool relay_tried; /* whether opening the relay was attempted */
@@ -92,8 +93,10 @@ static bool prepare(struct cuda_probe *probe, const struct probe_request *reques
                                        .readings = probe->readings,
                                        .cycles = probe->cycles,
                                        .staged_words = STAGED_BYTES / sizeof(uint32_t),
-                                       .distinct = 1},
-                              .blocks = 1,
+                                       .distinct = 1,
+                                       .sm = request->sm,
+                                       .taken = probe->turn},
+                              .blocks = request->sm ? BLOCKS_OF_SM * probe->info.sm_count : 1,
                               .threads = 1};
     if (request->kind == PROBE_CHAIN || request->kind == PROBE_STREAM) {
         const bool every_sm = request->warps > WARPS_OF_BLOCK_MAX;
@@ -153,7 +156,8 @@ static bool chase_before(struct cuda_probe *probe, const struct probe_request *r
     args.warm_up = (uint32_t)request->count;
     args.timed = 0;
     args.readings = probe->readings + 1;
-    if (!launch(probe, &before, &args, 1, 1))
+    args.taken = probe->turn + 1;
+    if (!launch(probe, &before, &args, chase->blocks, 1))
         return false;
     switch (request->before) {
     case PROBE_BEFORE_COPY:
@@ -179,7 +183,8 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
         return ask_failed(probe, request);
     bytes = chase.args.timed * sizeof(uint32_t);
     do {
-        bool walked = cuda_device_set(device, probe->cycles, 0, bytes);
+        bool walked = cuda_device_set(device, probe->cycles, 0, bytes) &&
+                      (!request->sm || cuda_device_set(device, probe->turn, 0, 2 * sizeof(*probe->turn)));
 
         if (request->kind == PROBE_RELAY) {
             struct probe_args before = chase.args;
@@ -191,7 +196,7 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
                      cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && cuda_device_wait(device);
         } else {
             walked = walked && (!has_before || chase_before(probe, request, &chase)) &&
-                     launch(probe, request, &chase.args, 1, 1) &&
+                     launch(probe, request, &chase.args, chase.blocks, 1) &&
                      cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && read_readings(probe, 2);
             end = probe->host_readings[0].end;
             sm = probe->host_readings[0].sm;
@@ -199,7 +204,11 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
         }
         if (!walked)
             return ask_failed(probe, request);
-    } while (has_before && sm != before_sm && ++tries < SM_TRIES);
+        if (request->sm && !probe->host_readings[0].valid) {
+            memset(answer, UINT8_MAX, bytes);
+            return STATUS_OK;
+        }
+    } while (has_before && !request->sm && sm != before_sm && ++tries < SM_TRIES);
     if (tries == SM_TRIES)
         return log_error(STATUS_ENVIRONMENT,
                          "two launches of one block do not run on the same SM; try it on a GPU that "
@@ -388,7 +397,7 @@ static const struct {
     {ROOM(host_cycles, SAMPLES_MAX), true},
     {ROOM(readings, READINGS_MAX), false},
     {ROOM(host_readings, READINGS_MAX), true},
-    {ROOM(turn, 1), false},
+    {ROOM(turn, 2), false},
 };
 
 enum { ROOMS = sizeof(rooms) / sizeof(rooms[0]) };
