@@ -213,7 +213,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         status = advise_open(&plan, &card, &indices, options->plan.indices_path, &advice);
     if (code.path) {
         const struct user_indices of = {advice.facts.addresses, advice.facts.wavefronts,
-                                        advice.cell.parameters[PARAMETER_table_bytes]};
+                                        advice.cell.parameters[PARAMETER_table_bytes],
+                                        options->plan.patterns.count || options->plan.indices_path};
         const bool described =
             options->plan.sources.count || options->plan.patterns.count || options->plan.indices_path;
 

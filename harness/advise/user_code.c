@@ -32,7 +32,7 @@ enum { STACK_POINTER = 1, LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) }
 static const char *const variation_words[VARIATION_COUNT] = {
     [VARIATION_CONSTANT] = "constant", [VARIATION_GRID] = "grid",       [VARIATION_BLOCK] = "block",
     [VARIATION_WARP] = "warp",         [VARIATION_AFFINE] = "affine",   [VARIATION_DATA] = "data",
-    [VARIATION_UNEVEN] = "uneven",     [VARIATION_UNKNOWN] = "unknown",
+    [VARIATION_UNEVEN] = "uneven",     [VARIATION_UNKNOWN] = "unknown", [VARIATION_THREAD] = "thread",
 };
 const struct names variation_names = NAMES(variation_words, VARIATION_COUNT, NULL);
 

@@ -28,7 +28,7 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel, c
     double ratio;
 
     table->unit_time_ratio = table->low = table->high = NAN;
-    if (constant && varies == VARIATION_DATA && indices &&
+    if (constant && indices && (varies == VARIATION_DATA || (varies == VARIATION_THREAD && indices->of_threads)) &&
         (isnan(table->table_bytes) || table->table_bytes == (double)indices->table_bytes)) {
         table->assumed = true;
         table->addresses = indices->addresses;
@@ -87,10 +87,14 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel, c
                             : "threads read elements of their own: no case for constants";
     } else {
         table->verdict = cannot_tell;
-        table->why = varies == VARIATION_DATA && constant ? "the index is data: give --source or --indices"
-                     : varies == VARIATION_DATA           ? "the index is data"
-                     : varies == VARIATION_UNKNOWN        ? "nothing is proven about the index"
-                                                          : "the stride is known at run time alone";
+        table->why =
+            varies == VARIATION_DATA && constant ? "the index is data: give --source or --indices"
+            : varies == VARIATION_DATA           ? "the index is data"
+            : varies == VARIATION_THREAD && constant
+                ? "no data, but numbers known at run time alone decide the addresses: give --pattern or --indices"
+            : varies == VARIATION_THREAD  ? "no data, but numbers known at run time alone decide the addresses"
+            : varies == VARIATION_UNKNOWN ? "nothing is proven about the index"
+                                          : "the stride is known at run time alone";
     }
 }
 

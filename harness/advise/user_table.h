@@ -9,6 +9,7 @@
 struct user_indices {
     double addresses, wavefronts; /* of a warp's load, in the mean */
     uint32_t table_bytes;
+    bool of_threads; /* a pattern or a file: they also stand for loads that arguments decide */
 };
 
 /* Finds the tables of each kernel and judges them. The loads in the deepest loop count, each instruction once. For a load

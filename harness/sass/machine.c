@@ -123,21 +123,19 @@ static struct value high_word(const struct value *parts, size_t count, const str
 {
     struct value out = value_shared(LEVEL_GRID);
 
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].lanes == LANES_ANY || parts[i].flags & FLAG_HALF)
-            return value_function(&parts[i], 1);
-        out.level = parts[i].level > out.level ? parts[i].level : out.level;
-        if (parts[i].origin == ORIGIN_SHARED)
+    for (size_t i = 0; i < count + (low != NULL); i++) {
+        const struct value *part = i < count ? &parts[i] : low;
+
+        if (part->lanes == LANES_ANY || part->flags & FLAG_HALF) {
+            const struct value all[2] = {value_function(parts, count), low ? *low : value_number(0)};
+
+            return value_function(all, 2);
+        }
+        out.level = part->level > out.level ? part->level : out.level;
+        if (part->origin == ORIGIN_SHARED && i < count)
             out.origin = ORIGIN_SHARED;
-        out.flags |= parts[i].flags & (FLAG_HIGH | FLAG_RELIED);
-        if (parts[i].lanes != LANES_SAME)
-            out.flags |= FLAG_HIGH;
-    }
-    if (low) {
-        if (low->lanes == LANES_ANY || low->flags & FLAG_HALF)
-            return value_function(low, 1);
-        out.level = low->level > out.level ? low->level : out.level;
-        out.flags |= (low->flags & FLAG_RELIED) | (low->lanes != LANES_SAME ? FLAG_HIGH : 0);
+        out.flags |= (part->flags & (FLAG_RELIED | FLAG_DATA)) | (part->lanes != LANES_SAME ? FLAG_HIGH : 0) |
+                     (i < count ? part->flags & FLAG_HIGH : 0);
     }
     return out;
 }
@@ -169,7 +167,7 @@ static struct value thread_index(struct machine *machine, unsigned axis)
 
             base = i == 0 ? index : base;
             if (warp > 0 && index - base != lanes[i] - first)
-                return value_any(WHY_SHAPE);
+                return value_given(WHY_SHAPE);
             if (warp == 0) {
                 lanes[i] = index;
                 first = lanes[0];
@@ -259,7 +257,8 @@ static struct value loaded(struct machine *machine, const struct value *state, c
             return machine_constant(machine, in->source[1].bank, in->source[1].number + address.known + 4 * word);
         if (!value_is_shared(&address))
             return value_any(WHY_DATA);
-        return value_relied(value_shared((enum level)address.level), address.flags);
+        return value_relied(value_shared((enum level)address.level),
+                            address.flags | (address.level > LEVEL_GRID ? FLAG_DATA : 0));
     case LDL:
         address = machine_address(machine, state, in, at, &high);
         if (slot_of(&address) + word < SLOTS && (in->high >> 9 & 7) >= 4)
@@ -331,7 +330,7 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
         if (of_high && !extended && by > 0 && in->source[2].number == REGISTER_ZERO && (in->high >> 8 & 7) == 0) {
             /* The operand, shifted to the right. */
             high = value_shift_right(lanes, value_plain(s[0]), WORD_BITS - by, false);
-            if (high.lanes != LANES_ANY && !(s[1].flags & FLAG_HIGH))
+            if (high.lanes != LANES_ANY && high.lanes != LANES_GIVEN && !(s[1].flags & FLAG_HIGH))
                 return value_add(lanes, high, s[1]);
         }
         if (of_high || extended) {
@@ -398,7 +397,7 @@ static struct value result_of(struct machine *machine, const struct value *state
             break;
         if (!extended &&
             (in->source[by >> 10 & 1 ? 2 : 0].number != zero || in->source[by >> 14 & 1 ? 2 : 0].number != zero))
-            return value_half(s[first]);
+            return value_half(s[first], s[2 - first].flags);
         return value_shift_right(lanes, value_multiply(lanes, value_plain(s[first]), value_number(1u << HALF_BITS)),
                                  HALF_BITS, extended);
     }

@@ -73,12 +73,18 @@ struct value value_number(uint32_t number)
 
 struct value value_shared(enum level level)
 {
-    return (struct value){.level = (uint8_t)(level > LEVEL_GRID ? level : LEVEL_GRID)};
+    return (struct value){.level = (uint8_t)(level > LEVEL_GRID ? level : LEVEL_GRID),
+                          .flags = level == LEVEL_WARP ? FLAG_DATA : 0};
 }
 
 struct value value_any(enum why why)
 {
-    return (struct value){.level = LEVEL_WARP, .lanes = LANES_ANY, .why = (uint8_t)why};
+    return (struct value){.level = LEVEL_WARP, .lanes = LANES_ANY, .why = (uint8_t)why, .flags = FLAG_DATA};
+}
+
+struct value value_given(enum why why)
+{
+    return (struct value){.level = LEVEL_WARP, .lanes = LANES_GIVEN, .why = (uint8_t)why};
 }
 
 struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_LANES])
@@ -91,7 +97,7 @@ struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_L
 
 struct value value_relied(struct value value, uint8_t flags)
 {
-    value.flags |= flags & FLAG_RELIED;
+    value.flags |= flags & (FLAG_RELIED | FLAG_DATA);
     return value;
 }
 
@@ -111,12 +117,9 @@ bool value_is_shared(const struct value *value)
     return value->lanes == LANES_SAME && !(value->flags & (FLAG_HIGH | FLAG_HALF));
 }
 
-struct value value_plain(struct value value)
+bool value_is_given(const struct value *value)
 {
-    struct value any = value_any(WHY_HIGH);
-
-    any.from = value.from;
-    return value.flags & FLAG_HIGH ? any : value;
+    return value->lanes != LANES_ANY && !(value->lanes == LANES_STRIDE && value->flags & FLAG_DATA);
 }
 
 static enum why worse(enum why a, enum why b)
@@ -143,20 +146,45 @@ static struct value joined(const struct value *a, const struct value *b)
 
 static struct value leveled(struct value value)
 {
+    if (value.lanes == LANES_GIVEN && value.flags & FLAG_HALF && value.flags & FLAG_DATA)
+        value.lanes = LANES_ANY;
+    if (value.lanes == LANES_GIVEN)
+        value.flags &= (uint8_t)~FLAG_HALF;
     if (value.lanes == LANES_ANY)
+        value.flags |= FLAG_DATA;
+    if (value.lanes == LANES_ANY || value.lanes == LANES_GIVEN)
         value.bits = 0;
     value.known &= low_bits(value.bits);
     if (value.bits == WORD_BITS) {
         value.level = LEVEL_CONSTANT;
         value.flags |= value.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
+        if (value.lanes != LANES_STRIDE)
+            value.flags &= (uint8_t)~FLAG_DATA;
     } else if (value.level == LEVEL_CONSTANT)
         value.level = LEVEL_GRID;
     return value;
 }
 
-struct value value_half(struct value value)
+/* A value whose lanes are apart in a way that is not followed: by what is given, or by anything. */
+static struct value not_followed(struct value value, bool given, enum why why)
 {
-    value = value_plain(value);
+    value.lanes = given ? LANES_GIVEN : LANES_ANY;
+    value.why = (uint8_t)(value.why ? value.why : why);
+    return leveled(value);
+}
+
+struct value value_plain(struct value value)
+{
+    if (!(value.flags & FLAG_HIGH))
+        return value;
+    value.flags &= (uint8_t)~FLAG_HIGH;
+    value.displacement = value.origin = 0;
+    return not_followed(value, !(value.flags & FLAG_DATA), WHY_HIGH);
+}
+
+struct value value_half(struct value value, uint8_t flags)
+{
+    value = value_relied(value_plain(value), flags);
     value.bits = value.bits < HALF_BITS ? value.bits : HALF_BITS;
     value.flags |= FLAG_HALF;
     value.displacement = value.origin = 0;
@@ -167,7 +195,7 @@ struct value value_half(struct value value)
 static bool lanes_are_even(const struct lane_tables *tables, const struct value *value)
 {
     const uint32_t stride = lane_of(tables, value, 1);
-    bool even = value->lanes != LANES_ANY;
+    bool even = value->lanes != LANES_ANY && value->lanes != LANES_GIVEN;
 
     for (unsigned i = 0; i < WARP_LANES; i++)
         even &= lane_of(tables, value, i) == i * stride;
@@ -185,11 +213,10 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     out.origin = a.origin == 0 ? b.origin : b.origin == 0 ? a.origin : 2 /* ORIGIN_MIXED */;
     if (out.lanes == LANES_ANY)
         return leveled(out);
-    if (a.lanes == LANES_STRIDE || b.lanes == LANES_STRIDE) {
-        const bool even = lanes_are_even(tables, &a) && lanes_are_even(tables, &b);
-
-        out.lanes = even ? LANES_STRIDE : LANES_ANY;
-        out.why = even ? WHY_NONE : WHY_ARITHMETIC;
+    if ((a.lanes != LANES_SAME && a.lanes < LANES_TABLE) || (b.lanes != LANES_SAME && b.lanes < LANES_TABLE)) {
+        if (!lanes_are_even(tables, &a) || !lanes_are_even(tables, &b))
+            return not_followed(out, value_is_given(&a) && value_is_given(&b), WHY_ARITHMETIC);
+        out.lanes = LANES_STRIDE;
         return leveled(out);
     }
     if (a.lanes < LANES_TABLE || b.lanes < LANES_TABLE) {
@@ -261,9 +288,11 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
         out.lanes = LANES_STRIDE;
         return leveled(out);
     }
-    out.lanes = LANES_ANY;
-    out.why = out.why ? out.why : WHY_ARITHMETIC;
-    return leveled(out);
+    return not_followed(out,
+                        !(out.flags & FLAG_DATA) ||
+                            (a.lanes == LANES_SAME && !(a.flags & FLAG_DATA) && value_is_given(&b)) ||
+                            (b.lanes == LANES_SAME && !(b.flags & FLAG_DATA) && value_is_given(&a)),
+                        WHY_ARITHMETIC);
 }
 
 struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by, bool is_signed)
@@ -275,10 +304,10 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     by = by < WORD_BITS ? by : WORD_BITS;
     if (by == 0)
         return a;
-    if (a.flags & FLAG_HALF)
-        return value_any(WHY_ARITHMETIC);
     out.displacement = 0;
     out.origin = 0;
+    if (a.flags & FLAG_HALF)
+        return not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
     if (value_is_known(&a)) {
         for (unsigned i = 0; i < WARP_LANES; i++) {
             const uint32_t lane = a.known + lane_of(tables, &a, i);
@@ -315,9 +344,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
             return leveled(out);
         }
     }
-    out.why = (uint8_t)(a.lanes == LANES_ANY ? a.why : WHY_ARITHMETIC);
-    out.lanes = LANES_ANY;
-    return leveled(out);
+    return not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
 }
 
 /* A bit of an operand above those that are known, as LOP3 sees it. */
@@ -327,7 +354,7 @@ static enum bit bit_of(const struct lane_tables *tables, const struct value *val
 {
     uint32_t seen = 0, carries = 0, first = 0;
 
-    if (value->lanes == LANES_ANY || value->lanes == LANES_STRIDE ||
+    if ((value->lanes != LANES_SAME && value->lanes < LANES_TABLE) ||
         (value->flags & FLAG_HALF && bit >= HALF_BITS && bit >= value->bits))
         return BIT_VARYING;
     if (value->lanes == LANES_SAME)
@@ -400,10 +427,8 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
     }
     if (!varying)
         out.flags &= (uint8_t)~FLAG_HALF;
-    else if (!(out.flags & FLAG_HALF) || bit <= HALF_BITS) {
-        out = value_any(out.why ? (enum why)out.why : WHY_ARITHMETIC);
-        return out;
-    }
+    else if (!(out.flags & FLAG_HALF) || bit <= HALF_BITS)
+        return not_followed(out, !(out.flags & FLAG_DATA), WHY_ARITHMETIC);
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         uint32_t of[3];
 
@@ -424,19 +449,19 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
 struct value value_function(const struct value *values, size_t count)
 {
     struct value out = value_shared(LEVEL_GRID);
+    bool shared = true;
 
     for (size_t i = 0; i < count; i++) {
-        struct value plain = value_plain(values[i]);
+        const struct value plain = value_plain(values[i]);
 
         if (!value_is_shared(&plain)) {
-            out.why =
-                (uint8_t)worse((enum why)out.why, plain.lanes == LANES_ANY ? (enum why)plain.why : WHY_ARITHMETIC);
-            out.lanes = LANES_ANY;
+            out.why = (uint8_t)worse((enum why)out.why, plain.why ? (enum why)plain.why : WHY_ARITHMETIC);
+            shared = false;
         }
         out.level = out.level > plain.level ? out.level : plain.level;
-        out.flags |= plain.flags & FLAG_RELIED;
+        out = value_relied(out, plain.flags);
     }
-    return leveled(out);
+    return shared ? leveled(out) : not_followed(out, !(out.flags & FLAG_DATA), WHY_NONE);
 }
 
 bool value_equal(const struct value *a, const struct value *b)
@@ -446,14 +471,14 @@ bool value_equal(const struct value *a, const struct value *b)
            a->flags == b->flags;
 }
 
-struct value value_meet(struct value a, struct value b, enum level level, enum why why)
+struct value value_meet(struct value a, struct value b, enum level level, enum why why, uint8_t flags)
 {
-    struct value out = joined(&a, &b);
+    struct value out = value_relied(joined(&a, &b), flags);
     const uint32_t differ = a.known ^ b.known;
     const unsigned equal = differ ? (unsigned)__builtin_ctz(differ) : WORD_BITS;
 
     if (value_is_known(&a) && value_equal(&a, &b))
-        return a;
+        return value_relied(a, flags & FLAG_RELIED);
     out.level = out.level > level ? out.level : (uint8_t)level;
     out.bits = a.bits < b.bits ? a.bits : b.bits;
     out.bits = (uint8_t)(equal < out.bits ? equal : out.bits);
@@ -462,13 +487,15 @@ struct value value_meet(struct value a, struct value b, enum level level, enum w
     out.known = a.known;
     out.displacement = a.displacement;
     out.origin = a.origin == b.origin ? a.origin : 2 /* ORIGIN_MIXED */;
-    if (why || a.lanes != b.lanes || out.lanes == LANES_ANY) {
-        out.why = (uint8_t)(out.lanes == LANES_ANY ? worse((enum why)out.why, why) : why ? why : WHY_STRIDES);
-        out.lanes = LANES_ANY;
-    } else {
+    if (!why && a.lanes == b.lanes && !(a.lanes == LANES_GIVEN && flags & FLAG_DATA)) {
         out.lanes = a.lanes;
+        return leveled(out);
     }
-    return leveled(out);
+    out.why = (uint8_t)worse((enum why)out.why, why ? why : WHY_STRIDES);
+    return not_followed(out,
+                        why ? !(out.flags & FLAG_DATA)
+                            : !(flags & FLAG_DATA) && value_is_given(&a) && value_is_given(&b),
+                        WHY_NONE);
 }
 
 struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes, struct value no)
@@ -486,7 +513,8 @@ struct value value_select(struct lane_tables *tables, struct value predicate, st
         return value_relied(value_lanes(tables, lanes), predicate.flags | yes.flags | no.flags);
     }
     if (value_is_shared(&predicate))
-        return value_relied(value_meet(yes, no, (enum level)predicate.level, WHY_NONE), predicate.flags);
+        return value_meet(yes, no, (enum level)predicate.level, WHY_NONE, predicate.flags);
     return value_meet(yes, no, LEVEL_WARP,
-                      predicate.lanes == LANES_ANY && predicate.why == WHY_DATA ? WHY_DATA : WHY_BRANCH);
+                      predicate.lanes == LANES_ANY && predicate.why == WHY_DATA ? WHY_DATA : WHY_BRANCH,
+                      predicate.flags);
 }

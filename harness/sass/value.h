@@ -31,14 +31,17 @@ enum why {
     WHY_COUNT
 };
 
-/* Kinds of the lanes' part. From LANES_TABLE on, it is known: the number of a table. */
-enum { LANES_SAME, LANES_ANY, LANES_STRIDE, LANES_TABLE };
+/* Kinds of the lanes' part. LANES_GIVEN: some function of the thread, the block, and what is the same in the grid. From
+ * LANES_TABLE on, it is known: the number of a table. */
+enum { LANES_SAME, LANES_ANY, LANES_STRIDE, LANES_GIVEN, LANES_TABLE };
 
 enum {
     FLAG_HIGH = 1, /* it may differ in the lanes, as the high word of 64 bits does when the low one carries */
     FLAG_WHOLE = 2, /* its low bits are known if blockDim.x is a multiple of 32 ... */
     FLAG_RELIED = 4, /* ... and that has decided something */
     FLAG_HALF = 8, /* all this is of its low 16 bits: those above are not known */
+    /* Data may be in it, which threads of the grid do not share: in the shared part, or the stride. Always of LANES_ANY. */
+    FLAG_DATA = 16,
 };
 
 struct value {
@@ -63,24 +66,26 @@ void lane_tables_close(struct lane_tables *tables);
 uint32_t lane_of(const struct lane_tables *tables, const struct value *value, unsigned lane);
 
 struct value value_number(uint32_t number);
-struct value value_shared(enum level level);
+struct value value_shared(enum level level); /* LEVEL_WARP: of data */
 struct value value_any(enum why why);
+struct value value_given(enum why why); /* lanes that are apart by what is no data */
 
 /* The value of lanes that are known entirely. */
 struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_LANES]);
 
-/* The value, which also follows from what has these flags: FLAG_RELIED stays. */
+/* The value, which also follows from what has these flags: FLAG_RELIED and FLAG_DATA stay. */
 struct value value_relied(struct value value, uint8_t flags);
 
 bool value_is_number(const struct value *value); /* one number */
 bool value_is_known(const struct value *value); /* a number in each lane */
 bool value_is_shared(const struct value *value); /* the same in all lanes, and no high word of others */
+bool value_is_given(const struct value *value); /* lanes are apart by what is no data */
 
 /* The same value, where it is used as anything but the high word of an address. */
 struct value value_plain(struct value value);
 
-/* The value where 16-bit operations leave something in its upper half. */
-struct value value_half(struct value value);
+/* The value where 16-bit operations leave something in its upper half: of values with these flags. */
+struct value value_half(struct value value, uint8_t flags);
 
 struct value value_add(struct lane_tables *tables, struct value a, struct value b);
 struct value value_negate(struct lane_tables *tables, struct value a);
@@ -96,8 +101,8 @@ struct value value_function(const struct value *values, size_t count);
 /* One of two, by a predicate. */
 struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes, struct value no);
 
-/* Where ways meet: at which level the choice is, and, if it differs by thread, why. */
-struct value value_meet(struct value a, struct value b, enum level level, enum why why);
+/* Where ways meet: at which level the choice is, if it differs by thread why, and the flags of what it follows from. */
+struct value value_meet(struct value a, struct value b, enum level level, enum why why, uint8_t flags);
 
 /* Whether nothing but where they are from differs. */
 bool value_equal(const struct value *a, const struct value *b);

@@ -11,7 +11,8 @@ enum { VISITS_MAX = 48, STACK_POINTER = 1 };
 
 #define PHI 0x80000000u /* in `from`: the block whose ways met */
 
-/* At which level ways part: LEVEL_CONSTANT and LEVEL_GRID, together; why, if each thread goes its own; and FLAG_RELIED. */
+/* At which level ways part: LEVEL_CONSTANT and LEVEL_GRID, together; why, if each thread goes its own; FLAG_RELIED and
+ * FLAG_DATA of what they go by. */
 struct parting {
     uint8_t level, why, flags;
 };
@@ -73,13 +74,9 @@ static struct value left_loops(const struct vary *vary, struct value value, unsi
 
         if (!is_written(state->written, i) || value_is_known(&value) || state->left.level <= LEVEL_GRID)
             continue;
-        if (state->left.why)
-            value = value_any(value.lanes == LANES_ANY && value.why == WHY_DATA ? WHY_DATA
-                              : state->left.why == WHY_DATA                     ? WHY_DATA
-                                                                                : WHY_LOOP);
-        else if (value.level < state->left.level)
-            value.level = state->left.level;
-        value = value_relied(value, state->left.flags);
+        value = value_meet(value, value, (enum level)state->left.level,
+                           state->left.why && state->left.why != WHY_DATA ? WHY_LOOP : (enum why)state->left.why,
+                           state->left.flags);
         value.from = PHI | to;
     }
     return value;
@@ -94,7 +91,7 @@ static struct value meet_at(struct value a, struct value b, uint32_t block, stru
         (a.lanes == LANES_ANY && a.why == WHY_DATA && a.from == (PHI | block) &&
          (a.origin == b.origin || a.origin == ORIGIN_MIXED) && !((b.flags | parting.flags) & ~a.flags)))
         return a;
-    out = value_relied(value_meet(a, b, (enum level)parting.level, (enum why)parting.why), parting.flags);
+    out = value_meet(a, b, (enum level)parting.level, (enum why)parting.why, parting.flags);
     out.from = PHI | block;
     return out;
 }
@@ -113,9 +110,9 @@ static bool behind_call(struct vary *vary, uint32_t caller, unsigned i, struct v
         if (flow->blocks[block].function != function || !vary->blocks[block].out)
             continue;
         if (is_written(vary->functions[function], i))
-            *out = found
-                       ? meet_at(*out, vary->blocks[block].out[i], caller, (struct parting){LEVEL_WARP, WHY_BRANCH, 0})
-                       : vary->blocks[block].out[i];
+            *out = found ? meet_at(*out, vary->blocks[block].out[i], caller,
+                                   (struct parting){LEVEL_WARP, WHY_BRANCH, FLAG_DATA})
+                         : vary->blocks[block].out[i];
         found = true;
     }
     if (found && flow->blocks[caller].conditional && is_written(vary->functions[function], i)) {
@@ -145,7 +142,8 @@ static bool enter_block(struct vary *vary, uint32_t block)
         found = true;
     }
     for (size_t k = 0; k < vary->call_count && of->is_called; k++) {
-        const struct parting parting = {LEVEL_WARP, block == 0 || of->entries > 0 ? WHY_BRANCH : WHY_NONE, 0};
+        const bool several = block == 0 || of->entries > 0;
+        const struct parting parting = {LEVEL_WARP, several ? WHY_BRANCH : WHY_NONE, several ? FLAG_DATA : 0};
         const uint32_t caller = vary->calls[k];
 
         if (flow->blocks[caller].called != block || !vary->blocks[caller].out)
@@ -261,6 +259,15 @@ static void spread(struct vary *vary, uint32_t branch, struct parting parting)
             vary->blocks[flow->sequence[cursor]].pending = false;
             pending--;
         }
+    /* In a loop that is entered beside its header, threads of one round catch up with those of another. */
+    for (uint32_t loop = vary->tangled ? of->loop : FLOW_NONE; loop != FLOW_NONE; loop = flow->loops[loop].outer)
+        for (size_t k = 0; flow->loops[loop].entered_twice && k < flow->reached; k++) {
+            const struct flow_block *inside = &flow->blocks[flow->sequence[k]];
+            struct block_state *state = &vary->blocks[flow->sequence[k]];
+
+            if (inside->entries > 1 && flow_within(flow, inside->loop, loop))
+                state->dirty |= add_parting(&state->join, parting);
+        }
 }
 
 /* -- all blocks ---------------------------------------------------------------------------------------- */
@@ -373,7 +380,7 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
         all = value_function(values, count);
         parting.level = all.lanes == LANES_SAME ? all.level : LEVEL_WARP;
         parting.why = all.lanes == LANES_SAME ? WHY_NONE : all.why == WHY_DATA ? WHY_DATA : WHY_BRANCH;
-        parting.flags = all.flags & FLAG_RELIED;
+        parting.flags = all.flags & (FLAG_RELIED | FLAG_DATA);
         if (add_parting(&state->parted, parting) && parting.level > LEVEL_GRID)
             spread(vary, block, state->parted);
     }
@@ -403,6 +410,7 @@ static void classify(const struct vary *vary, struct value low, struct value hig
     const enum variation shared[] = {VARIATION_GRID, VARIATION_GRID, VARIATION_BLOCK, VARIATION_WARP};
     const enum level level = (enum level)(low.level > high.level ? low.level : high.level);
     enum why why = WHY_NONE;
+    bool given = false;
 
     load->origin = high.origin == ORIGIN_SHARED ? ORIGIN_SHARED : low.origin;
     load->offset = (int32_t)low.displacement;
@@ -413,13 +421,22 @@ static void classify(const struct vary *vary, struct value low, struct value hig
         load->reason = "there is a jump to where nobody knows";
         return;
     }
-    if (low.lanes != LANES_ANY && (low.flags | high.flags) & FLAG_HALF)
-        low = value_any(WHY_ARITHMETIC);
-    if (low.lanes == LANES_ANY || high.lanes == LANES_ANY) {
-        why = (enum why)(low.lanes == LANES_ANY ? low.why : high.why);
-    } else if (low.flags & FLAG_HIGH || (high.lanes != LANES_SAME) ||
-               (low.lanes == LANES_SAME && high.flags & FLAG_HIGH)) {
-        why = WHY_HIGH;
+    /* The high word of an address follows the low one, unless that is the same in all lanes. */
+    low = value_plain(low);
+    if ((low.flags | high.flags) & FLAG_HALF) {
+        const struct value both[2] = {low, high};
+
+        low = value_function(both, 2);
+    }
+    if (low.lanes == LANES_SAME)
+        high = value_plain(high);
+    if (low.lanes == LANES_ANY || low.lanes == LANES_GIVEN || high.lanes != LANES_SAME) {
+        why = (enum why)(low.lanes == LANES_ANY    ? low.why
+                         : high.lanes == LANES_ANY ? high.why
+                         : low.why                 ? low.why
+                         : high.why                ? high.why
+                                                   : WHY_HIGH);
+        given = value_is_given(&low) && value_is_given(&high);
     } else if (low.lanes == LANES_SAME) {
         load->variation = value_is_number(&low) && value_is_number(&high) ? VARIATION_CONSTANT : shared[level];
         load->addresses = 1;
@@ -444,7 +461,7 @@ static void classify(const struct vary *vary, struct value low, struct value hig
         load->stride_bytes = load->variation == VARIATION_AFFINE ? stride : 0;
         return;
     }
-    load->variation = why == WHY_DATA ? VARIATION_DATA : VARIATION_UNKNOWN;
+    load->variation = given ? VARIATION_THREAD : why == WHY_DATA ? VARIATION_DATA : VARIATION_UNKNOWN;
     load->reason = reasons[why];
 }
 
@@ -506,9 +523,10 @@ static uint32_t decided_by(struct vary *vary, const struct operands *in)
     for (unsigned i = 0; i < OPERANDS_MAX && in->transfer != TRANSFER_STORE; i++)
         if (in->source[i].kind == OPERAND_REGISTER || in->source[i].kind == OPERAND_UNIFORM) {
             const struct value value = machine_register(vary->in, in->source[i].number);
-            const unsigned says = value.lanes == LANES_ANY    ? LEVEL_WARP + 2
-                                  : value.lanes != LANES_SAME ? LEVEL_WARP + 1
-                                                              : value.level;
+            const unsigned says = value.lanes == LANES_ANY     ? LEVEL_WARP + 3
+                                  : value.lanes == LANES_GIVEN ? LEVEL_WARP + 2
+                                  : value.lanes != LANES_SAME  ? LEVEL_WARP + 1
+                                                               : value.level;
 
             from = says > most ? value.from : from;
             most = says > most ? says : most;

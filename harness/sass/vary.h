@@ -17,6 +17,7 @@ enum variation {
     VARIATION_WARP,
     VARIATION_AFFINE, /* a stride from each thread to the next */
     VARIATION_UNEVEN, /* the distances of a warp's threads are known, and are no stride */
+    VARIATION_THREAD, /* the distances follow from thread, block, and what is the same in the grid: no data is in them */
     VARIATION_DATA, /* the index comes from memory */
     VARIATION_UNKNOWN,
     VARIATION_COUNT

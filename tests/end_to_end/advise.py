@@ -20,7 +20,7 @@ from common import ROOT, Scratch, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 SIMULATED = os.path.join(ROOT, "build/tests/simulated/cbank")
-# A load that each kernel of tests/kernels/loads.cu has.
+# A load that each kernel of tests/data/loads.cu has.
 LOAD_OF_KERNEL = {
     "constant_register": "LDC c[3][register]", "constant_widths": "LDC.64 c[3][register]", "constant_number": "c[3][number]",
     "constant_converted": "c[3][number]", "constant_uniform": "ULDC/LDCU c[3][register]",
@@ -648,11 +648,11 @@ class Kernel(Scratch):
         self.refused(bytes(data), ["damaged", "larger than the file"])
 
     def test_kernels_that_a_compiler_makes(self):
-        """tests/kernels/loads.cu: each kernel has the load that its name says, as the newest toolkit here makes it."""
+        """tests/data/loads.cu: each kernel has the load that its name says, as the newest toolkit here makes it."""
         if not nvcc():
             self.skipTest("no nvcc")
         path = self.path("user.cubin")
-        subprocess.run([nvcc(), "-cubin", "-arch=sm_90", "-o", path, os.path.join(ROOT, "tests/kernels/loads.cu")],
+        subprocess.run([nvcc(), "-cubin", "-arch=sm_90", "-o", path, os.path.join(ROOT, "tests/data/loads.cu")],
                        check=True, capture_output=True)
         code = self.advise(path)["code"]
         kernels = {kernel["name"]: kernel for kernel in code["kernels"]}

@@ -37,6 +37,7 @@ struct program {
     size_t count;
     uint32_t architecture;
     uint64_t state; /* of random numbers */
+    size_t back[2]; /* the branches that close the outer and the inner loop */
 };
 
 static uint32_t random_below(struct program *program, uint32_t limit)
@@ -168,11 +169,11 @@ static void append_arithmetic(struct program *program, unsigned kind)
         set_predicates(words, PT, PT, true);
         break;
     case 7:
-        words = append(program, 0x019, 4, result, a, random_below(program, 34), RZ);
+        words = append(program, 0x019, form, result, a, immediate ? random_below(program, 34) : b, RZ);
         set(words, 73, 3, 3);
         break;
     case 8:
-        words = append(program, 0x019, 4, result, RZ, random_below(program, 34), a);
+        words = append(program, 0x019, form, result, RZ, immediate ? random_below(program, 34) : b, a);
         set(words, 73, 3, 2 + random_below(program, 2));
         set(words, 76, 1, 1);
         set(words, 80, 1, 1);
@@ -303,9 +304,11 @@ static void make_program(struct program *program, uint64_t seed)
 
     *program = (struct program){.state = seed};
     program->architecture = (const uint32_t[]){80, 90, 120}[random_below(program, 3)];
+    const bool late = program->architecture >= FIRST_64_BITS;
+
     /* The stack, and each register a value. */
     set(append(program, 0x182, 5, 1, RZ, 0, 0), 73, 3, 4);
-    set(program->words[0], 38, 16, program->architecture >= FIRST_64_BITS ? 0x37c : 0x28);
+    set(program->words[0], 38, 16, late ? 0x37c : 0x28);
     for (unsigned i = 0; i < DATA_REGISTERS + PREDICATES; i++)
         append_random(program);
     if (random_below(program, 2)) {
@@ -313,6 +316,15 @@ static void make_program(struct program *program, uint64_t seed)
         append_compare(program, OF_BLOCK, 8, 4, random_below(program, 2));
         set(append(program, 0x119, 4, 9, 0, 0, 0), 72, 8, 0);
         append_compare(program, OF_LANE, 9, 4, random_below(program, 32));
+    }
+    if (random_below(program, 2)) { /* one number of a warp from memory, and a function of the thread and a parameter */
+        set(append(program, 0x184, 4, 8, RZ, 0, 0), 73, 3, 4);
+        append_compare(program, 0, 8, 4, 0);
+        set(append(program, 0x182, 5, 4, RZ, 0, 0), 73, 3, 4);
+        set(program->words[program->count - 1], 38, 16, late ? 0x384 : 0x204);
+        set(append(program, 0x119, 4, 9, 0, 0, 0), 72, 8, 0x21);
+        set(append(program, 0x019, 1, 4, RZ, 4, 9), 73, 4, 11);
+        set(program->words[program->count - 1], 80, 1, 1);
     }
     append(program, 0x002, 4, COUNTER, 0, small(program), 0);
     if (random_below(program, 2)) {
@@ -340,6 +352,8 @@ static void make_program(struct program *program, uint64_t seed)
 
         if (back || (kind == 0 && i + 2 < BODY)) {
             branches[count] = at;
+            if (back)
+                program->back[i != from[0]] = at;
             targets[count++] = back ? (i == from[0] ? to[0] : to[1]) : i + 1 + random_below(program, BODY - i);
             /* Where nothing returns, a call is a jump. BRA.DIV is taken by warps whose lanes are apart. */
             set(append(program, !back && predicate == 0 ? 0x144 : 0x147, 4, 0, 0, 0, 0), 87, 3, PT);
@@ -366,11 +380,12 @@ static void make_program(struct program *program, uint64_t seed)
 struct lane {
     uint32_t registers[256], local[LOCAL_WORDS];
     bool predicates[8], done;
-    size_t at;
+    size_t at, rounds[2]; /* of the outer and the inner loop */
 };
 
 struct launch {
     uint32_t parameters[4], block_size;
+    uint64_t memory; /* what is there */
 };
 
 static uint32_t hash_of(uint64_t value)
@@ -407,9 +422,9 @@ static bool address_of(const struct lane *lane, const uint64_t words[2], uint64_
     return true;
 }
 
-/* Executes a load, and gives its value, or a store: false. */
+/* Executes a load, and gives its value, or a store: false. is_given: what it loads is the same in the grid. */
 static bool value_of_memory(struct lane *lane, const uint64_t words[2], const struct launch *launch,
-                            uint32_t architecture, uint32_t *value)
+                            uint32_t architecture, bool is_given, uint32_t *value)
 {
     const uint64_t number_a = get(words, 24, 8), number_b = get(words, 32, 8);
     uint64_t address;
@@ -418,7 +433,7 @@ static bool value_of_memory(struct lane *lane, const uint64_t words[2], const st
     case 0x182:
         if (get(words, 54, 5) == 3) {
             address_of(lane, words, &address);
-            *value = hash_of(address);
+            *value = hash_of(address + (is_given ? 0 : launch->memory));
         } else {
             const uint64_t base = architecture >= FIRST_64_BITS ? 0x360 : 0, offset = get(words, 38, 16);
 
@@ -430,7 +445,7 @@ static bool value_of_memory(struct lane *lane, const uint64_t words[2], const st
     case 0x181:
     case 0x184:
         address_of(lane, words, &address);
-        *value = hash_of(address);
+        *value = hash_of(address + launch->memory);
         break;
     case 0x183:
         *value = lane->local[(lane->registers[number_a] + get(words, 40, 24)) / 4 % LOCAL_WORDS];
@@ -484,7 +499,7 @@ static uint32_t bytes_of(uint64_t both, uint32_t selectors)
 
 /* Executes an instruction in a lane; thread: in the block. */
 static void step(struct lane *lane, const uint64_t words[2], const struct launch *launch, uint32_t block,
-                 uint32_t thread, uint32_t architecture)
+                 uint32_t thread, uint32_t architecture, bool is_given)
 {
     const unsigned operation = (unsigned)get(words, 0, 9), form = (unsigned)get(words, 9, 3);
     const uint64_t result = get(words, 16, 8), number_a = get(words, 24, 8), number_b = get(words, 32, 8),
@@ -535,7 +550,7 @@ static void step(struct lane *lane, const uint64_t words[2], const struct launch
         break;
     }
     case 0x019: {
-        const unsigned by = (unsigned)get(words, 32, 8) < 32 ? (unsigned)get(words, 32, 8) : 32;
+        const unsigned by = (b & 0xff) < 32 ? b & 0xff : 32;
 
         if (!get(words, 76, 1))
             value = by < 32 ? a << by : 0;
@@ -568,7 +583,7 @@ static void step(struct lane *lane, const uint64_t words[2], const struct launch
         value = (uint32_t)sum;
         break;
     default:
-        if (!value_of_memory(lane, words, launch, architecture, &value))
+        if (!value_of_memory(lane, words, launch, architecture, is_given, &value))
             return;
     }
     write_result(lane, result, value);
@@ -584,11 +599,21 @@ struct proven {
     bool grid_seen, block_seen[BLOCKS];
 };
 
+/* The addresses of a load whose distances no data decides. */
+struct moment {
+    size_t at, rounds[2];
+    uint32_t active;
+    uint64_t addresses[LANES];
+};
+
 struct checked {
     const struct program *program;
     const struct flow *flow;
     struct proven all[CODE_MAX];
     uint64_t proofs; /* executions that were held against a class */
+    uint64_t compared; /* with executions on other data */
+    struct moment *moments; /* STEPS_MAX: loads of a warp on the first data */
+    size_t moment_count;
 };
 
 static void note_load(const struct varying_load *load, void *context)
@@ -609,7 +634,7 @@ static const char *contradiction(struct proven *of, const uint64_t addresses[LAN
     const unsigned one = (unsigned)__builtin_ctz(active);
     const uint64_t address = addresses[one];
 
-    if (load->variation >= VARIATION_DATA || (load->condition && block_size % LANES != 0))
+    if (load->variation >= VARIATION_THREAD || (load->condition && block_size % LANES != 0))
         return NULL;
     for (unsigned i = one + 1; i < LANES; i++) {
         const uint64_t apart = addresses[i] - address;
@@ -638,6 +663,27 @@ static const char *contradiction(struct proven *of, const uint64_t addresses[LAN
     return NULL;
 }
 
+/* Whether lanes are as far apart as they were on the first data, in the same round of the loops. */
+static bool apart_as_before(struct checked *checked, const struct moment *now)
+{
+    bool same = true;
+
+    for (size_t k = 0; k < checked->moment_count; k++) {
+        const struct moment *before = &checked->moments[k];
+        const uint32_t active = before->active & now->active;
+
+        if (before->at != now->at || memcmp(before->rounds, now->rounds, sizeof(now->rounds)) != 0 || !active)
+            continue;
+        const unsigned one = (unsigned)__builtin_ctz(active);
+
+        checked->compared += (active & (active - 1)) != 0;
+        for (unsigned i = 0; i < LANES; i++)
+            same &= !(active >> i & 1) || (uint32_t)(now->addresses[i] - now->addresses[one]) ==
+                                              (uint32_t)(before->addresses[i] - before->addresses[one]);
+    }
+    return same;
+}
+
 /* Whether lanes shift numbers on both sides of zero to the right as unsigned ones: an index has overflowed, which the
  * analysis takes not to happen. */
 static bool overflows(const struct lane lanes[LANES], const uint64_t words[2], size_t at)
@@ -659,15 +705,17 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
     const struct program *program = checked->program;
     static struct lane lanes[LANES];
 
+    checked->moment_count = launch->memory ? checked->moment_count : 0;
     for (uint32_t i = 0; i < LANES; i++) {
         lanes[i] = (struct lane){.done = warp * LANES + i >= launch->block_size};
         for (unsigned k = 0; k < DATA_REGISTERS; k++)
-            lanes[i].registers[k] = hash_of(k + 100 * i + 10000 * (uint64_t)block + 100000 * (uint64_t)warp);
+            lanes[i].registers[k] =
+                hash_of(k + 100 * i + 10000 * (uint64_t)block + 100000 * (uint64_t)warp + launch->memory);
         for (unsigned k = 0; k < PREDICATES; k++)
-            lanes[i].predicates[k] = hash_of(k + 7 * i) & 1;
+            lanes[i].predicates[k] = hash_of(k + 7 * i + launch->memory) & 1;
         lanes[i].predicates[PT] = true;
         for (unsigned k = 0; k < LOCAL_WORDS; k++)
-            lanes[i].local[k] = hash_of(k * 33 + i);
+            lanes[i].local[k] = hash_of(k * 33 + i + launch->memory);
     }
     for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
         size_t at = SIZE_MAX;
@@ -687,8 +735,20 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
                 address_of(&lanes[i], words, &addresses[i]))
                 active |= 1u << i;
         if (active && checked->all[at].is_load) {
-            const char *wrong = contradiction(&checked->all[at], addresses, active, block, launch->block_size);
+            const struct varying_load *load = &checked->all[at].load;
+            const char *wrong =
+                launch->memory ? NULL : contradiction(&checked->all[at], addresses, active, block, launch->block_size);
 
+            if (load->variation == VARIATION_THREAD && !(load->condition && launch->block_size % LANES != 0)) {
+                const struct lane *one = &lanes[__builtin_ctz(active)];
+                struct moment now = {at, {one->rounds[0], one->rounds[1]}, active, {0}};
+
+                memcpy(now.addresses, addresses, sizeof(addresses));
+                if (launch->memory == 0)
+                    checked->moments[checked->moment_count++] = now;
+                else if (!apart_as_before(checked, &now))
+                    wrong = "the data";
+            }
             checked->proofs += checked->all[at].load.variation < VARIATION_DATA;
             if (wrong) {
                 fprintf(stderr, "instruction %zu, block %u, warp %u: ", at, block, warp);
@@ -711,11 +771,14 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
                 lanes[i].done = true;
             else if (operation == 0x147 && get(words, 91, 1) && !apart)
                 continue;
-            else if (operation == 0x147 || operation == 0x144)
+            else if (operation == 0x147 || operation == 0x144) {
                 lanes[i].at =
                     (size_t)branch_target((const unsigned char *)program->words, at * 16, program->architecture) / 16;
-            else
-                step(&lanes[i], words, launch, block, warp * LANES + i, program->architecture);
+                lanes[i].rounds[0] += at == program->back[0];
+                lanes[i].rounds[1] = at == program->back[0] ? 0 : lanes[i].rounds[1] + (at == program->back[1]);
+            } else
+                step(&lanes[i], words, launch, block, warp * LANES + i, program->architecture,
+                     checked->all[at].load.variation <= VARIATION_GRID);
         }
     }
     return NULL;
@@ -724,29 +787,31 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
 TEST(what_is_proven_holds_when_random_programs_run)
 {
     const uint64_t programs = repetitions(1000000, sanitized(500, 5000));
-    uint64_t classes[VARIATION_COUNT] = {0}, proofs = 0;
+    uint64_t classes[VARIATION_COUNT] = {0}, proofs = 0, compared = 0;
 
     for (uint64_t seed = 1; seed <= programs; seed++) {
         static struct program program;
         static struct checked checked;
+        static struct moment moments[STEPS_MAX];
         const struct code_facts facts = {0};
         struct flow flow;
 
         make_program(&program, seed);
-        checked = (struct checked){.program = &program, .flow = &flow};
+        checked = (struct checked){.program = &program, .flow = &flow, .moments = moments};
         assert_int_equal(flow_open(program.words, program.count * 16, program.architecture, NULL, 0, &flow), STATUS_OK);
         assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
         for (size_t i = 0; i < program.count; i++)
             if (checked.all[i].is_load)
                 classes[checked.all[i].load.variation]++;
         for (uint32_t run = 0; run < 2; run++) {
-            const struct launch launch = {{hash_of(seed), (uint32_t)seed % 9, 3, 0x7ffffff0}, run == 0 ? 64 : 40};
+            struct launch launch = {{hash_of(seed), (uint32_t)seed % 9, 3, 0x7ffffff0}, run == 0 ? 64 : 40, 0};
 
             for (size_t i = 0; i < program.count; i++)
                 checked.all[i].grid_seen = checked.all[i].block_seen[0] = checked.all[i].block_seen[1] = false;
             for (uint32_t block = 0; block < BLOCKS; block++)
-                for (uint32_t warp = 0; warp < WARPS; warp++) {
-                    const char *wrong = run_warp(&checked, &launch, block, warp);
+                for (uint32_t warp = 0; warp < 2 * WARPS; warp++) {
+                    launch.memory = warp % 2 * seed;
+                    const char *wrong = run_warp(&checked, &launch, block, warp / 2);
 
                     if (wrong)
                         fail_msg("program %llu, sm_%u, blocks of %u: %s", (unsigned long long)seed,
@@ -754,12 +819,14 @@ TEST(what_is_proven_holds_when_random_programs_run)
                 }
         }
         proofs += checked.proofs;
+        compared += checked.compared;
         flow_close(&flow);
     }
     /* The test means something: each class was proven often, and executed. */
     for (unsigned i = 0; i < VARIATION_COUNT; i++)
         assert_true(classes[i] > programs / 100);
     assert_true(proofs > programs * 4);
+    assert_true(compared > programs);
 }
 
 TEST(a_warp_whose_lanes_are_apart_takes_a_copy_of_the_code)

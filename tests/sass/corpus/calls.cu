@@ -50,24 +50,14 @@ __device__ __noinline__ int index_of(int n)
     return n * 2 + 1;
 }
 
-KERNEL index_returned(float *out, int n)
-{
-    const int k = index_of(n);
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
-}
+KERNEL index_returned(float *out, int n) STORES(coefficients[(int)(index_of(n))]) // load: table=coefficients variation=grid stride=- depth=0
 
 __device__ __noinline__ int index_of_thread()
 {
     return threadIdx.x & 31;
 }
 
-KERNEL index_of_thread_returned(float *out)
-{
-    const int k = index_of_thread();
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=affine/unknown stride=4 depth=0
-}
+KERNEL index_of_thread_returned(float *out) STORES(coefficients[(int)(index_of_thread())]) // load: table=coefficients variation=affine/thread stride=4 depth=0
 
 /* A call may change registers, but not those that its caller keeps. */
 KERNEL index_kept_over_call(float *out, int n, int m)
@@ -93,10 +83,7 @@ template <class F> __device__ float with(F f, int n)
     return f(n) + 1;
 }
 
-KERNEL of_lambda(float *out, int n)
-{
-    out[THREAD] = with([=](int k) { return coefficients[k + n]; }, n); // load: table=coefficients variation=grid stride=- depth=0
-}
+KERNEL of_lambda(float *out, int n) STORES(with([=](int k) { return coefficients[k + n]; }, n)) // load: table=coefficients variation=grid stride=- depth=0
 
 KERNEL struct_copied(float *out, const struct indices given)
 {
@@ -169,7 +156,7 @@ KERNEL thread_index_through_volatile(float *out, int n)
     kept[1] = n + 1;
     const int k = kept[0];
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=unknown stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: table=coefficients variation=thread stride=- depth=0
 }
 
 __device__ __noinline__ float recursive(int n, float sum)

@@ -50,29 +50,12 @@ KERNEL chosen_by_thread(float *out, int n, int m)
         k = m + 2;
     else
         k = n;
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=unknown stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: table=coefficients variation=thread stride=- depth=0
 }
 
-KERNEL chosen_by_data(float *out, const int *__restrict__ index, int n)
-{
-    const int k = index[THREAD] > 15 ? 3 : n;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=0
-}
-
-KERNEL chosen_by_block(float *out, int n)
-{
-    const int k = blockIdx.x & 1 ? n + 3 : n * 2;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=block stride=- depth=0
-}
-
-KERNEL chosen_by_warp(float *out, int n)
-{
-    const int k = threadIdx.x / 32 & 1 ? n + 3 : n * 2;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=warp/unknown stride=- depth=0
-}
+KERNEL chosen_by_data(float *out, const int *__restrict__ index, int n) STORES(coefficients[(int)(index[THREAD] > 15 ? 3 : n)]) // load: table=coefficients variation=data/unknown stride=- depth=0
+KERNEL chosen_by_block(float *out, int n) STORES(coefficients[(int)(blockIdx.x & 1 ? n + 3 : n * 2)]) // load: table=coefficients variation=block stride=- depth=0
+KERNEL chosen_by_warp(float *out, int n) STORES(coefficients[(int)(threadIdx.x / 32 & 1 ? n + 3 : n * 2)]) // load: table=coefficients variation=warp/thread stride=- depth=0
 
 /* Both sides give the same. */
 KERNEL chosen_alike(float *out, int n)
@@ -152,9 +135,9 @@ KERNEL loads_on_both_sides(float *out, int n)
     float value;
 
     if (threadIdx.x & 1)
-        value = coefficients[n]; // load: table=coefficients variation=grid/unknown stride=- depth=0
+        value = coefficients[n]; // load: table=coefficients variation=grid/thread stride=- depth=0
     else
-        value = others[n + 1]; // load: table=others variation=grid/unknown stride=- depth=0
+        value = others[n + 1]; // load: table=others variation=grid/thread stride=- depth=0
     out[THREAD] = value;
 }
 
@@ -169,7 +152,7 @@ KERNEL two_tables_by_thread(float *out, const float *a, const float *b, int n)
 {
     const float *const chosen = threadIdx.x & 1 ? a : b;
 
-    out[THREAD] = chosen[n]; // load: table=a variation=unknown/grid stride=- depth=0
+    out[THREAD] = chosen[n]; // load: table=a variation=thread/grid stride=- depth=0
 }
 
 KERNEL irreducible(float *out, const float *__restrict__ given, int n, int m)

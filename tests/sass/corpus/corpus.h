@@ -8,13 +8,18 @@
  *   grid      one for all threads of the grid                affine  S bytes from each thread to the next
  *   block     one for the threads of a block                 data    the index comes from memory
  *   uneven    A addresses of a warp that code and block size give, with no one stride
- *   unknown   none of these: a function of arguments and the thread, or of the shape of a block
+ *   thread    none of these; but no data decides how far the threads of a warp are apart
+ *   unknown   none of these
  * "/" separates answers where the compiler may choose. S is "-" without a stride. D is how many loops are around the
  * load. Blocks have one dimension, except in kernels named _2d, whose warps have several rows. Indices from memory are 0 to 31. */
 #ifndef CORPUS_H
 #define CORPUS_H
 
-#define KERNEL    extern "C" __global__ void
+#define KERNEL extern "C" __global__ void
+#define STORES(...)                \
+    {                              \
+        out[THREAD] = __VA_ARGS__; \
+    }
 #define THREAD    (blockIdx.x * blockDim.x + threadIdx.x)
 #define ALL_LANES 0xffffffffu
 #define ROLLED    _Pragma("unroll 1")

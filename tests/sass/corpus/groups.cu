@@ -12,7 +12,7 @@ KERNEL of_group(float *out, int n)
     const cg::thread_block block = cg::this_thread_block();
     const int k = (block.thread_rank() + n) & 63;
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=affine/unknown stride=4 depth=0
+    out[THREAD] = coefficients[k]; // load: table=coefficients variation=affine/thread stride=4 depth=0
 }
 
 KERNEL of_tile(float *out, const int *__restrict__ index)

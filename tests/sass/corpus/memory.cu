@@ -27,12 +27,7 @@ KERNEL index_from_memory(float *out, const int *__restrict__ index)
     out[THREAD] = coefficients[k]; // load: table=coefficients variation=data stride=- depth=0
 }
 
-KERNEL index_from_memory_masked(float *out, const int *__restrict__ index)
-{
-    const int k = index[THREAD] * 2 & 63;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data stride=- depth=0
-}
+KERNEL index_from_memory_masked(float *out, const int *__restrict__ index) STORES(coefficients[(int)(index[THREAD] * 2 & 63)]) // load: table=coefficients variation=data stride=- depth=0
 
 KERNEL index_from_bytes(float *out, const unsigned char *__restrict__ index)
 {
@@ -94,10 +89,7 @@ KERNEL in_parameters_uniform(float *out, const struct table table, int n)
     out[THREAD] = sum;
 }
 
-KERNEL in_parameters_per_thread(float *out, const struct table table)
-{
-    out[THREAD] = table.of[threadIdx.x & 31]; // load: table=table variation=affine stride=4 depth=0
-}
+KERNEL in_parameters_per_thread(float *out, const struct table table) STORES(table.of[threadIdx.x & 31]) // load: table=table variation=affine stride=4 depth=0
 
 KERNEL in_shared_memory(float *out, const int *__restrict__ index)
 {
@@ -134,17 +126,8 @@ KERNEL in_shared_memory_per_thread(float *out, const float *__restrict__ given)
     out[THREAD] = staged[threadIdx.x + 1]; // load: table=staged variation=affine stride=4 depth=0
 }
 
-KERNEL in_global_variable(float *out, const int *__restrict__ index)
-{
-    const int k = index[THREAD];
-
-    out[THREAD] = in_global_memory[k]; // load: table=in_global_memory variation=data stride=- depth=0
-}
-
-KERNEL in_global_variable_uniform(float *out, int n)
-{
-    out[THREAD] = in_global_memory[n]; // load: table=in_global_memory variation=grid stride=- depth=0
-}
+KERNEL in_global_variable(float *out, const int *__restrict__ index) STORES(in_global_memory[(int)(index[THREAD])]) // load: table=in_global_memory variation=data stride=- depth=0
+KERNEL in_global_variable_uniform(float *out, int n) STORES(in_global_memory[n]) // load: table=in_global_memory variation=grid stride=- depth=0
 
 KERNEL read_only(float *out, const int *index, const float *given)
 {
@@ -153,10 +136,7 @@ KERNEL read_only(float *out, const int *index, const float *given)
     out[THREAD] = __ldg(given + k); // load: table=given variation=data stride=- depth=0
 }
 
-KERNEL read_only_uniform(float *out, const float *given, int n)
-{
-    out[THREAD] = __ldg(given + n); // load: table=given variation=grid stride=- depth=0
-}
+KERNEL read_only_uniform(float *out, const float *given, int n) STORES(__ldg(given + n)) // load: table=given variation=grid stride=- depth=0
 
 KERNEL generic(float *out, const int *__restrict__ index, const float *given, int n)
 {
@@ -217,15 +197,8 @@ KERNEL by_texture(float *out, const int *__restrict__ index, cudaTextureObject_t
     out[THREAD] = tex1Dfetch<float>(texture, k); // load: table=texture variation=data stride=- depth=0
 }
 
-KERNEL by_texture_uniform(float *out, cudaTextureObject_t texture, int n)
-{
-    out[THREAD] = tex1Dfetch<float>(texture, n); // load: table=texture variation=grid stride=- depth=0
-}
-
-KERNEL negative_offsets(float *out, int n)
-{
-    out[THREAD] = coefficients[60 - n]; // load: table=coefficients variation=grid stride=- depth=0
-}
+KERNEL by_texture_uniform(float *out, cudaTextureObject_t texture, int n) STORES(tex1Dfetch<float>(texture, n)) // load: table=texture variation=grid stride=- depth=0
+KERNEL negative_offsets(float *out, int n) STORES(coefficients[60 - n]) // load: table=coefficients variation=grid stride=- depth=0
 
 KERNEL pointer_into_table(float *out, const int *__restrict__ index, int n)
 {
@@ -253,10 +226,7 @@ KERNEL two_64_bit_indices(float *out, const float *given, const long long *__res
     out[THREAD] = given[row * pitch + threadIdx.x]; // load: table=given variation=affine stride=4 depth=0
 }
 
-KERNEL sines(float *out, const float *__restrict__ given)
-{
-    out[THREAD] = sinf(given[THREAD]); // load: table=given variation=affine stride=4 depth=0
-}
+KERNEL sines(float *out, const float *__restrict__ given) STORES(sinf(given[THREAD])) // load: table=given variation=affine stride=4 depth=0
 
 KERNEL packed_in_register(float *out, const int *__restrict__ index)
 {

@@ -13,40 +13,13 @@ struct pair {
 
 __constant__ struct pair pairs[512];
 
-KERNEL per_thread(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.x]; // load: table=coefficients variation=affine stride=4 depth=0
-}
-
-KERNEL per_thread_of_grid(float *out, const float *__restrict__ given)
-{
-    out[THREAD] = given[THREAD]; // load: table=given variation=affine stride=4 depth=0
-}
-
-KERNEL per_thread_strided(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.x * 3 + 1]; // load: table=coefficients variation=affine stride=12 depth=0
-}
-
-KERNEL per_thread_strided_far(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.x * 17]; // load: table=coefficients variation=affine stride=68 depth=0
-}
-
-KERNEL per_thread_backward(float *out)
-{
-    out[THREAD] = coefficients[128 - threadIdx.x]; // load: table=coefficients variation=affine stride=-4 depth=0
-}
-
-KERNEL per_thread_wide(double *out)
-{
-    out[THREAD] = wide[threadIdx.x]; // load: table=wide variation=affine stride=8 depth=0
-}
-
-KERNEL per_thread_byte(float *out)
-{
-    out[THREAD] = bytes[threadIdx.x]; // load: table=bytes variation=affine stride=1 depth=0
-}
+KERNEL per_thread(float *out) STORES(coefficients[threadIdx.x]) // load: table=coefficients variation=affine stride=4 depth=0
+KERNEL per_thread_of_grid(float *out, const float *__restrict__ given) STORES(given[THREAD]) // load: table=given variation=affine stride=4 depth=0
+KERNEL per_thread_strided(float *out) STORES(coefficients[threadIdx.x * 3 + 1]) // load: table=coefficients variation=affine stride=12 depth=0
+KERNEL per_thread_strided_far(float *out) STORES(coefficients[threadIdx.x * 17]) // load: table=coefficients variation=affine stride=68 depth=0
+KERNEL per_thread_backward(float *out) STORES(coefficients[128 - threadIdx.x]) // load: table=coefficients variation=affine stride=-4 depth=0
+KERNEL per_thread_wide(double *out) STORES(wide[threadIdx.x]) // load: table=wide variation=affine stride=8 depth=0
+KERNEL per_thread_byte(float *out) STORES(bytes[threadIdx.x]) // load: table=bytes variation=affine stride=1 depth=0
 
 KERNEL per_thread_quad(float *out, const float4 *__restrict__ given)
 {
@@ -55,10 +28,7 @@ KERNEL per_thread_quad(float *out, const float4 *__restrict__ given)
     out[THREAD] = four.x + four.y * four.z - four.w;
 }
 
-KERNEL per_thread_struct(float *out)
-{
-    out[THREAD] = pairs[threadIdx.x].bias; // load: table=pairs variation=affine stride=12 depth=0
-}
+KERNEL per_thread_struct(float *out) STORES(pairs[threadIdx.x].bias) // load: table=pairs variation=affine stride=12 depth=0
 
 KERNEL per_thread_64_bits(float *out, const float *given, long long n)
 {
@@ -67,10 +37,7 @@ KERNEL per_thread_64_bits(float *out, const float *given, long long n)
     out[THREAD] = given[i]; // load: table=given variation=affine stride=4 depth=0
 }
 
-KERNEL per_thread_by_argument(float *out, int n)
-{
-    out[THREAD] = coefficients[threadIdx.x * n]; // load: table=coefficients variation=affine/unknown stride=56 depth=0
-}
+KERNEL per_thread_by_argument(float *out, int n) STORES(coefficients[threadIdx.x * n]) // load: table=coefficients variation=affine/thread stride=56 depth=0
 
 KERNEL per_lane(float *out)
 {
@@ -79,20 +46,9 @@ KERNEL per_lane(float *out)
     out[THREAD] = coefficients[lane]; // load: table=coefficients variation=affine stride=4 depth=0
 }
 
-KERNEL per_lane_of_half(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.x & 15]; // load: table=coefficients variation=uneven stride=- addresses=16 depth=0
-}
-
-KERNEL per_group_of_four(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.x / 4]; // load: table=coefficients variation=uneven stride=- addresses=8 depth=0
-}
-
-KERNEL permuted(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.x ^ 5]; // load: table=coefficients variation=uneven stride=- addresses=32 depth=0
-}
+KERNEL per_lane_of_half(float *out) STORES(coefficients[threadIdx.x & 15]) // load: table=coefficients variation=uneven stride=- addresses=16 depth=0
+KERNEL per_group_of_four(float *out) STORES(coefficients[threadIdx.x / 4]) // load: table=coefficients variation=uneven stride=- addresses=8 depth=0
+KERNEL permuted(float *out) STORES(coefficients[threadIdx.x ^ 5]) // load: table=coefficients variation=uneven stride=- addresses=32 depth=0
 
 KERNEL squared(float *out)
 {
@@ -101,51 +57,21 @@ KERNEL squared(float *out)
     out[THREAD] = coefficients[lane * lane]; // load: table=coefficients variation=uneven stride=- addresses=32 depth=0
 }
 
-KERNEL per_warp(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.x / 32]; // load: table=coefficients variation=warp stride=- depth=0
-}
-
-KERNEL per_warp_masked(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.x & ~31u]; // load: table=coefficients variation=warp stride=- depth=0
-}
+KERNEL per_warp(float *out) STORES(coefficients[threadIdx.x / 32]) // load: table=coefficients variation=warp stride=- depth=0
+KERNEL per_warp_masked(float *out) STORES(coefficients[threadIdx.x & ~31u]) // load: table=coefficients variation=warp stride=- depth=0
 
 KERNEL per_warp_of_grid(float *out, int n)
 {
     const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
 
-    out[THREAD] = coefficients[(warp * 5 + n) & 63]; // load: table=coefficients variation=warp/unknown stride=- depth=0
+    out[THREAD] = coefficients[(warp * 5 + n) & 63]; // load: table=coefficients variation=warp/thread stride=- depth=0
 }
 
-KERNEL per_pair_of_warps(float *out)
-{
-    out[THREAD] = quads[threadIdx.x >> 6].y; // load: table=quads variation=warp stride=- depth=0
-}
-
-KERNEL per_row_2d(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.y]; // load: table=coefficients variation=unknown stride=- depth=0
-}
-
-KERNEL per_column_2d(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.x]; // load: table=coefficients variation=affine/unknown stride=4 depth=0
-}
-
-KERNEL per_thread_2d(float *out)
-{
-    const int k = threadIdx.y * blockDim.x + threadIdx.x;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=affine stride=4 depth=0
-}
-
-KERNEL transposed_2d(float *out)
-{
-    const int k = threadIdx.x * 8 + threadIdx.y;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=unknown stride=- depth=0
-}
+KERNEL per_pair_of_warps(float *out) STORES(quads[threadIdx.x >> 6].y) // load: table=quads variation=warp stride=- depth=0
+KERNEL per_row_2d(float *out) STORES(coefficients[threadIdx.y]) // load: table=coefficients variation=thread stride=- depth=0
+KERNEL per_column_2d(float *out) STORES(coefficients[threadIdx.x]) // load: table=coefficients variation=affine/thread stride=4 depth=0
+KERNEL per_thread_2d(float *out) STORES(coefficients[(int)(threadIdx.y * blockDim.x + threadIdx.x)]) // load: table=coefficients variation=affine stride=4 depth=0
+KERNEL transposed_2d(float *out) STORES(coefficients[(int)(threadIdx.x * 8 + threadIdx.y)]) // load: table=coefficients variation=thread stride=- depth=0
 
 KERNEL branched_2d(float *out, int n)
 {
@@ -153,7 +79,7 @@ KERNEL branched_2d(float *out, int n)
 
     if (threadIdx.y > 2)
         k = n;
-    out[THREAD] = coefficients[k + 1]; // load: table=coefficients variation=unknown stride=- depth=0
+    out[THREAD] = coefficients[k + 1]; // load: table=coefficients variation=thread stride=- depth=0
 }
 
 KERNEL left_2d(float *out, int n)
@@ -161,7 +87,7 @@ KERNEL left_2d(float *out, int n)
     float sum = 0;
 
     ROLLED for (int k = n; k < 32; k += 1 + threadIdx.y)
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=unknown stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=thread stride=- depth=1
     out[THREAD] = sum;
 }
 
@@ -175,17 +101,8 @@ KERNEL both_ways(float *out, int n)
     out[THREAD] = mine + all;
 }
 
-KERNEL clamped(float *out, int n)
-{
-    const int k = min((int)threadIdx.x, n);
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=unknown stride=- depth=0
-}
-
-KERNEL modulo(float *out)
-{
-    out[THREAD] = coefficients[threadIdx.x % 7]; // load: table=coefficients variation=uneven stride=- addresses=7 depth=0
-}
+KERNEL clamped(float *out, int n) STORES(coefficients[(int)(min((int)threadIdx.x, n))]) // load: table=coefficients variation=thread stride=- depth=0
+KERNEL modulo(float *out) STORES(coefficients[threadIdx.x % 7]) // load: table=coefficients variation=uneven stride=- addresses=7 depth=0
 
 KERNEL narrowed(float *out)
 {
@@ -194,12 +111,7 @@ KERNEL narrowed(float *out)
     out[THREAD] = coefficients[k]; // load: table=coefficients variation=uneven stride=- addresses=16 depth=0
 }
 
-KERNEL as_float(float *out)
-{
-    const int k = (int)((float)threadIdx.x * 0.5f);
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=unknown stride=- depth=0
-}
+KERNEL as_float(float *out) STORES(coefficients[(int)((int)((float)threadIdx.x * 0.5f))]) // load: table=coefficients variation=thread stride=- depth=0
 
 KERNEL packed(float *out, unsigned n)
 {
@@ -212,5 +124,58 @@ KERNEL packed_thread(float *out, unsigned n)
 {
     const unsigned both = n << 16 | threadIdx.x, k = both & 0xffff;
 
-    out[THREAD] = coefficients[k & 2047]; // load: table=coefficients variation=affine/unknown stride=4 depth=0
+    out[THREAD] = coefficients[k & 2047]; // load: table=coefficients variation=affine/thread stride=4 depth=0
+}
+
+/* The distances are known at run time alone, and no data decides them. */
+__constant__ unsigned bits = 2;
+
+KERNEL shifted(float *out, int n) STORES(coefficients[threadIdx.x >> (n & 3)]) // load: table=coefficients variation=thread stride=- depth=0
+KERNEL shifted_by_a_constant(float *out) STORES(coefficients[THREAD >> bits]) // load: table=coefficients variation=thread stride=- depth=0
+KERNEL divided(float *out, int n) STORES(coefficients[THREAD / n]) // load: table=coefficients variation=thread stride=- depth=0
+KERNEL remainder_of_64_bits(float *out, long long n) STORES(coefficients[(THREAD + n) % (n + 3)]) // load: table=coefficients variation=thread stride=- depth=0
+KERNEL masked(float *out, int n) STORES(coefficients[threadIdx.x & n]) // load: table=coefficients variation=thread stride=- depth=0
+KERNEL strided_then_shifted(float *out, int n) STORES(coefficients[threadIdx.x * n >> 2 & 1023]) // load: table=coefficients variation=thread stride=- depth=0
+KERNEL chosen_by_arguments(float *out, int n, int m) STORES(coefficients[(int)(threadIdx.x < n ? threadIdx.x : threadIdx.x * m & 255)]) // load: table=coefficients variation=thread stride=- depth=0
+
+KERNEL walked(float *out, int n, int m)
+{
+    float sum = 0;
+
+    ROLLED for (int k = threadIdx.x >> (m & 3); k < 8 * n; k += m)
+        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=thread stride=- depth=1
+    out[THREAD] = sum;
+}
+
+KERNEL where_a_loop_was_left(float *out, int n, int m)
+{
+    int k = threadIdx.x;
+
+    ROLLED while (k < 8 * n)
+        k += 3 * k / m + 1;
+    out[THREAD] = coefficients[k & 1023]; // load: table=coefficients variation=thread stride=- depth=0
+}
+
+KERNEL data_for_all_lanes(float *out, const int *given, int n) STORES(coefficients[given[blockIdx.x] + (threadIdx.x >> (n & 3))]) // load: table=coefficients variation=thread stride=- depth=0
+
+/* Data decides them. */
+KERNEL shifted_by_data(float *out, const int *given) STORES(coefficients[threadIdx.x >> (given[0] & 3)]) // load: table=coefficients variation=data stride=- depth=0
+KERNEL strided_by_data(float *out, const int *given, int n) STORES(coefficients[threadIdx.x * given[0] + (threadIdx.x >> (n & 3))]) // load: table=coefficients variation=data stride=- depth=0
+
+KERNEL shifted_by_another_lane(float *out, const int *given)
+{
+    const int by = __shfl_sync(ALL_LANES, given[THREAD], 3);
+
+    out[THREAD] = coefficients[threadIdx.x >> by]; // load: table=coefficients variation=data stride=- depth=0
+}
+
+KERNEL chosen_by_data(float *out, const int *given, int n) STORES(coefficients[(int)(given[blockIdx.x] > 15 ? threadIdx.x >> (n & 3) : threadIdx.x & n)]) // load: table=coefficients variation=data stride=- depth=0
+
+KERNEL left_by_data(float *out, const int *given, int n)
+{
+    int k = threadIdx.x;
+
+    ROLLED for (int i = 0; i < given[0]; i++)
+        k = (k + i) / n + threadIdx.x;
+    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data stride=- depth=0
 }

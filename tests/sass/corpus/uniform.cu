@@ -10,29 +10,10 @@ struct settings {
     int first, unused[3], last;
 };
 
-KERNEL known(float *out)
-{
-    out[THREAD] = coefficients[5]; // load: table=coefficients variation=constant stride=- depth=0
-}
-
-KERNEL argument(float *out, int n)
-{
-    out[THREAD] = coefficients[n]; // load: table=coefficients variation=grid stride=- depth=0
-}
-
-KERNEL argument_computed(float *out, int n, int m)
-{
-    const int k = (n * 3 + (m >> 1)) & 31;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
-}
-
-KERNEL argument_divided(float *out, int n, int m)
-{
-    const int k = (n * 7) / (m + 1) % 32;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
-}
+KERNEL known(float *out) STORES(coefficients[5]) // load: table=coefficients variation=constant stride=- depth=0
+KERNEL argument(float *out, int n) STORES(coefficients[n]) // load: table=coefficients variation=grid stride=- depth=0
+KERNEL argument_computed(float *out, int n, int m) STORES(coefficients[(int)((n * 3 + (m >> 1)) & 31)]) // load: table=coefficients variation=grid stride=- depth=0
+KERNEL argument_divided(float *out, int n, int m) STORES(coefficients[(int)((n * 7) / (m + 1) % 32)]) // load: table=coefficients variation=grid stride=- depth=0
 
 KERNEL argument_struct(float *out, const struct settings settings)
 {
@@ -40,32 +21,11 @@ KERNEL argument_struct(float *out, const struct settings settings)
                   wide[settings.last]; // load: table=wide variation=grid stride=- depth=0
 }
 
-KERNEL argument_64_bits(float *out, long long n)
-{
-    out[THREAD] = coefficients[n & 31]; // load: table=coefficients variation=grid stride=- depth=0
-}
-
-KERNEL argument_of_float(float *out, float x)
-{
-    const int k = (int)(x * 8.0f) & 31;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
-}
-
-KERNEL grid_size(float *out)
-{
-    out[THREAD] = coefficients[gridDim.x]; // load: table=coefficients variation=grid stride=- depth=0
-}
-
-KERNEL block_size(float *out)
-{
-    out[THREAD] = coefficients[blockDim.x / 8]; // load: table=coefficients variation=grid stride=- depth=0
-}
-
-KERNEL block_index(float *out)
-{
-    out[THREAD] = coefficients[blockIdx.x]; // load: table=coefficients variation=block stride=- depth=0
-}
+KERNEL argument_64_bits(float *out, long long n) STORES(coefficients[n & 31]) // load: table=coefficients variation=grid stride=- depth=0
+KERNEL argument_of_float(float *out, float x) STORES(coefficients[(int)((int)(x * 8.0f) & 31)]) // load: table=coefficients variation=grid stride=- depth=0
+KERNEL grid_size(float *out) STORES(coefficients[gridDim.x]) // load: table=coefficients variation=grid stride=- depth=0
+KERNEL block_size(float *out) STORES(coefficients[blockDim.x / 8]) // load: table=coefficients variation=grid stride=- depth=0
+KERNEL block_index(float *out) STORES(coefficients[blockIdx.x]) // load: table=coefficients variation=block stride=- depth=0
 
 KERNEL block_index_scaled(float *out, int n)
 {
@@ -124,12 +84,7 @@ KERNEL cancelled(float *out, int n)
     out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
 }
 
-KERNEL times_zero(float *out, int n)
-{
-    const int k = (threadIdx.x & 31) / 32 + n;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid/warp stride=- depth=0
-}
+KERNEL times_zero(float *out, int n) STORES(coefficients[(int)((threadIdx.x & 31) / 32 + n)]) // load: table=coefficients variation=grid/warp stride=- depth=0
 
 KERNEL known_by_launch_bounds(float *out, int n)
 {

@@ -4,19 +4,8 @@
 
 __constant__ float coefficients[64];
 
-KERNEL from_lane_zero(float *out, const int *__restrict__ index)
-{
-    const int k = __shfl_sync(ALL_LANES, index[THREAD], 0);
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=warp stride=- depth=0
-}
-
-KERNEL from_lane_of_argument(float *out, const int *__restrict__ index, int n)
-{
-    const int k = __shfl_sync(ALL_LANES, index[THREAD], n);
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=warp stride=- depth=0
-}
+KERNEL from_lane_zero(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], 0))]) // load: table=coefficients variation=warp stride=- depth=0
+KERNEL from_lane_of_argument(float *out, const int *__restrict__ index, int n) STORES(coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], n))]) // load: table=coefficients variation=warp stride=- depth=0
 
 KERNEL from_each_lane_in_turn(float *out, const int *__restrict__ index)
 {
@@ -32,33 +21,10 @@ KERNEL from_each_lane_in_turn(float *out, const int *__restrict__ index)
     out[THREAD] = sum;
 }
 
-KERNEL from_lane_zero_of_eight(float *out, const int *__restrict__ index)
-{
-    const int k = __shfl_sync(ALL_LANES, index[THREAD], 0, 8);
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=0
-}
-
-KERNEL from_neighbour(float *out, const int *__restrict__ index)
-{
-    const int k = __shfl_xor_sync(ALL_LANES, index[THREAD], 1);
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=0
-}
-
-KERNEL from_lane_of_data(float *out, const int *__restrict__ index)
-{
-    const int k = __shfl_sync(ALL_LANES, index[THREAD], index[THREAD + 7]);
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=0
-}
-
-KERNEL uniform_through_shuffle(float *out, int n)
-{
-    const int k = __shfl_down_sync(ALL_LANES, n, 3);
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid/warp/unknown stride=- depth=0
-}
+KERNEL from_lane_zero_of_eight(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], 0, 8))]) // load: table=coefficients variation=data/unknown stride=- depth=0
+KERNEL from_neighbour(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_xor_sync(ALL_LANES, index[THREAD], 1))]) // load: table=coefficients variation=data/unknown stride=- depth=0
+KERNEL from_lane_of_data(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], index[THREAD + 7]))]) // load: table=coefficients variation=data/unknown stride=- depth=0
+KERNEL uniform_through_shuffle(float *out, int n) STORES(coefficients[(int)(__shfl_down_sync(ALL_LANES, n, 3))]) // load: table=coefficients variation=grid/warp/unknown stride=- depth=0
 
 KERNEL by_vote(float *out, const int *__restrict__ index)
 {
@@ -67,12 +33,7 @@ KERNEL by_vote(float *out, const int *__restrict__ index)
     out[THREAD] = coefficients[k]; // load: table=coefficients variation=warp stride=- depth=0
 }
 
-KERNEL by_any(float *out, const int *__restrict__ index, int n)
-{
-    const int k = __any_sync(ALL_LANES, index[THREAD] == 9) ? n : 4;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=warp stride=- depth=0
-}
+KERNEL by_any(float *out, const int *__restrict__ index, int n) STORES(coefficients[(int)(__any_sync(ALL_LANES, index[THREAD] == 9) ? n : 4)]) // load: table=coefficients variation=warp stride=- depth=0
 
 KERNEL first_of_vote(float *out, const int *__restrict__ index)
 {
@@ -119,12 +80,7 @@ KERNEL queue_of_warp(float *out, int *next)
     out[THREAD] = coefficients[k]; // load: table=coefficients variation=warp stride=- depth=0
 }
 
-KERNEL queue_of_thread(float *out, int *next)
-{
-    const int k = atomicAdd(next, 1) & 63;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=0
-}
+KERNEL queue_of_thread(float *out, int *next) STORES(coefficients[(int)(atomicAdd(next, 1) & 63)]) // load: table=coefficients variation=data/unknown stride=- depth=0
 
 KERNEL queue_of_block(float *out, int *next)
 {
@@ -138,9 +94,4 @@ KERNEL queue_of_block(float *out, int *next)
     out[THREAD] = coefficients[k]; // load: table=coefficients variation=block stride=- depth=0
 }
 
-KERNEL counted_by_barrier(float *out, const int *__restrict__ index)
-{
-    const int k = __syncthreads_count(index[THREAD] > 15) & 63;
-
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=block stride=- depth=0
-}
+KERNEL counted_by_barrier(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__syncthreads_count(index[THREAD] > 15) & 63)]) // load: table=coefficients variation=block stride=- depth=0

@@ -127,8 +127,26 @@ extern "C" void __sanitizer_cov_trace_pc()
     mine.at = at;
 }
 
+/* Whether the threads of each warp are as far apart on other data. */
+static bool are_apart_alike(const load &one, const load &other)
+{
+    for (const auto &[when, its] : one.executions) {
+        const auto then = other.executions.find(when);
+        std::map<unsigned, uintptr_t> moved; /* by warp */
+
+        for (const auto &[who, address] : its)
+            if (then != other.executions.end() && then->second.count(who)) {
+                const uintptr_t by = then->second.at(who) - address;
+
+                if (moved.insert({who.first * 64 + who.second / WARP, by}).first->second != by)
+                    return false;
+            }
+    }
+    return true;
+}
+
 /* What holds for each execution of a load: the strongest. */
-static void print_load(const char *kernel, uintptr_t instruction, const load &one)
+static void print_load(const char *kernel, uintptr_t instruction, const load &one, const load &other)
 {
     std::set<uintptr_t> all;
     bool grid = true, block = true, warp = true, affine = true, has_stride = false;
@@ -170,6 +188,7 @@ static void print_load(const char *kernel, uintptr_t instruction, const load &on
            : block                ? "block"
            : warp                 ? "warp"
            : affine && has_stride ? "affine"
+           : are_apart_alike(one, other) ? "thread"
                                   : "unknown",
            stride, most);
 }
@@ -282,6 +301,12 @@ static void run_block()
     threads.clear();
 }
 
+struct variable {
+    void *memory;
+    size_t bytes, number_bytes;
+};
+static std::vector<variable> variables;
+
 /* -- what host.h calls --------------------------------------------------------------------------------- */
 
 extern "C" void host_fill(void *memory, size_t bytes, size_t number_bytes)
@@ -294,11 +319,16 @@ extern "C" void host_fill(void *memory, size_t bytes, size_t number_bytes)
     }
 }
 
+extern "C" void host_variable(void *memory, size_t bytes, size_t number_bytes)
+{
+    variables.push_back({memory, bytes, number_bytes});
+}
+
 extern "C" void *host_memory(size_t number_bytes)
 {
     void *const memory = malloc(BUFFER_BYTES);
 
-    host_fill(memory, BUFFER_BYTES, number_bytes);
+    host_variable(memory, BUFFER_BYTES, number_bytes);
     return memory;
 }
 
@@ -309,16 +339,21 @@ extern "C" void host_run(const char *name, void (*call)(void *), void *arguments
 
     entry = call;
     entry_arguments = arguments;
-    loads.clear();
     for (const auto &shape : kernel.size() > 3 && kernel.substr(kernel.size() - 3) == "_2d" ? shaped : flat) {
         simulated_now = {{}, {}, {shape[2], shape[3], 1}, {shape[0], shape[1], 1}};
-        for (unsigned block = 0; block < shape[0] * shape[1]; block++) {
-            simulated_now.block[0] = block % shape[0];
-            simulated_now.block[1] = block / shape[0];
-            run_block();
+        std::map<uintptr_t, load> on_data[2];
+        for (auto &each : on_data) {
+            for (const variable &one : variables)
+                host_fill(one.memory, one.bytes, one.number_bytes);
+            for (unsigned block = 0; block < shape[0] * shape[1]; block++) {
+                simulated_now.block[0] = block % shape[0];
+                simulated_now.block[1] = block / shape[0];
+                run_block();
+            }
+            each.swap(loads);
+            loads.clear();
         }
-        for (const auto &[instruction, one] : loads)
-            print_load(name, instruction, one);
-        loads.clear();
+        for (const auto &[instruction, one] : on_data[0])
+            print_load(name, instruction, one, on_data[1][instruction]);
     }
 }

@@ -10,6 +10,8 @@
 extern "C" {
 /* Fills memory with numbers from 0 to 31 of so many bytes each. */
 void host_fill(void *memory, size_t bytes, size_t number_bytes);
+/* The same, again before each run. */
+void host_variable(void *memory, size_t bytes, size_t number_bytes);
 /* Memory that is filled so. */
 void *host_memory(size_t number_bytes);
 /* Calls a kernel in each thread of some grids and prints what its loads did. */
