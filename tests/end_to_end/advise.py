@@ -349,6 +349,7 @@ __constant__ float4 q[256];
         "least": ("o[I] = c[min(min(x[0], x[1]), x[2])];", "constant", "as it should be", None, 1),
         "packed": ('int v; asm("cvt.rni.sat.u8.f32 %0, %1;" : "=r"(v) : "f"(x[0] * 0.5f)); o[I] = c[v];', "constant", "as it should be", None, 1),
         "data": ("o[I] = lut[x[I]];", "constant", "cannot tell", None, None),
+        "of_arguments": ("o[I] = c[threadIdx.x >> (n & 7)];", "constant", "cannot tell", None, None),
         "copied": ("__shared__ int t[256]; t[threadIdx.x] = lut[0]; __syncthreads(); o[I] = t[x[I] & 255];", "shared", "cannot tell", None, None),
         "staged": ("__shared__ float t[1024]; t[threadIdx.x] = c[threadIdx.x]; __syncthreads(); o[I] = t[n];", "constant", "as it should be", None, 32),
         "staged_and_read": ("__shared__ float t[1024]; for (int k = threadIdx.x; k < 1024; k += 64) t[k] = c[k]; __syncthreads(); o[I] = t[n] + c[threadIdx.x / 4];",
@@ -471,12 +472,16 @@ __constant__ float4 q[256];
             self.assertIn(f"--block-dim {wrong}: a block has one to three dimensions", done.stderr)
 
     def test_the_users_indices_stand_for_data_alone(self):
-        command = self.compile("data", "own", "of_block")
+        command = self.compile("data", "own", "of_block", "of_arguments")
         indices = self.path("indices.npy")
         write_npy(indices, [[thread % 4 for thread in range(64)]])
         tables = self.tables(("advise", "--kernel", command[-1]), "--table-bytes", "1024", "--indices", indices)
         self.assertEqual([(tables[name]["constant"]["addresses"], tables[name]["constant"]["assumed"]) for name in ("data", "own", "of_block")],
                          [(4, True), (32, False), (1, False)])
+        # Arguments decide: a formula or a file stands for them, and a source of random indices does not.
+        for words, assumed in ((("--indices", indices), True), (("--pattern", "per_thread", "--elements", "64"), True), (("--source", "random"), False)):
+            table = self.tables(("advise", "--kernel", command[-1]), "--table-bytes", "4096", *words)["of_arguments"]["constant"]
+            self.assertEqual((table["variation"], table["assumed"], "--pattern" in table["why"]), ("thread", assumed, not assumed))
         # Indices of a table of another size say nothing about it.
         tables = self.tables(("advise", "--kernel", command[-1]), "--table-bytes", "512", "--indices", indices)
         self.assertEqual((tables["data"]["constant"]["verdict"], tables["data"]["constant"]["assumed"]), ("cannot tell", False))

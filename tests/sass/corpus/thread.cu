@@ -159,7 +159,7 @@ KERNEL where_a_loop_was_left(float *out, int n, int m)
 KERNEL data_for_all_lanes(float *out, const int *given, int n) STORES(coefficients[given[blockIdx.x] + (threadIdx.x >> (n & 3))]) // load: table=coefficients variation=thread stride=- depth=0
 
 /* Data decides them. */
-KERNEL shifted_by_data(float *out, const int *given) STORES(coefficients[threadIdx.x >> (given[0] & 3)]) // load: table=coefficients variation=data stride=- depth=0
+KERNEL shifted_by_data(float *out, const int *given) STORES(coefficients[threadIdx.x >> (given[blockIdx.x] & 3)]) // load: table=coefficients variation=data stride=- depth=0
 KERNEL strided_by_data(float *out, const int *given, int n) STORES(coefficients[threadIdx.x * given[0] + (threadIdx.x >> (n & 3))]) // load: table=coefficients variation=data stride=- depth=0
 
 KERNEL shifted_by_another_lane(float *out, const int *given)
