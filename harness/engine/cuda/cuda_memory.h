@@ -19,7 +19,7 @@ enum {
 #define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) CUDA_MAX_##name = max,
 #include "parameters.def"
     CUDA_MODULES_MAX = CUDA_MAX_modules, /* of one workload: the greatest value of the parameter `modules` */
-    CUDA_MODULE_COPIES = 4, /* copies of each module, at different addresses; buffer sets take them in turn */
+    CUDA_MODULE_COPIES = 8, /* copies of each module, at different addresses; buffer sets take them in turn */
     CUDA_LARGE_TABLE = CUDA_MODULES_MAX, /* the table after those of modules, for cells with a larger table */
     CUDA_TABLES_MAX,
     CUDA_BUFFER_SETS_MAX = TABLE_BUFFER_SETS,

@@ -211,15 +211,17 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
     struct cell_result *cell = sampling->result;
     struct cell_time *time = &cell->time;
     const uint32_t launches = time->launches_per_sample;
+    uint32_t copies;
     size_t room;
 
     sampling->chain = (struct cuda_chain){.device = device, .launch = launch, .cold = cell->cell.cache_state->flush};
     if ((sampling->done = launch->modules == 0))
         return STATUS_OK;
     sampling->chain.buffer_sets = cuda_launch_buffer_sets(device, launch);
+    copies = (uint32_t)fmin(sampling->chain.buffer_sets, CUDA_MODULE_COPIES);
     cuda_expect_cell(device, cell, ESTIMATE_LAUNCHES);
     /* Some samples of an earlier process cannot be continued. */
-    if (!time->clocks_mhz || time->code_copies < 1 || launches < 1 ||
+    if (!time->clocks_mhz || time->code_copies != copies || launches < 1 ||
         launches > (sampling->chain.cold ? CUDA_REPETITIONS_MAX : CUDA_LAUNCHES_MAX))
         time->summary.count = 0;
     sampling->before = time->summary.count;
@@ -231,7 +233,7 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
         return fail(sampling, "cannot launch");
     time->launches_per_sample = sampling->chain.launches;
     time->table_offsets = sampling->chain.table_offsets;
-    time->code_copies = (uint32_t)fmin(sampling->chain.buffer_sets, CUDA_MODULE_COPIES);
+    time->code_copies = copies;
     sampling->stopping_criterion.each = sampling->chain.seconds;
     for (size_t i = 0; i < sampling->before; i++)
         sampling->stopping_criterion.seconds += 1e-9 * time->samples_ns[i] * sampling->chain.launches;
