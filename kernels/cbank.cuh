@@ -1039,7 +1039,8 @@ class case_base
     template <class Parameter, class T> CBANK_BOTH void argument(const buffer<T> &given)
     {
         static_assert(converts<T *, Parameter>::value,
-                      "CBANK_CASE: the kernel takes something else here than a pointer to elements of that buffer");
+                      "CBANK_CASE: the kernel takes something else here than a pointer to elements of that buffer; those "
+                      "of an input are const");
         value<Parameter>(given.elements);
     }
     template <class Parameter, class Argument> CBANK_BOTH void argument(const Argument &given)
@@ -1095,13 +1096,13 @@ class case_base
     CBANK_TABLE_INFO(name_, entry_, count_, space_)
 
 /* CBANK_CASE(kernel, sizes ...) { body }: how the program measures the kernel. Other builds compile it and leave it
- * out. */
+ * out. Compilers refuse a second case by the name of its class. */
 #ifdef CBANK_REFERENCE
 #define launch(...) decltype(cbank::case_base::launch(__VA_ARGS__)){*this} /* it names the kernel, and makes none */
 #define CBANK_CASE_CALL(name, ...)                                                                                  \
     extern "C" void cbank_case_reference(const cbank_request *request, cbank_u64 first, cbank_u64 end)              \
     {                                                                                                               \
-        cbank_case_body(*request, nullptr, first, 1, end).run();                                                       \
+        one_CBANK_CASE_a_file(*request, nullptr, first, 1, end).run();                                                 \
     }
 #elif defined(CBANK_MEASURE)
 #define CBANK_CASE_CALL(name_, ...)                                                                                 \
@@ -1111,7 +1112,7 @@ class case_base
         CBANK_CASE_VERSION, __LINE__, cbank::number_of(__VA_ARGS__), 0, {__VA_ARGS__}, #name_};                     \
     extern "C" __global__ void cbank_case_call(const cbank_request request, cbank_case_report *report)              \
     {                                                                                                               \
-        cbank_case_body body(request, report, (cbank_u64)blockIdx.x * blockDim.x + threadIdx.x,                     \
+        one_CBANK_CASE_a_file body(request, report, (cbank_u64)blockIdx.x * blockDim.x + threadIdx.x,               \
                              (cbank_u64)gridDim.x * blockDim.x, ~(cbank_u64)0);                                                    \
         body.run();                                                                                                 \
         body.finish(__LINE__);                                                                                      \
@@ -1122,7 +1123,7 @@ class case_base
 #define CBANK_CASE(name_, ...)                                                                                      \
     namespace                                                                                                       \
     {                                                                                                               \
-    class cbank_case_body : public cbank::case_base                                                                 \
+    class one_CBANK_CASE_a_file : public cbank::case_base                                                           \
     {                                                                                                               \
       public:                                                                                                       \
         using cbank::case_base::case_base;                                                                          \
@@ -1130,6 +1131,6 @@ class case_base
     };                                                                                                              \
     }                                                                                                               \
     CBANK_CASE_CALL(name_, __VA_ARGS__)                                                                             \
-    CBANK_BOTH inline void cbank_case_body::run()
+    CBANK_BOTH inline void one_CBANK_CASE_a_file::run()
 
 #endif

@@ -69,16 +69,20 @@ static enum status report(const struct run *run, enum status written, enum statu
     const struct result *result = &run->result;
     const struct run_end *end = &result->end;
     const bool to_file = strcmp(run->path, "-") != 0 && strcmp(run->path, RUN_NO_FILE) != 0;
-    const char *const file = to_file ? run->path : "FILE"; /* for --resume */
+    const char *const file = to_file                       ? run->path /* for --resume */
+                             : strcmp(run->path, "-") == 0 ? "FILE"
+                                                           : "FILE, which --json FILE keeps,";
     /* Without memory for the file there is none for a table. */
     const bool table = to_file && !run->options->quiet && written != STATUS_ENVIRONMENT;
     const struct cell_result *first = NULL; /* that failed */
     enum status status = STATUS_OK;
     size_t failed = 0;
+    bool user;
 
     for (size_t i = 0; i < result->cell_count; i++)
         if (result->cells[i].status == CELL_FAILED && failed++ == 0)
             first = &result->cells[i];
+    user = first && cell_is_user(&first->cell);
     if (result->counters_reason[0])
         log_warning("counters were not read: %s", result->counters_reason);
     if (table)
@@ -91,13 +95,12 @@ static enum status report(const struct run *run, enum status written, enum statu
             "the result is not written: it would be in %s; make room there, or name another path with --json, and run again",
             run->path);
     if (end->given)
-        log_error(
-            STATUS_FINDING,
-            "the run ended before its time%s%s: %s; look at nvidia-smi and the kernel's log for the GPU, then cbank "
-            "run --resume %s measures the rest%s",
-            end->cell[0] ? " at " : "", end->cell, end->reason, file,
-            first && cell_is_user(&first->cell) ? "; --retry-failed also tries failed cells"
-                                                : " and tries failed cells again");
+        log_error(STATUS_FINDING,
+                  "the run ended before its time%s%s: %s; look %s, then cbank run --resume %s measures the rest%s",
+                  end->cell[0] ? " at " : "", end->cell, end->reason,
+                  user ? "in the kernel file for an access out of bounds or a loop without end"
+                       : "at nvidia-smi and the system's log for the GPU",
+                  file, user ? "; --retry-failed also tries failed cells" : " and tries failed cells again");
     else if (!result->complete)
         log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", file);
     else if (first) {
@@ -154,7 +157,7 @@ void run_end_now(void *context, const char *call, double seconds)
     if (run && run->session)
         status = status_worse(status, run_end(run));
     else if (!interrupted())
-        log_error(status, "%s, and nothing was measured; look at nvidia-smi and the kernel's log for the GPU", reason);
+        log_error(status, "%s, and nothing was measured; look at nvidia-smi and the system's log for the GPU", reason);
     if (run)
         result_file_close(&run->file, run->path, &run->result, !run->session);
     fflush(stdout);

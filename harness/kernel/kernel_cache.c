@@ -24,7 +24,7 @@ char *kernel_read(const char *path, size_t *bytes)
 {
     FILE *const file = fopen(path, "re");
     char *text = NULL;
-    struct stat about;
+    struct stat about = {0};
 
     if (!file)
         return NULL;
@@ -32,7 +32,8 @@ char *kernel_read(const char *path, size_t *bytes)
     if (fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) && (text = malloc((size_t)about.st_size + 1))) {
         *bytes = fread(text, 1, (size_t)about.st_size, file);
         text[*bytes] = '\0';
-    }
+    } else if (S_ISDIR(about.st_mode))
+        errno = EISDIR;
     fclose(file);
     return text;
 }

@@ -171,7 +171,9 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
         if (jobs[i].code == 0)
             build->cubin = kernel_read(runs[i].cubin, &build->cubin_bytes);
         else if (build->messages && !kernel_reason(build->messages, build->reason))
-            build->status = strstr(build->messages, "nvcc fatal") ? STATUS_ENVIRONMENT : STATUS_USAGE;
+            build->status = strstr(build->messages, "nvcc fatal") && !strstr(build->messages, " option '")
+                                ? STATUS_ENVIRONMENT
+                                : STATUS_USAGE;
         error = build->on_cpu && build->status == STATUS_USAGE ? strstr(build->messages, "): error: ") : NULL;
         if (error) /* in the source: it stays */
             snprintf(build->reason, sizeof(build->reason), "%.*s", (int)strcspn(error + 3, "\n"), error + 3);

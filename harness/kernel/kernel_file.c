@@ -178,7 +178,9 @@ static char *build_source(const struct opening *opening, const struct kernel_fil
         if (build->spaces[i] != file->tables[i].written)
             fprintf(stream, "#define CBANK_SPACE_%s ,%s\n", file->tables[i].name, kernel_space_names[build->spaces[i]]);
     if (stream)
-        fprintf(stream, "#include \"%s\"\n", opening->path);
+        fprintf(stream,
+                "#include \"%s\"\n#ifndef CBANK_CASE\n#error the kernel file needs #include <cbank.cuh>\n#endif\n",
+                opening->path);
     return memory_close(&memory, stream) ? memory.text : NULL;
 }
 
@@ -231,8 +233,10 @@ static enum status make_builds(struct opening *opening, const struct kernel_file
             status = log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above", file->path,
                                opening->compiler.version, (unsigned)opening->options.architecture);
         else
-            status = log_error(STATUS_USAGE, "%s does not compile with its tables %s%s, see above", file->path,
-                               spaces[0] ? "in " : "as they are written", spaces);
+            status =
+                log_error(STATUS_USAGE, "%s does not compile with its tables %s%s%s%s%s", file->path,
+                          spaces[0] ? "in " : "as they are written", spaces, builds[i].reason[0] ? ": " : ", see above",
+                          builds[i].reason, builds[i].reason[0] ? "; write another memory space" : "");
     }
     free(keys);
     return status;

@@ -56,9 +56,10 @@ static void print_kernel(const struct cell_row *row, bool one_state, int width, 
 {
     const struct result_kernel *kernel = result_kernel(row->result, row->cell);
 
-    text_paragraph((struct text_wrap){.stream = stream, .width = width}, "%s%s%s%s%s%s%s", row->cell->kernel.name,
+    text_paragraph((struct text_wrap){.stream = stream, .width = width}, "%s%s%s%s%s%s%s%s%s", row->cell->kernel.name,
                    kernel ? " of " : "", kernel ? text_file_name(kernel->file) : "", kernel ? ", " : "",
-                   kernel ? kernel->compiler : "", one_state ? ", " : "",
+                   kernel ? kernel->compiler : "", kernel && kernel->options ? " " : "",
+                   kernel && kernel->options ? kernel->options : "", one_state ? ", " : "",
                    one_state ? row->cell->cache_state->name : "");
 }
 

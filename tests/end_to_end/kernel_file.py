@@ -143,10 +143,14 @@ class Refused(Kernels):
         plain = source("plain")
         self.refused(r"bad\.cu\(10\): error: .*undeclared_name", 2, text=plain.replace("out[i] = value", "out[i] = undeclared_name"))
         self.refused(r"bad\.cu: no CBANK_CASE", 2, text=plain.split("CBANK_CASE")[0])
-        self.refused(r"error: redefinition of .*bad\.cu:20", 2, text=plain + "CBANK_CASE(plain, 1) {}\n")
+        self.refused(r"error: redefinition of .*one_CBANK_CASE_a_file.*bad\.cu:20", 2, text=plain + "CBANK_CASE(plain, 1) {}\n")
+        self.refused(r"error: #error the kernel file needs #include <cbank\.cuh>", 2, text=plain.replace("#include <cbank.cuh>", ""))
         self.refused(r"bad\.cu:17:.*error: .*the case gives the kernel another number of arguments than it takes", 2,
                      text=plain.replace("in, out, size)", "in, out, size, size)"))
+        self.refused(r"bad\.cu:17:.*error: .*a pointer to elements of that buffer; those of an input are const", 2,
+                     text=plain.replace("in, out, size)", "out, in, size)"))
         self.refused(r"absent\.cu", 2, self.path("absent.cu"))
+        self.refused(r"cannot read \S+: Is a directory", 2, self.path(""))
 
     def test_names(self):
         self.refused(r"unknown memory space 'sharde'; valid: constant, ", 2, arguments=("--space", "sharde"))
@@ -155,9 +159,11 @@ class Refused(Kernels):
 
     def test_compilers(self):
         self.refused(r"cannot run /absent/nvcc", 3, CBANK_NVCC="/absent/nvcc")
-        self.refused(r"Unknown option '--nonsense'", 3, arguments=("--compiler-options=--nonsense",))
+        self.refused(r"Unknown option '--nonsense'", 2, arguments=("--compiler-options=--nonsense",))
 
     def test_a_table_that_is_too_large(self):
+        self.refused(r"as they are written: constant memory has 65,536 bytes; write another memory space", 2,
+                     text=source("plain").replace("float, 16, constant", "float, 20000, constant"))
         cells, said = self.kernel(CRC32, "--space", "prmt,global", "--size", "500")
         self.assertEqual(cells["global"]["status"], "ok")
         self.assertEqual(cells["prmt"]["status"], "skipped")
@@ -225,8 +231,9 @@ class Safety(Kernels):
             with self.subTest(words):
                 ends = self.write_kernel("ends", body)
                 paths = f"{ends},{self.write_kernel('right')}"
-                self.measure("--kernel", paths, "--space", "written", "--seed", "1", "--watchdog-slack",
-                             "1", *QUICK_RUN, status=1, limit_ms=100)
+                _, said = self.measure("--kernel", paths, "--space", "written", "--seed", "1", "--watchdog-slack",
+                                       "1", *QUICK_RUN, status=1, limit_ms=100)
+                self.assertRegex(said, rf"{words}.*; look in the kernel file .*, then cbank run --resume {self.file} measures the rest")
                 self.cbank("run", "--resume", self.file, status=1)
                 cells = {cell["workload"]: cell for cell in read_json(self.file)["cells"]}
                 self.assertEqual({name: cell["status"] for name, cell in cells.items()}, {"ends": "failed", "right": "ok"})

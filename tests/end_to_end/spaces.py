@@ -52,6 +52,10 @@ class Ranks(Kernels):
         self.assertEqual([rank[0] for rank in self.ranks(said)], ["constant", "global"])
         self.assertTrue(said.rstrip().endswith("line 3: CBANK_TABLE(curve, float, 256, constant);"), said)
 
+    def test_what_is_not_kept_is_not_resumed(self):
+        said = self.cbank("spaces", self.write_kernel("part", "if (i) out[i] = value"), "--space", "written", *QUICK_RUN, status=1).stderr
+        self.assertIn("cbank run --resume FILE, which --json FILE keeps, --retry-failed tries again", said)
+
     def test_wrong_and_unverified_cells_have_no_rank(self):
         said = self.cbank("spaces", os.path.join(ROOT, "tests/data/show/kernel.json")).stdout
         self.assertRegex(said, r"(?m)^shared +22.80 us +(±\S+ +)?1.00x +fastest")
@@ -122,7 +126,7 @@ class Against(Kernels):
         self.assertEqual((first["against"], second["against"], first["options"], second["options"]), (False, True, None, "-O1"))
         self.assertNotEqual(first["sha256"], second["sha256"])
         self.assertIn("(nvcc", done.stdout)
-        self.assertRegex(self.cbank("show", self.file).stdout, "crc32 of crc32.cu(.|\n)*crc32 of crc32.cu")
+        self.assertRegex(self.cbank("show", self.file).stdout, "crc32 of crc32.cu, nvcc [0-9.]+, hot\n(.|\n)*crc32 of crc32.cu, nvcc [0-9.]+ -O1, hot\n")
 
     def test_a_slower_one(self):
         """It has 128 times the threads, and most do nothing."""

@@ -425,12 +425,14 @@ TEST_WITH(files_that_cannot_be_compiled_are_refused, open_folder, close_folder)
     expect_refused(&request, STATUS_USAGE, message);
     expect_refused(&request, STATUS_USAGE, "does not compile with its tables as they are written");
     put_text(folder->kernel, "k.cu(3): error: static assertion failed with \"cbank: too large\"\n");
-    expect_refused(&request, STATUS_USAGE, "as they are written");
+    expect_refused(&request, STATUS_USAGE, "as they are written: too large; write another memory space");
     put_text(folder->kernel, "BROKEN\n");
     expect_refused(&request, STATUS_USAGE, "kernel.cu(9): error: identifier is undefined");
     expect_refused(&request, STATUS_USAGE, "does not compile with its tables in select");
     put_text(folder->kernel, "nvcc fatal   : Unsupported gpu architecture 'compute_90'\n");
     expect_refused(&request, STATUS_ENVIRONMENT, "nvcc 13.0.88 cannot compile for sm_90");
+    put_text(folder->kernel, "nvcc fatal   : Value 'c++99' is not defined for option 'std'\n");
+    expect_refused(&request, STATUS_USAGE, "as they are written, see above");
     request.path = "/tmp/no such file.cu";
     expect_refused(&request, STATUS_USAGE, "cannot read /tmp/no such file.cu: No such file or directory");
     request.path = "/tmp/a\"b.cu";
