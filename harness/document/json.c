@@ -130,6 +130,9 @@ static const char *scan_text(struct scan *scan)
 {
     const char *wrong = NULL;
 
+    /* A file of another kind is refused where it begins. */
+    if (scan->at < scan->end && *scan->at > ' ' && *scan->at <= '~' && !strchr("{[\"-0123456789tfn", *scan->at))
+        return "unexpected text";
     while (!wrong && scan->at < scan->end) {
         const unsigned char c = (unsigned char)*scan->at;
 

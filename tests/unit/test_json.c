@@ -36,6 +36,7 @@ static const struct {
     REFUSED("{\"a\" 1}", ":1:6: unexpected text"),
     REFUSED("{\"a\": 1 \"b\": 2}", ":1:9: unexpected text"),
     REFUSED("}", ":1:1: unexpected text"),
+    REFUSED("# A page\n\n1-2", ":1:1: unexpected text"), /* not where a number is malformed */
     REFUSED("{'a': 1}", ":1:3: unexpected text"),
     REFUSED("[NaN]", ":1:2: unexpected text"),
     REFUSED("[-Infinity]", ":1:2: malformed number"),
