@@ -89,7 +89,7 @@ int cbank_main(int argc, char **argv)
         command_paragraph(
             "cbank COMMAND --help explains a command, cbank help prints this, cbank --version the version.", 0);
         command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
-                          "4 inconclusive, under --strict.",
+                          "4 inconclusive.",
                           0);
         status = argc < 2 ? STATUS_USAGE : STATUS_OK;
     } else if (strcmp(word, "--version") == 0) {

@@ -159,10 +159,12 @@ class Smoke(Case):
         with open(os.path.join(ROOT, "VERSION"), encoding="utf-8") as file:
             self.assertIn(file.read().strip(), self.check(cbank("--version"), 0).stdout)
         said = self.check(cbank("--help"), 0).stdout
-        self.assertIn("Exit codes", said)
+        self.assertRegex(said, r"Exit codes: (.|\n)*\b4 inconclusive\.\n")
         self.assertLessEqual(max(map(len, said.splitlines())), 80)
-        for command in ("run", "show", "list", "doctor"):
-            self.assertIn(command, self.check(cbank(command, "--help"), 0).stdout)
+        for command in ("run", "show", "list", "doctor", "compare"):
+            said = self.check(cbank(command, "--help"), 0).stdout
+            self.assertIn(command, said)
+            self.assertIn("or a cell that regressed, is missing or is invalid.", " ".join(said.split()))
 
 
 class Shown(Case):
