@@ -18,7 +18,7 @@ CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank"
 RECORDED = os.path.join(ROOT, "results/characterizations/h200.json")
 COMMITTED = [os.path.join(ROOT, "results", *name.split("/")) for name in
              ("characterizations/h200.json", "characterizations/h100.json", "chips/h200/characterization.json",
-              "chips/h100/characterization.json")]
+              "chips/h100/characterization.json", "characterizations/h100-second.json")]
 LONG = ("geometry_constant_modules", "geometry_global")  # of all its time, nine tenths
 
 # The geometry of an H100 and an H200, by experiment and level: fetch, line, fits, capacity, ways, sets, replacement. The
@@ -124,9 +124,9 @@ class Records(Case):
             self.assertEqual([key for key, values in said.items() if len(values) > 1], [])
             (_, *constant), (l2, *interval) = (next(iter(said[of, 2])) for of in ("constant", "global"))
             boards.setdefault(recorded["device"]["name"], []).append((l2, interval))
-            few, many = (statistics.median(answers(one)) for experiment in recorded["experiments"] if experiment["name"] == "latency_global_l2"
-                         for one in experiment["evidence"])
-            self.assertTrue(interval[0] <= (many - few) / 1024 <= interval[1], path)
+            one_line = [statistics.median(answers(one)) for experiment in recorded["experiments"] if experiment["name"] == "latency_global_l2"
+                        for one in experiment["evidence"]]
+            self.assertTrue(not one_line or interval[0] <= (one_line[1] - one_line[0]) / 1024 <= interval[1], path)
             self.assertEqual(constant, [93, 111])  # by hand: from the nearest and the farthest SM of a GPC
             if "chips" in path:
                 column = 2 + ("h100" in path)
@@ -150,7 +150,7 @@ class Records(Case):
                 self.assertEqual(stripped(found(again)), stripped(found(recorded)))
                 probes = recorded["probes"]
                 for key in ("chunk_bytes", "bank_addresses"):
-                    probes.pop(key)
+                    probes.pop(key, None)
                 probes["kernels"] = [one for one in probes["kernels"] if one["probe"] not in GONE_PROBES]
                 for key in ("device", "probes"):
                     self.assertEqual(again[key], recorded[key])
