@@ -73,8 +73,8 @@ def parameter_names(rows: pandas.DataFrame) -> list[str]:
 
 
 def in_unit(rows: pandas.DataFrame, along: str) -> tuple[pandas.DataFrame, str]:
-    """(rows with times in the unit of the shortest, its name)."""
+    """(rows with times in the unit of the shortest, and a column of it; its name)."""
     unit, factor = style.time_unit(rows[along].min())
-    rows = rows.copy()
+    rows = rows.assign(unit=unit)
     rows[[along, "low", "high"]] /= factor
     return rows, unit
