@@ -1088,23 +1088,25 @@ class case_base
     {                          \
     declaration                \
     }
-#define CBANK_TABLE_INFO(name_, entry_, count_, space_) static_assert(name_::count == count_, "")
+#define CBANK_TABLE_INFO(name_, entry_, count_, space_) static_assert(name_::count == count_ && cbank_tag_##name_::name[0], "")
 #endif
 #define CBANK_TABLE(name_, entry_, count_, space_)                                                                  \
     CBANK_TAG(struct cbank_tag_##name_ { static constexpr const char *name = #name_; };)                            \
     typedef cbank::table<entry_, count_, cbank::CBANK_CHOICE(name_, space_), cbank_tag_##name_> name_;              \
     CBANK_TABLE_INFO(name_, entry_, count_, space_)
 
-/* CBANK_CASE(kernel, sizes ...) { body }: how the program measures the kernel. Other builds compile it and leave it
+/* CBANK_CASE(kernel, sizes ...) { body }: how the program measures the kernel. Other builds parse it and leave it
  * out. Compilers refuse a second case by the name of its class. */
 #ifdef CBANK_REFERENCE
 #define launch(...) decltype(cbank::case_base::launch(__VA_ARGS__)){*this} /* it names the kernel, and makes none */
+#define CBANK_CASE_TEMPLATE
 #define CBANK_CASE_CALL(name, ...)                                                                                  \
     extern "C" void cbank_case_reference(const cbank_request *request, cbank_u64 first, cbank_u64 end)              \
     {                                                                                                               \
         one_CBANK_CASE_a_file(*request, nullptr, first, 1, end).run();                                                 \
     }
 #elif defined(CBANK_MEASURE)
+#define CBANK_CASE_TEMPLATE
 #define CBANK_CASE_CALL(name_, ...)                                                                                 \
     static_assert(cbank::number_of(__VA_ARGS__) > 0, "CBANK_CASE: a case has one size or more");                    \
     static_assert(cbank::number_of(__VA_ARGS__) <= CBANK_SIZES_MAX, "CBANK_CASE: a case has 16 sizes at most");     \
@@ -1118,6 +1120,7 @@ class case_base
         body.finish(__LINE__);                                                                                      \
     }
 #else
+#define CBANK_CASE_TEMPLATE template <class> /* nothing calls it, so it makes no kernel */
 #define CBANK_CASE_CALL(name, ...)
 #endif
 #define CBANK_CASE(name_, ...)                                                                                      \
@@ -1127,10 +1130,10 @@ class case_base
     {                                                                                                               \
       public:                                                                                                       \
         using cbank::case_base::case_base;                                                                          \
-        CBANK_BOTH void run();                                                                                      \
+        CBANK_CASE_TEMPLATE CBANK_BOTH void run();                                                                  \
     };                                                                                                              \
     }                                                                                                               \
     CBANK_CASE_CALL(name_, __VA_ARGS__)                                                                             \
-    CBANK_BOTH inline void one_CBANK_CASE_a_file::run()
+    CBANK_CASE_TEMPLATE CBANK_BOTH inline void one_CBANK_CASE_a_file::run()
 
 #endif

@@ -54,7 +54,7 @@ def compile_text(toolkit, text, architecture, *options):
         with open(source, "w", encoding="utf-8") as file:
             file.write(text)
         done = subprocess.run([f"{toolkit}/bin/nvcc", "-cubin", f"-arch=sm_{architecture}", "-allow-unsupported-compiler",
-                               "-w", f"-I{KERNELS}", "-o", out, *options, source],
+                               *([] if "-Werror" in options else ["-w"]), f"-I{KERNELS}", "-o", out, *options, source],
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
             return done.stdout + done.stderr
@@ -174,6 +174,13 @@ class Case(unittest.TestCase):
         kernels = [code for each in codes for name, code in each.items() if "crc32" in name]
         self.assertEqual(len(kernels), 3)
         self.assertEqual(len(set(kernels)), 1)
+
+    def test_it_leaves_nothing_behind(self):
+        """A build of the user's own has no warning, and no kernel that nothing else there launches."""
+        for name in ("crc32", "aes_ctr"):
+            for standard in (14, 20):
+                self.assertEqual(compile_text(TOOLKIT, f'#include "{ROOT}/examples/{name}.cu"\n', 90, f"-std=c++{standard}",
+                                              "-Werror", "all-warnings"), {})
 
     def test_two_files_with_one_name(self):
         """Tables of one name and type in two files are two, also where device code is linked."""
