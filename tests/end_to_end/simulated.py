@@ -568,6 +568,14 @@ class Characterize(Case):
         self.cbank("characterize", "--quiet", "--json", self.file, **settings)
         return {one["name"]: one for one in read_json(self.file)["experiments"]}
 
+    def test_a_latency_that_depends_on_the_slice_has_an_interval_of_all(self):
+        """16 slices, the nearest at 273 cycles and the others by the same step up to 40 more: each has a sixteenth of lines and SMs."""
+        slices = [273 + 40 * k // 15 for k in range(16)]
+        latency = self.found(slices=40)["geometry_global"]["geometry"]["levels"][1]["latency"]
+        self.assertEqual((latency["low"], latency["high"], latency["samples"]), (slices[0], slices[-1], 132 * 256))
+        self.assertAlmostEqual(latency["value"], sum(slices) / 16, delta=0.5)
+        self.assertIn("every SM", latency["method"])
+
     def test_blocks_in_turn_are_no_warps_at_once(self):
         experiment = self.found(in_turn=1)["throughput_constant"]
         values = {one["warps"]: one["value"] for one in experiment["numbers"] if one["name"] == "loads_per_cycle"}
