@@ -459,6 +459,7 @@ reproduce: ## draw the figures of the README from the committed results into doc
 	@scripts/setup.sh plots
 	@$(MAKE) all
 	@$(ISOLATED) scripts/reproduce.py --program $(PROGRAM)
+	@$(ISOLATED) scripts/studies/model_error.py --program $(PROGRAM)
 
 gallery: ## make static pages of all chips and kernels in results/, for any host, in $(BUILD)/gallery
 	@scripts/setup.sh plots

@@ -20,6 +20,7 @@ static const struct source {
     bool largest;    /* of several numbers; else the first */
     bool inverse;    /* the card has 1 / number */
     bool high_of_base; /* a published limit of the base card stays */
+    bool since_volta;  /* published for all chips from compute capability 7.0 on */
     const char *verdict, *expected; /* that the experiment has to give; NULL: none */
 } sources[CARD_NUMBERS] = {
     /* clang-format off */
@@ -30,6 +31,8 @@ static const struct source {
                                           .inverse = true},
     [CARD_l1_requests_per_cycle] = {"throughput_global", "loads_per_cycle", .largest = true},
     [CARD_texture_requests_per_cycle] = {"throughput_texture", "loads_per_cycle", .largest = true},
+    [CARD_issue_per_cycle] = {.since_volta = true},
+    [CARD_alu_latency_cycles] = {.since_volta = true},
     [CARD_l1_latency_cycles] = {.experiment = "latency_global", .number = "latency"},
     [CARD_l2_latency_cycles] = {.experiment = "geometry_global", .number = "latency", .level = 2},
 #define KERNELS(key) [CARD_##key] = {.experiment = "whole_kernels", .number = #key}
@@ -86,10 +89,11 @@ static double rounded(double value)
     return value == floor(value) && fabs(value) < 9e15 ? value : strtod(text, NULL);
 }
 
-/* Adds all numbers, each with its origin: measured, from the driver, or from the base card (NULL: none). It also adds
- * the files that the base card names by their hash. `id` is that of the characterization; "" without one. */
-static void add_numbers(const struct characterization *found, const cJSON *base, const char *id, cJSON *model,
-                        cJSON *evidence, struct card_tally *tally)
+/* Adds all numbers, each with its origin: measured, from the driver, or from the base card, which is of this chip or of
+ * `another`. It also adds the files that the base card names by their hash. `id` is that of the characterization; "" without
+ * one. */
+static void add_numbers(const struct characterization *found, const cJSON *base, bool another, const char *id,
+                        cJSON *model, cJSON *evidence, struct card_tally *tally)
 {
     const struct device_info *device = &found->device;
     const double said[CARD_NUMBERS] = {
@@ -105,7 +109,8 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
     *tally = (struct card_tally){0};
     for (size_t key = 0; key < CARD_NUMBERS; key++) {
         const struct card_row *row = &card_rows[key];
-        const cJSON *there = json_get(json_get(base, "model"), row->key), *name;
+        const cJSON *numbers = another && !sources[key].since_volta ? NULL : json_get(base, "model");
+        const cJSON *there = json_get(numbers, row->key), *name;
         const bool known = there && !cJSON_IsNull(there);
         struct number number = find(&sources[key], found);
         const bool measured = !isnan(number.value);
@@ -154,10 +159,12 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
     cJSON *card = cJSON_CreateObject(), *base_json = NULL, *schema, *model, *evidence, *own;
     char id[ID_HEX_DIGITS + 1] = "", sha256[SHA256_HEX_BYTES], *text = NULL;
     enum status status = STATUS_OK;
+    bool another;
     struct card base;
     size_t bytes;
 
-    /* The base: the card that is asked for, else one in the program; none where it is of another chip. */
+    /* The base: the card that is asked for, else one in the program. Where it is of another chip, one since Volta has the
+     * numbers that are published for all of them. */
     for (size_t i = 0; status == STATUS_OK && !base_json && i < (path ? 1 : card_text_count); i++) {
         status = card_read_json(path ? path : card_texts[i].name, &base, &base_json);
         if (status == STATUS_OK && (strcmp(base.name, name) != 0 || !card_is_of(&base, device))) {
@@ -165,6 +172,9 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
             base_json = NULL;
         }
     }
+    another = !base_json;
+    if (status == STATUS_OK && another && device->cc_major >= 7)
+        status = card_read_json("v100", &base, &base_json);
     if (status == STATUS_OK && request->file)
         status = file_read(request->file, JSON_FILE_BYTES_MAX, &text, &bytes);
     if (status != STATUS_OK)
@@ -173,7 +183,7 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
     json_add_text(schema, "name", "cbank-card");
     json_add_text(schema, "version", "1.0");
     json_add_text(card, "name", name);
-    json_add_text(card, "chip", device->chip[0] ? device->chip : base_json && base.chip[0] ? base.chip : NULL);
+    json_add_text(card, "chip", device->chip[0] ? device->chip : !another && base.chip[0] ? base.chip : NULL);
     json_add_integer(card, "cc_major", device->cc_major);
     json_add_integer(card, "cc_minor", device->cc_minor);
     model = json_add(card, "model", cJSON_CreateObject());
@@ -185,7 +195,7 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
         json_add_text(own, "file", request->file);
         json_add_text(own, "sha256", sha256);
     }
-    add_numbers(request->found, base_json, id, model, evidence, tally);
+    add_numbers(request->found, base_json, another, id, model, evidence, tally);
     free(text);
     /* Numbers are texts until a reader has them: the card is read again, as it will be. */
     text = cJSON_PrintUnformatted(card);

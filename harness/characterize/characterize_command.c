@@ -114,7 +114,7 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
         text_line(stdout, "%.2f s; %s", made.seconds, json);
         if (new_card)
             text_line(stdout,
-                      "card %s: %zu numbers characterized, %zu of the device, %zu of another card of the chip, %zu "
+                      "card %s: %zu numbers characterized, %zu of the device, %zu of another card, %zu "
                       "not known",
                       options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
     }

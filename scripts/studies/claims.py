@@ -217,10 +217,6 @@ def l2_mb(results):
     return Figure(number(results.device["l2_bytes"]) / 2**20)
 
 
-def l2_latency(results):
-    return results.entry("geometry_global", lambda its: its["geometry"]["levels"][1]["latency"])
-
-
 def l1_kb(results):
     return results.entry("geometry_global", lambda its: its["geometry"]["levels"][0]["fits_bytes"]) / Figure(1024)
 
@@ -260,7 +256,8 @@ ROWS = [
         counters("dram_read_bytes", CONVOLUTION.format("constant"), CONVOLUTION.format("global")), ".4f", 0, 0.9),
     Row(3, "... and time (constant to global)", "-", times(CONVOLUTION.format("constant"), CONVOLUTION.format("global")), ".3f", 0, 0.99),
     Row(3, "L2 of hundreds of KB to a few MB: MB", "0.1 to 8", l2_mb, ".0f", 0.1, 8),
-    Row(3, "L2 answers in tens of cycles: cycles", "10 to 99", l2_latency, ".1f", 10, 99),
+    Row(3, "L2 answers in tens of cycles: cycles", "10 to 99",
+        lambda results: results.entry("geometry_global", lambda its: its["geometry"]["levels"][1]["latency"]), ".1f", 10, 99),
     Row(3, "L1 of 16 to 64 KB per SM: KB walked without a miss", "16 to 64", l1_kb, ".0f", 16, 64),
     Row(3, "broadcast: requests for a load of one address", "1", counters("idc_requests", add("constant"), add("constant"), "ldc_instructions"),
         ".3f", 1, 1),

@@ -148,11 +148,7 @@ def likelihood(rows, known, relative, ns, freedom, most=1e4):
     return total
 
 
-def nothing(_time, _sampled, _placed):
-    return 0
-
-
-def fit(rows, known=nothing, most=DEGREES_MOST, relative=None, degrees=None):
+def fit(rows, known=lambda *_: 0, most=DEGREES_MOST, relative=None, degrees=None):
     """relative, ns and degrees (DEGREES_LEAST to `most`) of the greatest likelihood; what is given stays."""
     point = [relative or 5e-4, 2.0, degrees or min(6.0, most)]
     moving = [i for i, given in enumerate((relative, None, degrees)) if not given]

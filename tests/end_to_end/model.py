@@ -141,6 +141,7 @@ class Error(Case):
         self.assertEqual((done.returncode, done.stderr), (1, ""))  # the interval holds all of these few: more than 97 %
         self.assertRegex(done.stdout, r"26 cells over 10 us")
         self.assertRegex(done.stdout, r"add +26 +0\.9\d\d +100\.0% +100\.0%")
+        self.assertRegex(done.stdout, r"H100 80GB HBM3: 100\.0% explained by its card, 100\.0% by characterize --new-card alone")
 
 
 if __name__ == "__main__":
