@@ -9,7 +9,7 @@ from . import style
 from .draw import Drawing
 from .source import CELL_KEYS, KEPT, NotDrawn, Source, in_unit, parameter_names, told_apart
 
-QUICK = 1.01  # a path within 1 % of the quickest is as quick
+AS_FAST = 1.01  # a path within 1 % of the fastest is as fast
 VALUES_MIN = 3  # points of a line
 
 
@@ -28,19 +28,19 @@ def times(rows: pandas.DataFrame, **columns: pandas.Series) -> pandas.DataFrame:
     return pandas.concat([pandas.DataFrame({key: made[key] for key in made}, rows.index), kept], axis="columns")
 
 
-def quickest(rows: pandas.DataFrame, others: list[str]) -> str | None:
-    """How often each path is the quickest of the cells that differ in their path alone; None where none do."""
+def fastest(rows: pandas.DataFrame, others: list[str]) -> str | None:
+    """How often each path is the fastest of the cells that differ in their path alone; None where none do."""
     groups = rows.groupby(others, dropna=False)
     rows = rows[groups["path"].transform("nunique") > 1]
     if rows.empty:
         return None
     groups = rows.groupby(others, dropna=False)
-    near = rows["time_ns"] <= QUICK * groups["time_ns"].transform("min")
+    near = rows["time_ns"] <= AS_FAST * groups["time_ns"].transform("min")
     counts = near.groupby(rows["path"]).sum().sort_values(ascending=False, kind="stable")
     shown = list(counts.index[:3]) + [path for path in counts.index[3:] if path == "constant"]
     words = [f"{path} at {counts[path] or 'none'}" for path in shown]
     words[0] += f" of {groups.ngroups} points"
-    return f"The quickest path, or within 1 % of it: {', '.join(words)}"
+    return f"The fastest path, or within 1 % of it: {', '.join(words)}"
 
 
 # -- the matrix, and sweeps ---------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def matrix_sentence(rows: pandas.DataFrame, ratio: pandas.Series, names: pandas.
     where = [", ".join(filter(None, (names[i], titles[i]))) for i in (ratio.idxmin(), ratio.idxmax())] if len(ratio) else []
     said = [f"A launch through constant memory takes from {style.ratio_text(ratio.min())} times ({where[0]}) to "
             f"{style.ratio_text(ratio.max())} times ({where[1]}) as long as one through global memory"] if len(ratio) else []
-    said.append(quickest(rows, others_of(rows, "path")))
+    said.append(fastest(rows, others_of(rows, "path")))
     text = ". ".join(filter(None, said)) or f"A launch takes {style.time_text(rows['time_ns'].min())} to {style.time_text(rows['time_ns'].max())}"
     return text + "."
 
@@ -143,8 +143,8 @@ def sweep_along(source: Source, axis: str, rows: pandas.DataFrame, several: bool
 
 
 def sweep_sentence(rows: pandas.DataFrame, axis: str, text: str) -> str:
-    """Which path is the quickest how often, and the ends of the line along which the time changes most."""
-    said = [quickest(rows, [key for key in [*CELL_KEYS, *parameter_names(rows)] if key != "path"])]
+    """Which path is the fastest how often, and the ends of the line along which the time changes most."""
+    said = [fastest(rows, [key for key in [*CELL_KEYS, *parameter_names(rows)] if key != "path"])]
     lines = [line for _, line in rows.sort_values(axis, kind="stable").groupby(others_of(rows, axis), dropna=False, sort=False) if len(line) >= VALUES_MIN]
     if lines:
         ends = max((line.iloc[[0, -1]] for line in lines), key=lambda its: its["time_ns"].max() / its["time_ns"].min())
@@ -176,11 +176,11 @@ def spaces(sources: list[Source]) -> list[Drawing]:
     made = times(rows, panel=panel, row=names, series=rows["path"], x=ratio)
     made["low"], made["high"] = (made[end] / best for end in ("low", "high"))
     constant = ratio[rows["path"] == "constant"]
-    said = [quickest(rows, others), f"Constant memory takes {style.ratio_text(constant.min())} to {style.ratio_text(constant.max())} times as long "
+    said = [fastest(rows, others), f"Constant memory takes {style.ratio_text(constant.min())} to {style.ratio_text(constant.max())} times as long "
             "as the fastest memory space" if len(constant) else None]
-    said = ". ".join(filter(None, said)).replace("quickest path", "fastest memory space") or "No kernel was measured in two memory spaces"
+    said = ". ".join(filter(None, said)).replace("fastest path", "fastest memory space") or "No kernel was measured in two memory spaces"
     return [Drawing("spaces", f"{sources[0].document.stem}-spaces", made.sort_values("panel", kind="stable"), said + ".",
-                    {None: ("time, by that in the fastest", "")}, [sources[0].document], None, sources[0].note, band=(1, QUICK))]
+                    {None: ("time, by that in the fastest", "")}, [sources[0].document], None, sources[0].note, band=(1, AS_FAST))]
 
 
 GENERATION_PANELS = {"constant_sm_ns": "through constant: ns of an SM for 32 elements", "global_sm_ns": "through global: ns of an SM for 32 elements",
