@@ -807,8 +807,8 @@ class case_base
         report->version = CBANK_CASE_VERSION;
         report->table_count = tables;
         report->buffer_count = buffers;
-        if (launches == 0)
-            fail(CBANK_ERROR_NO_LAUNCH, line);
+        if (launches == 0 || compared == 0)
+            fail(launches ? CBANK_ERROR_NO_OUTPUT : CBANK_ERROR_NO_LAUNCH, line);
     }
 
   protected:
@@ -942,7 +942,7 @@ class case_base
     const cbank_request &request;
     cbank_case_report *const report; /* NULL unless it is to be described */
     const cbank_u64 first, step, end; /* the elements that this thread fills */
-    cbank_u32 buffers = 0, tables = 0, launches = 0;
+    cbank_u32 buffers = 0, tables = 0, launches = 0, compared = 0;
     cbank_u64 lengths[CBANK_BUFFERS_MAX];
 
     CBANK_BOTH void fail(cbank_u32 error, cbank_u32 line)
@@ -1022,6 +1022,7 @@ class case_base
             made.element_bytes = sizeof(T) / type_of<T>::lanes;
             made.type = type_of<T>::value;
             made.role = role;
+            compared += role == CBANK_ROLE_OUTPUT || role == CBANK_ROLE_INOUT;
             name_file(made.file, fill, line);
         } else if (request.call == CBANK_CALL_FILL && request.number == number) {
             fill_with((T *)request.buffers[number], elements, number, fill);

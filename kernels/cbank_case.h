@@ -129,7 +129,8 @@ enum cbank_error {
     CBANK_ERROR_TOO_MANY_TABLES,
     CBANK_ERROR_NO_LAUNCH,
     CBANK_ERROR_SEVERAL_LAUNCHES,
-    CBANK_ERROR_TEXT_TOO_LONG
+    CBANK_ERROR_TEXT_TOO_LONG,
+    CBANK_ERROR_NO_OUTPUT
 };
 
 /* The answer to CBANK_CALL_DESCRIBE: the second parameter of cbank_case_call is its address. */

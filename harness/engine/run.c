@@ -76,13 +76,12 @@ static enum status report(const struct run *run, enum status written, enum statu
     const bool table = to_file && !run->options->quiet && written != STATUS_ENVIRONMENT;
     const struct cell_result *first = NULL; /* that failed */
     enum status status = STATUS_OK;
+    const bool user = result->cell_count && cell_is_user(&result->cells[0].cell);
     size_t failed = 0;
-    bool user;
 
     for (size_t i = 0; i < result->cell_count; i++)
         if (result->cells[i].status == CELL_FAILED && failed++ == 0)
             first = &result->cells[i];
-    user = first && cell_is_user(&first->cell);
     if (result->counters_reason[0])
         log_warning("counters were not read: %s", result->counters_reason);
     if (table)

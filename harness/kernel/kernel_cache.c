@@ -28,12 +28,11 @@ char *kernel_read(const char *path, size_t *bytes)
 
     if (!file)
         return NULL;
-    errno = EINVAL; /* of what is no regular file */
-    if (fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) && (text = malloc((size_t)about.st_size + 1))) {
+    errno = fstat(fileno(file), &about) == 0 && S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
+    if (S_ISREG(about.st_mode) && (text = malloc((size_t)about.st_size + 1))) {
         *bytes = fread(text, 1, (size_t)about.st_size, file);
         text[*bytes] = '\0';
-    } else if (S_ISDIR(about.st_mode))
-        errno = EISDIR;
+    }
     fclose(file);
     return text;
 }

@@ -149,6 +149,8 @@ class Refused(Kernels):
                      text=plain.replace("in, out, size)", "in, out, size, size)"))
         self.refused(r"bad\.cu:17:.*error: .*a pointer to elements of that buffer; those of an input are const", 2,
                      text=plain.replace("in, out, size)", "out, in, size)"))
+        self.refused(r"bad\.cu:12: nothing could be checked; make what the kernel writes an output or an inout", 2,
+                     text=source("plain", role="scratch<float>(size)", check=""))
         self.refused(r"absent\.cu", 2, self.path("absent.cu"))
         self.refused(r"cannot read \S+: Is a directory", 2, self.path(""))
 

@@ -39,6 +39,7 @@ static enum status check_case(const struct cuda_user *user)
         [CBANK_ERROR_SEVERAL_LAUNCHES] =
             "the case launches several kernels; write a case for each, in a file of its own",
         [CBANK_ERROR_TEXT_TOO_LONG] = "a name or the path of a .npy file is too long",
+        [CBANK_ERROR_NO_OUTPUT] = "nothing could be checked; make what the kernel writes an output or an inout",
     };
     const struct cbank_case_report *report = &user->report;
     const char *const path = user->build->path;
