@@ -80,32 +80,23 @@ static bool tells(const struct deviation_evidence *cell, bool flush)
 void deviation_conclude(struct deviation_evidence *cells, size_t count)
 {
     for (int flush = 0; flush < 2; flush++) {
-        double low = -20, high = 20, seen = 0, one = 0, prior = 0; /* of the factor's logarithm, and degrees */
+        double seen = 0, squares = 0, one = 0,
+               prior = 0; /* degrees, and those times the variances over the expected ones */
 
         for (size_t i = 0; i < count; i++)
             if (tells(&cells[i], flush)) {
                 seen += cells[i].own.degrees;
+                squares += cells[i].own.degrees * pow(cells[i].own.value / cells[i].before.value, 2);
                 one = fmax(one, cells[i].own.degrees);
                 prior = fmax(prior, cells[i].before.degrees);
             }
-        /* Degrees seen beyond those expected fall as the factor grows. */
-        for (int step = 0; step < 60 && seen > 0; step++) {
-            const double middle = (low + high) / 2;
-            double excess = prior * (exp(-middle) - 1);
-
-            for (size_t i = 0; i < count; i++)
-                if (tells(&cells[i], flush))
-                    excess +=
-                        cells[i].own.degrees * (pow(cells[i].own.value / cells[i].before.value, 2) / exp(middle) - 1);
-            *(excess > 0 ? &low : &high) = middle;
-        }
         for (size_t i = 0; i < count; i++) {
             struct deviation before = cells[i].before;
 
             if (cells[i].flush != flush)
                 continue;
             if (seen > 0) {
-                before.value *= sqrt(exp(high));
+                before.value *= sqrt((prior + squares) / (prior + seen));
                 /* Relative variances, 2 over the degrees, add. The cells of a process may change together, so many cells
                  * count no more than one. */
                 before.degrees = 1 / (1 / before.degrees + 1 / (one * pow((prior + seen) / seen, 2)));

@@ -7,8 +7,8 @@ A GPU is held against its own past. All GPUs of a driver change together with th
 off first, as in Tukey's median polish. Where it reaches the threshold, it is a finding of theirs. Groups are judged from the
 coarsest to the single GPU. A change belongs to the coarsest group where 85 % of the members changed alike.
 
-A GPU is also held against the median of its model, in units of Qn and by Student's t. The deviation of its last three values
-is allowed for.
+A GPU is also held against the median of the others of its model, by Student's t. Boards differ in each cell by Qn of the others,
+pooled with what cbank compare knows of boards. The deviation of its last three values is allowed for.
 
 The noise of a value is what cbank compare holds it against (noise.py): of processes and occasions, scaled to all cells, and
 pooled with what is seen. Here that is the differences from night to night of all GPUs. A noisier GPU has its own.
@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import betainc
 
 from .change_points import medians
-from .noise import EFFICIENCY_OF_DIFFERENCE, Deviation, conclude, median_variance
+from .noise import BOARD, EFFICIENCY_OF_DIFFERENCE, Deviation, conclude, median_variance, pool, scaled
 from .steps import Series, date_step, differences, series_of, step_p, student_p, tail
 
 LEVELS = ("model", "driver", "vbios", "node", "gpu")  # from the coarsest on
@@ -43,7 +43,7 @@ AGAINST = ("past", "peers")
 
 WANDER_LEAST = 5  # GPUs whose median is what they do together
 DIFFERENCES_LEAST = 3  # whose median one step does not move
-PEERS_LEAST, PEER_VALUES = 4, 3  # GPUs of a model; values that say where a GPU is
+PEERS_MANY, PEER_VALUES = 9, 3  # GPUs of a model; values that say where a GPU is
 COVERED_LEAST = 0.85  # of a group, whose change is then the group's
 GROUP_SHARE = 0.5  # of the threshold, for groups
 NAMED = 0.01  # of the cells that a finding names, the share that may be chance
@@ -183,7 +183,7 @@ class Judge:
         self.found = []
         self.left = np.array([log_ns - self.level(log_ns)[:, None] for log_ns in self.log_ns])  # not explained yet: [cells, GPUs, rounds]
         concluded = conclude([(cells[cell][2], cells[cell][1], self.seen(left)) for left, cell in zip(self.left, self.there)])
-        self.deviation = np.array([of.value for of in concluded])
+        self.deviation, self.flush = np.array([of.value for of in concluded]), [cells[cell][2] for cell in self.there]
 
     def level(self, log_ns: np.ndarray) -> np.ndarray:
         """The median of each GPU: of its baseline, where it has one."""
@@ -292,35 +292,42 @@ class Judge:
             self.found.append(self.describe(GPU, gpu, cell, p, *step))
 
     def judge_peers(self) -> None:
-        distance, spread, counts, p = zip(*map(self.peers, self.log_ns, self.deviation))
-        distance, p = np.array(distance), np.array(p)
+        """Each of few GPUs is held against the median of the others, and of many against that of all, which one cannot move."""
+        recent = [self.recent(log_ns) for log_ns in self.log_ns]
+        distance, p, spread = np.zeros((len(recent), self.gpus)), np.ones((len(recent), self.gpus)), np.zeros((len(recent), self.gpus))
+        for gpus in np.arange(self.gpus)[:, None] if self.gpus < PEERS_MANY else [np.arange(self.gpus)]:
+            others = [np.sort(of[np.isfinite(of)]) for of in (np.delete(level, gpus if len(gpus) == 1 else []) for level, _, _ in recent)]
+            own = [Deviation(qn(level), EFFICIENCY_OF_QN * (len(level) - 1)) if len(level) > 1 else Deviation(0.0, 0) for level in others]
+            board = [pool(Deviation(max(BOARD.value, of.value), BOARD.degrees), its)
+                     for of, its in zip(scaled([(flush, BOARD, its) for flush, its in zip(self.flush, own)]), own)]
+            for cell, ((level, counts, nights), its, of) in enumerate(zip(recent, others, board)):
+                if len(its):
+                    distance[cell, gpus] = np.where(counts[gpus] > 0, level[gpus] - np.median(its), 0)
+                    spread[cell, gpus] = of.value * math.sqrt(1 + median_variance(len(its)))
+                    p[cell, gpus] = self.peers_p(distance[cell, gpus], spread[cell, gpus], min(of.degrees, 100000), nights[gpus], self.deviation[cell])
         for direction in (1, -1):
             of = np.where(direction * distance > 0, p, 1)
             p_of = whole_p(of)
             for gpu in np.flatnonzero(self.limit(p_of)):
                 for cell in named_cells(of[:, gpu]):
-                    self.found.append(Change(GPU, PEERS, int(gpu), self.there[cell], float(distance[cell, gpu]), float(spread[cell]),
-                                             float(min(1, p_of[gpu] * self.tests)), int(counts[cell][gpu])))
+                    self.found.append(Change(GPU, PEERS, int(gpu), self.there[cell], float(distance[cell, gpu]), float(spread[cell, gpu]),
+                                             float(min(1, p_of[gpu] * self.tests)), int(recent[cell][1][gpu])))
 
-    def peers(self, log_ns: np.ndarray, deviation: float) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
-        """(distance of each GPU from the median of the model, deviation of that, values that say it, p) of a cell."""
+    def recent(self, log_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(level of each GPU, values that say it, nights of these) of a cell."""
         known = ~np.isnan(log_ns)
-        recent = known & (np.cumsum(known[:, ::-1], axis=1)[:, ::-1] <= PEER_VALUES)
-        counts, nights = recent.sum(axis=1), (np.add.reduceat(recent, self.firsts, axis=1) > 0).sum(axis=1)
-        level = medians(np.where(recent, log_ns, np.inf), counts)
-        ordered = np.sort(level[counts > 0])
-        p = np.ones(len(level))
-        if len(ordered) < PEERS_LEAST:
-            return np.zeros(len(level)), 0, counts, p
-        distance = level - medians(ordered[None], np.array([len(ordered)]))[0]
-        spread = qn(ordered) * math.sqrt(1 + median_variance(len(ordered)))
-        degrees = min(EFFICIENCY_OF_QN * (len(ordered) - 1), 100000)
+        last = known & (np.cumsum(known[:, ::-1], axis=1)[:, ::-1] <= PEER_VALUES)
+        counts = last.sum(axis=1)
+        return medians(np.where(last, log_ns, np.inf), counts), counts, (np.add.reduceat(last, self.firsts, axis=1) > 0).sum(axis=1)
+
+    def peers_p(self, distance: np.ndarray, spread: np.ndarray, degrees: float, nights: np.ndarray, deviation: float) -> np.ndarray:
+        """p of distances from the others, by what boards differ by and by the noise of the values."""
+        p = np.ones(len(distance))
         far = np.flatnonzero(np.abs(distance) >= self.limits.peer_threshold)
         away = np.abs(distance[far])
         for share in (0.5, 0.6, 0.7, 0.8, 0.9):
-            board = student_p(share * away / spread, degrees) if spread > 0 else 0
-            p[far] = np.minimum(p[far], board + tail(nights[far], (1 - share) * away / deviation))
-        return distance, spread, counts, p
+            p[far] = np.minimum(p[far], student_p(share * away / spread[far], degrees) + tail(nights[far], (1 - share) * away / deviation))
+        return p
 
 
 def judge(cells: list[tuple[np.ndarray, Deviation, bool]], gpus: int, groups: dict[str, np.ndarray], limits: Limits,

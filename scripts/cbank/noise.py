@@ -20,6 +20,7 @@ Noise = namedtuple("Noise", "deviation degrees origin")
 PROCESS = {"hot": Default(0.00019, 0.27, 9.3), "cold": Default(0.00022, 3.4, 15), "copies": Default(0, 48, 7.2)}
 OCCASION = {"hot": Default(0, 0.31, 4), "cold": Default(0, 0, 2), "copies": Default(0, 0.31, 4)}
 LATER = Default(0.0005, 0, 100)  # assumed: no board was measured hours apart
+BOARD = Deviation(0.0053, 8)  # GPUs of a model
 EFFICIENCY_OF_DIFFERENCE = 0.37  # of the median of differences: degrees of freedom of each
 SERIES_PROCESS = 0.0005  # part of every interval of a time, as a standard deviation
 ERRORS_TO_END = 1.9599877075001344  # from a value to the end of its interval of 95 %
@@ -62,15 +63,11 @@ def scaled(cells: list[tuple[bool, Deviation, Deviation]]) -> list[Deviation]:
         telling = [(before, own) for of, before, own in cells if of == flush and before.degrees and before.value > 0 and own.degrees]
         seen = sum(own.degrees for _, own in telling)
         one, prior = (max((of[i].degrees for of in telling), default=0) for i in (1, 0))
-        low, high = -20.0, 20.0  # of the factor's logarithm
-        for _ in range(60 if telling else 0):
-            middle = (low + high) / 2
-            excess = prior * math.expm1(-middle) + sum(own.degrees * ((own.value / before.value) ** 2 / math.exp(middle) - 1) for before, own in telling)
-            low, high = (middle, high) if excess > 0 else (low, middle)
+        factor = (prior + sum(own.degrees * (own.value / before.value) ** 2 for before, own in telling)) / (prior + seen) if telling else 1
         for index, (of, before, _) in enumerate(cells):
             if of == flush and telling and before.degrees:
                 degrees = 1 / (1 / before.degrees + 1 / (one * ((prior + seen) / seen) ** 2))
-                known[index] = Deviation(before.value * math.sqrt(math.exp(high)), degrees)
+                known[index] = Deviation(before.value * math.sqrt(factor), degrees)
     return known
 
 

@@ -6,8 +6,8 @@ usage: model_error.py [--program build/cbank] [--longer-than US] [FILE...]; defa
 are those of `cbank explain --json`, which takes the card of each GPU. A cell counts if it took longer than 10 us. TIME_MODEL_ERROR
 (harness/counts/estimate.h) was chosen by the results of the H200: those of the H100 check it.
 
-A cell is explained if the interval holds its time; one without a time of the model is not. This is compared with a card of a board
-without results, which `characterize --new-card` alone makes of a committed characterization, for a name that no card has.
+A cell is explained if the interval holds its time. The chip's card is held against one that `characterize --new-card` alone
+makes of a board without results, for a name that no card has.
 """
 
 import argparse

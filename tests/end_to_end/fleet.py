@@ -119,6 +119,46 @@ class Noise(unittest.TestCase):
         self.assertEqual(seen([[0, 5]] * 4, [0, 1]), (0, 0))  # a driver may be what made all of them slower
 
 
+class Peers(unittest.TestCase):
+    """GPUs that were as they are on all of three nights."""
+
+    def apart(self, rng, boards):
+        """{(GPU, cell)} of those that are slower than the others. boards: logarithms [cells, GPUs]."""
+        values, none = boards[..., None] + 0.0006 * rng.normal(size=(*boards.shape, 3)), np.zeros(boards.shape[1], dtype=int)
+        found = statistics.judge([(of, noise.Deviation(0.0006, 9), False) for of in values], len(none),
+                                 {"driver": none, "vbios": none, "node": none}, statistics.Limits())
+        self.assertEqual({change.against for change in found} - {statistics.PEERS}, set())
+        return {(change.group, change.cell) for change in found if change.change > 0}
+
+    def test_few_boards_are_called_apart_at_the_nominal_rate_and_one_that_is_so_is_found(self):
+        """Two to eight boards. Variances of cells differ as an inverse chi square of 8 degrees does, and half of each is common to the cells
+        of a board. A tenth more is planted in eight cells of one board. Boards that differ three times as much are known from four on."""
+        rng = np.random.default_rng(5)
+        for gpus, deviation, finds in ((2, 0.0053, 0.9), (4, 0.0053, 0.7), (8, 0.0053, 0.9), (4, 0.016, 0), (8, 0.016, 0)):
+            false = right = 0
+            for _ in range(40):
+                cells = deviation * np.sqrt(8 / rng.chisquare(8, (24, 1)))
+                boards = cells * (rng.normal(size=(1, gpus)) + rng.normal(size=(24, gpus))) / math.sqrt(2)
+                false += bool(self.apart(rng, boards))
+                boards[:8, 0] += math.log(1.1)
+                found = self.apart(rng, boards)
+                right += {gpu for gpu, _ in found} == {0} and {cell for _, cell in found} <= set(range(8))
+            self.assertLessEqual(false, 2, (gpus, deviation))  # of 40, at one in a hundred
+            self.assertGreaterEqual(right, finds * 40, (gpus, deviation))
+
+    def test_boards_of_an_h200(self):
+        """Nine of them. Two take 5 % longer for one cell, and no other cell of any is 3 % from the others."""
+        boards = [{cell["identity"]: cell["median_ns"] for cell in read_json(os.path.join(ROOT, f"results/h200/processes/{name}.json"))["cells"]}
+                  for name in ("trial", "other-board", "third-board", "slow-board", "fast-board", "sixth-board", "seventh-board", "eighth-board", "ninth-board")]
+        placed = {cell["identity"] for cell in read_json(os.path.join(ROOT, "results/h200/core-matrix.json"))["cells"] if (cell["buffer_set_deviation"] or 0) >= 0.01}
+        names = sorted(set.intersection(*map(set, boards)) - placed)
+        times = np.array([[math.log(board[name]) for board in boards] for name in names])
+        cell = names.index("add/constant/pseudo_random/128000/1024/hot")
+        self.assertEqual(self.apart(np.random.default_rng(6), times), {(3, cell), (5, cell)})
+        for pair in itertools.combinations((0, 1, 2, 4, 6, 7, 8), 2):  # some stream 2.3 % faster
+            self.assertEqual(self.apart(np.random.default_rng(6), times[:, pair]), set())
+
+
 # ---- Made fleets -----------------------------------------------------------------------------------------------------
 
 
