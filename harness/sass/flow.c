@@ -7,7 +7,17 @@
 #include "log.h"
 #include "operands.h"
 
-enum { CALL_ABSOLUTE = 0x143, BRX = 0x149, BRXU = 0x158, JMP = 0x14a, JMX = 0x14c, JMXU = 0x159, DEPTH_MAX = 64 };
+enum {
+    MOV = 0x002,
+    IMAD = 0x024,
+    CALL_ABSOLUTE = 0x143,
+    BRX = 0x149,
+    BRXU = 0x158,
+    JMP = 0x14a,
+    JMX = 0x14c,
+    JMXU = 0x159,
+    DEPTH_MAX = 64
+};
 
 /* Where an instruction leads: which of these it has. */
 struct leads {
@@ -130,6 +140,15 @@ static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps,
         }
         flow->blocks[block - 1].last = (uint32_t)i;
     }
+    for (size_t i = 0; i < count; i++) {
+        const struct instruction instruction = instruction_at(flow->code, i * INSTRUCTION_BYTES);
+        uint32_t number;
+
+        memcpy(&number, flow->code + i * INSTRUCTION_BYTES + sizeof(number), sizeof(number));
+        if ((instruction.operation == MOV || instruction.operation == IMAD) && number % INSTRUCTION_BYTES == 0 &&
+            number / INSTRUCTION_BYTES < count && block_of[number / INSTRUCTION_BYTES] != FLOW_NONE)
+            flow->blocks[block_of[number / INSTRUCTION_BYTES]].named = true;
+    }
     return STATUS_OK;
 }
 
@@ -168,8 +187,8 @@ static void find_returning(struct flow *flow, uint32_t *stack)
     }
 }
 
-/* A CALL to where no RET can be reached is a jump: compilers leave loops so. This is known once there are edges. Returns
- * whether there are such calls. */
+/* Compilers leave loops by a CALL that is a jump. No RET can be reached there, which is known once there are edges. Or it
+ * has a guard, and no number in the code is the address behind it. Returns whether there are calls. */
 static bool make_edges(struct flow *flow, const struct flow_jump *jumps, size_t jump_count, const uint32_t *block_of,
                        bool returning_known)
 {
@@ -185,8 +204,11 @@ static bool make_edges(struct flow *flow, const struct flow_jump *jumps, size_t 
         const struct flow_jump *jump = leads.indirect ? jump_of(jumps, jump_count, block->last) : NULL;
         const bool inside = leads.to >= 0 && (uint64_t)leads.to < flow->instructions;
 
+        const bool named = i + 1 < flow->block_count && flow->blocks[i + 1].named;
+
         jumping |= leads.call && inside;
-        if (leads.call && inside && returning_known && !flow->blocks[block_of[leads.to]].returning) {
+        if (leads.call && inside &&
+            ((leads.conditional && !named) || (returning_known && !flow->blocks[block_of[leads.to]].returning))) {
             leads.call = false;
             leads.target = true;
             leads.next = leads.conditional;

@@ -27,6 +27,7 @@ struct flow_block {
     enum flow_end end;
     bool conditional; /* it leaves by its last instruction under a condition */
     bool is_called, returning; /* a call leads here; a RET can be reached */
+    bool named; /* its address is a number in the code */
 };
 
 struct flow_edge {

@@ -237,6 +237,9 @@ class Advised(unittest.TestCase):
                 run(f"{toolkit}/bin/nvcc", "-std=c++17", "-cubin", "-lineinfo", "-w", f"-arch=sm_{architecture}", *flags, "-o", cubin, f"{CORPUS}/{name}")
                 kernels = json.loads(run(CBANK, *ADVISE, "--kernel", cubin))["code"]["kernels"]
                 self.assertEqual(sorted(kernel["name"] for kernel in kernels), sorted(kernels_of(name)))
+                self.assertEqual([kernel["name"] for kernel in kernels if kernel["name"] != "function_pointer" and
+                                  sum(kind["count"] for kind in kernel["kinds"] if "c[3]" in kind["load"]) !=
+                                  sum(load["memory"] == "constant" for load in kernel["loads"])], [], "loads that nothing leads to")
                 said = judge(name, answers, kernels)
                 for answer in answers:
                     verdict, loads = said.get(answer, ("removed", []))

@@ -175,3 +175,23 @@ KERNEL function_pointer(float *out, const int *__restrict__ index, int n)
 
     out[THREAD] = function(index[THREAD]) + coefficients[n]; // load: table=coefficients variation=grid stride=- depth=0
 }
+
+/* Compilers leave a long loop by a CALL, here to where the function returns. */
+#define FOUR_TIMES(...)    __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__
+#define SIXTEEN_TIMES(...) FOUR_TIMES(__VA_ARGS__) FOUR_TIMES(__VA_ARGS__) FOUR_TIMES(__VA_ARGS__) FOUR_TIMES(__VA_ARGS__)
+
+__device__ __noinline__ int mixed(int n, int m)
+{
+    unsigned k = n, other = m;
+
+    while (true) {
+        SIXTEEN_TIMES(k = k * 5 + other; other = other * 3 ^ k >> 3;)
+        SIXTEEN_TIMES(k = k * 5 + other; other = other * 3 ^ k >> 3;)
+        SIXTEEN_TIMES(k = k * 5 + other; other = other * 3 ^ k >> 3;)
+        SIXTEEN_TIMES(k = k * 5 + other; other = other * 3 ^ k >> 3;)
+        if (k % 7 == 3)
+            return k & 31;
+    }
+}
+
+KERNEL behind_a_long_loop(float *out, int n, int m) STORES(coefficients[mixed(n, m)]) // load: table=coefficients variation=grid stride=- depth=0
