@@ -129,7 +129,7 @@ static void add_access(const struct varying_load *load, void *context)
     const enum sass_class class = instruction_class(&instruction, all->flow->architecture);
     const uint32_t width =
         1u << (word ? SASS_WORD : instruction_width(&instruction, class < SASS_SEL ? class : SASS_LDC));
-    struct cubin_variable variable, table = {0};
+    struct cubin_variable variable, table = {0}, next = {0};
     struct user_access *access;
     size_t tables = 0;
     bool inside = false;
@@ -179,6 +179,7 @@ static void add_access(const struct varying_load *load, void *context)
     for (uint64_t at = 0; load->bank == USER_BANK && cubin_next_variable(all->cubin, &at, &variable);) {
         /* The offset of an instruction has 16 bits. */
         const uint64_t behind = ((uint64_t)load->offset & UINT16_MAX) - variable.offset;
+        const bool before = behind + width < width && load->variation != VARIATION_CONSTANT;
 
         if (strncmp(variable.section, constants, strlen(constants)) != 0)
             continue;
@@ -186,6 +187,12 @@ static void add_access(const struct varying_load *load, void *context)
         inside |= behind < variable.bytes;
         if (behind < variable.bytes || tables == 1)
             table = variable;
+        next = before ? variable : next;
+    }
+    /* One entry before a table: that one at an index less 1, or the one before it from its end. */
+    if (next.bytes && load->stride_bytes >= 0) {
+        inside = !inside || load->stride_bytes > 0;
+        table = inside ? next : (struct cubin_variable){0};
     }
     /* The only table of a bank is the one that is read, also at an index less a number. */
     if (inside || tables == 1) {

@@ -491,6 +491,11 @@ __constant__ float4 q[256];
         self.assertIn("table: 1024 bytes", cbank(*self.compile("data")).stdout)
         self.assertIn("table: 512 bytes", cbank(*self.compile("data"), "--table-bytes", "512").stdout)
         self.assertIn("table: 856 bytes, 107 entries of 8\n", cbank(*self.compile("rest")).stdout)
+        # An index less 1 looks like the end of the table before, unless threads say more; that is not known then.
+        rows = {"less_one": ("o[I] = (lut - 1)[x[I]];",), "own_less_one": ("o[I] = lut[threadIdx.x - 1];",)}
+        tables = self.tables(self.compile(rows=rows))
+        self.assertEqual([tables[name]["constant"]["table"] for name in ("less_one", "own_less_one")], [None, "lut"])
+        self.assertIn(" c ", cbank(*self.compile(rows={"from_the_end": ("o[I] = c[1023 - threadIdx.x] + lut[n];",)})).stdout)
         self.HEAD = "__constant__ float c[64];\n#define" + self.HEAD.partition("#define")[2]
         self.assertEqual(self.tables(self.compile(rows={"less": ("o[I] = c[x[I] - 1];",)}))["less"]["constant"]["table"], "c")
 
