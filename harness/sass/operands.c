@@ -266,9 +266,11 @@ static void arithmetic_sources(uint64_t low, uint64_t high, uint32_t architectur
     struct operand *special = &out->source[third ? 2 : 1], *other = &out->source[third ? 1 : 2];
     const bool uniform = row->fields & U;
 
-    out->source[0] = (struct operand){.kind = uniform ? OPERAND_UNIFORM : OPERAND_REGISTER,
-                                      .number = bits(low, high, 24, 8),
-                                      .negated = bits(low, high, 72, 1)};
+    /* R2UR and REDUX read a register of the threads. */
+    out->source[0] =
+        (struct operand){.kind = uniform && row->transfer != TRANSFER_WARP ? OPERAND_UNIFORM : OPERAND_REGISTER,
+                         .number = bits(low, high, 24, 8),
+                         .negated = bits(low, high, 72, 1)};
     *other = (struct operand){.kind = uniform ? OPERAND_UNIFORM : OPERAND_REGISTER,
                               .number = bits(low, high, 64, 8),
                               .negated = bits(low, high, 75, 1)};

@@ -829,6 +829,25 @@ TEST(what_is_proven_holds_when_random_programs_run)
     assert_true(compared > programs);
 }
 
+TEST(a_uniform_register_gets_the_value_of_a_register)
+{
+    static struct program program = {.architecture = 90};
+    static struct flow flow;
+    static struct checked checked = {.program = &program, .flow = &flow};
+    const struct code_facts facts = {0};
+
+    append(&program, 0x082, 4, 2, 0, 5, 0); /* UMOV UR2, 5: not R2 */
+    set(append(&program, 0x119, 4, 2, 0, 0, 0), 72, 8, 0x25); /* S2R R2, SR_CTAID.X */
+    set_predicates(append(&program, 0x1c2, 1, 4, 2, 0, 0), PT, PT, false); /* R2UR UR4, R2 */
+    append(&program, 0x002, 6, 3, 0, 4, 0); /* MOV R3, UR4 */
+    set(append(&program, 0x182, 5, 4, 3, 0, 0), 54, 5, 3);
+    set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
+    assert_int_equal(flow_open(program.words, program.count * 16, 90, NULL, 0, &flow), STATUS_OK);
+    assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
+    assert_int_equal(checked.all[4].load.variation, VARIATION_BLOCK);
+    flow_close(&flow);
+}
+
 TEST(a_warp_whose_lanes_are_apart_takes_a_copy_of_the_code)
 {
     static struct program program = {.architecture = 90};
