@@ -360,6 +360,25 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
     }
 }
 
+/* The value that each lane gets by a shuffle. */
+static struct value shuffled(const struct value *state, const struct operands *in, struct value values)
+{
+    /* From one lane to all: by index, with all lanes in one part. */
+    const bool by_index = (in->low >> 58 & 3) == 0, whole = (in->low >> 40 & 0x1fff) == WARP_LANES - 1;
+    const bool known_form = in->form == 2 || in->form == 7;
+    const struct value lane = in->form == 7 ? value_number(0) : machine_register(state, in->low >> 32 & 0xff);
+    const bool given = known_form && !((values.flags | lane.flags) & FLAG_DATA);
+    struct value shared = value_shared(LEVEL_WARP);
+
+    if (by_index && whole && known_form && value_is_shared(&lane)) {
+        shared.flags = given ? 0 : shared.flags;
+        return value_relied(shared, lane.flags);
+    }
+    if (given)
+        return value_relied(value_given(WHY_LANES), values.flags | lane.flags);
+    return value_any(values.lanes == LANES_ANY && values.why == WHY_DATA ? WHY_DATA : WHY_LANES);
+}
+
 /* The value of result `word` of an instruction that writes registers. */
 static struct value result_of(struct machine *machine, const struct value *state, const struct operands *in,
                               uint32_t at, unsigned word)
@@ -421,15 +440,8 @@ static struct value result_of(struct machine *machine, const struct value *state
         return high;
     case TRANSFER_LOAD:
         return loaded(machine, state, in, at, word);
-    case TRANSFER_SHUFFLE: {
-        /* From one lane to all: by index, with all lanes in one part. */
-        const bool by_index = (in->low >> 58 & 3) == 0, whole = (in->low >> 40 & 0x1fff) == WARP_LANES - 1;
-        const struct value lane = in->form == 7 ? value_number(0) : machine_register(state, in->low >> 32 & 0xff);
-
-        if (by_index && whole && (in->form == 2 || in->form == 7) && value_is_shared(&lane))
-            return value_relied(value_shared(LEVEL_WARP), lane.flags);
-        return value_any(WHY_LANES);
-    }
+    case TRANSFER_SHUFFLE:
+        return shuffled(state, in, s[0]);
     case TRANSFER_WARP:
         if (in->operation == 0x0ca || in->operation == 0x1c2)
             return value_is_shared(&s[0]) ? s[0] : value_relied(value_shared(LEVEL_WARP), s[0].flags);
