@@ -166,9 +166,13 @@ static enum status read_relocations(const struct cubin_section *section, const s
     const size_t bytes = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
     const char *of = section->name + (section->type == SHT_RELA ? 5 : 4);
     enum { ADDRESS_OF = 2, LOW = 0x38, HIGH = 0x39 };
+    const bool of_addresses = strncmp(of, ".nv.constant4", strlen(".nv.constant4")) == 0;
+    const bool of_code = strncmp(of, ".text.", 6) == 0 && strcmp(of + 6, kernel) == 0;
+    const bool of_lines = strcmp(of, ".debug_line") == 0 && lines->data;
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; status == STATUS_OK && i + bytes <= section->bytes; i += bytes) {
+    for (size_t i = 0; status == STATUS_OK && (of_addresses || of_code || of_lines) && i + bytes <= section->bytes;
+         i += bytes) {
         Elf64_Rel entry;
         const char *name;
         size_t size;
@@ -178,11 +182,11 @@ static enum status read_relocations(const struct cubin_section *section, const s
 
         if (symbol > SYMBOLS_MAX || entry.r_offset > UINT32_MAX || !cubin_symbol_at(out->cubin, symbol, &name, &size))
             continue;
-        if (strncmp(of, ".nv.constant4", strlen(".nv.constant4")) == 0 && type == ADDRESS_OF)
+        if (of_addresses && type == ADDRESS_OF)
             status = add_fact(&out->code.addresses, (uint32_t)entry.r_offset, symbol);
-        else if (strncmp(of, ".text.", 6) == 0 && strcmp(of + 6, kernel) == 0)
+        else if (of_code)
             status = add_fact(&out->code.relocated, (uint32_t)entry.r_offset, symbol);
-        else if (strcmp(of, ".debug_line") == 0 && strcmp(name, kernel) == 0 && lines->data)
+        else if (of_lines && strcmp(name, kernel) == 0)
             status = read_lines(lines, entry.r_offset, &out->lines);
     }
     return status;

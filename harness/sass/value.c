@@ -394,6 +394,24 @@ static enum bit logic_bit(const enum bit bits[3], unsigned results)
     return varying ? BIT_VARYING : zero && one ? BIT_SHARED : one ? BIT_ONE : BIT_ZERO;
 }
 
+/* The same for operands that all lanes share: bits that can be 0 and 1 are known by none of the rows. */
+static struct value shared_logic(struct value out, const struct value operands[3], unsigned results)
+{
+    uint32_t zeros = 0, ones = 0;
+
+    for (unsigned row = 0; row < 8; row++) {
+        uint32_t possible = UINT32_MAX;
+
+        for (unsigned i = 0; i < 3; i++)
+            possible &= ~low_bits(operands[i].bits) | (row >> (2 - i) & 1 ? operands[i].known : ~operands[i].known);
+        *(results >> row & 1 ? &ones : &zeros) |= possible;
+    }
+    out.bits = (uint8_t)(zeros & ones ? __builtin_ctz(zeros & ones) : WORD_BITS);
+    out.known = ones & low_bits(out.bits);
+    out.why = 0;
+    return leveled(out);
+}
+
 struct value value_logic(struct lane_tables *tables, const struct value operands[3], unsigned results)
 {
     struct value out = joined(&operands[0], &operands[1]);
@@ -402,6 +420,8 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
     bool varying = false, differ = false, extends = true;
 
     out = joined(&out, &operands[2]);
+    if ((operands[0].lanes | operands[1].lanes | operands[2].lanes) == LANES_SAME && !(out.flags & FLAG_HALF))
+        return shared_logic(out, operands, results);
     out.lanes = LANES_SAME;
     for (unsigned i = 0; i < 3; i++) {
         bits = operands[i].bits < bits ? operands[i].bits : bits;
