@@ -126,7 +126,8 @@ static struct value high_word(const struct value *parts, size_t count, const str
     for (size_t i = 0; i < count + (low != NULL); i++) {
         const struct value *part = i < count ? &parts[i] : low;
 
-        if (part->lanes == LANES_ANY || part->flags & FLAG_HALF) {
+        /* Lanes of a function that is not followed need not go as those of the low word do. */
+        if (part->lanes == LANES_ANY || part->flags & FLAG_HALF || (i < count && part->lanes == LANES_GIVEN)) {
             const struct value all[2] = {value_function(parts, count), low ? *low : value_number(0)};
 
             return value_function(all, 2);
