@@ -146,7 +146,8 @@ static enum status measure(const struct gate_options *options, const struct invo
             return status;
         if (processes == 1 && !over && comparison->comparable)
             continue;
-        log_note(options->comparing.quiet, "at %" PRIu64 " processes a side: %zu of %zu cells decided", processes,
+        log_note(options->comparing.quiet || !comparison->comparable,
+                 "at %" PRIu64 " processes a side: %zu of %zu cells decided", processes,
                  comparison->cell_count - comparison->counts[VERDICT_INCONCLUSIVE], comparison->cell_count);
         if (over || comparison_needs(comparison) == 0 || !comparison->comparable)
             return STATUS_OK;

@@ -205,14 +205,15 @@ static enum status print_result(const struct result *result, const struct run_op
     enum status status = cell_rows_open(result, NULL, NULL, &rows);
     size_t users = 0;
 
-    if (status == STATUS_OK)
+    for (size_t i = 0; i < rows.count; i++)
+        users += cell_is_user(rows.rows[i].cell);
+    if (users > 0)
         text_line(stdout, "%s, driver %s", result->device.name, result->device.driver);
     /* Rows of one kernel, size and cache state are neighbours. */
     for (size_t first = 0, end; first < rows.count && status == STATUS_OK; first = end) {
         for (end = first + 1;
              end < rows.count && cell_order_before(rows.rows[first].cell, rows.rows[end].cell, AXIS_PATTERN) == 0;)
             end++;
-        users += cell_is_user(rows.rows[first].cell);
         if (cell_is_user(rows.rows[first].cell))
             status = print_ranks(&rows.rows[first], end - first, &look, &judging);
     }

@@ -120,8 +120,9 @@ class Sides(Case):
 
     def test_sides_that_cannot_be_compared_end_at_once(self):
         base = self.base(lambda result: result["device"].update(uuid="GPU-1"))
-        report, _ = self.gate(base, status=3)
+        report, said = self.gate(base, status=3)
         self.assertEqual((report["comparable"], report["new"]["results"]), (False, 1))
+        self.assertNotIn("cells decided", said)
         self.gate(base, "--allow-diff", "uuid", "--threshold", "5")
 
     def test_another_plan(self):

@@ -64,7 +64,8 @@ class Ranks(Kernels):
 
     def test_usage(self):
         builtin = os.path.join(ROOT, "tests/data/show/measured.json")
-        self.assertIn("no user's kernel", self.cbank("spaces", builtin, status=2).stderr)
+        done = self.cbank("spaces", builtin, status=2)
+        self.assertRegex(done.stdout + done.stderr, "^cbank: error: the result has no user's kernel;.*\n$")
         self.assertIn("--json goes with a kernel file", self.cbank("spaces", builtin, "--json", "x", status=2).stderr)
         self.assertIn("name the kernel file without an option",
                       self.cbank("spaces", CRC32, "--kernel", CRC32, status=2).stderr)
