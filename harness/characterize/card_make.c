@@ -90,11 +90,12 @@ static double rounded(double value)
 }
 
 /* Adds all numbers, each with its origin: measured, from the driver, or from the base card, which is of this chip or of
- * `another`. It also adds the files that the base card names by their hash. `id` is that of the characterization; "" without
- * one. */
-static void add_numbers(const struct characterization *found, const cJSON *base, bool another, const char *id,
-                        cJSON *model, cJSON *evidence, struct card_tally *tally)
+ * `another`. It also adds the files that the base card names by their hash, to evidence that holds the characterization
+ * if there is a file of it. */
+static void add_numbers(const struct characterization *found, const cJSON *base, bool another, cJSON *model,
+                        cJSON *evidence, struct card_tally *tally)
 {
+    const char *id = evidence->child ? evidence->child->string : "";
     const struct device_info *device = &found->device;
     const double said[CARD_NUMBERS] = {
         [CARD_sm_count] = device->sm_count,
@@ -195,7 +196,7 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
         json_add_text(own, "file", request->file);
         json_add_text(own, "sha256", sha256);
     }
-    add_numbers(request->found, base_json, another, id, model, evidence, tally);
+    add_numbers(request->found, base_json, another, model, evidence, tally);
     free(text);
     /* Numbers are texts until a reader has them: the card is read again, as it will be. */
     text = cJSON_PrintUnformatted(card);

@@ -3,7 +3,7 @@
 
 Levels are found by optimal partitioning (Jackson and others, An algorithm for optimal partitioning of data on an
 interval, 2005) with a penalty of 3 s^2 log n for each level (Yao, 1988). s is the larger of the noise that is known and
-of what neighbouring values show.
+of what neighbouring values show. With few degrees of freedom of s the penalty is that of Student's t (Wallace, 1959).
 
 Series are the rows of an array. Values beyond a row's count are not read.
 """
@@ -40,17 +40,18 @@ def difference_scale(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return medians(np.where(known, differences, np.inf), np.maximum(counts - 1, 0)) / (0.6745 * np.sqrt(2))
 
 
-def partition(values: np.ndarray, counts: np.ndarray, least: np.ndarray, noise: np.ndarray) -> np.ndarray:
+def partition(values: np.ndarray, counts: np.ndarray, least: np.ndarray, noise: np.ndarray, degrees: np.ndarray | float = 1e5) -> np.ndarray:
     """For each series, and each end of it, where the last level of the cheapest partition begins.
 
     values: [series, n]; counts: [series], values of each; least: [series], values of a level; noise: [series], standard
-    deviation that is known. Returns integers of shape [series, n + 1].
+    deviation that is known, with its degrees of freedom. Returns integers of shape [series, n + 1].
     """
     series, n = values.shape
     about = np.where(np.arange(n) < counts[:, None], values - values[:, :1], 0)  # so that large levels cost no digits
     sums, squares = (np.concatenate([np.zeros((series, 1)), np.cumsum(of, axis=1)], axis=1) for of in (about, about * about))
     spread = np.fmax(noise, np.nan_to_num(difference_scale(values, counts)))
-    penalty = 3 * spread * spread * np.log(np.maximum(counts, 1)) + 1e-9
+    squared = 3 * np.log(np.maximum(counts, 1)) * ((8 * degrees + 3) / (8 * degrees + 1)) ** 2  # of a normal value
+    penalty = spread * spread * degrees * np.expm1(squared / degrees) + 1e-9
     least = np.clip(np.minimum(least, counts), 1, None)
     costs, last = np.full((series, n + 1), np.inf), np.zeros((series, n + 1), dtype=int)
     costs[:, 0] = 0

@@ -202,7 +202,7 @@ def find_changes(history: History, threshold: float) -> list[Change]:
     values[known] = np.log(points["ns"][good[np.isin(number, series[long])]])
     values, counted = compress(values)
     noise, spread = noise_of(history, good[first[long]], values, counted)
-    last = partition(values, counted, np.full(len(long), RUNS_OF_A_LEVEL), spread)
+    last = partition(values, counted, np.full(len(long), RUNS_OF_A_LEVEL), *spread)
     found = []
     for row in np.flatnonzero(last[np.arange(len(long)), counted] > 0):
         own = values[row, :counted[row]]
@@ -227,7 +227,7 @@ def noise_of(history: History, firsts: np.ndarray, values: np.ndarray, counts: n
     for series in models.values():
         for (row, origin, _), of in zip(series, scaled([evidence for *_, evidence in series])):
             found[row] = Noise(*of, origin)
-    return found, np.array([pool(Deviation(*of[:2]), each).value if of else 0.0 for of, each in zip(found, own)])
+    return found, np.array([pool(Deviation(*of[:2]), each) if of else Deviation(0.0, 1e5) for of, each in zip(found, own)]).T
 
 
 def changes_of(history: History, members: np.ndarray, values: np.ndarray, found: list[tuple[int, int, float]],

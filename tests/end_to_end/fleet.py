@@ -24,7 +24,7 @@ from nights import CBANK, DRIVER, SOURCE, Case, calibration_of, result_of, slowe
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import second_judge
 from cbank import fleet_statistics as statistics  # noqa: E402
-from cbank import noise, steps  # noqa: E402
+from cbank import change_points, noise, steps  # noqa: E402
 
 MAKE = os.path.join(ROOT, "scripts/studies/make_fleet.py")
 GOLDEN = read_json(os.path.join(ROOT, "tests/golden/fleet.json"))
@@ -117,6 +117,20 @@ class Noise(unittest.TestCase):
         self.assertAlmostEqual(degrees, 0.37 * 6, 9)
         self.assertEqual(seen([[0, 5]], [0, 1]), (0, 0))
         self.assertEqual(seen([[0, 5]] * 4, [0, 1]), (0, 0))  # a driver may be what made all of them slower
+
+
+class Levels(unittest.TestCase):
+    def test_a_level_is_split_as_seldom_where_its_noise_is_hardly_known(self):
+        """Ten values of one level, whose deviation is known by so many values. Without the degrees of freedom, twice as many were."""
+        rng, shares = np.random.default_rng(7), {}
+        values, counts = rng.normal(size=(4000, 10)), np.full(4000, 10)
+        for degrees in (3, 9, 100):
+            known = np.sqrt(rng.chisquare(degrees, 4000) / degrees)
+            shares[degrees] = [(change_points.partition(values, counts, np.full(4000, 2), known, of)[:, 10] > 0).mean() for of in (degrees, 1e5)]
+        self.assertLess(max(share for share, _ in shares.values()), 0.03, shares)
+        self.assertGreater(shares[3][1], 0.04, shares)
+        values[:, 5:] += 6
+        self.assertGreater((change_points.partition(values, counts, np.full(4000, 2), np.ones(4000), 9)[:, 10] == 5).mean(), 0.95)
 
 
 class Peers(unittest.TestCase):
