@@ -95,7 +95,7 @@ static double rounded(double value)
 static void add_numbers(const struct characterization *found, const cJSON *base, bool another, cJSON *model,
                         cJSON *evidence, struct card_tally *tally)
 {
-    const char *id = evidence->child ? evidence->child->string : "";
+    const char *id = evidence && evidence->child ? evidence->child->string : "";
     const struct device_info *device = &found->device;
     const double said[CARD_NUMBERS] = {
         [CARD_sm_count] = device->sm_count,

@@ -136,6 +136,11 @@ class Records(Case):
             elif "h200" in path:
                 drawn = read_bytes(os.path.join(ROOT, "docs/figures/h200-capacity.txt")).decode()
                 self.assertEqual(re.findall(r"level 2: ([\d.]+) cycles, 128 KB", drawn), ["%.4g" % value for value, _, _ in said["constant", 2]])
+        second = read_json(os.path.join(ROOT, "results/characterizations/h100-second.json"))  # its lines are seen from every SM
+        geometry, = (one["geometry"] for one in second["experiments"] if one["name"] == "geometry_global")
+        latency = geometry["levels"][1]["latency"]
+        self.assertEqual(latency["samples"], 132 * 256)
+        boards[second["device"]["name"]].append((latency["value"], (latency["low"], latency["high"])))
         for (one, _), (_, (low, high)) in ((a, b) for of in boards.values() for a in of for b in of):
             self.assertTrue(low <= one <= high)
 
