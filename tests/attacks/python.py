@@ -144,7 +144,8 @@ def attempt(campaign, number, sources, other):
 def main():
     campaign = Campaign(count=150)
     sources, other = originals(), os.path.join(ROOT, "tests/corpus/result/measured.json")
-    with unittest.mock.patch.object(contribute.Contribution, "run", lambda *of: 0), \
+    # A handler of contribute would take the signal that ends a process of a later plot.
+    with unittest.mock.patch.object(contribute.Contribution, "run", lambda *of: 0), unittest.mock.patch.object(contribute.signal, "signal"), \
             unittest.mock.patch.object(os, "sched_getaffinity", lambda process: {0}):
         os.chdir(campaign.folder)
         for number in range(campaign.options.count):
