@@ -18,6 +18,6 @@ struct card_tally {
 };
 
 /* Makes the card. A number is that of an experiment, else that of the driver. Else it is that of the base card, if that
- * is of the same chip (name, compute capability, SMs), or the one published for all since Volta, else null. STATUS_USAGE, logged, for a bad base card or file. On
- * success *out is the caller's, to json_free. */
+ * is of the same chip (name, compute capability, SMs), or the one published for all since Volta, else null.
+ * STATUS_USAGE, logged, for a bad base card or file. On success *out is the caller's, to json_free. */
 enum status card_make(const struct card_request *request, cJSON **out, struct card_tally *tally);
