@@ -219,6 +219,18 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
     }
     if (relocated)
         out->code.literals = NULL;
+    /* CUDA 11.8 has no targets of a jump for sm_90: it may lead wherever one of the kernel's literals does. */
+    for (size_t i = 0; out->code.literals && i < out->jump_count; i++) {
+        struct flow_jump *jump = &out->jumps[i];
+        uint32_t given = 0;
+
+        for (uint32_t k = 0; k < jump->count; k++)
+            given |= word_at(jump->targets + 4 * (size_t)k, 4);
+        if (!given) {
+            jump->targets = out->code.literals;
+            jump->count = (uint32_t)(out->code.literal_bytes / 4);
+        }
+    }
     struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses, &out->code.relocated};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)

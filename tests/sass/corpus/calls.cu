@@ -83,7 +83,10 @@ template <class F> __device__ float with(F f, int n)
     return f(n) + 1;
 }
 
-KERNEL of_lambda(float *out, int n) STORES(with([=](int k) { return coefficients[k + n]; }, n)) // load: table=coefficients variation=grid stride=- depth=0
+KERNEL of_lambda(float *out, int n)
+{
+    out[THREAD] = with([=](int k) { return coefficients[k + n]; }, n); // load: table=coefficients variation=grid stride=- depth=0
+}
 
 KERNEL struct_copied(float *out, const struct indices given)
 {

@@ -16,6 +16,7 @@
 #define CORPUS_H
 
 #define KERNEL extern "C" __global__ void
+/* CUDA 11.8 ends by a signal for sm_90 where some inline functions are in it: those kernels are written out. */
 #define STORES(...)                \
     {                              \
         out[THREAD] = __VA_ARGS__; \

@@ -197,7 +197,10 @@ KERNEL by_texture(float *out, const int *__restrict__ index, cudaTextureObject_t
     out[THREAD] = tex1Dfetch<float>(texture, k); // load: table=texture variation=data stride=- depth=0
 }
 
-KERNEL by_texture_uniform(float *out, cudaTextureObject_t texture, int n) STORES(tex1Dfetch<float>(texture, n)) // load: table=texture variation=grid stride=- depth=0
+KERNEL by_texture_uniform(float *out, cudaTextureObject_t texture, int n)
+{
+    out[THREAD] = tex1Dfetch<float>(texture, n); // load: table=texture variation=grid stride=- depth=0
+}
 KERNEL negative_offsets(float *out, int n) STORES(coefficients[60 - n]) // load: table=coefficients variation=grid stride=- depth=0
 
 KERNEL pointer_into_table(float *out, const int *__restrict__ index, int n)

@@ -24,7 +24,10 @@ KERNEL from_each_lane_in_turn(float *out, const int *__restrict__ index)
 KERNEL from_lane_zero_of_eight(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], 0, 8))]) // load: table=coefficients variation=data/unknown stride=- depth=0
 KERNEL from_neighbour(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_xor_sync(ALL_LANES, index[THREAD], 1))]) // load: table=coefficients variation=data/unknown stride=- depth=0
 KERNEL from_lane_of_data(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], index[THREAD + 7]))]) // load: table=coefficients variation=data/unknown stride=- depth=0
-KERNEL uniform_through_shuffle(float *out, int n) STORES(coefficients[(int)(__shfl_down_sync(ALL_LANES, n, 3))]) // load: table=coefficients variation=grid/warp/thread stride=- depth=0
+KERNEL uniform_through_shuffle(float *out, int n)
+{
+    out[THREAD] = coefficients[(int)(__shfl_down_sync(ALL_LANES, n, 3))]; // load: table=coefficients variation=grid/warp/thread stride=- depth=0
+}
 KERNEL thread_of_neighbour(float *out, int n) STORES(coefficients[__shfl_xor_sync(ALL_LANES, threadIdx.x >> (n & 3), 4) & 63]) // load: table=coefficients variation=thread stride=- depth=0
 
 KERNEL by_vote(float *out, const int *__restrict__ index)
@@ -81,7 +84,10 @@ KERNEL queue_of_warp(float *out, int *next)
     out[THREAD] = coefficients[k]; // load: table=coefficients variation=warp stride=- depth=0
 }
 
-KERNEL queue_of_thread(float *out, int *next) STORES(coefficients[(int)(atomicAdd(next, 1) & 63)]) // load: table=coefficients variation=data/unknown stride=- depth=0
+KERNEL queue_of_thread(float *out, int *next)
+{
+    out[THREAD] = coefficients[(int)(atomicAdd(next, 1) & 63)]; // load: table=coefficients variation=data/unknown stride=- depth=0
+}
 
 KERNEL queue_of_block(float *out, int *next)
 {
