@@ -69,13 +69,14 @@ enum {
 };
 
 static const double ample_seconds = 4; /* for all cells together, for intervals narrower than required */
+static const double user_seconds = 0.06; /* for a cell of a user's kernel, at least: data make its launches differ */
 
 bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t buffer_sets, size_t cells,
-                             size_t samples_max)
+                             bool user, size_t samples_max)
 {
     *stopping_criterion = (struct stopping_criterion){
         .buffer_sets = buffer_sets,
-        .ample_seconds = ample_seconds / (double)cells,
+        .ample_seconds = fmax(ample_seconds / (double)cells, user ? user_seconds : 0),
         .scratch = calloc(SERIES_SCRATCH(samples_max), sizeof(double)),
     };
     return stopping_criterion->scratch;

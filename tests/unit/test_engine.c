@@ -98,6 +98,7 @@ struct series_case {
     uint32_t buffer_sets;
     double other_ns; /* every third buffer set is slower by this */
     bool uneven;
+    size_t user_cells; /* it is of a user's kernel, one of so many; 0: one of ten others */
 };
 
 /* After how many samples it settles, for an interval of 1 %; *stop is why. */
@@ -110,7 +111,8 @@ static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
     struct stopping_criterion stopping_criterion;
     uint64_t random = 1;
 
-    assert_true(stopping_criterion_open(&stopping_criterion, row.buffer_sets, 10, MOST));
+    assert_true(stopping_criterion_open(&stopping_criterion, row.buffer_sets, row.user_cells ? row.user_cells : 10,
+                                        row.user_cells > 0, MOST));
     stopping_criterion.each = row.each;
     stopping_criterion.uneven = row.uneven;
     while (stopping_criterion.stop == STOP_NONE && time.summary.count < MOST) {
@@ -130,8 +132,8 @@ static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
  * less it is not. With all of it, more samples would cost more than they tell. */
 TEST(cheap_cells_are_narrowed_further)
 {
-    const struct series_case usual = {0.1 / 60, 0.01, 1, 0, false}, cheap = {0.1 / 600, 0.01, 1, 0, false},
-                             dear = {0.4 / 24, 0.01, 1, 0, false};
+    const struct series_case usual = {0.1 / 60, 0.01, 1, 0, false, 0}, cheap = {0.1 / 600, 0.01, 1, 0, false, 0},
+                             dear = {0.4 / 24, 0.01, 1, 0, false, 0};
     enum stop_reason stop;
 
     assert_true(samples_to_settle(cheap, &stop) >= 2 * samples_to_settle(usual, &stop));
@@ -144,8 +146,8 @@ TEST(cheap_cells_are_narrowed_further)
  * agree. */
 TEST(places_that_agree_take_one_turn)
 {
-    const struct series_case cheap = {0.35 / 24, 0.01, 24, 0, false}, dear = {0.4 / 24, 0.01, 24, 0, false},
-                             differ = {0.4 / 24, 0.01, 24, 300, false}, uneven = {0.4 / 24, 0.01, 24, 0, true};
+    const struct series_case cheap = {0.35 / 24, 0.01, 24, 0, false, 0}, dear = {0.4 / 24, 0.01, 24, 0, false, 0},
+                             differ = {0.4 / 24, 0.01, 24, 300, false, 0}, uneven = {0.4 / 24, 0.01, 24, 0, true, 0};
     enum stop_reason stop;
 
     assert_true(samples_to_settle(cheap, &stop) > 24);
@@ -157,12 +159,26 @@ TEST(places_that_agree_take_one_turn)
     assert_int_equal(stop, STOP_CONVERGED);
 }
 
+/* In a plan of 400 cells each has a hundredth of a second. A cell of a user's kernel has 0.06 s at least. */
+TEST(cells_of_users_kernels_have_more_time)
+{
+    const struct series_case few = {.each = 0.06 / 100, .share = 0.01, .buffer_sets = 24, .user_cells = 10},
+                             many = {.each = 0.06 / 100, .share = 0.01, .buffer_sets = 24, .user_cells = 400},
+                             dear = {.each = 0.06 / 24, .share = 0.01, .buffer_sets = 24, .user_cells = 400};
+    enum stop_reason stop;
+
+    assert_in_range(samples_to_settle(many, &stop), 100, 112);
+    assert_int_equal(stop, STOP_CONVERGED);
+    assert_true(samples_to_settle(few, &stop) > 112);
+    assert_int_equal(samples_to_settle(dear, &stop), 24);
+}
+
 /* For 1 % samples that differ by 40 % take some 2000, and 800 are the most: it gives up when it had four times its
  * part, but not before the samples tell how they differ. */
 TEST(hopeless_cells_hold_nobody_up)
 {
-    const struct series_case cheap = {1.6 / 1000, 0.4, 1, 0, false}, usual = {1.6 / 100, 0.4, 1, 0, false},
-                             dear = {1.6 / 10, 0.4, 1, 0, false};
+    const struct series_case cheap = {1.6 / 1000, 0.4, 1, 0, false, 0}, usual = {1.6 / 100, 0.4, 1, 0, false, 0},
+                             dear = {1.6 / 10, 0.4, 1, 0, false, 0};
     enum stop_reason stop;
 
     assert_int_equal(samples_to_settle(cheap, &stop), 800);

@@ -226,7 +226,8 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
         time->summary.count = 0;
     sampling->before = time->summary.count;
     room = sampling->before > options->samples_max ? sampling->before : options->samples_max;
-    if (!stopping_criterion_open(&sampling->stopping_criterion, sampling->chain.buffer_sets, planned, room) ||
+    if (!stopping_criterion_open(&sampling->stopping_criterion, sampling->chain.buffer_sets, planned, launch->user,
+                                 room) ||
         !widen(&sampling->totals_ns, room) || !widen(&time->samples_ns, room) || !widen(&time->clocks_mhz, room))
         return fail(sampling, "out of memory for samples");
     if (!set_lengths(&sampling->chain, time, options))
