@@ -28,9 +28,15 @@ extern __shared__ uint32_t cbank_staged[];
 #define CBANK_PARAMETER
 #endif
 
-/* The table by value. */
-template <class Element, uint32_t length> struct parameter_values {
-    Element of[length];
+/* The table by value: `bytes` of it, 0 for paths that do not read it there. Older toolkits pass fewer; the engine then
+ * launches no kernel of larger ones. */
+template <class Element, uint32_t bytes> struct parameter_values {
+#if CUDART_VERSION >= 12010
+    static constexpr uint32_t passed = bytes;
+#else
+    static constexpr uint32_t passed = bytes < CBANK_PARAMETER_BYTES ? bytes : CBANK_PARAMETER_BYTES;
+#endif
+    Element of[bytes ? passed / sizeof(Element) : 1];
 };
 
 /* -- the rows as types --------------------------------------------------------------------------------- */
@@ -75,7 +81,7 @@ template <class Values, class Element, class Held> struct spaces {
         static constexpr bool copied = row.copies > 1, exchanged = row.unit == UNIT_REGISTERS;              \
         static constexpr bool selects = row.unit == UNIT_SELECT;                                            \
         typedef uint32_t element_type;                                                                      \
-        typedef parameter_values<uint32_t, home == TABLE_PARAMETER ? length : 1> table_values;              \
+        typedef parameter_values<uint32_t, home == TABLE_PARAMETER ? bytes : 0> table_values;               \
         typedef held_words<selects ? length : 1> held_table;                                                \
         template <class table_element, class Spaces>                                                         \
         static __device__ table_element element(const Spaces &space, uint32_t index)                         \
@@ -111,7 +117,7 @@ template <class Values, class Element, class Held> struct spaces {
  * formula gives the index, args.length is a power of two and the kernel masks the index. */
 template <class Path, uint32_t width> struct sized : Path {
     typedef typename element_of<width>::type element_type;
-    typedef parameter_values<element_type, Path::home == TABLE_PARAMETER ? Path::bytes / width : 1> table_values;
+    typedef parameter_values<element_type, Path::home == TABLE_PARAMETER ? Path::bytes : 0> table_values;
     static constexpr uint32_t length = CBANK_TABLE_BYTES / width;
     static constexpr bool whole = false;
     static __device__ uint32_t words(const kernel_args &args) { return (args.length * width + 3) / 4; }
@@ -481,7 +487,7 @@ template <class Workload, class Path, class Pattern> static constexpr bool can_b
                           (!Path::selects || 2 * sizeof(typename Path::element_type) <= Path::bytes)
                     : Pattern::scope >= Path::scope && (Workload::steps == 1 || Pattern::index_is_step) &&
                           (Path::whole || (Workload::parameter_mask & PARAMETER_BIT(width_bytes)) != 0) &&
-                          !Path::copied && !Path::exchanged && !Path::selects &&
+                          !Path::row.lookups &&
                           (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD));
 }
 

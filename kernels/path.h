@@ -29,6 +29,11 @@ enum load_unit {
 /* Bytes of shared memory for all copies of a table together, where a path makes several. */
 #define CBANK_COPIES_BYTES 32768u
 
+/* Bytes of a table by value. The parameters of a kernel have 4 KB. From CUDA 12.1 and sm_70 on they have 32,764 bytes (CUDA C++
+ * Programming Guide); the table then leaves room for the others, and holds whole lines. */
+#define CBANK_PARAMETER_BYTES       2048u
+#define CBANK_LARGE_PARAMETER_BYTES 32640u
+
 /* Largest table in global memory that lookups read from there. Every chip's texture has at least as many elements. */
 #define CBANK_LARGE_BYTES 134217728u
 
@@ -39,13 +44,14 @@ struct path {
     enum table_home home;
     enum load_unit unit;
     enum index_scope scope; /* what a compiler has to know about the index */
-    uint32_t bytes;         /* of the default table; at most CBANK_TABLE_BYTES */
-    uint32_t copies;        /* of the table in shared memory, at most; a power of two */
-    int chosen;             /* 1: the compiler chooses the instruction */
-    uint32_t architecture;  /* the oldest that supports the path, as 10 x compute capability */
-    int loads;              /* 0: the path prepares everything and loads nothing */
-    const char *sass;       /* instruction class of the payload load in the disassembly */
-    const char *ptx;        /* the same in PTX */
+    uint32_t bytes; /* of the default table; at most CBANK_TABLE_BYTES */
+    uint32_t copies; /* of the table in shared memory, at most; a power of two */
+    int lookups; /* 1: only for workloads whose indices are data, and without probes */
+    int chosen; /* 1: the compiler chooses the instruction */
+    uint32_t architecture; /* the oldest that supports the path, as 10 x compute capability */
+    int loads; /* 0: the path prepares everything and loads nothing */
+    const char *sass; /* instruction class of the payload load in the disassembly */
+    const char *ptx; /* the same in PTX */
 };
 
 /* All paths in the order of paths.def. */
@@ -65,8 +71,7 @@ enum { TABLE_BUFFER_SETS = 24 };
 uint32_t table_buffer_set_bytes(uint32_t buffer_set);
 uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
-/* Whether the path holds small tables. It serves only workloads whose indices are data, and it has no
- * probes. */
+/* Whether the path holds small tables, in registers or in several copies. */
 int path_is_small(const struct path *path);
 
 /* Registers of a thread that hold a part of the table before it loads: an entry, all of its words, or 0. */

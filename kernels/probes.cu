@@ -86,9 +86,8 @@ template <class table_element> static __device__ table_element selected(const ui
         static constexpr enum index_scope scope = row.scope;                                                \
         static constexpr enum load_unit unit = row.unit;                                                    \
         static constexpr uint32_t architecture = row.architecture;                                          \
-        static constexpr bool small = row.copies > 1 || unit == UNIT_REGISTERS || unit == UNIT_SELECT;      \
-        static constexpr bool loads = row.loads && !small;                                                  \
-        typedef parameter_values<row.home == TABLE_PARAMETER ? row.bytes / sizeof(uint32_t) : 1> table_values; \
+        static constexpr bool loads = row.loads && !row.lookups;                                            \
+        typedef parameter_values<loads && row.home == TABLE_PARAMETER ? row.bytes / sizeof(uint32_t) : 1> table_values; \
         static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
         {                                                                                                   \
             const bank_by_bytes cbank_values;                                                               \

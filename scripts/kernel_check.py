@@ -79,11 +79,6 @@ def widths(workload):
     return [None] * (not loaded(workload)) + [width for width in SASS_WIDTHS if "width_bytes" in workload["parameters"]]
 
 
-def small(path):
-    """Whether the path holds small tables: it is for workloads whose indices are data."""
-    return path["copies"] > 1 or path["unit"] in ("registers", "select")
-
-
 def words_held(path):
     """Words of the table that a thread holds, where that is all of the path's table."""
     return path["bytes"] // 4 if path["unit"] == "select" else 0
@@ -92,7 +87,7 @@ def words_held(path):
 def can_be(workload, radius, path, pattern, width, architecture):
     """Whether there is such a kernel: what `instance` in kernels.cu and cell_obstacle in cell.c say."""
     compiled = workload["index"] == "compiled"
-    if small(path) and not loaded(workload):
+    if path["lookups"] and not loaded(workload):
         return False
     if loaded(workload):
         return (path["scope"] == "thread" and architecture >= path["architecture"] and in_flight(radius) != 3 and
@@ -183,7 +178,7 @@ class Kernel:
         self.counts += collections.Counter({language.load: self.loads, language.store: 1,
                                             language.shared_load: tile_loads, language.shared_store: tile_stores})
         # A table is copied by words, or else entry by entry.
-        copied = width if small(path) and self.sized and not words_held(path) else 4
+        copied = width if self.sized and (path["copies"] > 1 or path["unit"] == "registers") else 4
         self.copies = {language.widths_of(name, copied) for name in (language.load, language.shared_store)
                        if self.staged}
         if path["unit"] == "registers":

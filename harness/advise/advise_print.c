@@ -102,9 +102,9 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
                cell->cache_state->flush ? ", cold caches" : "", indices);
     advise_put(
         stream, look,
-        "a warp's load asks for %.4g distinct addresses, %.4g lines of %d bytes, %.4g sectors of %d; shared memory "
-        "takes %.4g wavefronts for it. All loads read %" PRIu64 " bytes of the table. These counts are exact.",
-        facts.addresses, facts.lines, ACCESS_LINE_BYTES, facts.sectors, ACCESS_SECTOR_BYTES, facts.wavefronts,
+        "a load of a warp, in the mean: distinct addresses %.4g; lines of %d bytes %.4g; sectors of %d %.4g; wavefronts "
+        "of shared memory %.4g. All loads read %" PRIu64 " bytes of the table. These counts are exact.",
+        facts.addresses, ACCESS_LINE_BYTES, facts.lines, ACCESS_SECTOR_BYTES, facts.sectors, facts.wavefronts,
         facts.footprint_bytes);
     advise_put(stream, look, "times are modelled by the card of %s: nothing was measured", advice->card.name);
     fputc('\n', stream);

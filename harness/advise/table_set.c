@@ -12,17 +12,21 @@
 #include "source.h"
 #include "version_json.h"
 
-/* Bytes of each place for all tables together. The 48 KB of shared memory need no attribute of the kernel. `path` is the
- * one that makes the place; all others are of PLACE_ELSEWHERE. */
+/* Bytes of each place for all tables together. The 48 KB of shared memory need no attribute of the kernel. */
 static const struct {
-    const char *path;
+    const char *name;
     double bytes;
 } places[PLACES] = {
-    [PLACE_ELSEWHERE] = {NULL, INFINITY},
+    [PLACE_ELSEWHERE] = {"elsewhere", INFINITY},
     [PLACE_CONSTANT] = {"constant", CBANK_TABLE_BYTES},
     [PLACE_SHARED] = {"shared", 49152},
-    [PLACE_PARAM] = {"param", 2048},
+    [PLACE_PARAM] = {"param", CBANK_LARGE_PARAMETER_BYTES},
 };
+
+static double room_of(const struct table_set *set, enum place place)
+{
+    return place == PLACE_PARAM && set->card->cc_major < 7 ? CBANK_PARAMETER_BYTES : places[place].bytes;
+}
 
 /* -- input --------------------------------------------------------------------------------------------- */
 
@@ -93,13 +97,15 @@ void table_set_take(struct table_set *set, size_t index, const struct advice *ad
     for (size_t i = 0; i < advice->count; i++) {
         const struct advised_space *space = &advice->spaces[i];
         struct cell_estimate estimate;
-        size_t place = PLACES - 1;
+        const enum table_home home = space->path->home;
+        const enum place place = home == TABLE_CONSTANT             ? PLACE_CONSTANT
+                                 : home == TABLE_PARAMETER          ? PLACE_PARAM
+                                 : space->path->unit == UNIT_SHARED ? PLACE_SHARED
+                                                                    : PLACE_ELSEWHERE;
 
         /* Copies take more than the bytes of the table, and select no such unit. */
         if (space->path->copies > 1 || space->path->unit == UNIT_SELECT)
             continue;
-        while (place > PLACE_ELSEWHERE && strcmp(space->path->name, places[place].path) != 0)
-            place--;
         /* Without the program's own kernel, whose parameters the constant cache answers, too. */
         estimate_time(&space->cell, &space->access, &advice->card, NULL, &estimate);
         if (table->path[place] && longest_of(table->busy_ns[place]) <= longest_of(estimate.busy_ns))
@@ -165,7 +171,7 @@ enum status table_set_solve(struct table_set *set)
             const size_t place = at >> 2 * i & (PLACES - 1);
 
             used[place] += (double)table->bytes;
-            fits = table->path[place] && used[place] <= places[place].bytes;
+            fits = table->path[place] && used[place] <= room_of(set, (enum place)place);
             for (int u = 0; u < TIME_UNITS; u++) {
                 busy_ns[u] += table->busy_ns[place][u];
                 sum += table->busy_ns[place][u];
@@ -240,7 +246,7 @@ enum status table_set_print(FILE *stream, const struct table_set *set, const str
     advise_put(stream, look,
                "constant memory: %.0f of %.0f bytes; shared memory: %.0f of %.0f; parameters: %.0f of %.0f",
                set->constant_bytes, places[PLACE_CONSTANT].bytes, set->shared_bytes, places[PLACE_SHARED].bytes,
-               set->param_bytes, places[PLACE_PARAM].bytes);
+               set->param_bytes, room_of(set, PLACE_PARAM));
     advise_put(
         stream, look,
         "busy longest: %s, %s for all tables; without these three memories, %s. All assignments were tried. Your "
@@ -264,7 +270,7 @@ static void write_tables(cJSON *object, const struct field *field, const void *b
         busy = place == 0 ? json_add(row, "busy_ns", cJSON_CreateObject()) : cJSON_GetObjectItem(row, "busy_ns");
         if (!table->path[place])
             continue;
-        busy = json_add(busy, places[place].path ? places[place].path : "elsewhere", cJSON_CreateObject());
+        busy = json_add(busy, places[place].name, cJSON_CreateObject());
         for (int u = 0; u < TIME_UNITS; u++)
             if (counts((enum time_unit)u))
                 json_add_double(busy, time_units[u].name, table->busy_ns[place][u]);

@@ -208,16 +208,15 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         return cell_refuse(text, "%s needs an index %s", path->name, sees[path->scope]);
     if (value[PARAMETER_radius] > workload->variants)
         return cell_refuse(text, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
-    if (path_is_small(path) && !loaded)
+    if (path->lookups && !loaded)
         return cell_refuse(text, "%s is for workloads whose indices are data", path->name);
     if (bytes > largest)
         return cell_refuse(text, "%s holds %s of %" PRIu32 " bytes%s at most%s", path->name,
                            table_count(value) > 1 ? "tables" : "a table", largest,
                            table_count(value) > 1 ? " together" : "",
                            larger ? "; a larger one is for workloads whose indices are data"
-                           : path->home == TABLE_PARAMETER
-                               ? ", which every toolkit compiles; a kernel file has 32764 from "
-                                 "CUDA 12.1 and sm_70 on: cbank run --kernel"
+                           : path->bytes == CBANK_PARAMETER_BYTES
+                               ? ", which every toolkit compiles; lookups have more in param_large"
                                : "");
     if (cell_length(cell) > path_entries(path))
         return cell_refuse(text, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));

@@ -94,7 +94,7 @@ enum status probes_describe(const struct probe_source *source, struct probes *ou
         return log_memory("the kernels of the probes");
     for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++)
         for (size_t row = 0; row < path_count && (row == 0 || !probe_is_single((enum probe_kind)kind)); row++)
-            if (paths[row].loads && !path_is_small(&paths[row])) /* paths without probes */
+            if (paths[row].loads && !paths[row].lookups) /* paths without probes */
                 out->kernels[out->kernel_count++] =
                     (struct probe_kernel_row){probe_kind_names[kind], paths[row].name,
                                               *source->kernel(source->context, (enum probe_kind)kind, &paths[row])};

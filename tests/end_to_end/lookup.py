@@ -17,7 +17,7 @@ from common import ROOT, Scratch, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 SIMULATED = os.path.join(ROOT, "build/tests/simulated/cbank")
-LOADING = ["constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "shared_copies", "param"]
+LOADING = ["constant", "global", "readonly", "restrict", "global_l2", "texture", "shared", "shared_copies", "param", "param_large"]
 
 
 def npy(path, code, shape, values, order="<", fortran=False):
@@ -231,6 +231,22 @@ class Gpu(Case):
         self.assertTrue(all(cell["verified"] for cell in done))
         self.assertEqual(result["exact_counters"]["differing"], 0)
         self.assertGreater(result["exact_counters"]["equal"], 8 * len(done) - 40)
+
+    def test_large_parameters(self):
+        """Every entry comes with the launch. A table of 2 KB has two such paths, and requests are those of constants."""
+        cells = self.run_lookup("--source", "sorted", "--path", "param,param_large,constant", "--table-bytes", "2048,32640",
+                                "--width-bytes", "1,4,16", "--elements", "32640", "--max-samples", "20", engine="cuda")
+        done = [cell for cell in cells["cells"] if cell["status"] == "ok"]
+        requests = {(cell["path"], cell["table_bytes"], cell["parameters"].get("width_bytes", 4)): cell["counts"]["requests_per_load"]
+                    for cell in done}
+        self.assertEqual(set(requests), {(path, size, width) for path in ("constant", "param_large") for width in (1, 4, 16)
+                                         for size in (2048, 32640)} | {("param", 2048, width) for width in (1, 4, 16)})
+        for (path, size, width), count in requests.items():
+            self.assertEqual(count, requests["constant", size, width])
+        self.assertTrue(all(cell["verified"] for cell in done))
+        self.assertEqual(cells["exact_counters"]["differing"], 0)
+        self.cbank("run", "--engine", "model", "--workload", "lookup", "--path", "param_large", "--fault", "counter", "--quiet",
+                   status=1)
 
     def test_small_tables_in_every_space(self):
         cells = self.run_lookup("--path", "all", "--source", "random,unequal", "--distinct", "5", "--elements", "1024",

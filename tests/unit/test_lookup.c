@@ -135,7 +135,10 @@ static const struct {
     {"param", 1000, 4, 1, 0, 1024, 2, 0, NULL},
     {"param", 1000, 4, 1, 0, 1024, 3, 0, "param holds tables of 2048 bytes together at most"},
     {"param", 1000, 4, 1, 0, 2052, 0, 0,
-     "param holds a table of 2048 bytes at most, which every toolkit compiles; a kernel file has 32764 from"},
+     "param holds a table of 2048 bytes at most, which every toolkit compiles; lookups have more in param_large"},
+    {"param_large", 1000, 4, 1, 16, 32640, 0, 70, NULL},
+    {"param_large", 1000, 4, 1, 0, 32644, 0, 70, "param_large holds a table of 32640 bytes at most"},
+    {"param_large", 1000, 4, 1, 0, 4096, 0, 62, "GPUs before compute capability 7.0 have no param_large"},
     {"param", 1000, 4, 1, 0, 1002, 0, 0, "no whole number of elements of 4"},
     {"constant_uniform", 1000, 4, 1, 0, 0, 0, 0, "needs an index that the compiler sees"},
     {"constant", 1000, 6, 1, 0, 0, 0, 0, NULL},
@@ -203,6 +206,7 @@ TEST(tables_have_a_size)
         {"shared", 0, 1024, 1024, 256, 1},
         {"param", 0, 0, 2048, 512, 1},
         {"param", 16, 64, 64, 4, 1},
+        {"param_large", 16, 0, 32640, 2040, 1},
         {"constant", 0, 0, 65536, 16384, 1},
     };
 

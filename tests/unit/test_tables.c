@@ -181,8 +181,8 @@ static const struct obstacle_case obstacle_cases[] = {
     {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2052, 0, 90, "the table of param has 2048 bytes"},
     {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2048, 0, 90, NULL},
     {"add", "param", "per_warp", PARAMETER_table_bytes, 4096, 0, 90,
-     "param holds a table of 2048 bytes at most, which every toolkit compiles; a kernel file has 32764 from CUDA 12.1 and "
-     "sm_70 on: cbank run --kernel"},
+     "param holds a table of 2048 bytes at most, which every toolkit compiles; lookups have more in param_large"},
+    {"add", "param_large", "per_warp", 0, 0, 0, 90, "param_large is for workloads whose indices are data"},
     {"add", "constant", "distinct", PARAMETER_width_bytes, 8, 4, 90,
      "a stride of 4 bytes is no whole number of elements of 8"},
     {"add", "constant", "distinct", PARAMETER_width_bytes, 8, 24, 90, NULL},

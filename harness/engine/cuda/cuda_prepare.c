@@ -47,6 +47,11 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
     const char *image;
     CUfunction function;
 
+    if (CUDA_VERSION < 12010 && cell->cell.path->home == TABLE_PARAMETER &&
+        cell->cell.path->bytes > CBANK_PARAMETER_BYTES) {
+        engine_end_cell(cell, CELL_SKIPPED, "kernels have 4 KB of parameters: build with CUDA 12.1 or later for more");
+        return STATUS_OK;
+    }
     cuda_expect(device, load_seconds);
     if (!cuda_launch_open(device, &cell->cell, &cuda->launch, &sass, reason))
         return cuda_fail(device, cell, reason);

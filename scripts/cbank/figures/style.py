@@ -32,6 +32,7 @@ PATHS = {
     "select_16": Look(GREY, "H", DASHED),
     "shared_fill_only": Look(GREY, "<", LOOSE),
     "param": Look(YELLOW, "h", SOLID),
+    "param_large": Look(YELLOW, (5, 1, 0), LONG),
     "constant_uniform": Look(ORANGE, "*", DASHED),
     "constant_operand": Look(SKY, ">", DOTTED),
 }
