@@ -101,6 +101,7 @@ static uint32_t entry_of(enum source_index source, const struct source_numbers *
 {
     const uint64_t random = random_at(numbers->seed, step * numbers->elements + i), at = i * numbers->length;
     const uint32_t length = numbers->length;
+    const uint32_t window = numbers->parameters[PARAMETER_window_entries];
     uint32_t low, high;
 
     switch (source) {
@@ -122,6 +123,9 @@ static uint32_t entry_of(enum source_index source, const struct source_numbers *
         return i == 0 || (uint64_t)(uint32_t)random * numbers->parameters[PARAMETER_run_threads] >> 32 == 0
                    ? below(random, length)
                    : before;
+    case SOURCE_window:
+        return (uint32_t)(i / numbers->parameters[PARAMETER_window_threads] % (length / window)) * window +
+               below(random, window);
     case SOURCE_sorted:
         /* Thread i reads from its own part of the table, which has length / elements entries, in units of 2^-32 of
          * them. */

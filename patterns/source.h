@@ -26,6 +26,6 @@ struct source_numbers {
 };
 
 /* Makes the indices of a source but `file`, all below numbers->length, into index[steps x elements], in the order
- * [step][element]. A warp is 32 elements of a step, starting at a multiple of 32. distinct must not exceed
- * numbers->length. Returns 0 when out of memory, else 1. The same numbers give the same indices anywhere. */
+ * [step][element]. A warp is 32 elements of a step, starting at a multiple of 32. distinct and window_entries must not
+ * exceed numbers->length. Returns 0 when out of memory, else 1. The same numbers give the same indices anywhere. */
 int source_make(const struct pattern *source, const struct source_numbers *numbers, uint32_t *index);

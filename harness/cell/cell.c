@@ -178,7 +178,7 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
         return cell_refuse(text, "warps of an SM and elements of a thread both determine the grid; name one of them");
     if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
         return cell_refuse(text, "%s has %" PRIu64 " indices at most", workload->name, CELL_INDICES_MAX);
-    if (value[PARAMETER_distinct] > entries)
+    if (value[PARAMETER_distinct] > entries || value[PARAMETER_window_entries] > entries)
         return cell_refuse(text, "the table has %" PRIu32 " entries", entries);
     return cell->index_file_hash && table_count(value) > 1 &&
            cell_refuse(text, "the indices of a file are of one table");

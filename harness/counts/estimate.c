@@ -30,6 +30,7 @@ struct work {
     double resident;     /* blocks that an SM holds */
     double blocks;       /* of elements: in a grid-stride loop, a block counts once for each round */
     double input, output, table; /* bytes: streamed once, and the footprint in whole lines */
+    double near;                 /* bytes of the footprint that the blocks of an SM read at a time */
     double kept, far, behind; /* shares: of input and output found in L2, of the table's sectors not in L1, and of the
                                * latter not in L2 */
 };
@@ -113,7 +114,9 @@ static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
     busy_ns[TIME_ISSUE] = busiest_ns(work, by_rate(work, instructions_of(work), CARD_issue_per_cycle));
     busy_ns[TIME_CONSTANT] = busy_ns[TIME_FILL] = 0;
     if (goes_to(work, UNIT_IDC, UNIT_IDC)) {
-        const double capacity = use(work, CARD_constant_l1_bytes), missed = fmax(1 - capacity / work->table, 0);
+        const double capacity = use(work, CARD_constant_l1_bytes), missed = fmax(1 - capacity / work->near, 0);
+        /* At the start of a block, unless earlier blocks read the same. */
+        const double first = block_lines / steps_of(work) * fmax(1 - capacity / work->table, 0);
         /* The warps of a block find data that another warp brought in, unless the block alone needs more than the cache
          * holds. */
         double asked =
@@ -123,7 +126,8 @@ static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
         busy_ns[TIME_CONSTANT] =
             busiest_ns(work, by_cost(work, fmax(addresses, isnan(all) ? 0 : all), CARD_constant_address_cycles));
         busy_ns[TIME_FILL] =
-            isnan(missed) ? NAN : busiest_ns(work, by_cost(work, asked * missed, CARD_constant_fill_cycles));
+            isnan(missed) ? NAN
+                          : busiest_ns(work, by_cost(work, fmax(asked * missed, first), CARD_constant_fill_cycles));
     }
     if (texture)
         loads = by_rate(work, payload, CARD_texture_requests_per_cycle);
@@ -233,6 +237,13 @@ void estimate_time(const struct cell *cell, const struct access_counts *access, 
     work.resident = card_blocks_resident(card, cell, of->registers);
     work.blocks = (double)cell_blocks(cell);
     work.table = fmax((double)access->footprint_lines, 1) * ACCESS_LINE_BYTES;
+    work.near = work.table;
+    if (cell->parameters[PARAMETER_window_entries]) {
+        const double windows = fmax((double)cell->block_size / cell->parameters[PARAMETER_window_threads], 1);
+
+        work.near = fmin(work.table, work.resident * windows * cell->parameters[PARAMETER_window_entries] *
+                                         table_width(cell->parameters));
+    }
     work.output = sizeof(uint32_t) * (double)cell->elements;
     work.input = work.output * workload_streamed(cell->workload, cell->parameters);
     *out = (struct cell_estimate){.longest = TIME_ISSUE};
@@ -247,9 +258,12 @@ void estimate_time(const struct cell *cell, const struct access_counts *access, 
         work.kept = cell->cache_state->flush ? 0 : kept_of(l2, work.input + work.output);
         work.behind = 1 - kept_of(l2, work.table);
         work.far = goes_to(&work, UNIT_L2, UNIT_L2);
-        if (goes_to(&work, UNIT_L1, UNIT_TEXTURE)) /* warps of a block share data from beyond L1 */
-            work.far = fmax(1 - use(&work, CARD_shared_bytes_per_sm) / work.table, 0) *
+        if (goes_to(&work, UNIT_L1, UNIT_TEXTURE)) { /* warps of a block share data from beyond L1 */
+            const double l1 = use(&work, CARD_shared_bytes_per_sm);
+
+            work.far = fmax(fmax(1 - l1 / work.near, 0), fmax(1 - l1 / work.table, 0) / steps_of(&work)) *
                        fmin((double)access->block_lines / fmax((double)access->lines, 1), 1);
+        }
         first = use(&work, CARD_launch_ns);
         if (uses_grid_stride_loop(cell))
             first += staging_ns(&work) + use(&work, CARD_block_l2_ns);

@@ -5,6 +5,7 @@
 #include "cells.h"
 #include "estimate.h"
 #include "explain.h"
+#include "index_list.h"
 #include "source.h"
 #include "test.h"
 
@@ -148,22 +149,30 @@ TEST(waves_wait_one_after_the_other)
     expect_busy(&estimate, TIME_LATENCY, 2 * 5000 + 128 * 32 / 2);
 }
 
+/* One lookup by each of 4096 elements. */
+static struct cell lookups(const char *path, size_t source, uint32_t table_bytes)
+{
+    struct cell cell = two_blocks(path, "per_thread");
+
+    cell.workload = workload_named("lookup");
+    cell.pattern = &sources[source];
+    cell.elements = 4096;
+    cell.parameters[PARAMETER_loads] = cell.parameters[PARAMETER_in_flight] = 1;
+    cell.parameters[PARAMETER_table_bytes] = table_bytes;
+    return cell;
+}
+
 /* Where a thread takes one element, four blocks are two waves, and the second copies its table after the first is done.
  * A block copies it by two warp loads, a word a thread. A grid that strides has one wave. */
 TEST(every_wave_of_blocks_copies_the_table)
 {
     static const uint8_t index[4096];
     const struct indices indices = {index, 1, 0, 4096};
-    struct cell cell = two_blocks("shared", "per_thread");
+    struct cell cell = lookups("shared", SOURCE_random, 256);
     struct card card = round_card();
     struct cell_estimate stride, one;
 
-    cell.workload = workload_named("lookup");
-    cell.pattern = &sources[SOURCE_random];
     cell.indices = &indices;
-    cell.elements = 4096;
-    cell.parameters[PARAMETER_loads] = cell.parameters[PARAMETER_in_flight] = 1;
-    cell.parameters[PARAMETER_table_bytes] = 256;
     NUMBER(card, block_l2_ns, 5000);
     NUMBER(card, l2_latency_cycles, 300);
     NUMBER(card, l1_requests_per_cycle, 1);
@@ -174,6 +183,33 @@ TEST(every_wave_of_blocks_copies_the_table)
     one = estimate_of(&cell, &card, NULL);
     assert_true(fabs(one.busy_ns[TIME_L1] - stride.busy_ns[TIME_L1] - 4) < 1e-3);
     assert_true(fabs(one.busy_ns[TIME_LATENCY] - stride.busy_ns[TIME_LATENCY] - (5000 + 300 + 4.0 / 2)) < 1e-3);
+}
+
+/* Four blocks of 1024 threads, two at a time. Blocks of windows of 1 KB have what the constant cache holds, and each misses
+ * its 16 lines once, but for the half of all 4 KB that may be there. Of windows of 2 KB half a warp's lines miss, and of all the
+ * table as a window seven eighths. */
+TEST(blocks_with_windows_have_a_working_set_of_their_own)
+{
+    static const uint32_t entries[] = {256, 512, 4096};
+    static const double fills[] = {4 * 16 * 0.5, 0, 0}, of_lines[] = {0, 0.5, 0.875};
+    struct card card = round_card();
+
+    NUMBER(card, constant_fill_cycles, 10);
+    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+        struct cell cell = lookups("constant", SOURCE_window, 16384);
+        struct index_list list = {.unhashed = true};
+        const struct index_array *array;
+        struct access_counts access;
+        struct cell_estimate estimate;
+
+        cell.parameters[PARAMETER_window_threads] = 1024;
+        cell.parameters[PARAMETER_window_entries] = entries[i];
+        assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
+        assert_int_equal(access_count(&cell, &access), STATUS_OK);
+        estimate = estimate_of(&cell, &card, NULL);
+        expect_busy(&estimate, TIME_FILL, 10 * (fills[i] + of_lines[i] * (double)access.lines));
+        index_list_close(&list);
+    }
 }
 
 /* Input and output of 16,384 bytes: L2 keeps all of it if it has 32,768, half if 21,845, nothing if 16,384, or after a flush. */

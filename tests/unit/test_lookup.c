@@ -177,6 +177,9 @@ TEST(what_cannot_be_says_why)
     assert_obstacle(&cell, 0, NULL);
     cell.parameters[PARAMETER_table_bytes] = 16;
     assert_obstacle(&cell, 0, "the table has 4 entries");
+    cell.parameters[PARAMETER_window_entries] = 5;
+    cell.parameters[PARAMETER_distinct] = 4;
+    assert_obstacle(&cell, 0, "the table has 4 entries");
     cell.path = table_find(&path_table, "shuffle");
     cell.workload = table_find(&workload_table, "refill");
     assert_obstacle(&cell, 0, "shuffle is for workloads whose indices are data");
@@ -440,6 +443,8 @@ static struct cell make_source_cell(const char *path, size_t source)
     cell.parameters[PARAMETER_distinct] = 9;
     cell.parameters[PARAMETER_skew_percent] = 50;
     cell.parameters[PARAMETER_run_threads] = 4;
+    cell.parameters[PARAMETER_window_entries] = 100;
+    cell.parameters[PARAMETER_window_threads] = 64;
     return cell;
 }
 

@@ -9,8 +9,11 @@
 
 enum { ELEMENTS = 10007, STEPS = 3, COUNT = ELEMENTS * STEPS };
 
-static uint32_t parameters_of_test[PARAMETER_COUNT] = {
-    [PARAMETER_skew_percent] = 100, [PARAMETER_distinct] = 7, [PARAMETER_run_threads] = 8};
+static uint32_t parameters_of_test[PARAMETER_COUNT] = {[PARAMETER_skew_percent] = 100,
+                                                       [PARAMETER_distinct] = 7,
+                                                       [PARAMETER_run_threads] = 8,
+                                                       [PARAMETER_window_entries] = 8,
+                                                       [PARAMETER_window_threads] = 256};
 
 /* ELEMENTS x STEPS indices, to free. */
 static uint32_t *make(enum source_index source, uint32_t length, uint64_t seed)
@@ -143,6 +146,26 @@ TEST(runs_are_as_long_as_they_say)
     for (size_t i = 1; i < COUNT; i++)
         changes += index[i] != index[i - 1];
     assert_true(changes > 3753 - 4 * 57 - 10 && changes < 3753 + 4 * 57);
+    free(index);
+}
+
+/* Windows of 8 in a table of 30 entries: three whole ones. Threads 256 k to 256 k + 255 read all entries of window k % 3. */
+TEST(blocks_have_windows_of_their_own)
+{
+    uint32_t *index = make(SOURCE_window, 30, 1);
+
+    for (uint32_t step = 0; step < STEPS; step++)
+        for (uint32_t first = 0, window = 0; first < ELEMENTS; first += 256, window = window == 2 ? 0 : window + 1) {
+            uint32_t seen = 0;
+
+            for (uint32_t i = first; i < first + 256 && i < ELEMENTS; i++) {
+                const uint32_t entry = index[step * ELEMENTS + i] - 8 * window;
+
+                assert_true(entry < 8);
+                seen |= 1u << entry;
+            }
+            assert_true(seen == 255 || first + 256 > ELEMENTS);
+        }
     free(index);
 }
 
