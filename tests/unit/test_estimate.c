@@ -185,9 +185,9 @@ TEST(every_wave_of_blocks_copies_the_table)
     assert_true(fabs(one.busy_ns[TIME_LATENCY] - stride.busy_ns[TIME_LATENCY] - (5000 + 300 + 4.0 / 2)) < 1e-3);
 }
 
-/* Four blocks of 1024 threads, two at a time. Blocks of windows of 1 KB have what the constant cache holds, and each misses
- * its 16 lines once, but for the half of all 4 KB that may be there. Of windows of 2 KB half a warp's lines miss, and of all the
- * table as a window seven eighths. */
+/* Four blocks of 1024 threads, two at a time. Two windows of 1 KB are what the constant cache holds; each block misses its
+ * 16 lines once, but for the half of all 4 KB that may be there. Two windows of 2 KB: half of a warp's lines miss. Windows
+ * of all the table: seven eighths. */
 TEST(blocks_with_windows_have_a_working_set_of_their_own)
 {
     static const uint32_t entries[] = {256, 512, 4096};
