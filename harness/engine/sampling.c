@@ -69,7 +69,7 @@ enum {
 };
 
 static const double ample_seconds = 4; /* for all cells together, for intervals narrower than required */
-static const double user_seconds = 0.06; /* for a cell of a user's kernel, at least: data make its launches differ */
+static const double user_seconds = 0.12; /* for a cell of a user's kernel, at least: data make its launches differ */
 
 bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t buffer_sets, size_t cells,
                              bool user, size_t samples_max)

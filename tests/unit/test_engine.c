@@ -159,12 +159,12 @@ TEST(places_that_agree_take_one_turn)
     assert_int_equal(stop, STOP_CONVERGED);
 }
 
-/* In a plan of 400 cells each has a hundredth of a second. A cell of a user's kernel has 0.06 s at least. */
+/* In a plan of 400 cells each has a hundredth of a second. A cell of a user's kernel has 0.12 s at least. */
 TEST(cells_of_users_kernels_have_more_time)
 {
-    const struct series_case few = {.each = 0.06 / 100, .share = 0.01, .buffer_sets = 24, .user_cells = 10},
-                             many = {.each = 0.06 / 100, .share = 0.01, .buffer_sets = 24, .user_cells = 400},
-                             dear = {.each = 0.06 / 24, .share = 0.01, .buffer_sets = 24, .user_cells = 400};
+    const struct series_case few = {.each = 0.12 / 100, .share = 0.02, .buffer_sets = 24, .user_cells = 10},
+                             many = {.each = 0.12 / 100, .share = 0.02, .buffer_sets = 24, .user_cells = 400},
+                             dear = {.each = 0.12 / 24, .share = 0.02, .buffer_sets = 24, .user_cells = 400};
     enum stop_reason stop;
 
     assert_in_range(samples_to_settle(many, &stop), 100, 112);
