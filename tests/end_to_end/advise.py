@@ -386,8 +386,8 @@ __constant__ float4 q[256];
     def compile(self, *names, rows=None, source=None, architecture=90):
         rows = rows or {name: self.ROWS[name] for name in names}
         with open(self.path("tables.cu"), "w", encoding="utf-8") as file:
-            file.write(source or self.HEAD + "".join(f"KERNEL({name}) {{ {row[0]} }}\n" for name, row in rows.items()))
-        subprocess.run([nvcc(), "-cubin", f"-arch=sm_{architecture}", "-o", self.path("tables.cubin"), self.path("tables.cu")], check=True,
+            file.write(self.HEAD + "".join(f"KERNEL({name}) {{ {row[0]} }}\n" for name, row in rows.items()))
+        subprocess.run([nvcc(), "-cubin", f"-arch=sm_{architecture}", "-o", self.path("tables.cubin"), source or self.path("tables.cu")], check=True,
                        capture_output=True)
         return "advise", *SMALL, "--kernel", self.path("tables.cubin")
 
@@ -455,29 +455,9 @@ __constant__ float4 q[256];
 
     def test_kernels_of_the_shape_of_samples(self):
         """Six of NVIDIA's samples have tables and images of these shapes; none of them reads a table in a better place."""
-        source = """struct option { float s, x, v, up, down; };
-struct many { int value[1000]; };
-__constant__ option options[512];
-__constant__ unsigned directions[3][31];
-__constant__ float coefficients[17], gaussian[64];
-__constant__ float4 filter[125];
-#define KERNEL extern "C" __global__ void
-#define I (blockIdx.x * blockDim.x + threadIdx.x)
-KERNEL binomial(float *o, int n) { option a = options[blockIdx.x]; float v = 0;
-    for (int k = 0; k < n; k++) v = fmaxf(a.up * v + a.down * __shfl_down_sync(~0u, v, 1), a.s - a.x); o[I] = v * a.v; }
-KERNEL quasirandom(unsigned *o, unsigned n) { for (unsigned at = I; at < n; at += blockDim.x * gridDim.x) { unsigned v = 0;
-    for (int bit = 0, left = at; bit < 31; bit++, left >>= 1) if (left & 1) v ^= directions[threadIdx.y][bit]; o[threadIdx.y * n + at] = v; } }
-KERNEL large(const __grid_constant__ many p, int *o, int n) { int v = 0; for (int k = 0; k < n; k++) v = v * 3 ^ p.value[k]; o[I] = v; }
-KERNEL convolution(float *o, cudaTextureObject_t t) { float v = 0;
-    _Pragma("unroll") for (int k = -8; k <= 8; k++) v += tex2D<float>(t, threadIdx.x + k, blockIdx.x) * coefficients[8 - k]; o[I] = v; }
-KERNEL bilateral(float *o, cudaTextureObject_t t, int r) { float v = 0; for (int i = -r; i <= r; i++) for (int j = -r; j <= r; j++)
-    v += tex2D<float>(t, threadIdx.x + j, blockIdx.x + i) * gaussian[i + r] * gaussian[j + r]; o[I] = v; }
-KERNEL volume(float *o, cudaTextureObject_t t, int n) { float v = 0;
-    for (int k = 0; k < n; k++) v += tex3D<float>(t, threadIdx.x + filter[k].x, filter[k].y, filter[k].z) * filter[k].w; o[I] = v; }
-"""
         where = {"binomial": "constant", "quasirandom": "constant", "large": "param", "convolution": "constant", "bilateral": "constant", "volume": "constant"}
         for architecture in (75, 90, 120):
-            tables = self.tables(self.compile(source=source, architecture=architecture))
+            tables = self.tables(self.compile(source=os.path.join(ROOT, "tests/data/samples.cu"), architecture=architecture))
             self.assertEqual(sorted(tables), sorted(where))
             for name, memory in where.items():
                 with self.subTest(name, architecture=architecture):
