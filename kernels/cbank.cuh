@@ -1000,7 +1000,7 @@ class case_base
     template <class T, class Fill> CBANK_BOTH void fill_with(T *to, cbank_u64 count, cbank_u64 salt, const Fill &fill)
     {
         for (cbank_u64 i = first; i < count && i < end; i += step)
-            to[i] = element<T>(fill, request.seed + salt, i);
+            to[i] = element<T>(fill, salt, i);
     }
 
     template <class T, class Fill>

@@ -88,7 +88,6 @@ enum cbank_call {
 struct cbank_request {
     cbank_u32 call, number; /* enum cbank_call */
     cbank_u64 size;         /* of the case */
-    cbank_u64 seed;         /* of random contents */
     void *buffers[CBANK_BUFFERS_MAX]; /* their first elements; NULL until they are allocated */
     const void *tables[CBANK_TABLES_MAX]; /* the entries, in global memory, whatever the space */
     void *expected;

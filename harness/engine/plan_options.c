@@ -214,7 +214,7 @@ const struct option_row measure_option_rows[] = {
      .kind = &option_integer, MEASURE(samples_max), .low = 6, .high = 10000, .unit = "samples", .fallback = "800"},
     {.name = "max-seconds", .argument = "SECONDS", .help = "most sampling time of a cell (default 2)",
      .kind = &option_number, MEASURE(seconds_max), .low = 0.001, .high = 3600, .unit = "seconds", .fallback = "2"},
-    {.name = "seed", .argument = "N", .help = "seed of inputs and order; recorded (default: from the clock)",
+    {.name = "seed", .argument = "N", .help = "seed of inputs and order, for a kernel file of order alone; recorded (default: from the clock)",
      .kind = &option_seed, .offset = offsetof(struct measure_options, seed),
      .given = offsetof(struct measure_options, seed_given)},
     {.name = "card", .argument = "CARD", .help = "chip card of the model engine: a file, or a name of cbank list cards (default h200)",

@@ -97,6 +97,17 @@ class Spaces(Kernels):
         self.assertEqual(self.compilations(), runs)
         self.assertIn("10 same of 10 cells", self.cbank("compare", first, self.file).stdout)
 
+    def test_random_contents_are_those_of_every_run(self):
+        """Whatever the run's seed: element 5 of the input is that of SplitMix64, computed here."""
+        bits = (0x9E3779B97F4A7C15 + 5 * 0xD1B54A32D192ED03) % 2**64
+        for factor, shift in ((0xBF58476D1CE4E5B9, 30), (0x94D049BB133111EB, 27)):
+            bits = (bits ^ bits >> shift) * factor % 2**64
+        check = "check(out, [=](cbank_u64 i) { return i == 5 ? VALUE : in[i]; })".replace("VALUE", f"{(bits ^ bits >> 31) >> 40}.0f / (1 << 24)")
+        name = self.write_kernel("contents", body="out[i] = in[i] + 0 * value", check=check)
+        for seed in ("1", "2"):
+            cells, _ = self.kernel(name, "--space", "constant", "--seed", seed)
+            self.assertEqual((cells["constant"]["status"], cells["constant"]["verified"]), ("ok", True), cells["constant"]["reason"])
+
     def test_a_slowdown_in_one_memory_space(self):
         """compare and gate find it, and nothing else."""
         spaces = ("--space", "constant,shared,global", "--size", "500", "--seed", "1")

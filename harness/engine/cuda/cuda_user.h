@@ -100,8 +100,8 @@ void cuda_case_close(struct cuda_device *device, struct cuda_case *of);
 /* -- calls --------------------------------------------------------------------------------------------- */
 
 /* A call of cbank_case_call with the addresses of a buffer set; the caller may change it. */
-struct cbank_request cuda_case_request(const struct cuda_device *device, const struct cuda_case *of,
-                                       uint32_t buffer_set, enum cbank_call call, uint32_t number);
+struct cbank_request cuda_case_request(const struct cuda_case *of, uint32_t buffer_set, enum cbank_call call,
+                                       uint32_t number);
 
 /* Enqueues it, for so many elements. */
 bool cuda_case_call(struct cuda_device *device, const struct cuda_user *user, struct cbank_request request,

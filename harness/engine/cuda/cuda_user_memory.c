@@ -13,10 +13,10 @@
 
 /* -- calls of the case --------------------------------------------------------------------------------- */
 
-struct cbank_request cuda_case_request(const struct cuda_device *device, const struct cuda_case *of,
-                                       uint32_t buffer_set, enum cbank_call call, uint32_t number)
+struct cbank_request cuda_case_request(const struct cuda_case *of, uint32_t buffer_set, enum cbank_call call,
+                                       uint32_t number)
 {
-    struct cbank_request request = {.call = call, .number = number, .size = of->size, .seed = device->memory->seed};
+    struct cbank_request request = {.call = call, .number = number, .size = of->size};
 
     for (uint32_t i = 0; i < of->report.buffer_count; i++)
         request.buffers[i] = cuda_buffer_at(&of->buffers[i], buffer_set);
@@ -160,9 +160,8 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
             *status = cuda_case_file(by, report->file, &entries, table->values);
             filled = *status == STATUS_OK && cuda_device_write(device, table->on_device[0], table->values, bytes);
         } else if (filled) {
-            filled =
-                cuda_case_call(device, by, cuda_case_request(device, of, 0, CBANK_CALL_ENTRIES, k), report->entries) &&
-                cuda_device_read(device, table->values, table->on_device[0], bytes);
+            filled = cuda_case_call(device, by, cuda_case_request(of, 0, CBANK_CALL_ENTRIES, k), report->entries) &&
+                     cuda_device_read(device, table->values, table->on_device[0], bytes);
         }
         filled = filled && cuda_device_wait(device);
     }
@@ -178,8 +177,7 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
             filled =
                 *status == STATUS_OK && cuda_device_write(device, cuda_buffer_at(buffer, 0), values, buffer->bytes);
         } else {
-            filled = cuda_case_call(device, by, cuda_case_request(device, of, 0, CBANK_CALL_FILL, i),
-                                    buffer->elements.count);
+            filled = cuda_case_call(device, by, cuda_case_request(of, 0, CBANK_CALL_FILL, i), buffer->elements.count);
         }
         filled = filled && cuda_device_wait(device);
         free(values);

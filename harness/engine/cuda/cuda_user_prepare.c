@@ -207,7 +207,7 @@ static enum status open_user(struct engine_session *session, const struct result
                              struct cuda_user **out)
 {
     struct cuda_device *device = &session->device;
-    struct cbank_request request = {.size = cell->cell.elements, .seed = device->memory->seed};
+    struct cbank_request request = {.size = cell->cell.elements};
     struct cuda_user *user = calloc(1, sizeof(*user)), **at;
     enum status status = STATUS_OK;
     char reason[CELL_REASON_BYTES];
@@ -332,7 +332,7 @@ static bool get_arguments(struct cuda_device *device, struct cuda_user *user)
     for (uint32_t i = 0; got && i < of->sets; i++) {
         unsigned char *arguments = user->arguments + i * user->argument_bytes;
 
-        got = cuda_case_describe(device, user, cuda_case_request(device, of, i, CBANK_CALL_DESCRIBE, 0), report);
+        got = cuda_case_describe(device, user, cuda_case_request(of, i, CBANK_CALL_DESCRIBE, 0), report);
         for (uint32_t k = 0; got && k < user->report.argument_count; k++) {
             const struct cbank_argument *argument = &user->report.arguments[k];
             const struct cbank_table_report *table = argument->table ? &user->report.tables[argument->table - 1] : NULL;

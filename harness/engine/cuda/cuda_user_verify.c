@@ -65,7 +65,7 @@ __attribute__((format(printf, 2, 3))) static void fails(struct outcome *outcome,
 static bool expect_on_cpu(const struct checking *checking, const struct cuda_user *by, uint32_t number)
 {
     const struct cuda_case *of = checking->of;
-    struct cbank_request request = cuda_case_request(&checking->session->device, of, 0, CBANK_CALL_EXPECT, number);
+    struct cbank_request request = cuda_case_request(of, 0, CBANK_CALL_EXPECT, number);
     const struct cuda_user_buffer *buffer = &of->buffers[number];
     char reason[KERNEL_REASON_BYTES] = "out of memory";
     void *tables[CBANK_TABLES_MAX] = {0};
@@ -120,7 +120,7 @@ static bool open_checking(struct checking *checking, const struct cuda_user *by,
         on_cpu = opened && !file && expect_on_cpu(checking, by, i);
         opened = opened && *status == STATUS_OK;
         if (opened && !file && !on_cpu) { /* on the device, one thread for each */
-            struct cbank_request request = cuda_case_request(device, of, 0, CBANK_CALL_EXPECT, i);
+            struct cbank_request request = cuda_case_request(of, 0, CBANK_CALL_EXPECT, i);
 
             opened = CUDA(device, cudaMalloc, &request.expected, buffer->bytes + 1) &&
                      cuda_case_call(device, by, request, buffer->elements.count) &&
