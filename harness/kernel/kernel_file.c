@@ -394,16 +394,19 @@ const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_R
     return NULL;
 }
 
-const char *kernel_constant_symbol(const struct kernel_build *build, uint32_t offset)
+const char *kernel_constant_symbol(const struct kernel_build *build, const char *table)
 {
-    char reason[CUBIN_REASON_BYTES];
+    char reason[CUBIN_REASON_BYTES], tag[2 * CBANK_NAME_BYTES];
     struct cubin_variable variable;
     struct cubin cubin;
 
     if (!build->cubin || !cubin_open(build->cubin, build->cubin_bytes, &cubin, reason))
         return NULL;
+    /* The tag of CBANK_TABLE, mangled: it is the last argument of a template. */
+    snprintf(tag, sizeof(tag), "%zucbank_tag_%.*sE", strlen("cbank_tag_") + strnlen(table, CBANK_NAME_BYTES),
+             CBANK_NAME_BYTES, table);
     for (uint64_t at = 0; cubin_next_variable(&cubin, &at, &variable);)
-        if (variable.offset == offset && strcmp(variable.section, ".nv.constant3") == 0)
+        if (strstr(variable.symbol, tag) && strcmp(variable.section, ".nv.constant3") == 0)
             return variable.symbol;
     return NULL;
 }

@@ -74,6 +74,6 @@ void kernel_file_close(struct kernel_file *file);
  * with the reason, if it is not clear. The text lies in the cubin. */
 const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_REASON_BYTES]);
 
-/* The name of the variable at `offset` of the constant bank in a cubin; NULL if there is none. The text lies in the
+/* The name of the variable of a table in the constant bank of a cubin; NULL if there is none. The text lies in the
  * cubin. */
-const char *kernel_constant_symbol(const struct kernel_build *build, uint32_t offset);
+const char *kernel_constant_symbol(const struct kernel_build *build, const char *table);

@@ -81,7 +81,7 @@ static void begin_elf(struct elf_file *file, const char *kernel)
     *file = (struct elf_file){.string_bytes = 1, .symbol_count = 1};
     put_symbol(file, kernel, STT_FUNC, TEXT_A, 0, sizeof(file->code));
     put_symbol(file, "cbank_case_call", STT_FUNC, TEXT_B, 0, sizeof(file->code));
-    put_symbol(file, "entries_of_grid", STT_OBJECT, CONSTANTS, 8, 4);
+    put_symbol(file, "entries14cbank_tag_gridE", STT_OBJECT, CONSTANTS, 8, 4);
 }
 
 static void end_elf(struct elf_file *file)
@@ -268,8 +268,8 @@ TEST_WITH(a_file_is_built_for_each_memory_space_and_as_it_is_written, open_folde
             continue;
         assert_int_equal(build->cubin_bytes, sizeof(folder->elf));
         assert_string_equal(kernel_symbol(build, reason), "_ZN5outer5blendIN5cbank5tableEEEvT_");
-        assert_string_equal(kernel_constant_symbol(build, 8), "entries_of_grid");
-        assert_null(kernel_constant_symbol(build, 9));
+        assert_string_equal(kernel_constant_symbol(build, "grid"), "entries14cbank_tag_gridE");
+        assert_null(kernel_constant_symbol(build, "signs"));
     }
     assert_int_equal(runs(folder), CBANK_SPACE_COUNT + 1);
     kernel_file_close(&file);
@@ -599,7 +599,7 @@ TEST(damaged_cubins_are_read_or_refused)
         }
         capture_end(&capture);
         kernel_symbol(&build, reason);
-        kernel_constant_symbol(&build, 8);
+        kernel_constant_symbol(&build, "grid");
         free(copy);
     }
 }
