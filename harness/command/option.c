@@ -52,6 +52,7 @@ void integers_close(struct integers *integers)
 enum status option_parse(const struct option_kind *kind, const struct option_row *option, const char *text,
                          void *member)
 {
+    struct table table;
     struct integers *integers = member;
     enum status status = STATUS_OK;
     char *end, *copy;
@@ -103,8 +104,11 @@ enum status option_parse(const struct option_kind *kind, const struct option_row
     case OPTION_PRESET:
         row = table_find(&option->table, text);
         *(const void **)member = row;
-        return row || (option->otherwise && strcmp(text, option->otherwise) == 0) ? STATUS_OK
-                                                                                  : table_unknown(&option->table, text);
+        if (row || (option->otherwise && strcmp(text, option->otherwise) == 0))
+            return STATUS_OK;
+        table = option->table;
+        table.also = option->otherwise;
+        return table_unknown(&table, text);
     case OPTION_SELECTION:
         selection_close(member);
         return table_select(&option->table, text, member);

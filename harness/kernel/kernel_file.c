@@ -256,6 +256,7 @@ static enum status open_builds(struct opening *opening, struct kernel_build writ
         log_note(false, "%s: the check cannot be compiled for the processor, and runs on the GPU%s%s", file->path,
                  on_cpu->reason[0] ? ": " : "", on_cpu->reason);
     file->reference = on_cpu->cubin;
+    file->reference_bytes = on_cpu->cubin_bytes;
     if (status == STATUS_OK)
         status = kernel_info_read(written->cubin, written->cubin_bytes, file);
     if (status == STATUS_OK)
@@ -272,9 +273,6 @@ static enum status open_builds(struct opening *opening, struct kernel_build writ
     for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++) {
         struct kernel_build *build = &file->builds[i];
 
-        build->reference = file->reference;
-        build->reference_bytes = on_cpu->cubin_bytes;
-        build->against = opening->request->against;
         sscanf(file->sha256, "%16" SCNx64, &build->kernel.hash);
         if (build->cubin && !kernel_symbol(build, reason))
             status = log_error(STATUS_USAGE, "%s:%u: %s", file->path, (unsigned)file->info.line, reason);
@@ -298,7 +296,7 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
     char folder[PATH_MAX] = "";
     enum status status;
 
-    *out = (struct kernel_file){.path = path};
+    *out = (struct kernel_file){.path = path, .against = request->against};
     if (path[strcspn(path, "\"\\\n")])
         return log_error(STATUS_USAGE,
                          "%s: #include takes no path with a quote, a backslash or an end of line; rename it", path);

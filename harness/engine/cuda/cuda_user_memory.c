@@ -60,7 +60,7 @@ enum status cuda_case_file(const struct cuda_user *user, const char *name, const
                                         [CBANK_TYPE_UNSIGNED] = "unsigned integers",
                                         [CBANK_TYPE_SIGNED] = "signed integers",
                                         [CBANK_TYPE_FLOAT] = "floats"};
-    const char *of = user->build->path;
+    const char *of = user->build->file->path;
     const int folder = name[0] == '/' ? 0 : (int)(text_file_name(of) - of);
     enum cbank_type type = CBANK_TYPE_UNSIGNED;
     struct npy_file file;

@@ -198,7 +198,7 @@ static enum status open_user(struct engine_session *session, const struct result
     of = (struct cuda_module){.cubin = user->build->cubin, .cubin_bytes = user->build->cubin_bytes};
     loaded = cuda_user_sass(user->build, &user->sass, reason);
     if (loaded) {
-        snprintf(of.image, sizeof(of.image), "%.63s", text_file_name(user->build->path));
+        snprintf(of.image, sizeof(of.image), "%.63s", text_file_name(user->build->file->path));
         for (uint32_t copy = 0; loaded && copy < CUDA_MODULE_COPIES; copy++)
             loaded = cuda_module_copy(device, &of, &user->modules[copy]) == STATUS_OK &&
                      cuda_module_function(device, &user->modules[copy], user->sass.symbol, &user->functions[copy]);
@@ -217,9 +217,9 @@ static enum status open_user(struct engine_session *session, const struct result
     if (report->version != CBANK_CASE_VERSION || report->table_count > CBANK_TABLES_MAX ||
         report->buffer_count > CBANK_BUFFERS_MAX || report->argument_count > CBANK_ARGUMENTS_MAX)
         status = log_error(STATUS_USAGE, "%s: it was compiled with a cbank.cuh of another version; leave out its own",
-                           user->build->path);
+                           user->build->file->path);
     else if (report->error[0])
-        status = log_error(STATUS_USAGE, "%s:%" PRIu32 ": %.*s", user->build->path, report->error_line,
+        status = log_error(STATUS_USAGE, "%s:%" PRIu32 ": %.*s", user->build->file->path, report->error_line,
                            CBANK_ERROR_BYTES, report->error);
     if (status != STATUS_OK)
         goto out;
@@ -258,7 +258,7 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
     struct cuda_device *device = &session->device;
     struct cuda_user *user = NULL;
     const uint32_t *block;
-    const char *const name = text_file_name(cell->cell.build->path);
+    const char *const name = text_file_name(cell->cell.build->file->path);
     enum status status = STATUS_OK;
     char loads[CELL_REASON_BYTES] = "";
     int room = 0; /* blocks that an SM runs at a time */

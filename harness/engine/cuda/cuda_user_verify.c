@@ -70,7 +70,7 @@ static bool expect_on_cpu(const struct checking *checking, const struct cuda_use
     struct cbank_request request = cuda_case_request(&checking->session->device, of, 0, CBANK_CALL_EXPECT, number);
     char reason[KERNEL_REASON_BYTES] = "out of memory";
     void *tables[CBANK_TABLES_MAX] = {0};
-    bool made = by->build->reference != NULL;
+    bool made = by->build->file->reference != NULL;
 
     memcpy(request.buffers, checking->contents, sizeof(request.buffers));
     for (uint32_t k = 0; made && k < of->report.table_count; k++) {
@@ -78,12 +78,12 @@ static bool expect_on_cpu(const struct checking *checking, const struct cuda_use
         if (made) /* those are pinned: a child may not have them */
             request.tables[k] = memcpy(tables[k], of->tables[k].values, of->tables[k].bytes);
     }
-    made = made && kernel_reference_run(by->build, &request, of->report.buffers[number].elements,
+    made = made && kernel_reference_run(by->build->file, &request, of->report.buffers[number].elements,
                                         checking->expected[number], of->buffers[number].bytes, reason);
     for (uint32_t k = 0; k < of->report.table_count; k++)
         free(tables[k]);
-    if (!made && by->build->reference && !interrupted())
-        log_warning("%s: the check fails on the processor, and runs on the GPU: %s", by->build->path, reason);
+    if (!made && by->build->file->reference && !interrupted())
+        log_warning("%s: the check fails on the processor, and runs on the GPU: %s", by->build->file->path, reason);
     return made;
 }
 
@@ -408,10 +408,10 @@ enum status cuda_users_verify(struct engine_session *session, struct result *res
     for (struct cuda_case *of = session->device.memory->cases; status == STATUS_OK && of; of = of->next) {
         struct checking checking = {.session = session, .result = result, .of = of};
 
-        if (of->users && of->users->build->against) {
+        if (of->users && of->users->build->file->against) {
             checking.rival = session->device.memory->cases;
             while (checking.rival && (checking.rival->size != of->size || !checking.rival->users ||
-                                      checking.rival->users->build->against))
+                                      checking.rival->users->build->file->against))
                 checking.rival = checking.rival->next;
         }
         /* Without a reference, others must agree with the build as the file has it. */
