@@ -21,7 +21,7 @@ static enum status out_of_limits(const struct option_row *option, const char *te
     char step[48] = "";
 
     if (option->power_of_two)
-        snprintf(step, sizeof(step), "a power of two from ");
+        snprintf(step, sizeof(step), "a power of two%s from ", option->high == 32 ? ", 12 or 24," : "");
     else if (option->multiple > 1)
         snprintf(step, sizeof(step), "a multiple of %" PRIu64 " from ", option->multiple);
     if (step[0])
@@ -38,7 +38,8 @@ static enum status parse_integer(const struct option_row *option, const char *te
     if (!parse_size(text, value))
         return bad_value(option, text, "a whole number");
     if ((double)*value < option->low || (double)*value > option->high ||
-        (option->multiple && *value % option->multiple) || (option->power_of_two && (*value & (*value - 1))))
+        (option->multiple && *value % option->multiple) ||
+        (option->power_of_two && (*value & (*value - 1)) && *value != 12 && *value != 24))
         return out_of_limits(option, text);
     return STATUS_OK;
 }

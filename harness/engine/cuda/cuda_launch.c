@@ -185,7 +185,9 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
         .output = cuda_launch_output(device, launch, turn),
         .table = cuda_table_at(table, turn.buffer_set, turn.table_offset),
         .elements = (uint32_t)cell->elements,
-        .texture = cuda_table_texture_at(table, turn.buffer_set, turn.table_offset, table_width(cell->parameters)),
+        .texture = cell->path->unit == UNIT_TEXTURE
+                       ? cuda_table_texture_at(table, turn.buffer_set, turn.table_offset, table_width(cell->parameters))
+                       : 0,
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),
