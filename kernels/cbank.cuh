@@ -139,7 +139,8 @@ template <class T> struct only_if<true, T> {
     typedef T type;
 };
 
-/* The threads that stage a table: a row of the block, or those that the caller counts. */
+/* The threads that stage a table: a row of the block, or those that the caller counts. Their numbers are read in the
+ * loop, as by hand: in variables, the compiler orders instructions otherwise. */
 struct row_threads {
     CBANK_INLINE cbank_u32 own() const { return threadIdx.x; }
     CBANK_INLINE cbank_u32 all() const { return blockDim.x; }
@@ -173,7 +174,6 @@ template <class Table, class Entry, cbank_u32 count_, class Space> struct table_
         if (Table::needs_barrier)
             __syncthreads();
     }
-    CBANK_BOTH static cbank_u32 constant_offset() { return 0; }
 #ifdef CBANK_RUNTIME
     cudaError_t release() { return cudaSuccess; }
 #endif
@@ -222,16 +222,6 @@ CBANK_TABLE_IN(constant, table_base)
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         return constant_entries<Entry, count_, Tag>.entries()[index];
-    }
-    CBANK_BOTH static cbank_u32 constant_offset()
-    {
-#ifdef __CUDA_ARCH__
-        return (cbank_u32)__cvta_generic_to_constant(&constant_entries<Entry, count_, Tag>);
-#elif defined(CBANK_HOST_BUILD)
-        return (cbank_u32)((const char *)&constant_entries<Entry, count_, Tag> - __ehdr_start);
-#else
-        return 0;
-#endif
     }
 #ifdef CBANK_RUNTIME
     cudaError_t load(const Entry *from, cudaStream_t stream = 0)
@@ -426,28 +416,26 @@ CBANK_TABLE_IN(texture, table_base)
 #ifdef CBANK_RUNTIME
     cudaError_t load(const Entry *from, cudaStream_t stream = 0)
     {
-        cudaResourceDesc described = {};
-        cudaError_t error;
-
-        if (object) {
-            error = cudaGetTextureObjectResourceDesc(&described, object);
-            return error != cudaSuccess ? error : fill(described.res.linear.devPtr, from, stream);
-        }
         const int first = sizeof(Entry) < 4 ? 8 * sizeof(Entry) : 32, second = sizeof(Entry) >= 8 ? 32 : 0;
         const int last = sizeof(Entry) == 16 ? 32 : 0;
         const cudaTextureDesc as_elements = {};
+        cudaResourceDesc described = {};
+        void *&memory = described.res.linear.devPtr;
+        cudaError_t error;
 
         described.resType = cudaResourceTypeLinear;
         described.res.linear.sizeInBytes = table::bytes;
         described.res.linear.desc = cudaCreateChannelDesc(first, second, last, last, cudaChannelFormatKindUnsigned);
-        error = cudaMalloc(&described.res.linear.devPtr, table::bytes);
-        if (error == cudaSuccess)
-            error = fill(described.res.linear.devPtr, from, stream);
-        if (error == cudaSuccess)
-            error = cudaCreateTextureObject(&object, &described, &as_elements, nullptr);
-        if (error != cudaSuccess)
-            cudaFree(described.res.linear.devPtr);
-        return error;
+        if (object) {
+            error = cudaGetTextureObjectResourceDesc(&described, object);
+        } else {
+            error = cudaMalloc(&memory, table::bytes);
+            if (error == cudaSuccess)
+                error = cudaCreateTextureObject(&object, &described, &as_elements, nullptr);
+            if (error != cudaSuccess)
+                cudaFree(memory);
+        }
+        return error != cudaSuccess ? error : cudaMemcpyAsync(memory, from, table::bytes, cudaMemcpyHostToDevice, stream);
     }
     cudaError_t release()
     {
@@ -465,13 +453,6 @@ CBANK_TABLE_IN(texture, table_base)
 
   private:
     unsigned long long object = 0; /* cudaTextureObject_t */
-
-#ifdef CBANK_RUNTIME
-    static cudaError_t fill(void *memory, const Entry *from, cudaStream_t stream)
-    {
-        return cudaMemcpyAsync(memory, from, table::bytes, cudaMemcpyHostToDevice, stream);
-    }
-#endif
 };
 
 /* A thread holds one entry, and the others of its warp read it there: by __shfl_sync of that type, else of words. An
@@ -734,20 +715,14 @@ CBANK_BOTH inline cbank_u64 random_bits(cbank_u64 seed, cbank_u64 i)
 }
 
 /* A number of random bits; below `bound` if that is not 0. A float is from 0 up to `bound`, or up to 1. */
-template <class T, cbank_u32 type> struct random_number {
-    static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
-    {
-        const cbank_u64 bits = random_bits(seed, i);
+template <class T> CBANK_BOTH T random_number(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
+{
+    const cbank_u64 bits = random_bits(seed, i);
 
-        return (T)(bound ? (bits >> 32) * bound >> 32 : bits);
-    }
-};
-template <class T> struct random_number<T, CBANK_TYPE_FLOAT> {
-    static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
-    {
-        return (T)((double)(random_bits(seed, i) >> 40) / 16777216.0 * (double)(bound ? bound : 1));
-    }
-};
+    if (type_of<T>::value == CBANK_TYPE_FLOAT)
+        return (T)((double)(bits >> 40) / 16777216.0 * (double)(bound ? bound : 1));
+    return (T)(bound ? (bits >> 32) * bound >> 32 : bits);
+}
 /* Contents of buffers and tables. A function of the position, `[=](cbank_u64 i) { return ...; }`, is one too. */
 struct random { /* random bits; floats from 0 up to 1, also in vectors such as float4 */
     cbank_u64 seed = 0;
@@ -808,7 +783,8 @@ class case_base
         report->table_count = tables;
         report->buffer_count = buffers;
         if (launches == 0 || compared == 0)
-            fail(launches ? CBANK_ERROR_NO_OUTPUT : CBANK_ERROR_NO_LAUNCH, line);
+            fail(launches ? "nothing could be checked; make what the kernel writes an output or an inout"
+                          : "the case launches no kernel; end it with launch(kernel, blocks, threads)(arguments ...)", line);
     }
 
   protected:
@@ -842,7 +818,7 @@ class case_base
         const cbank_u32 number = tables;
 
         if (number >= CBANK_TABLES_MAX) {
-            fail(CBANK_ERROR_TOO_MANY_TABLES, line);
+            fail("the case has too many tables", line);
             return {nullptr, 0};
         }
         tables++;
@@ -854,7 +830,6 @@ class case_base
             table.entries = Table::count;
             table.space = Table::space::number;
             table.shared_bytes = Table::shared_bytes;
-            table.constant_offset = Table::constant_offset();
             name_file(table.file, fill, line);
         } else if (request.call == CBANK_CALL_ENTRIES && request.number == number) {
             fill_with((entry *)request.tables[number], Table::count, 1000 + number, fill);
@@ -892,7 +867,7 @@ class case_base
                       "cbank: a kernel's parameters have 4,096 bytes at most (32,764 from CUDA 12.1 and sm_70 on)");
         (void)kernel;
         if (launches++)
-            fail(CBANK_ERROR_SEVERAL_LAUNCHES, line);
+            fail("the case launches several kernels; write a case for each, in a file of its own", line);
         if (report) {
             report->grid[0] = grid.x, report->grid[1] = grid.y, report->grid[2] = grid.z;
             report->block[0] = block.x, report->block[1] = block.y, report->block[2] = block.z;
@@ -945,12 +920,13 @@ class case_base
     cbank_u32 buffers = 0, tables = 0, launches = 0, compared = 0;
     cbank_u64 lengths[CBANK_BUFFERS_MAX];
 
-    CBANK_BOTH void fail(cbank_u32 error, cbank_u32 line)
+    /* The first error of a case is what the program says. */
+    CBANK_BOTH void fail(const char *error, cbank_u32 line)
     {
-        if (report && !report->error) {
-            report->error = error;
-            report->error_line = line;
-        }
+        if (!report || report->error[0])
+            return;
+        report->error_line = line;
+        copy(report->error, error, CBANK_ERROR_BYTES, line);
     }
 
     CBANK_BOTH void copy(char *to, const char *from, cbank_u32 room, cbank_u32 line)
@@ -961,7 +937,7 @@ class case_base
             to[i] = from[i];
         to[i] = '\0';
         if (from[i])
-            fail(CBANK_ERROR_TEXT_TOO_LONG, line);
+            fail("a name or the path of a .npy file is too long", line);
     }
 
     CBANK_BOTH void name_file(char *to, npy fill, cbank_u32 line) { copy(to, fill.path, CBANK_FILE_NAME_BYTES, line); }
@@ -975,7 +951,7 @@ class case_base
         storage<T, 1> made;
 
         for (cbank_u32 lane = 0; lane < lanes; lane++) {
-            const scalar number = random_number<scalar, type_of<T>::value>::of(seed, i * lanes + lane, bound);
+            const scalar number = random_number<scalar>(seed, i * lanes + lane, bound);
 
             memcpy(made.bytes + lane * sizeof(scalar), &number, sizeof(scalar));
         }
@@ -1010,7 +986,7 @@ class case_base
 
         static_assert(__is_trivially_copyable(T), "CBANK_CASE: the elements of a buffer must be trivially copyable");
         if (number >= CBANK_BUFFERS_MAX) {
-            fail(CBANK_ERROR_TOO_MANY_BUFFERS, line);
+            fail("the case has too many buffers or arguments", line);
             return {nullptr, 0};
         }
         buffers++;

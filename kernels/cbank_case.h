@@ -17,10 +17,11 @@ typedef uint64_t cbank_u64;
 #endif
 
 /* It changes when a structure below does. */
-#define CBANK_CASE_VERSION 1u
+#define CBANK_CASE_VERSION 2u
 
 #define CBANK_NAME_BYTES      64 /* of a name, NUL included */
 #define CBANK_FILE_NAME_BYTES 256
+#define CBANK_ERROR_BYTES     128
 #define CBANK_SIZES_MAX       16
 #define CBANK_TABLES_MAX      8
 #define CBANK_BUFFERS_MAX     16
@@ -97,7 +98,6 @@ struct cbank_table_report {
     char name[CBANK_NAME_BYTES];
     cbank_u64 entry_bytes, entries;
     cbank_u32 space;                 /* enum cbank_space */
-    cbank_u32 constant_offset;       /* of its variable in the constant bank; CBANK_SPACE_CONSTANT only */
     cbank_u64 shared_bytes;          /* of dynamic shared memory that it takes, from the start */
     char file[CBANK_FILE_NAME_BYTES]; /* .npy with the entries; "": call CBANK_CALL_ENTRIES */
 };
@@ -122,20 +122,11 @@ struct cbank_argument {
     cbank_u8 value[CBANK_VALUE_BYTES];
 };
 
-enum cbank_error {
-    CBANK_ERROR_NONE,
-    CBANK_ERROR_TOO_MANY_BUFFERS,
-    CBANK_ERROR_TOO_MANY_TABLES,
-    CBANK_ERROR_NO_LAUNCH,
-    CBANK_ERROR_SEVERAL_LAUNCHES,
-    CBANK_ERROR_TEXT_TOO_LONG,
-    CBANK_ERROR_NO_OUTPUT
-};
-
 /* The answer to CBANK_CALL_DESCRIBE: the second parameter of cbank_case_call is its address. */
 struct cbank_case_report {
     cbank_u32 version;
-    cbank_u32 error, error_line; /* enum cbank_error; 0: not known */
+    cbank_u32 error_line;
+    char error[CBANK_ERROR_BYTES]; /* "": none */
     cbank_u32 table_count, buffer_count, argument_count;
     cbank_u32 grid[3], block[3];
     cbank_u64 shared_bytes; /* dynamic, without those of tables */

@@ -16,11 +16,34 @@ template <uint32_t width> struct element_of;
         typedef type_ type;                                                                                 \
         static __device__ uint32_t folded(type_ element) { return fold; }                                   \
     }
+#define COMMA ,
 ELEMENT(1, uint8_t, element);
 ELEMENT(2, uint16_t, element);
 ELEMENT(4, uint32_t, element);
 ELEMENT(8, uint2, element.x + element.y);
 ELEMENT(16, uint4, element.x + element.y + element.z + element.w);
+
+/* An element of several parts. A load reads one, as compilers load a structure with the alignment of a part. */
+template <class Part, uint32_t count> struct parts_of {
+    Part of[count];
+};
+ELEMENT(12, parts_of<uint32_t COMMA 3>, element.of[0] + element.of[1] + element.of[2]);
+ELEMENT(24, parts_of<uint2 COMMA 3>, element_of<8>::folded(element.of[0]) + element_of<8>::folded(element.of[1]) +
+                                         element_of<8>::folded(element.of[2]));
+ELEMENT(32, parts_of<uint4 COMMA 2>, element_of<16>::folded(element.of[0]) + element_of<16>::folded(element.of[1]));
+
+/* The loads that CUDA has for one part. */
+#define LOAD_PARTS(load)                                                                                    \
+    template <class Part, uint32_t count>                                                                   \
+    static __device__ parts_of<Part, count> load(const parts_of<Part, count> *from)                         \
+    {                                                                                                       \
+        parts_of<Part, count> to;                                                                           \
+                                                                                                            \
+        _Pragma("unroll") for (uint32_t i = 0; i < count; i++) to.of[i] = ::load(&from->of[i]);             \
+        return to;                                                                                          \
+    }
+LOAD_PARTS(__ldg)
+LOAD_PARTS(__ldcg)
 
 /* The entry that thread `index` of the warp holds: one shuffle for each of its words. */
 template <class Element> static __device__ Element shuffled(Element mine, uint32_t index)

@@ -77,7 +77,7 @@ template <class Values, class Element, class Held> struct spaces {
         static constexpr uint32_t bytes = row.bytes, length = row.bytes / sizeof(uint32_t);                 \
         static constexpr uint32_t architecture = row.architecture;                                          \
         static constexpr enum index_scope scope = row.scope;                                                \
-        static constexpr bool staged = row.unit == UNIT_SHARED, loads = row.loads, whole = true;            \
+        static constexpr bool staged = row.unit == UNIT_SHARED, loads = row.loads, whole = true, plain = true; \
         static constexpr bool copied = row.copies > 1, exchanged = row.unit == UNIT_REGISTERS;              \
         static constexpr bool selects = row.unit == UNIT_SELECT;                                            \
         typedef uint32_t element_type;                                                                      \
@@ -119,7 +119,7 @@ template <class Path, uint32_t width> struct sized : Path {
     typedef typename element_of<width>::type element_type;
     typedef parameter_values<element_type, Path::home == TABLE_PARAMETER ? Path::bytes : 0> table_values;
     static constexpr uint32_t length = CBANK_TABLE_BYTES / width;
-    static constexpr bool whole = false;
+    static constexpr bool whole = false, plain = width <= 16 && (width & (width - 1)) == 0;
     static __device__ uint32_t words(const kernel_args &args) { return (args.length * width + 3) / 4; }
     static __device__ uint32_t entries(const kernel_args &args) { return args.length; }
     static __device__ uint32_t load(const spaces<table_values, element_type, typename Path::held_table> &space,
@@ -484,10 +484,11 @@ template <class Workload, class Path, class Pattern> static constexpr bool can_b
     return source != (Workload::index == INDEX_LOADED) || architecture < Path::architecture ? false
            : source ? Path::scope == INDEX_THREAD && !Path::whole &&
                           (Workload::in_flight & (Workload::in_flight - 1)) == 0 &&
-                          (!Path::selects || 2 * sizeof(typename Path::element_type) <= Path::bytes)
+                          (!Path::selects || 2 * sizeof(typename Path::element_type) <= Path::bytes) &&
+                          (Path::plain || !(Path::copied || Path::exchanged || Path::selects || Path::row.unit == UNIT_TEXTURE))
                     : Pattern::scope >= Path::scope && (Workload::steps == 1 || Pattern::index_is_step) &&
                           (Path::whole || (Workload::parameter_mask & PARAMETER_BIT(width_bytes)) != 0) &&
-                          !Path::row.lookups &&
+                          !Path::row.lookups && Path::plain &&
                           (Workload::index == INDEX_COMPILED || (Pattern::core && Path::scope == INDEX_THREAD));
 }
 
@@ -523,7 +524,9 @@ const void *const *const path_instances<Workload>::kernels[] = {
 #define PATH(name, access, ...)                                                                               \
     instances<Workload, path_##name>::kernels,           instances<Workload, sized<path_##name, 1>>::kernels, \
     instances<Workload, sized<path_##name, 2>>::kernels, instances<Workload, sized<path_##name, 4>>::kernels, \
-    instances<Workload, sized<path_##name, 8>>::kernels, instances<Workload, sized<path_##name, 16>>::kernels,
+    instances<Workload, sized<path_##name, 8>>::kernels, instances<Workload, sized<path_##name, 16>>::kernels, \
+    instances<Workload, sized<path_##name, 12>>::kernels, instances<Workload, sized<path_##name, 24>>::kernels, \
+    instances<Workload, sized<path_##name, 32>>::kernels,
 #include "paths.def"
 };
 

@@ -22,11 +22,12 @@ uint32_t table_count(const uint32_t values[PARAMETER_COUNT])
 
 uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT])
 {
-    const uint64_t most = (uint64_t)path_entries(path) * table_width(values);
+    const uint32_t width = table_width(values);
+    const uint64_t most = (uint64_t)path_entries(path) * width;
 
     if (values[PARAMETER_table_bytes])
         return values[PARAMETER_table_bytes] * table_count(values);
-    return most < path->bytes ? (uint32_t)most : path->bytes;
+    return most < path->bytes ? (uint32_t)most : path->bytes / width * width;
 }
 
 uint32_t table_buffer_set_bytes(uint32_t buffer_set)
@@ -49,6 +50,11 @@ uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETER_
 int path_is_small(const struct path *path)
 {
     return path->copies > 1 || path_held(path) > 0;
+}
+
+int width_is_plain(uint32_t width)
+{
+    return width <= 16 && (width & (width - 1)) == 0;
 }
 
 uint32_t path_held(const struct path *path)
@@ -84,7 +90,7 @@ void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_
 {
     for (uint32_t i = 0; i < count; i++) {
         const char *at = (const char *)table + (size_t)index[i] * width;
-        uint32_t words[4] = {0};
+        uint32_t words[8] = {0};
 
         switch (width) { /* copies of a known size are one instruction */
         case 1:
@@ -99,7 +105,8 @@ void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_
         default:
             memcpy(words, at, width);
         }
-        sum[i] += words[0] + words[1] + words[2] + words[3];
+        for (size_t word = 0; word < sizeof(words) / sizeof(words[0]); word++)
+            sum[i] += words[word];
     }
 }
 

@@ -58,8 +58,8 @@ struct path {
 extern const struct path paths[];
 extern const size_t path_count;
 
-/* Bytes of an element, and bytes and elements of the table, of a cell with this path and these parameters. Several
- * tables lie one after the other, and count together. */
+/* Bytes of an element, and bytes and elements of the table, of a cell with this path and these parameters. A table whose size
+ * is not named has whole elements. Several tables lie one after the other, and count together. */
 uint32_t table_width(const uint32_t values[PARAMETER_COUNT]);
 uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
 
@@ -73,6 +73,10 @@ uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_C
 
 /* Whether the path holds small tables, in registers or in several copies. */
 int path_is_small(const struct path *path);
+
+/* Whether the width is a power of two up to 16 bytes, so that one load can read an element. Others are for lookups, and not in
+ * textures or small tables. */
+int width_is_plain(uint32_t width);
 
 /* Registers of a thread that hold a part of the table before it loads: an entry, all of its words, or 0. */
 uint32_t path_held(const struct path *path);

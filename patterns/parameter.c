@@ -13,7 +13,8 @@ int parameter_allows(const struct parameter *parameter, uint64_t value)
 {
     if (value < parameter->min || value > parameter->max)
         return 0;
-    return parameter->multiple ? value % parameter->multiple == 0 : (value & (value - 1)) == 0;
+    return parameter->multiple ? value % parameter->multiple == 0
+                               : (value & (value - 1)) == 0 || value == 12 || value == 24;
 }
 
 uint32_t parameter_kept(const struct parameter *parameter, uint32_t value)

@@ -25,7 +25,7 @@ struct parameter {
     const char *summary;
     const char *unit;
     uint32_t min, max;
-    uint32_t multiple;    /* values are multiples of this; 0: powers of two */
+    uint32_t multiple;    /* values are multiples of this; 0: powers of two, 12 and 24 */
     const char *plan_values; /* default values of the plan, comma-separated; or a word for what 0 stands for */
     uint32_t default_value; /* identities leave this value out, and cells hold it as 0; PARAMETER_NAMED: every value is
                         * named */

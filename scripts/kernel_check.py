@@ -76,7 +76,7 @@ PTX_WIDTHS = {1: ".b8", 2: ".b16", 4: "", 8: ".b64", 16: ".b128"}
 
 def widths(workload):
     """The widths that a workload has kernels of; None: the path's whole table."""
-    return [None] * (not loaded(workload)) + [width for width in SASS_WIDTHS if "width_bytes" in workload["parameters"]]
+    return [None] * (not loaded(workload)) + [width for width in (*SASS_WIDTHS, 12, 24, 32) if "width_bytes" in workload["parameters"]]
 
 
 def words_held(path):
@@ -86,13 +86,12 @@ def words_held(path):
 
 def can_be(workload, radius, path, pattern, width, architecture):
     """Whether there is such a kernel: what `instance` in kernels.cu and cell_obstacle in cell.c say."""
-    compiled = workload["index"] == "compiled"
-    if path["lookups"] and not loaded(workload):
-        return False
+    compiled, plain = workload["index"] == "compiled", width in (*SASS_WIDTHS, None)
     if loaded(workload):
         return (path["scope"] == "thread" and architecture >= path["architecture"] and in_flight(radius) != 3 and
-                (path["unit"] != "select" or 2 * width <= path["bytes"]))
-    return (SCOPES.index(path["scope"]) <= SCOPES.index(pattern["scope"]) and
+                (path["unit"] != "select" or 2 * width <= path["bytes"]) and
+                (plain or not (path["copies"] > 1 or path["unit"] in ("texture", "registers", "select"))))
+    return (plain and not path["lookups"] and SCOPES.index(path["scope"]) <= SCOPES.index(pattern["scope"]) and
             architecture >= path["architecture"] and
             (steps(workload, radius) == 1 or pattern["index_is_step"]) and
             (compiled or (pattern["core"] and path["scope"] == "thread")))
@@ -131,7 +130,7 @@ def sass_payload(path, width):
     if path["unit"] == "select":
         words = entry_words(width)
         return path["sass"], words * selections(words_held(path) // words)
-    piece = max(min(width, path["widest_bytes"]), 4 if path["unit"] in ("texture", "imc", "registers") else 1)
+    piece = max(min(width & -width, path["widest_bytes"]), 4 if path["unit"] in ("texture", "imc", "registers") else 1)
     return sass_name(path["sass"], piece), max(width // piece, 1)
 
 
@@ -142,7 +141,8 @@ def ptx_payload(path, width):
         return path["ptx"], words * (words_held(path) // words - 1)
     if path["unit"] == "registers":
         return path["ptx"], max(width // path["widest_bytes"], 1)
-    return path["ptx"] + ("" if path["unit"] == "texture" else PTX_WIDTHS[width]), 1
+    piece = min(width & -width, 16)
+    return path["ptx"] + ("" if path["unit"] == "texture" else PTX_WIDTHS[piece]), width // piece
 
 
 UNINDEXED = "LDC of the user bank without a register index"

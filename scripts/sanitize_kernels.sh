@@ -22,7 +22,7 @@ common="run --engine cuda --counters none --max-samples 6 --sample-us 10 --quiet
 plans=(
     "--elements 4096 --workload all --path constant,global,shared,shared_fill_only --pattern per_block"
     "--elements 4096 --workload add --path all --pattern hashed"
-    "--elements 4096 --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,64,128,32640 --source random --loads 4"
+    "--elements 4096 --workload lookup --path all --width-bytes 1,2,4,8,12,16,24,32 --table-bytes 16,64,128,32640 --source random --loads 4"
     "--elements 4096 --workload lookup --path all --table-bytes 1024 --table-count 2 --polluter-bytes 4096 --source zipf --loads 4"
 )
 shared_plans=(

@@ -85,7 +85,7 @@ enum status advise_open(const struct plan *plan, const struct card *card, struct
 {
     const uint32_t architecture = 10 * card->cc_major + card->cc_minor;
     struct access_counts *counts = calloc(plan->count + 1, sizeof(*counts));
-    const struct advised_space *of; /* whose load is one instruction */
+    const struct advised_space *of; /* whose lookup takes the fewest instructions */
     enum status status = STATUS_OK;
     double loads;
 
@@ -118,8 +118,10 @@ enum status advise_open(const struct plan *plan, const struct card *card, struct
         advise_rank(out);
         of = out->spaces;
         out->choice = of->standing == ADVISE_FIRST ? of->path->name : NULL;
-        while (of + 1 < out->spaces + out->count && (image_pieces(&of->cell) > 1 || of->path->copies > 1))
-            of++;
+        for (const struct advised_space *other = of; other < out->spaces + out->count; other++)
+            if (of->path->copies > 1 ||
+                (other->path->copies <= 1 && image_pieces(&other->cell) < image_pieces(&of->cell)))
+                of = other;
         loads = (double)of->access.payload_loads;
         out->facts = (struct advised_facts){true,
                                             (double)of->access.addresses / loads,

@@ -39,8 +39,8 @@ struct advised_space {
     char reason[CELL_REASON_BYTES]; /* why it cannot hold the table; "" if it can */
 };
 
-/* Exact averages over the loads of a warp. They follow from the indices, for every path whose load is one
- * instruction. */
+/* Exact averages over the loads of a warp. They follow from the indices, for every path whose lookups take the fewest
+ * instructions: one, or several for wide entries. */
 struct advised_facts {
     bool given; /* false: the code of --kernel alone is advised about, without lookups */
     double addresses, lines, sectors, wavefronts;

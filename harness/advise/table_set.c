@@ -59,7 +59,7 @@ enum status table_set_parse(const char *text, struct table_set *out)
             return log_error(
                 STATUS_USAGE,
                 "--tables: '%.*s' is no NAME:BYTES:WIDTH:READS[:SOURCE], as in codebook:1024:4:100:zipf; a "
-                "table has 16 bytes or more, an entry a power of two from 1 to 16",
+                "table has 16 bytes or more, an entry 1, 2, 4, 8, 12, 16, 24 or 32",
                 (int)(end - at), at);
         snprintf(table->name, sizeof(table->name), "%s", part[0]);
         for (size_t i = 0; i < out->count; i++)

@@ -45,6 +45,8 @@ enum status table_unknown(const struct table *table, const char *name)
             least = edits;
         }
     }
+    if (table->also)
+        text_join(valid, sizeof(valid), ", ", "%s", table->also);
     return log_error(STATUS_USAGE, "unknown %s '%s'; valid: %s%s%s%s", table->what, name, valid,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

@@ -12,10 +12,11 @@ struct table {
     const void *rows;
     size_t row_bytes;
     const size_t *count;
+    const char *also; /* a word that is valid beside the names; NULL: none */
 };
 
 /* Initializer of the table of an array whose rows begin with their name. */
-#define TABLE(what, array, count) {(what), (array), sizeof((array)[0]), &(count)}
+#define TABLE(what, array, count) {(what), (array), sizeof((array)[0]), &(count), NULL}
 
 /* Selected rows of a table, in the order of selection, each once. */
 struct selection {

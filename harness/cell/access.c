@@ -116,6 +116,18 @@ static void count_warp(struct pass *pass, const uint32_t *index, uint32_t thread
     }
 }
 
+/* Counts the loads of a warp's elements, part by part. */
+static void count_parts(struct pass *pass, const uint32_t *index, uint32_t threads, uint32_t parts)
+{
+    uint32_t read[CBANK_WARP_THREADS];
+
+    for (uint32_t part = 0; part < parts; part++) {
+        for (uint32_t thread = 0; thread < threads; thread++)
+            read[thread] = index[thread] * parts + part;
+        count_warp(pass, read, threads);
+    }
+}
+
 /* Goes over all blocks at one step. Most blocks read the same as the block before; then its counts are used again.
  * Where all threads of a block, or of the grid, read one element of one table, every warp has the counts of one
  * thread. STATUS_USAGE, logged, if a thread reads beyond the table. */
@@ -124,7 +136,7 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct p
     const enum index_scope scope = pass->copies == 1 ? cell->pattern->scope : INDEX_THREAD;
     const bool alike = cell->workload->index != INDEX_LOADED && !strstr(cell->pattern->formula, "block");
     const uint64_t blocks = scope == INDEX_IMMEDIATE ? 1 : cell_blocks(cell);
-    const uint32_t length = cell_length(cell);
+    const uint32_t length = cell_length(cell), parts = table_width(cell->parameters) / pass->width;
     uint32_t buffers[2][CELL_BLOCK_SIZE_MAX], highest = 0;
 
     for (uint32_t block = 0; block < blocks; block++) {
@@ -148,8 +160,8 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct p
             pass->counts = (struct access_counts){0};
             pass->earlier = pass->loads;
             for (uint32_t thread = 0; thread < threads; thread += CBANK_WARP_THREADS)
-                count_warp(pass, index + thread,
-                           threads - thread < CBANK_WARP_THREADS ? threads - thread : CBANK_WARP_THREADS);
+                count_parts(pass, index + thread,
+                            threads - thread < CBANK_WARP_THREADS ? threads - thread : CBANK_WARP_THREADS, parts);
         }
         out->addresses += times * pass->counts.addresses;
         out->lines += times * pass->counts.lines;
@@ -200,9 +212,10 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
 {
     struct access_counts counts = count_launch(cell);
     const uint32_t steps = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
-    const uint32_t pieces = image_pieces(cell);
-    const uint32_t width = table_width(cell->parameters), copies = table_copies(cell->path, cell->parameters);
-    const size_t length = cell_length(cell), marks = 1 + length * copies;
+    /* Each instruction of a load reads a part of an element: counts are of a table of such parts. Selections read it all. */
+    const uint32_t pieces = image_pieces(cell), parts = cell->path->unit == UNIT_SELECT ? 1 : pieces;
+    const uint32_t width = table_width(cell->parameters) / parts, copies = table_copies(cell->path, cell->parameters);
+    const size_t length = (size_t)cell_length(cell) * parts, marks = 1 + length * copies;
     const size_t sectors = divide_up(length * width, ACCESS_SECTOR_BYTES);
     const size_t lines = divide_up(length * width, ACCESS_LINE_BYTES);
     const size_t tags = divide_up(length * width, ACCESS_TAG_BYTES);
@@ -219,9 +232,9 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     for (uint32_t step = 0; step < steps && status == STATUS_OK; step++)
         status = count_blocks(cell, step, &pass, &counts);
     counts.payload_loads = counts.warps_active * steps * pieces;
-    counts.addresses *= pieces;
-    counts.lines *= pieces;
-    counts.sectors *= pieces;
+    counts.addresses *= pieces / parts;
+    counts.lines *= pieces / parts;
+    counts.sectors *= pieces / parts;
     for (size_t i = 0; i < length; i++)
         counts.footprint_bytes += pass.elements[i] ? width : 0;
     for (size_t i = 0; i < lines; i++)

@@ -64,12 +64,14 @@ double counter_expected(const struct counter *counter, const struct expectation 
     const struct access_counts *access = e->access;
     const enum load_unit unit = cell->path->unit;
     const uint32_t width = table_width(cell->parameters);
-    const bool halo = workload_has_halo(cell->workload), word = width == sizeof(uint32_t);
+    /* Selections read no memory. */
+    const uint32_t part = unit == UNIT_SELECT ? width : width / image_pieces(cell);
+    const bool halo = workload_has_halo(cell->workload), word = part == sizeof(uint32_t);
     /* Loads past L1 also go through its front. */
     const bool global = unit == UNIT_L1 || unit == UNIT_L2;
     /* Without a GPU, the requests of L1 for wide loads are not known. The loads that copy a table are wide where the
      * path holds small tables. */
-    const bool l1_known = width <= sizeof(uint32_t) || (!global && !path_is_small(cell->path));
+    const bool l1_known = (global ? part : width) <= sizeof(uint32_t) || (!global && !path_is_small(cell->path));
     const double payload = (double)access->payload_loads, active = (double)access->warps_active;
     /* Global loads except those of the input. */
     const double table_loads = (double)access->staging_loads + (global ? payload : 0);

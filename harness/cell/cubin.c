@@ -116,31 +116,6 @@ bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *
     return false;
 }
 
-bool cubin_next_variable(const struct cubin *cubin, uint64_t *at, struct cubin_variable *out)
-{
-    Elf64_Shdr section, names;
-    Elf64_Sym symbol;
-
-    if (!read_section(cubin, cubin->section_names, &names) || names.sh_type != SHT_STRTAB || names.sh_size == 0 ||
-        cubin->data[names.sh_offset + names.sh_size - 1] != '\0')
-        return false;
-    while (next_symbol(cubin, at, STT_OBJECT, &symbol, &section)) {
-        const uint64_t offset = symbol.st_value - section.sh_addr;
-
-        if (offset > section.sh_size || symbol.st_size > section.sh_size - offset || section.sh_name >= names.sh_size)
-            continue;
-        *out = (struct cubin_variable){
-            .symbol = symbol_name(cubin, &symbol),
-            .section = (const char *)cubin->data + names.sh_offset + section.sh_name,
-            .offset = offset,
-            .data = section.sh_type == SHT_NOBITS ? NULL : cubin->data + section.sh_offset + offset,
-            .bytes = symbol.st_size,
-        };
-        return true;
-    }
-    return false;
-}
-
 bool cubin_section_at(const struct cubin *cubin, size_t index, struct cubin_section *out)
 {
     Elf64_Shdr section, names;
@@ -153,6 +128,30 @@ bool cubin_section_at(const struct cubin *cubin, size_t index, struct cubin_sect
         section.sh_name < names.sh_size && cubin->data[names.sh_offset + names.sh_size - 1] == '\0')
         out->name = (const char *)cubin->data + names.sh_offset + section.sh_name;
     return true;
+}
+
+bool cubin_next_variable(const struct cubin *cubin, uint64_t *at, struct cubin_variable *out)
+{
+    struct cubin_section within;
+    Elf64_Shdr section;
+    Elf64_Sym symbol;
+
+    while (next_symbol(cubin, at, STT_OBJECT, &symbol, &section)) {
+        const uint64_t offset = symbol.st_value - section.sh_addr;
+
+        if (offset > section.sh_size || symbol.st_size > section.sh_size - offset ||
+            !cubin_section_at(cubin, symbol.st_shndx, &within))
+            continue;
+        *out = (struct cubin_variable){
+            .symbol = symbol_name(cubin, &symbol),
+            .section = within.name,
+            .offset = offset,
+            .data = within.data ? within.data + offset : NULL,
+            .bytes = symbol.st_size,
+        };
+        return true;
+    }
+    return false;
 }
 
 bool cubin_symbol_at(const struct cubin *cubin, size_t index, const char **name, size_t *bytes)

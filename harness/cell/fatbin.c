@@ -51,53 +51,6 @@ static bool take(struct bytes from, uint64_t at, void *out, size_t bytes)
     return true;
 }
 
-/* -- compression --------------------------------------------------------------------------------------- */
-
-/* Adds to a length of LZ4 that is 15 the bytes that follow, to the first that is not 255. False at the end. */
-static bool read_length(struct bytes from, size_t *at, size_t *length)
-{
-    unsigned char more = 255;
-
-    if (*length < 15)
-        return true;
-    while (more == 255) {
-        if (*at == from.count)
-            return false;
-        more = from.data[(*at)++];
-        *length += more;
-    }
-    return true;
-}
-
-/* Unpacks an LZ4 block: literals, then a match of at least 4 bytes some bytes back, and so on; literals end it. False if
- * it is damaged or has another size. */
-static bool unpack_lz4(struct bytes from, unsigned char *out, size_t bytes)
-{
-    size_t at = 0, made = 0;
-
-    while (at < from.count) {
-        const unsigned token = from.data[at++];
-        size_t literals = token >> 4, match = token & 15, back;
-
-        if (!read_length(from, &at, &literals) || literals > from.count - at || literals > bytes - made)
-            return false;
-        memcpy(out + made, from.data + at, literals);
-        at += literals;
-        made += literals;
-        if (at == from.count)
-            return made == bytes;
-        if (from.count - at < 2)
-            return false;
-        back = from.data[at] | (size_t)from.data[at + 1] << 8;
-        at += 2;
-        if (!read_length(from, &at, &match) || back == 0 || back > made || match + 4 > bytes - made)
-            return false;
-        for (match += 4; match > 0; match--, made++)
-            out[made] = out[made - back];
-    }
-    return false;
-}
-
 /* -- where code is ------------------------------------------------------------------------------------- */
 
 /* The cubins of a file, of all architectures. */
@@ -150,37 +103,30 @@ static enum status read_fatbins(struct search *search, struct bytes from)
 }
 
 /* Reads the fatbins in the sections of an ELF file that have a name. */
-static enum status read_sections(struct search *search, struct bytes file, const Elf64_Ehdr *header, const char *name)
+static enum status read_sections(struct search *search, const struct cubin *file, const char *name)
 {
-    Elf64_Shdr names, section;
+    struct cubin_section section;
     enum status status = STATUS_OK;
-    char text[24];
 
-    if (header->e_shentsize != sizeof(section) ||
-        !take(file, header->e_shoff + header->e_shstrndx * sizeof(names), &names, sizeof(names)))
-        return log_error(STATUS_USAGE, "%s: an ELF file that is cut off or damaged; copy it again", search->path);
-    for (size_t i = 0; status == STATUS_OK && i < header->e_shnum; i++) {
-        if (!take(file, header->e_shoff + i * sizeof(section), &section, sizeof(section)) ||
-            !take(file, names.sh_offset + section.sh_name, text, strlen(name) + 1) ||
-            memcmp(text, name, strlen(name) + 1) != 0)
-            continue;
-        if (section.sh_offset > file.count || section.sh_size > file.count - section.sh_offset)
-            return log_error(STATUS_USAGE, "%s: an ELF file whose code for GPUs is cut off; copy it again",
-                             search->path);
-        status = read_fatbins(search, (struct bytes){file.data + section.sh_offset, section.sh_size});
-    }
+    for (size_t i = 0; status == STATUS_OK && i < file->sections.bytes / sizeof(Elf64_Shdr); i++)
+        if (!cubin_section_at(file, i, &section))
+            status = log_error(STATUS_USAGE, "%s: an ELF file that is cut off or damaged; copy it again", search->path);
+        else if (section.data && strcmp(section.name, name) == 0)
+            status = read_fatbins(search, (struct bytes){section.data, section.bytes});
     return status;
 }
 
-/* Unpacks what was found, where it is compressed; zstd by its library, which is opened for it. *unpacked_bytes are of
- * all. */
+/* Unpacks what was found, where it is compressed, by a library that is opened for it. *unpacked_bytes are of all. */
 static enum status unpack(const char *path, const struct found *found, uint64_t *unpacked_bytes,
                           struct cubin_image *out)
 {
-    static const struct library_symbol symbols[] = {{"ZSTD_decompress", 0}};
-    struct {
-        size_t (*decompress)(void *out, size_t room, const void *from, size_t bytes); /* errors are huge */
-    } zstd;
+    struct unpackers {
+        int (*lz4)(const char *from, char *out, int bytes, int room);           /* errors are negative */
+        size_t (*zstd)(void *out, size_t room, const void *from, size_t bytes); /* errors are huge */
+    } unpackers;
+    static const struct library_symbol symbols[] = {{"ZSTD_decompress", offsetof(struct unpackers, zstd)},
+                                                    {"LZ4_decompress_safe", offsetof(struct unpackers, lz4)}};
+    const bool lz4 = found->entry.flags & FLAG_LZ4;
     const struct bytes packed = {found->payload.data, found->entry.compressed_bytes};
     const uint64_t bytes = found->entry.unpacked_bytes;
     const char *missing;
@@ -198,18 +144,18 @@ static enum status unpack(const char *path, const struct found *found, uint64_t 
     out->bytes = (size_t)bytes;
     if (!out->unpacked)
         return log_memory("a cubin of %zu bytes", out->bytes);
-    if (found->entry.flags & FLAG_LZ4) {
-        right = unpack_lz4(packed, out->unpacked, out->bytes);
-    } else {
-        library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-        if (!library || !library_bind(library, symbols, 1, &zstd, &missing))
-            return log_error(STATUS_ENVIRONMENT,
-                             "%s: code compressed by zstd, and there is no libzstd.so.1; install it, or: "
-                             "cuobjdump -xelf all FILE takes the cubins out of it",
-                             path);
-        right = zstd.decompress(out->unpacked, out->bytes, packed.data, packed.count) == out->bytes;
-        dlclose(library);
-    }
+    library = dlopen(lz4 ? "liblz4.so.1" : "libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library || !library_bind(library, &symbols[lz4], 1, &unpackers, &missing))
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s: code compressed by %s, and there is no %s; install it, or: "
+                         "cuobjdump -xelf all FILE takes the cubins out of it",
+                         path, lz4 ? "LZ4" : "zstd", lz4 ? "liblz4.so.1" : "libzstd.so.1");
+    if (lz4)
+        right = unpackers.lz4((const char *)packed.data, out->unpacked, (int)packed.count, (int)out->bytes) ==
+                (int)out->bytes;
+    else
+        right = unpackers.zstd(out->unpacked, out->bytes, packed.data, packed.count) == out->bytes;
+    dlclose(library);
     return right ? STATUS_OK
                  : log_error(STATUS_USAGE, "%s: a damaged fatbin: its compressed code cannot be unpacked", path);
 }
@@ -233,10 +179,14 @@ enum status cubin_images_open(const char *path, const void *data, size_t bytes, 
     else if (take(file, 0, &header, sizeof(header)) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
              header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
              header.e_machine != EM_CUDA) {
+        cubin = (struct cubin){.data = data,
+                               .bytes = bytes,
+                               .sections = {header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr)},
+                               .section_names = header.e_shstrndx};
         /* Code that is linked stands for the objects that it was linked of. */
-        status = read_sections(&search, file, &header, ".nv_fatbin");
+        status = read_sections(&search, &cubin, ".nv_fatbin");
         if (status == STATUS_OK && search.count == 0)
-            status = read_sections(&search, file, &header, "__nv_relfatbin");
+            status = read_sections(&search, &cubin, "__nv_relfatbin");
     } else if (!cubin_open(data, bytes, &cubin, reason))
         status = log_error(STATUS_USAGE, "%s: %s", path, reason);
     else if (!memory_grow(&search.all, 0, sizeof(*search.all)))

@@ -26,7 +26,7 @@ struct cubin_images {
 /* Finds the cubins of an architecture in a file in memory, called `path`; `data` is used as long as *out. Architecture
  * 0 is the newest whose code can be read here, or the newest. A file that is a cubin has itself. STATUS_USAGE, logged,
  * if the file is damaged, of another kind, or has no code of the architecture. STATUS_ENVIRONMENT if code is compressed
- * by zstd and libzstd is not on the machine, or when out of memory. On success the caller closes *out. */
+ * and the library that unpacks it is not on the machine, or when out of memory. On success the caller closes *out. */
 enum status cubin_images_open(const char *path, const void *data, size_t bytes, uint32_t architecture,
                               struct cubin_images *out);
 

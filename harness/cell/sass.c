@@ -299,14 +299,14 @@ uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class
     return loads;
 }
 
-/* The width of one instruction of a payload load. Textures, operands, shuffles and selections return at least 32
- * bits. */
+/* The width of one instruction of a payload load: the power of two that divides that of an element, up to the widest load.
+ * Textures, operands, shuffles and selections return at least 32 bits. */
 static uint32_t payload_width(const struct cell *cell)
 {
     const enum sass_class class = image_class(cell->path);
     const bool whole_words = class == SASS_TLD || class == SASS_OPERAND || class >= SASS_SHFL;
     const uint32_t width = cell->path->loads ? table_width(cell->parameters) : sizeof(uint32_t);
-    const uint32_t piece = width < class_widest[class] ? width : class_widest[class];
+    const uint32_t even = width & -width, widest = class_widest[class], piece = even < widest ? even : widest;
 
     return whole_words && piece < sizeof(uint32_t) ? sizeof(uint32_t) : piece;
 }

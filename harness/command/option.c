@@ -21,7 +21,7 @@ static enum status out_of_limits(const struct option_row *option, const char *te
     char step[48] = "";
 
     if (option->power_of_two)
-        snprintf(step, sizeof(step), "a power of two from ");
+        snprintf(step, sizeof(step), "a power of two%s from ", option->high == 32 ? ", 12 or 24," : "");
     else if (option->multiple > 1)
         snprintf(step, sizeof(step), "a multiple of %" PRIu64 " from ", option->multiple);
     if (step[0])
@@ -38,7 +38,8 @@ static enum status parse_integer(const struct option_row *option, const char *te
     if (!parse_size(text, value))
         return bad_value(option, text, "a whole number");
     if ((double)*value < option->low || (double)*value > option->high ||
-        (option->multiple && *value % option->multiple) || (option->power_of_two && (*value & (*value - 1))))
+        (option->multiple && *value % option->multiple) ||
+        (option->power_of_two && (*value & (*value - 1)) && *value != 12 && *value != 24))
         return out_of_limits(option, text);
     return STATUS_OK;
 }
@@ -52,6 +53,7 @@ void integers_close(struct integers *integers)
 enum status option_parse(const struct option_kind *kind, const struct option_row *option, const char *text,
                          void *member)
 {
+    struct table table;
     struct integers *integers = member;
     enum status status = STATUS_OK;
     char *end, *copy;
@@ -103,8 +105,11 @@ enum status option_parse(const struct option_kind *kind, const struct option_row
     case OPTION_PRESET:
         row = table_find(&option->table, text);
         *(const void **)member = row;
-        return row || (option->otherwise && strcmp(text, option->otherwise) == 0) ? STATUS_OK
-                                                                                  : table_unknown(&option->table, text);
+        if (row || (option->otherwise && strcmp(text, option->otherwise) == 0))
+            return STATUS_OK;
+        table = option->table;
+        table.also = option->otherwise;
+        return table_unknown(&table, text);
     case OPTION_SELECTION:
         selection_close(member);
         return table_select(&option->table, text, member);

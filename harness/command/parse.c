@@ -162,7 +162,7 @@ enum status command_run(const struct command *command, int argc, char **argv)
     /* The same for getopt, then --help; `val` is KEY_BASE and the index. */
     struct option known[OPTIONS_MAX + 2] = {{NULL, 0, NULL, 0}};
     size_t count = 0, shown = 0;
-    const struct table table = {"option", known, sizeof(known[0]), &shown};
+    const struct table table = TABLE("option", known, shown);
     char **words, *options; /* getopt permutes the words; argv is recorded as typed */
     struct given_option *given;
     enum status status = STATUS_OK;

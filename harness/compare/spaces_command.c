@@ -26,8 +26,9 @@ static const struct option_row own_rows[] = {
 /* clang-format on */
 
 static const struct option_group groups[] = {
-    OPTION_GROUP(kernel_option_rows, offsetof(struct run_options, plan.kernel)),
-    OPTION_GROUP(plan_option_rows, offsetof(struct run_options, plan)),
+    /* Without the first, --kernel, which FILE stands for; and the last, --cache-state, of those that choose cells. */
+    {kernel_option_rows + 1, KERNEL_OPTION_COUNT - 1, offsetof(struct run_options, plan.kernel)},
+    {plan_option_rows + PLAN_OPTION_COUNT - 1, 1, offsetof(struct run_options, plan)},
     OPTION_GROUP(measure_option_rows, offsetof(struct run_options, measure)),
     OPTION_GROUP(own_rows, 0),
     OPTION_GROUP(output_option_rows, offsetof(struct run_options, look)),
@@ -235,8 +236,6 @@ static enum status spaces(const void *parsed, const struct invocation *invocatio
 
     if (measured && options.json_path)
         return log_error(STATUS_USAGE, "--json goes with a kernel file, whose result it keeps; %s is a result", file);
-    if (options.plan.kernel.paths)
-        return log_error(STATUS_USAGE, "--kernel: name the kernel file without an option");
     if (!measured) {
         options.plan.kernel.paths = file;
         options.json_path = options.json_path ? options.json_path : RUN_NO_FILE;

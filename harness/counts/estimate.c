@@ -232,18 +232,15 @@ void estimate_time(const struct cell *cell, const struct access_counts *access, 
     static const struct time_kernel unknown = {.instructions = NAN, .constant_requests = NAN};
     const struct time_kernel *of = kernel ? kernel : &unknown;
     struct work work = {.cell = cell, .access = access, .kernel = of};
+    const double block = cell->block_size, threads = cell->parameters[PARAMETER_window_threads];
+    const double window =
+        cell->parameters[PARAMETER_window_entries] * fmax(block / fmax(threads, 1), 1); /* of a block */
     double *const times[] = {&out->time_ns.value, &out->time_ns.low, &out->time_ns.high};
 
     work.resident = card_blocks_resident(card, cell, of->registers);
     work.blocks = (double)cell_blocks(cell);
     work.table = fmax((double)access->footprint_lines, 1) * ACCESS_LINE_BYTES;
-    work.near = work.table;
-    if (cell->parameters[PARAMETER_window_entries]) {
-        const double windows = fmax((double)cell->block_size / cell->parameters[PARAMETER_window_threads], 1);
-
-        work.near = fmin(work.table, work.resident * windows * cell->parameters[PARAMETER_window_entries] *
-                                         table_width(cell->parameters));
-    }
+    work.near = window > 0 ? fmin(work.table, work.resident * window * table_width(cell->parameters)) : work.table;
     work.output = sizeof(uint32_t) * (double)cell->elements;
     work.input = work.output * workload_streamed(cell->workload, cell->parameters);
     *out = (struct cell_estimate){.longest = TIME_ISSUE};

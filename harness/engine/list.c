@@ -7,6 +7,7 @@
 
 #include "card.h"
 #include "command.h"
+#include "device_json.h"
 #include "engine.h"
 #include "field.h"
 #include "grid.h"
@@ -161,6 +162,8 @@ static const struct field counter_fields[] = {
 /* A device that cannot be described has logged the reason; an incomplete list is not printed. */
 static enum status list_devices(cJSON *array)
 {
+    static const char *const keys[] = {"compute_capability", "sm_count", "l2_bytes", "memory_bytes", "uuid"};
+    const struct fields *const of = &device_object.fields;
     enum status worst = STATUS_OK;
 
     for (size_t i = 0; i < engine_count; i++) {
@@ -172,24 +175,20 @@ static enum status list_devices(cJSON *array)
             log_warning("no device of engine %s: %s", engine->name, reason);
         for (uint32_t device = 0; device < count; device++) {
             struct device_info info = {0};
-            char capability[16];
-            enum status status;
+            const enum status status = engine->describe(device, NULL, &info);
 
-            status = engine->describe(device, NULL, &info);
             worst = status_worse(worst, status);
             if (status != STATUS_OK)
                 continue;
-            snprintf(capability, sizeof(capability), "%u.%u", (unsigned)info.cc_major, (unsigned)info.cc_minor);
 
             cJSON *row = add_row(array, info.name);
 
             json_add_text(row, "engine", engine->name);
             json_add_integer(row, "device", device);
-            json_add_text(row, "compute_capability", capability);
-            json_add_integer(row, "sm_count", info.sm_count);
-            json_add_integer(row, "l2_bytes", info.l2_bytes);
-            json_add_integer(row, "memory_bytes", info.memory_bytes);
-            json_add_text(row, "uuid", info.uuid);
+            for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+                for (const struct field *field = of->rows; field < of->rows + of->count; field++)
+                    if (strcmp(field->key, keys[k]) == 0)
+                        fields_write(row, &(struct fields){field, 1}, &info);
         }
     }
     return worst;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
 #include "log.h"
 #include "memory.h"
 #include "texts.h"
@@ -15,24 +14,10 @@
 /* Makes room for so many files. Joins their paths, to split them, with the one of --against; both may be NULL. */
 static enum status make_room(const char *paths, const char *against, size_t count, struct kernel_files *files)
 {
-    *files = (struct kernel_files){.files = calloc(count + 1, sizeof(*files->files)),
-                                   .seconds = calloc(count + 1, sizeof(*files->seconds))};
+    *files = (struct kernel_files){.files = calloc(count + 1, sizeof(*files->files))};
     if (asprintf(&files->paths, "%s%s%s", paths ? paths : "", against ? "," : "", against ? against : "") < 0)
         files->paths = NULL;
-    return files->paths && files->files && files->seconds ? STATUS_OK : log_memory("%zu kernel files", count);
-}
-
-static enum status open_next(const struct kernel_request *request, struct kernel_files *files)
-{
-    const double start = clock_seconds();
-    struct kernel_file *file = &files->files[files->count];
-    const enum status status = kernel_file_open(request, file);
-
-    for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++)
-        if (!file->builds[i].cached)
-            files->seconds[files->count] = clock_seconds() - start;
-    files->count += status == STATUS_OK;
-    return status;
+    return files->paths && files->files ? STATUS_OK : log_memory("%zu kernel files", count);
 }
 
 /* Adds the cells of a file. */
@@ -92,9 +77,9 @@ enum status plan_open_kernels(const struct plan_options *options, uint32_t archi
         const struct kernel_request request =
             request_of(&options->kernel, architecture, path, files->count > 0 && options->kernel.against);
 
-        status = open_next(&request, files);
+        status = kernel_file_open(&request, &files->files[files->count]);
         if (status == STATUS_OK)
-            status = add_cells(options, &files->files[files->count - 1], out);
+            status = add_cells(options, &files->files[files->count++], out);
     }
     return status;
 }
@@ -161,8 +146,8 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
 
             request.spaces = spaces;
             request.options = kernel->options;
-            status = open_next(&request, files);
-            opened = status == STATUS_OK ? &files->files[files->count - 1] : NULL;
+            status = kernel_file_open(&request, &files->files[files->count]);
+            opened = status == STATUS_OK ? &files->files[files->count++] : NULL;
         }
         texts_close(&pending);
         free(spaces);
@@ -194,7 +179,6 @@ void kernel_files_close(struct kernel_files *files)
     for (size_t i = 0; i < files->count; i++)
         kernel_file_close(&files->files[i]);
     free(files->files);
-    free(files->seconds);
     free(files->paths);
     *files = (struct kernel_files){0};
 }

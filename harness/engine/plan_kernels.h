@@ -9,7 +9,6 @@
 struct kernel_files {
     char *paths; /* owned */
     struct kernel_file *files; /* owned */
-    double *seconds;           /* owned: for which each was compiled; 0: it was compiled before */
     size_t count;
 };
 

@@ -256,6 +256,7 @@ static enum status open_builds(struct opening *opening, struct kernel_build writ
         log_note(false, "%s: the check cannot be compiled for the processor, and runs on the GPU%s%s", file->path,
                  on_cpu->reason[0] ? ": " : "", on_cpu->reason);
     file->reference = on_cpu->cubin;
+    file->reference_bytes = on_cpu->cubin_bytes;
     if (status == STATUS_OK)
         status = kernel_info_read(written->cubin, written->cubin_bytes, file);
     if (status == STATUS_OK)
@@ -272,9 +273,6 @@ static enum status open_builds(struct opening *opening, struct kernel_build writ
     for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++) {
         struct kernel_build *build = &file->builds[i];
 
-        build->reference = file->reference;
-        build->reference_bytes = on_cpu->cubin_bytes;
-        build->against = opening->request->against;
         sscanf(file->sha256, "%16" SCNx64, &build->kernel.hash);
         if (build->cubin && !kernel_symbol(build, reason))
             status = log_error(STATUS_USAGE, "%s:%u: %s", file->path, (unsigned)file->info.line, reason);
@@ -298,7 +296,7 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
     char folder[PATH_MAX] = "";
     enum status status;
 
-    *out = (struct kernel_file){.path = path};
+    *out = (struct kernel_file){.path = path, .against = request->against};
     if (path[strcspn(path, "\"\\\n")])
         return log_error(STATUS_USAGE,
                          "%s: #include takes no path with a quote, a backslash or an end of line; rename it", path);
@@ -394,16 +392,19 @@ const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_R
     return NULL;
 }
 
-const char *kernel_constant_symbol(const struct kernel_build *build, uint32_t offset)
+const char *kernel_constant_symbol(const struct kernel_build *build, const char *table)
 {
-    char reason[CUBIN_REASON_BYTES];
+    char reason[CUBIN_REASON_BYTES], tag[2 * CBANK_NAME_BYTES];
     struct cubin_variable variable;
     struct cubin cubin;
 
     if (!build->cubin || !cubin_open(build->cubin, build->cubin_bytes, &cubin, reason))
         return NULL;
+    /* The tag of CBANK_TABLE, mangled: it is the last argument of a template. */
+    snprintf(tag, sizeof(tag), "%zucbank_tag_%.*sE", strlen("cbank_tag_") + strnlen(table, CBANK_NAME_BYTES),
+             CBANK_NAME_BYTES, table);
     for (uint64_t at = 0; cubin_next_variable(&cubin, &at, &variable);)
-        if (variable.offset == offset && strcmp(variable.section, ".nv.constant3") == 0)
+        if (strstr(variable.symbol, tag) && strcmp(variable.section, ".nv.constant3") == 0)
             return variable.symbol;
     return NULL;
 }

@@ -32,16 +32,13 @@ struct kernel_request {
 
 /* The file with one choice of memory spaces. */
 struct kernel_build {
-    const char *path; /* of the .cu file: that of the request; not owned */
+    const struct kernel_file *file; /* which has the build */
     struct user_kernel kernel;
     enum cbank_space spaces[CBANK_TABLES_MAX]; /* by table */
     bool as_written; /* the memory spaces that the file has */
-    bool against;    /* of the request */
     char reason[KERNEL_REASON_BYTES]; /* why a table cannot live there; "": it can */
     void *cubin; /* owned; NULL: there is a reason */
     size_t cubin_bytes;
-    const void *reference; /* that of the file */
-    size_t reference_bytes;
     bool on_cpu; /* it is compiled to a shared object for the processor: the cubin is that */
     bool cached; /* it was compiled before */
     char *source, *messages; /* owned: what was compiled, and what the compiler said; NULL: it was not needed */
@@ -56,6 +53,8 @@ struct kernel_file {
     char sha256[SHA256_HEX_BYTES]; /* of source, includes and options */
     char compiler[KERNEL_COMPILER_BYTES]; /* "nvcc 13.0.88" */
     void *reference; /* owned: a shared object with the case for the processor, see kernel_reference.h; NULL: none */
+    size_t reference_bytes;
+    bool against; /* of the request */
     struct kernel_build *builds; /* owned */
     size_t build_count;
 };
@@ -64,7 +63,7 @@ struct kernel_file {
  * cache. nvcc compiles its case for the processor too; it is no error, but noted, if that fails. STATUS_USAGE, logged,
  * for a file that does not compile (the compiler's messages, with the file's lines) and for one that has no case or
  * several. The same for memory spaces or tables that it does not know. STATUS_ENVIRONMENT, logged, without a compiler.
- * On success the caller closes *out. */
+ * On success the caller closes *out, which stays where it is: its builds point to it. */
 enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out);
 
 /* Releases; accepts a zeroed struct. */
@@ -74,6 +73,6 @@ void kernel_file_close(struct kernel_file *file);
  * with the reason, if it is not clear. The text lies in the cubin. */
 const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_REASON_BYTES]);
 
-/* The name of the variable at `offset` of the constant bank in a cubin; NULL if there is none. The text lies in the
+/* The name of the variable of a table in the constant bank of a cubin; NULL if there is none. The text lies in the
  * cubin. */
-const char *kernel_constant_symbol(const struct kernel_build *build, uint32_t offset);
+const char *kernel_constant_symbol(const struct kernel_build *build, const char *table);

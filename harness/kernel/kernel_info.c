@@ -96,7 +96,7 @@ enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file
  * "grid=shared+signs=constant". */
 static enum status add_build(struct kernel_file *file, const enum cbank_space *spaces)
 {
-    struct kernel_build build = {.path = file->path, .as_written = true};
+    struct kernel_build build = {.file = file, .as_written = true};
     bool same = true;
     size_t length = 0;
 

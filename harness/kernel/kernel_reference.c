@@ -17,7 +17,7 @@
 enum { SECONDS_MAX = 30 };
 
 struct work {
-    const struct kernel_build *build;
+    const struct kernel_file *file;
     struct cbank_request request;
     uint64_t elements;
     unsigned char *done; /* in memory that both processes share */
@@ -42,7 +42,7 @@ static void run(void *context)
 {
     static const int ending[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
     struct work *work = context;
-    const int file = memfd_create("reference", MFD_CLOEXEC);
+    const int copy = memfd_create("reference", MFD_CLOEXEC);
     void *library = NULL;
     char path[64];
 
@@ -50,9 +50,9 @@ static void run(void *context)
         signal(ending[i], SIG_DFL);
     alarm(SECONDS_MAX);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    if (file >= 0 &&
-        write(file, work->build->reference, work->build->reference_bytes) == (ssize_t)work->build->reference_bytes)
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
+    if (copy >= 0 &&
+        write(copy, work->file->reference, work->file->reference_bytes) == (ssize_t)work->file->reference_bytes)
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library)
         *(void **)&work->reference = dlsym(library, "cbank_case_reference");
@@ -62,16 +62,16 @@ static void run(void *context)
     *work->done = 1;
 }
 
-bool kernel_reference_run(const struct kernel_build *build, const struct cbank_request *request, uint64_t elements,
+bool kernel_reference_run(const struct kernel_file *file, const struct cbank_request *request, uint64_t elements,
                           void *expected, size_t bytes, char reason[KERNEL_REASON_BYTES])
 {
-    struct work work = {.build = build, .request = *request, .elements = elements};
+    struct work work = {.file = file, .request = *request, .elements = elements};
     bool done = false;
     void *shared;
     int code = 0;
 
-    snprintf(reason, KERNEL_REASON_BYTES, "%s", build->reference ? "it cannot run" : "it is not compiled for them");
-    if (!build->reference)
+    snprintf(reason, KERNEL_REASON_BYTES, "%s", file->reference ? "it cannot run" : "it is not compiled for them");
+    if (!file->reference)
         return false;
     shared = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)

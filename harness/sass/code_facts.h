@@ -25,6 +25,9 @@ struct code_fact_list {
     size_t count;
 };
 
+/* The last fact at or before a place; NULL: there is none. */
+const struct code_fact *code_fact_before(const struct code_fact_list *list, uint32_t at);
+
 enum { BLOCK_THREADS_MAX = 1024 };
 
 /* Facts about a kernel, besides its code. */

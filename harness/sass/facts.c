@@ -241,19 +241,26 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
     return status;
 }
 
-uint32_t facts_line(const struct facts *facts, uint32_t at)
+const struct code_fact *code_fact_before(const struct code_fact_list *list, uint32_t at)
 {
-    size_t low = 0, high = facts->lines.count;
+    size_t low = 0, high = list->count;
 
     while (low < high) {
         const size_t middle = (low + high) / 2;
 
-        if (facts->lines.facts[middle].at <= at)
+        if (list->facts[middle].at <= at)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 ? facts->lines.facts[low - 1].value : 0;
+    return low > 0 ? &list->facts[low - 1] : NULL;
+}
+
+uint32_t facts_line(const struct facts *facts, uint32_t at)
+{
+    const struct code_fact *fact = code_fact_before(&facts->lines, at);
+
+    return fact ? fact->value : 0;
 }
 
 void facts_close(struct facts *facts)

@@ -17,17 +17,9 @@ enum {
 
 static const struct code_fact *find_fact(const struct code_fact_list *list, uint32_t at)
 {
-    size_t low = 0, high = list->count;
+    const struct code_fact *fact = code_fact_before(list, at);
 
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-
-        if (list->facts[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < list->count && list->facts[low].at == at ? &list->facts[low] : NULL;
+    return fact && fact->at == at ? fact : NULL;
 }
 
 struct value machine_constant(const struct machine *machine, unsigned bank, uint32_t offset)
@@ -128,9 +120,7 @@ static struct value high_word(const struct value *parts, size_t count, const str
 
         /* Lanes of a function that is not followed need not go as those of the low word do. */
         if (part->lanes == LANES_ANY || part->flags & FLAG_HALF || (i < count && part->lanes == LANES_GIVEN)) {
-            const struct value all[2] = {value_function(parts, count), low ? *low : value_number(0)};
-
-            return value_function(all, 2);
+            return value_of_both(value_function(parts, count), low ? *low : value_number(0));
         }
         out.level = part->level > out.level ? part->level : out.level;
         if (part->origin == ORIGIN_SHARED && i < count)
@@ -225,9 +215,8 @@ struct value machine_address(struct machine *machine, const struct value *state,
         other = machine_source(machine, state, in, at, 1, 0);
         low = value_add(&machine->lanes, low, other);
         if (in->source[1].words == 2) {
-            const struct value both[2] = {*high, machine_source(machine, state, in, at, 1, 1)};
-
-            *high = high_word(both, 2, NULL);
+            other = machine_source(machine, state, in, at, 1, 1);
+            *high = high_word((const struct value[]){*high, other}, 2, NULL);
         }
     }
     return value_add(&machine->lanes, low, value_number((uint32_t)in->offset));
@@ -465,16 +454,10 @@ static struct value result_of(struct machine *machine, const struct value *state
             s[count++] = machine_source(machine, state, in, at, i, 0);
     high = value_function(s, count);
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        if (in->source[i].words == 2) {
-            const struct value both[2] = {high, machine_source(machine, state, in, at, i, 1)};
-
-            high = value_function(both, 2);
-        }
-    if (in->condition != PREDICATE_TRUE) {
-        const struct value both[2] = {high, machine_register(state, in->condition)};
-
-        high = value_function(both, 2);
-    }
+        if (in->source[i].words == 2)
+            high = value_of_both(high, machine_source(machine, state, in, at, i, 1));
+    if (in->condition != PREDICATE_TRUE)
+        high = value_of_both(high, machine_register(state, in->condition));
     return high;
 }
 

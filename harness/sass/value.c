@@ -484,6 +484,11 @@ struct value value_function(const struct value *values, size_t count)
     return shared ? leveled(out) : not_followed(out, !(out.flags & FLAG_DATA), WHY_NONE);
 }
 
+struct value value_of_both(struct value a, struct value b)
+{
+    return value_function((const struct value[]){a, b}, 2);
+}
+
 bool value_equal(const struct value *a, const struct value *b)
 {
     return a->known == b->known && a->displacement == b->displacement && a->lanes == b->lanes &&

@@ -97,6 +97,7 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
 
 /* Some function of the values that is not followed. */
 struct value value_function(const struct value *values, size_t count);
+struct value value_of_both(struct value a, struct value b); /* the same of two */
 
 /* One of two, by a predicate. */
 struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes, struct value no);

@@ -11,6 +11,9 @@ enum { VISITS_MAX = 48, STACK_POINTER = 1 };
 
 #define PHI 0x80000000u /* in `from`: the block whose ways met */
 
+/* Some of the values. */
+typedef bool value_set[VALUES];
+
 /* At which level ways part: LEVEL_CONSTANT and LEVEL_GRID, together; why, if each thread goes its own; FLAG_RELIED and
  * FLAG_DATA of what they go by. */
 struct parting {
@@ -19,7 +22,7 @@ struct parting {
 
 struct block_state {
     struct value *out; /* at its end; NULL: not yet visited */
-    uint64_t merged[(VALUES + 63) / 64]; /* values that ways brought together at its begin, and that stay its own */
+    value_set merged; /* values that ways brought together at its begin, and that stay its own */
     struct parting join; /* ways meet here that part at that level */
     uint32_t label, spread; /* of the spread that is in progress */
     uint16_t visits;
@@ -29,7 +32,7 @@ struct block_state {
 
 struct loop_state {
     struct parting left; /* how its exits part */
-    uint64_t written[(VALUES + 63) / 64];
+    value_set written;
 };
 
 struct vary {
@@ -37,7 +40,7 @@ struct vary {
     struct machine machine;
     struct block_state *blocks;
     struct loop_state *loops;
-    uint64_t (*functions)[(VALUES + 63) / 64]; /* what each writes */
+    value_set *functions; /* what each writes */
     uint32_t *returns, *calls; /* owned: the blocks that end so */
     size_t return_count, call_count;
     uint32_t spreads;
@@ -48,11 +51,6 @@ struct vary {
 };
 
 /* -- where ways meet ----------------------------------------------------------------------------------- */
-
-static bool is_written(const uint64_t *written, unsigned i)
-{
-    return written[i / 64] >> (i % 64) & 1;
-}
 
 static bool add_parting(struct parting *to, struct parting with)
 {
@@ -72,7 +70,7 @@ static struct value left_loops(const struct vary *vary, struct value value, unsi
          loop = vary->flow->loops[loop].outer) {
         const struct loop_state *state = &vary->loops[loop];
 
-        if (!is_written(state->written, i) || value_is_known(&value) || state->left.level <= LEVEL_GRID)
+        if (!state->written[i] || value_is_known(&value) || state->left.level <= LEVEL_GRID)
             continue;
         value = value_meet(value, value, (enum level)state->left.level,
                            state->left.why && state->left.why != WHY_DATA ? WHY_LOOP : (enum why)state->left.why,
@@ -109,13 +107,13 @@ static bool behind_call(struct vary *vary, uint32_t caller, unsigned i, struct v
 
         if (flow->blocks[block].function != function || !vary->blocks[block].out)
             continue;
-        if (is_written(vary->functions[function], i))
+        if (vary->functions[function][i])
             *out = found ? meet_at(*out, vary->blocks[block].out[i], caller,
                                    (struct parting){LEVEL_WARP, WHY_BRANCH, FLAG_DATA})
                          : vary->blocks[block].out[i];
         found = true;
     }
-    if (found && flow->blocks[caller].conditional && is_written(vary->functions[function], i)) {
+    if (found && flow->blocks[caller].conditional && vary->functions[function][i]) {
         struct operands in;
 
         operands_at(flow->code, (size_t)flow->blocks[caller].last * 16, flow->architecture, &in);
@@ -175,7 +173,7 @@ static bool enter_block(struct vary *vary, uint32_t block)
         for (unsigned u = 0; u < vary->used_count; u++) {
             const unsigned i = vary->used[u];
 
-            if (kept && !is_written(vary->loops[of->loop].written, i))
+            if (kept && !vary->loops[of->loop].written[i])
                 continue;
             value = vary->blocks[from].out[i];
             if (flow->blocks[from].end == FLOW_CALL && !behind_call(vary, from, i, &value))
@@ -196,8 +194,8 @@ static bool enter_block(struct vary *vary, uint32_t block)
         const unsigned i = vary->used[u];
 
         if (vary->in[i].from == (PHI | block))
-            state->merged[i / 64] |= 1ull << (i % 64);
-        else if (is_written(state->merged, i))
+            state->merged[i] = true;
+        else if (state->merged[i])
             vary->in[i].from = PHI | block;
     }
     return found;
@@ -272,6 +270,22 @@ static void spread(struct vary *vary, uint32_t branch, struct parting parting)
 
 /* -- all blocks ---------------------------------------------------------------------------------------- */
 
+/* Adds what a block writes to its function and to the loops around it. Whether the function has more then. */
+static bool add_written(struct vary *vary, const struct flow_block *block, const value_set written)
+{
+    bool *const all = vary->functions[block->function];
+    bool more = false;
+
+    for (unsigned i = 0; i < VALUES; i++) {
+        more |= written[i] && !all[i];
+        all[i] |= written[i];
+        for (uint32_t loop = written[i] ? block->loop : FLOW_NONE; loop != FLOW_NONE;
+             loop = vary->flow->loops[loop].outer)
+            vary->loops[loop].written[i] = true;
+    }
+    return more;
+}
+
 static void find_written(struct vary *vary)
 {
     const struct flow *flow = vary->flow;
@@ -280,9 +294,10 @@ static void find_written(struct vary *vary)
     for (size_t k = 0; k < flow->reached; k++) {
         const struct flow_block *block = &flow->blocks[flow->sequence[k]];
 
+        value_set written = {false};
+
         for (uint32_t at = block->first; at <= block->last; at++) {
             struct operands in;
-            uint64_t written[(VALUES + 63) / 64] = {0};
 
             operands_at(flow->code, (size_t)at * 16, flow->architecture, &in);
             vary->machine.flat &= !(in.transfer == TRANSFER_SPECIAL && ((in.high >> 8 & 0xff) == SPECIAL_TID_X + 1 ||
@@ -290,39 +305,28 @@ static void find_written(struct vary *vary)
             for (unsigned i = 0; i < in.results; i++)
                 for (unsigned n = in.result[i].first; n < in.result[i].first + in.result[i].count && n < REGISTER_COUNT;
                      n++)
-                    written[n / 64] |= 1ull << (n % 64);
+                    written[n] = true;
             if (in.transfer == TRANSFER_STORE)
-                for (unsigned n = REGISTER_COUNT; n < VALUES; n++)
-                    written[n / 64] |= 1ull << (n % 64);
+                memset(written + REGISTER_COUNT, true, SLOTS);
             if (in.transfer == TRANSFER_UNKNOWN || block->end == FLOW_CALL_OUT)
-                memset(written, 0xff, sizeof(written));
-            for (size_t w = 0; w < (VALUES + 63) / 64; w++) {
-                vary->functions[block->function][w] |= written[w];
-                for (uint32_t loop = block->loop; loop != FLOW_NONE; loop = flow->loops[loop].outer)
-                    vary->loops[loop].written[w] |= written[w];
-            }
+                memset(written, true, sizeof(written));
         }
+        add_written(vary, block, written);
     }
     while (more) {
         more = false;
         for (size_t k = 0; k < flow->reached; k++) {
             const struct flow_block *block = &flow->blocks[flow->sequence[k]];
 
-            for (size_t w = 0; block->called != FLOW_NONE && w < (VALUES + 63) / 64; w++) {
-                const uint64_t callee = vary->functions[flow->blocks[block->called].function][w];
-
-                more |= (vary->functions[block->function][w] | callee) != vary->functions[block->function][w];
-                vary->functions[block->function][w] |= callee;
-                for (uint32_t loop = block->loop; loop != FLOW_NONE; loop = flow->loops[loop].outer)
-                    vary->loops[loop].written[w] |= callee;
-            }
+            if (block->called != FLOW_NONE)
+                more |= add_written(vary, block, vary->functions[flow->blocks[block->called].function]);
         }
     }
     for (unsigned i = 0; i < VALUES; i++) {
         bool written = i == STACK_POINTER;
 
         for (size_t f = 0; f < flow->function_count; f++)
-            written |= is_written(vary->functions[f], i);
+            written |= vary->functions[f][i];
         if (written)
             vary->used[vary->used_count++] = (uint16_t)i;
         vary->in[i] = value_any(WHY_UNSET);
@@ -356,7 +360,7 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
         const unsigned i = vary->used[k];
 
         /* Behind a call, the other values are those of the caller. */
-        if (of->end != FLOW_RETURN || of->edges > 0 || is_written(vary->functions[of->function], i))
+        if (of->end != FLOW_RETURN || of->edges > 0 || vary->functions[of->function][i])
             *changed |= memcmp(&state->out[i], &vary->in[i], sizeof(vary->in[i])) != 0;
         state->out[i] = vary->in[i];
     }
@@ -423,11 +427,8 @@ static void classify(const struct vary *vary, struct value low, struct value hig
     }
     /* The high word of an address follows the low one, unless that is the same in all lanes. */
     low = value_plain(low);
-    if ((low.flags | high.flags) & FLAG_HALF) {
-        const struct value both[2] = {low, high};
-
-        low = value_function(both, 2);
-    }
+    if ((low.flags | high.flags) & FLAG_HALF)
+        low = value_of_both(low, high);
     if (low.lanes == LANES_SAME)
         high = value_plain(high);
     if (low.lanes == LANES_ANY || low.lanes == LANES_GIVEN || high.lanes != LANES_SAME) {
@@ -479,13 +480,12 @@ static bool classify_at(struct vary *vary, uint32_t at, const struct operands *i
     /* The rows of a matrix are no table. */
     is_load = in->operation != LDSM;
     if (in->transfer == TRANSFER_LOAD && in->operation >= 0x160 && in->operation <= 0x16f) {
-        const struct value values[2] = {machine_source(&vary->machine, vary->in, in, at, 0, 0),
-                                        machine_source(&vary->machine, vary->in, in, at, 1, 0)};
-
         /* TLD takes whole numbers. The highest three bits are 0 for one dimension. The coordinates of an image lie in as
          * many registers as it has dimensions. */
         load->image = (in->operation != 0x166 && in->operation != 0x167) || in->low >> 61 != 0;
-        low = load->image ? value_any(WHY_IMAGE) : value_function(values, 2);
+        low = load->image ? value_any(WHY_IMAGE)
+                          : value_of_both(machine_source(&vary->machine, vary->in, in, at, 0, 0),
+                                          machine_source(&vary->machine, vary->in, in, at, 1, 0));
     } else if (in->transfer == TRANSFER_LOAD && in->source[1].kind == OPERAND_CONSTANT) {
         if (in->source[0].kind != OPERAND_NONE)
             low = machine_source(&vary->machine, vary->in, in, at, 0, 0);

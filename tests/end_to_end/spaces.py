@@ -3,6 +3,7 @@
 """cbank spaces: the memory spaces of a user's kernel, ranked. On the simulated GPU each takes 3 % longer than the one
 before."""
 
+import json
 import os
 import re
 import subprocess
@@ -67,8 +68,13 @@ class Ranks(Kernels):
         done = self.cbank("spaces", builtin, status=2)
         self.assertRegex(done.stdout + done.stderr, "^cbank: error: the result has no user's kernel;.*\n$")
         self.assertIn("--json goes with a kernel file", self.cbank("spaces", builtin, "--json", "x", status=2).stderr)
-        self.assertIn("name the kernel file without an option",
-                      self.cbank("spaces", CRC32, "--kernel", CRC32, status=2).stderr)
+        listed = re.findall(r"(?m)^  --([a-z-]+)", self.cbank("spaces", "--help").stdout)
+        self.assertEqual([name for name in ("space", "cache-state", "against", "kernel", "workload", "loads") if name in listed],
+                         ["space", "cache-state", "against"])
+        self.cbank("spaces", CRC32, "--kernel", CRC32, status=2)
+        self.assertIn("valid: cuda, model, auto", self.cbank("spaces", CRC32, "--engine", "bogus", status=2).stderr)
+        model = json.loads(self.cbank("list", "devices", "--json").stdout)[-1]
+        self.assertEqual((model["engine"], model["memory_bytes"], model["uuid"]), ("model", None, None))
         self.cbank("spaces", status=2)
         self.cbank("spaces", self.path("missing.cu"), status=2)
 

@@ -188,17 +188,6 @@ static uint32_t brute_copies(const struct cell *cell)
     return copies;
 }
 
-/* The bytes that threads read of copies that lie entry by entry. */
-static uint32_t brute_copied_wavefronts(const struct cell *cell, const uint64_t *bytes, uint32_t active)
-{
-    const uint32_t copies = brute_copies(cell), width = brute_width(cell);
-    uint64_t copied[32];
-
-    for (uint32_t lane = 0; lane < active; lane++)
-        copied[lane] = bytes[lane] * copies + lane % copies * width;
-    return brute_wavefronts(copied, active, width);
-}
-
 /* The most bytes that one instruction of the path loads. */
 static uint32_t brute_largest(const struct path *path)
 {
@@ -206,6 +195,18 @@ static uint32_t brute_largest(const struct path *path)
            : strncmp(path->sass, "LDC", 3) == 0 ? 8
            : strcmp(path->sass, "SHFL") == 0    ? 4
                                                 : 16;
+}
+
+/* The bytes that threads read of copies that lie entry by entry. */
+static uint32_t brute_copied_wavefronts(const struct cell *cell, const uint64_t *bytes, uint32_t active)
+{
+    const uint32_t copies = brute_copies(cell), largest = brute_largest(cell->path);
+    const uint32_t width = brute_width(cell) < largest ? brute_width(cell) : largest;
+    uint64_t copied[32];
+
+    for (uint32_t lane = 0; lane < active; lane++)
+        copied[lane] = bytes[lane] * copies + lane % copies * width;
+    return brute_wavefronts(copied, active, width);
 }
 
 /* Instructions of one payload load: one for each piece of an entry. For a table in registers, each word of an entry
@@ -259,9 +260,11 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
             brute->counts.block_lines += !brute->seen[step % 64][bytes[lane] / 64];
             brute->seen[step % 64][bytes[lane] / 64] = 1;
         }
-        brute->counts.wavefronts += brute_copied_wavefronts(cell, bytes, active);
-        brute->counts.tag_wavefronts += brute_tags(bytes, active);
         for (uint32_t piece = 0; piece < brute_instructions(cell); piece++) {
+            if (piece == 0 || cell->path->unit != UNIT_SELECT) {
+                brute->counts.wavefronts += brute_copied_wavefronts(cell, bytes, active);
+                brute->counts.tag_wavefronts += brute_tags(bytes, active);
+            }
             brute->counts.payload_loads++;
             brute->counts.addresses += distinct_units(bytes, active, width < largest ? width : largest);
             brute->counts.lines += distinct_units(bytes, active, 64);

@@ -8,8 +8,11 @@
 #include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define WITHIN(array, type_, relative_, absolute_) \
-    (&(struct elements){COUNT(array), sizeof((array)[0]), (type_), (relative_), (absolute_)})
+#define ELEMENTS(count, bytes, ...) \
+    (&(struct cbank_buffer_report){.elements = (count), .element_bytes = (bytes), .type = __VA_ARGS__})
+#define WITHIN(array, type_, relative, absolute)                                          \
+    ELEMENTS(COUNT(array), sizeof((array)[0]), (type_), .tolerance_relative = (relative), \
+             .tolerance_absolute = (absolute))
 #define OF(array, type) WITHIN(array, type, 0, 0)
 
 TEST(integers_are_equal_bit_by_bit)
@@ -41,7 +44,7 @@ TEST(floats_are_equal_within_the_tolerance)
     assert_int_equal(elements_differ(OF(zero, CBANK_TYPE_FLOAT), zero, expected), 5);
     for (size_t i = 1; i < COUNT(wrong); i++)
         if (i != 2)
-            assert_int_equal(elements_differ(&(struct elements){1, 4, CBANK_TYPE_FLOAT, 1e3, 1e3}, &wrong[i],
+            assert_int_equal(elements_differ(ELEMENTS(1, 4, CBANK_TYPE_FLOAT, .tolerance_relative = 1e3), &wrong[i],
                                              &expected[i]),
                              0);
     assert_int_equal(elements_differ(WITHIN(wide, CBANK_TYPE_FLOAT, 0, 0.01), wide, far), 1);
@@ -65,9 +68,9 @@ TEST(elements_that_nobody_wrote_are_found)
 {
     const unsigned char a[] = {1, 2, 0xa5, 4, 0xa5, 0xa5}, b[] = {1, 2, 3, 0x5a, 0x5a, 0x5a};
 
-    assert_int_equal(elements_untouched(&(struct elements){.count = 6, .bytes = 1}, a, 0xa5, b, 0x5a), 4);
-    assert_int_equal(elements_untouched(&(struct elements){.count = 3, .bytes = 2}, a, 0xa5, b, 0x5a), 2);
-    assert_int_equal(elements_untouched(&(struct elements){.count = 2, .bytes = 3}, a, 0xa5, b, 0x5a), 2);
+    assert_int_equal(elements_untouched(ELEMENTS(6, 1, 0), a, 0xa5, b, 0x5a), 4);
+    assert_int_equal(elements_untouched(ELEMENTS(3, 2, 0), a, 0xa5, b, 0x5a), 2);
+    assert_int_equal(elements_untouched(ELEMENTS(2, 3, 0), a, 0xa5, b, 0x5a), 2);
 }
 
 TEST(elements_are_shown_by_their_type)
@@ -82,7 +85,6 @@ TEST(elements_are_shown_by_their_type)
     assert_string_equal(element_text(OF(small, CBANK_TYPE_SIGNED), small, 1, text), "100");
     assert_string_equal(element_text(OF(large, CBANK_TYPE_UNSIGNED), large, 0, text), "18446744073709551615");
     assert_string_equal(element_text(OF(large, CBANK_TYPE_SIGNED), large, 0, text), "-1");
-    assert_string_equal(element_text(&(struct elements){.count = 1, .bytes = 3}, raw, 0, text), "00 01 ff");
-    assert_string_equal(element_text(&(struct elements){.count = 1, .bytes = 12}, raw, 0, text),
-                        "00 01 ff 00 00 00 00 00 ...");
+    assert_string_equal(element_text(ELEMENTS(1, 3, 0), raw, 0, text), "00 01 ff");
+    assert_string_equal(element_text(ELEMENTS(1, 12, 0), raw, 0, text), "00 01 ff 00 00 00 00 00 ...");
 }

@@ -100,21 +100,15 @@ TEST(lz4_blocks_unpack)
         {"\x30"
          "abc",
          4, "abc", 3},
-        {"\x32"
-         "abc\x03\x00\x10!",
-         8, "abcabcabc!", 10},
-        {"\x10"
-         "a\x01\x00\x10!",
-         6, "aaaaa!", 6},
+        {"\x38"
+         "abc\x03\x00\x50hello",
+         12, "abcabcabcabcabchello", 20},
         {"\x1f"
-         "a\x01\x00\x02\x10!",
-         7, "aaaaaaaaaaaaaaaaaaaaaa!", 23},
+         "a\x01\x00\x02\x50hello",
+         11, "aaaaaaaaaaaaaaaaaaaaaahello", 27},
         {"\xf0\x01"
          "0123456789abcdef",
          18, "0123456789abcdef", 16},
-        {"\x10"
-         "a\x00\x00\x10!",
-         6, NULL, 6},           /* a match at no distance */
         {"\x10"
          "a\x02\x00\x10!",
          6, NULL, 6},           /* before the beginning */

@@ -81,7 +81,7 @@ static void begin_elf(struct elf_file *file, const char *kernel)
     *file = (struct elf_file){.string_bytes = 1, .symbol_count = 1};
     put_symbol(file, kernel, STT_FUNC, TEXT_A, 0, sizeof(file->code));
     put_symbol(file, "cbank_case_call", STT_FUNC, TEXT_B, 0, sizeof(file->code));
-    put_symbol(file, "entries_of_grid", STT_OBJECT, CONSTANTS, 8, 4);
+    put_symbol(file, "entries14cbank_tag_gridE", STT_OBJECT, CONSTANTS, 8, 4);
 }
 
 static void end_elf(struct elf_file *file)
@@ -258,7 +258,7 @@ TEST_WITH(a_file_is_built_for_each_memory_space_and_as_it_is_written, open_folde
         const struct kernel_build *build = &file.builds[i];
 
         assert_string_equal(build->kernel.name, "blend");
-        assert_string_equal(build->path, folder->kernel);
+        assert_string_equal(build->file->path, folder->kernel);
         assert_int_equal(build->as_written, i == CBANK_SPACE_COUNT);
         assert_string_equal(build->kernel.spaces,
                             build->as_written ? "grid=global+signs=constant" : kernel_space_names[i]);
@@ -268,8 +268,8 @@ TEST_WITH(a_file_is_built_for_each_memory_space_and_as_it_is_written, open_folde
             continue;
         assert_int_equal(build->cubin_bytes, sizeof(folder->elf));
         assert_string_equal(kernel_symbol(build, reason), "_ZN5outer5blendIN5cbank5tableEEEvT_");
-        assert_string_equal(kernel_constant_symbol(build, 8), "entries_of_grid");
-        assert_null(kernel_constant_symbol(build, 9));
+        assert_string_equal(kernel_constant_symbol(build, "grid"), "entries14cbank_tag_gridE");
+        assert_null(kernel_constant_symbol(build, "signs"));
     }
     assert_int_equal(runs(folder), CBANK_SPACE_COUNT + 1);
     kernel_file_close(&file);
@@ -478,7 +478,7 @@ TEST_WITH(cubins_without_a_case_or_of_another_version_are_refused, open_folder, 
     end_elf(elf);
     file_put(folder->cubin, (char *)elf, sizeof(*elf));
     expect_refused(&request, STATUS_USAGE,
-                   "a cbank.cuh of version 99, and this program has version 1; remove the copy");
+                   "a cbank.cuh of version 99, and this program has version 2; remove the copy");
     file_put(folder->cubin, (char *)elf, 100);
     expect_refused(&request, STATUS_USAGE, "the compiler made no cubin of it");
 }
@@ -599,7 +599,7 @@ TEST(damaged_cubins_are_read_or_refused)
         }
         capture_end(&capture);
         kernel_symbol(&build, reason);
-        kernel_constant_symbol(&build, 8);
+        kernel_constant_symbol(&build, "grid");
         free(copy);
     }
 }
@@ -607,7 +607,7 @@ TEST(damaged_cubins_are_read_or_refused)
 /* -- compilers ----------------------------------------------------------------------------------------- */
 
 /* The expected output of the example, from a build for the processor. Texts of 64 bytes of 0 have one CRC-32. */
-static void expect_reference(const struct kernel_build *build)
+static void expect_reference(const struct kernel_file *file)
 {
     enum { RECORDS = 1000 };
     static const unsigned char text[64 * RECORDS];
@@ -618,11 +618,11 @@ static void expect_reference(const struct kernel_build *build)
     uint32_t expected[RECORDS] = {0};
     char reason[KERNEL_REASON_BYTES];
 
-    assert_true(kernel_reference_run(build, &request, RECORDS, expected, sizeof(expected), reason));
+    assert_true(kernel_reference_run(file, &request, RECORDS, expected, sizeof(expected), reason));
     for (size_t i = 0; i < RECORDS; i++)
         assert_int_equal(expected[i], 0x758D6336);
     request.buffers[0] = NULL;
-    assert_false(kernel_reference_run(build, &request, RECORDS, expected, sizeof(expected), reason));
+    assert_false(kernel_reference_run(file, &request, RECORDS, expected, sizeof(expected), reason));
     assert_string_equal(reason, "Segmentation fault");
 }
 
@@ -640,12 +640,12 @@ static void expect_compiled(const char *compiler, const char *version, bool refe
     assert_string_equal(file.info.name, "crc32");
     assert_string_equal(file.builds[0].kernel.spaces, "constant");
     assert_true(strncmp(kernel_symbol(&file.builds[0], reason), "_Z5crc32I", 9) == 0);
-    assert_non_null(strstr(kernel_constant_symbol(&file.builds[0], 0), "remainders"));
+    assert_non_null(strstr(kernel_constant_symbol(&file.builds[0], "remainders"), "remainders"));
     assert_null(file.builds[1].cubin);
     assert_non_null(strstr(file.builds[1].reason, "32 entries"));
-    assert_int_equal(file.builds[0].reference != NULL, reference);
+    assert_int_equal(file.reference != NULL, reference);
     if (reference)
-        expect_reference(&file.builds[0]);
+        expect_reference(&file);
     kernel_file_close(&file);
 }
 

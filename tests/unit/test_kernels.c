@@ -98,7 +98,7 @@ static const struct named {
 static const struct more {
     int straight, strides, by_loads;
 } more[] = {
-    [UNIT_IDC] = {2, 4, 1},       [UNIT_UNIFORM] = {2, 0, 16},   [UNIT_IMC] = {0, 0, 0},
+    [UNIT_IDC] = {2, 5, 1},       [UNIT_UNIFORM] = {2, 0, 16},   [UNIT_IMC] = {0, 0, 0},
     [UNIT_L1] = {0, 4, 8},        [UNIT_L2] = {0, 4, 8},         [UNIT_TEXTURE] = {1, 4, 24},
     [UNIT_SHARED] = {100, 64, 0}, [UNIT_REGISTERS] = {0, 16, 0}, [UNIT_SELECT] = {0, 0, 160},
 };
@@ -322,13 +322,15 @@ static void check_path(const struct image *image, uint32_t architecture, size_t 
 {
     const struct workload *workload = &workloads[w];
     const bool loaded = workload->index == INDEX_LOADED, filters = workload->parameter_mask & PARAMETER_BIT(radius);
-    const uint32_t widest = workload->parameter_mask & PARAMETER_BIT(width_bytes) ? 16 : 0;
+    const uint32_t widest = !(workload->parameter_mask & PARAMETER_BIT(width_bytes)) ? 0 : loaded ? 32 : 16;
 
     for (size_t p = 0; p < (loaded ? 1 : pattern_count); p++)
         for (uint32_t variant = workload->variants > 0; variant <= workload->variants + filters; variant++)
-            for (uint32_t width = loaded; width <= widest; width = width ? 2 * width : 1) {
+            for (uint32_t width = loaded; width <= widest; width++) {
                 struct cell cell = smallest_cell(w, a, p);
 
+                if (width && !parameter_allows(&parameters[PARAMETER_width_bytes], width))
+                    continue;
                 if (filters)
                     cell.parameters[PARAMETER_radius] = variant;
                 if (loaded) {
@@ -344,7 +346,7 @@ static void check_path(const struct image *image, uint32_t architecture, size_t 
                 } else if (width) {
                     cell.parameters[PARAMETER_table_bytes] = parameters[PARAMETER_table_bytes].min;
                     if (cell.parameters[PARAMETER_stride_bytes])
-                        cell.parameters[PARAMETER_stride_bytes] = parameters[PARAMETER_width_bytes].max;
+                        cell.parameters[PARAMETER_stride_bytes] = widest;
                 }
                 cell.parameters[PARAMETER_width_bytes] =
                     width ? parameter_kept(&parameters[PARAMETER_width_bytes], width) : 0;
@@ -447,6 +449,7 @@ static const struct {
     {"add", "global", "per_warp", 16, "1 LDG, 1 LDG.128", NULL},
     {"add", "global", "per_warp", 16, "1 LDG, 2 LDG.64", "1 LDG, 1 LDG.128"},
     {"add", "texture", "per_warp", 16, "1 LDG, 1 TLD.128", NULL},
+    {"add", "constant", "per_warp", 24, "2 LDC.64, 1 LDG", "3 LDC.64, 1 LDG"},
     {"add", "constant", "per_warp", 1, "1 LDC.U8, 1 LDG", NULL},
     {"add", "constant", "per_warp", 1, "1 LDC.U16, 1 LDG", "1 LDC.U8, 1 LDG"},
     {"add", "texture", "per_warp", 1, "1 LDG, 1 TLD", NULL},

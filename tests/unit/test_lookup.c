@@ -34,11 +34,13 @@ static struct cell make_cell(const char *path, uint64_t elements, uint32_t loads
 
 /* -- counts -------------------------------------------------------------------------------------------- */
 
-/* The kernel once more: every thread of the grid strides over the elements. */
+/* The kernel once more: every thread of the grid strides over the elements. Loads of 12 bytes are three of 4, of 24 three of
+ * 8, of 32 two of 16. */
 static struct access_counts brute_count(const struct cell *cell, const uint32_t *index)
 {
     const uint32_t grid = cell->grid_blocks, warps = grid * cell->block_size / 32;
     const uint32_t width = table_width(cell->parameters), size = table_bytes(cell->path, cell->parameters);
+    const uint32_t piece = width == 12 ? 4 : width == 24 ? 8 : width == 32 ? 16 : width;
     struct access_counts counts = {.blocks = grid, .warps_launched = warps};
     char *used = calloc(size, 1);
 
@@ -59,11 +61,15 @@ static struct access_counts brute_count(const struct cell *cell, const uint32_t 
                 }
                 counts.stream_loads++;
                 counts.stream_sectors += distinct_units(stream, active, 32);
-                counts.payload_loads++;
-                counts.addresses += distinct_units(bytes, active, width);
-                counts.lines += distinct_units(bytes, active, 64);
-                counts.sectors += distinct_units(bytes, active, 32);
                 counts.operations += active;
+                for (uint32_t read = 0; read < width; read += piece) {
+                    counts.payload_loads++;
+                    counts.addresses += distinct_units(bytes, active, piece);
+                    counts.lines += distinct_units(bytes, active, 64);
+                    counts.sectors += distinct_units(bytes, active, 32);
+                    for (uint32_t i = 0; i < active; i++)
+                        bytes[i] += piece;
+                }
             }
         }
     for (size_t i = 0; i < size; i++)
@@ -88,13 +94,15 @@ TEST(counts_are_those_of_every_warp)
 {
     enum { LOADS = 3, ELEMENTS_MAX = 5003 };
     static const uint64_t elements[] = {1, 31, 64, 65, 1000, 1024, ELEMENTS_MAX};
-    static const uint32_t sizes[] = {CBANK_TABLE_BYTES, CBANK_TABLE_BYTES + 16, 1000000, CBANK_LARGE_BYTES};
+    static const uint32_t widths[] = {1, 2, 4, 8, 16, 12, 24, 32},
+                          sizes[] = {CBANK_TABLE_BYTES, CBANK_TABLE_BYTES + 16, 1000000, CBANK_LARGE_BYTES};
     static uint32_t index[LOADS * ELEMENTS_MAX];
     uint64_t random = 7;
 
     for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)
         for (uint32_t blocks = 1; blocks <= 16; blocks *= 4) {
-            const uint32_t bytes = sizes[e % 4], width = 1u << (e + blocks) % 5, length = bytes / width;
+            const uint32_t width = widths[(3 * e + blocks / 4) % 8], length = sizes[e % 4] / width,
+                           bytes = length * width;
             const uint64_t count = LOADS * elements[e];
             const struct indices indices = {index, sizeof(*index), 0, count};
             struct cell cell = make_cell(bytes > CBANK_TABLE_BYTES ? "global" : "shared", elements[e], LOADS);
@@ -139,6 +147,10 @@ static const struct {
     {"param_large", 1000, 4, 1, 16, 32640, 0, 70, NULL},
     {"param_large", 1000, 4, 1, 0, 32644, 0, 70, "param_large holds a table of 32640 bytes at most"},
     {"param_large", 1000, 4, 1, 0, 4096, 0, 62, "GPUs before compute capability 7.0 have no param_large"},
+    {"global", 1000, 4, 1, 12, 1200, 0, 0, NULL},
+    {"global", 1000, 4, 1, 24, 1204, 0, 0, "a table of 1204 bytes has no whole number of elements of 24"},
+    {"texture", 1000, 4, 1, 12, 1200, 0, 0, "texture has no entries of 12 bytes"},
+    {"shuffle", 128000, 1, 1, 32, 96, 0, 0, "shuffle has no entries of 32 bytes"},
     {"param", 1000, 4, 1, 0, 1002, 0, 0, "no whole number of elements of 4"},
     {"constant_uniform", 1000, 4, 1, 0, 0, 0, 0, "needs an index that the compiler sees"},
     {"constant", 1000, 6, 1, 0, 0, 0, 0, NULL},
@@ -210,6 +222,7 @@ TEST(tables_have_a_size)
         {"param", 0, 0, 2048, 512, 1},
         {"param", 16, 64, 64, 4, 1},
         {"param_large", 16, 0, 32640, 2040, 1},
+        {"constant", 24, 0, 65520, 2730, 1},
         {"constant", 0, 0, 65536, 16384, 1},
     };
 

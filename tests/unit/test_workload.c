@@ -273,8 +273,9 @@ TEST(map_adds_elements_of_every_width)
 
     random_fill_floats(15, input, IMAGE_MAX);
     random_fill_floats(16, values, CBANK_TABLE_LENGTH);
-    for (uint32_t width = 1; width <= 16; width *= 2)
-        for (uint32_t size = 16; size <= 65536; size *= 64) {
+    for (uint32_t width = 1; width <= 32; width++)
+        for (uint32_t size = 64; size <= 65536 && parameter_allows(&parameters[PARAMETER_width_bytes], width);
+             size *= 32) {
             struct problem problem = problem_of("add", "global", "hashed", 3001, 96, 0);
 
             problem.parameters[PARAMETER_width_bytes] = width == 4 ? 0 : width;

@@ -126,8 +126,9 @@ uint32_t cuda_launch_buffer_sets(const struct cuda_device *device, const struct 
 
     const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
     const struct cuda_table *table = set_table(device, launch);
-    const uint32_t buffers = cuda_buffers_find(device, launch->room)->count, arrays = indices ? indices->count : 1;
-    const uint32_t tables = table ? table->count : 1, most = buffers > arrays ? buffers : arrays;
+    const uint32_t buffers = cuda_buffers_find(device, launch->room)->input_output[0].count;
+    const uint32_t arrays = indices ? indices->data.count : 1;
+    const uint32_t tables = table ? table->memory.count : 1, most = buffers > arrays ? buffers : arrays;
 
     return most > tables ? most : tables;
 }
@@ -145,7 +146,7 @@ uint32_t cuda_launch_table_offsets(const struct cuda_device *device, const struc
 uint64_t cuda_launch_bytes(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     if (launch->user)
-        return launch->user->of->bytes;
+        return cuda_case_bytes(launch->user->of);
 
     const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
     const uint64_t read = indices ? indices->of->count : launch->room;
@@ -155,9 +156,7 @@ uint64_t cuda_launch_bytes(const struct cuda_device *device, const struct cuda_l
 
 uint32_t *cuda_launch_output(const struct cuda_device *device, const struct cuda_launch *launch, struct cuda_turn turn)
 {
-    const struct cuda_buffers *buffers = cuda_buffers_find(device, launch->room);
-
-    return buffers->output[turn.buffer_set % buffers->count];
+    return cuda_buffer_at(&cuda_buffers_find(device, launch->room)->input_output[1], turn.buffer_set);
 }
 
 /* -- launches ------------------------------------------------------------------------------------------ */
@@ -178,15 +177,17 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
     const uint32_t rows[] = {(uint32_t)image.width, (uint32_t)image.height, (uint32_t)image.depth};
     const struct cuda_table *table = turn_table(device, launch, turn.number);
     const struct cuda_indices *indices = cuda_indices_find(device, cell->indices);
-    const struct cuda_buffers *buffers = cuda_buffers_find(device, launch->room);
+    const struct cuda_buffer *input =
+        indices ? &indices->data : &cuda_buffers_find(device, launch->room)->input_output[0];
     const uint32_t other_bytes = cell->parameters[PARAMETER_polluter_bytes];
     struct kernel_args arguments = {
-        .input = indices ? indices->on_device[turn.buffer_set % indices->count]
-                         : buffers->input[turn.buffer_set % buffers->count],
+        .input = cuda_buffer_at(input, turn.buffer_set),
         .output = cuda_launch_output(device, launch, turn),
         .table = cuda_table_at(table, turn.buffer_set, turn.table_offset),
         .elements = (uint32_t)cell->elements,
-        .texture = cuda_table_texture_at(table, turn.buffer_set, turn.table_offset, table_width(cell->parameters)),
+        .texture = cell->path->unit == UNIT_TEXTURE
+                       ? cuda_table_texture_at(table, turn.buffer_set, turn.table_offset, table_width(cell->parameters))
+                       : 0,
         .numbers = pattern_numbers(cell->parameters),
         .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
         .length = table_length(cell->path, cell->parameters),

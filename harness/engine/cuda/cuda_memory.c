@@ -18,22 +18,8 @@ static bool copy(struct cuda_device *device, void *to, const void *from, size_t 
     return CUDA(device, cudaMemcpyAsync, to, from, bytes, cudaMemcpyDeviceToDevice, device->stream);
 }
 
-static void release(struct cuda_device *device, uint32_t **memory)
-{
-    CUDA_TRY(device, cudaFree, *memory);
-    *memory = NULL;
-}
-
-/* Allocates, and copies `like` unless it is NULL. If a call fails, nothing stays allocated. */
-static bool allocate(struct cuda_device *device, uint32_t **memory, const uint32_t *like, size_t bytes)
-{
-    if (CUDA(device, cudaMalloc, (void **)memory, bytes) && (!like || copy(device, *memory, like, bytes)))
-        return true;
-    release(device, memory);
-    return false;
-}
-
-bool cuda_memory_is_room(struct cuda_device *device, uint32_t buffer_sets, size_t bytes)
+/* Whether there is room for one more buffer set of a buffer with that many buffer sets of that many bytes. */
+static bool is_room(struct cuda_device *device, uint32_t buffer_sets, size_t bytes)
 {
     size_t left = 0, total = 0;
 
@@ -41,34 +27,86 @@ bool cuda_memory_is_room(struct cuda_device *device, uint32_t buffer_sets, size_
            CUDA(device, cudaMemGetInfo, &left, &total) && bytes < left - left / free_share;
 }
 
-/* -- input and output ---------------------------------------------------------------------------------- */
-
-static size_t buffer_bytes(const struct cuda_buffers *size)
+void *cuda_buffer_at(const struct cuda_buffer *buffer, uint32_t buffer_set)
 {
-    return size->elements * sizeof(uint32_t);
+    return buffer->allocated[buffer_set % buffer->count] + buffer->guard_bytes;
 }
 
-/* Adds an input and an output; the input is a copy of the first. */
-static bool add_buffers(struct cuda_device *device, struct cuda_buffers *size)
+bool cuda_buffer_guard(struct cuda_device *device, const struct cuda_buffer *buffer, uint32_t buffer_set)
 {
-    uint32_t **input = &size->input[size->count];
+    unsigned char *const first = cuda_buffer_at(buffer, buffer_set);
 
-    if (!allocate(device, input, size->count > 0 ? size->input[0] : NULL, buffer_bytes(size)))
-        return false;
-    if (allocate(device, &size->output[size->count], NULL, buffer_bytes(size))) {
-        size->count++;
-        return true;
+    return buffer->guard_bytes == 0 ||
+           (cuda_device_set(device, first - buffer->guard_bytes, CUDA_GUARD_BYTE, buffer->guard_bytes) &&
+            cuda_device_set(device, first + buffer->bytes, CUDA_GUARD_BYTE, buffer->guard_bytes));
+}
+
+/* Releases the last buffer set. */
+static void release(struct cuda_device *device, struct cuda_buffer *buffer)
+{
+    void **const last = (void **)&buffer->allocated[--buffer->count];
+
+    CUDA_TRY(device, cudaFree, *last);
+    *last = NULL;
+}
+
+void cuda_buffer_close(struct cuda_device *device, struct cuda_buffer *buffer)
+{
+    while (buffer->count > 0)
+        release(device, buffer);
+}
+
+/* Adds a buffer set. If the call fails, nothing stays allocated. */
+static bool allocate(struct cuda_device *device, struct cuda_buffer *buffer)
+{
+    const bool allocated =
+        CUDA(device, cudaMalloc, (void **)&buffer->allocated[buffer->count], buffer->bytes + 2 * buffer->guard_bytes);
+
+    buffer->count += allocated;
+    return allocated;
+}
+
+bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count, uint32_t *failed)
+{
+    const uint32_t set = buffers[0].count;
+    bool made = true;
+
+    for (uint32_t i = 0; made && i < count; i++) {
+        made = allocate(device, &buffers[i]) && cuda_buffer_guard(device, &buffers[i], set) &&
+               (set == 0 ||
+                copy(device, cuda_buffer_at(&buffers[i], set), cuda_buffer_at(&buffers[i], 0), buffers[i].bytes));
+        if (!made && failed)
+            *failed = i;
     }
-    release(device, input);
-    return false;
+    for (uint32_t i = 0; !made && i < count; i++)
+        if (buffers[i].count > set)
+            release(device, &buffers[i]);
+    return made;
 }
+
+bool cuda_buffers_multiply(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count, size_t bytes)
+{
+    size_t all = 0;
+    bool multiplied = true;
+
+    for (uint32_t i = 0; i < count; i++)
+        all += buffers[i].bytes;
+    /* There must be room for all of them. */
+    while (multiplied && is_room(device, buffers[0].count, bytes) && is_room(device, 0, all))
+        multiplied = cuda_buffers_extend(device, buffers, count, NULL);
+    return multiplied;
+}
+
+/* -- input and output ---------------------------------------------------------------------------------- */
 
 bool cuda_buffers_add(struct cuda_device *device, uint64_t elements)
 {
     struct cuda_memory *memory = device->memory;
-    struct cuda_buffers size = {.elements = elements};
+    const struct cuda_buffer buffer = {.bytes = elements * sizeof(uint32_t)};
+    struct cuda_buffers size = {.elements = elements, .input_output = {buffer, buffer}};
 
-    if (!memory_grow(&memory->buffers, memory->buffer_count, sizeof(size)) || !add_buffers(device, &size))
+    if (!memory_grow(&memory->buffers, memory->buffer_count, sizeof(size)) ||
+        !cuda_buffers_extend(device, size.input_output, 2, NULL))
         return false;
     memory->buffers[memory->buffer_count++] = size;
     return true;
@@ -90,18 +128,19 @@ bool cuda_buffers_fill(struct cuda_device *device, uint64_t seed)
 {
     struct cuda_memory *memory = device->memory;
     const struct cuda_buffers *largest = &memory->buffers[memory->buffer_count - 1];
+    const size_t bytes = largest->input_output[0].bytes;
     bool filled = true;
 
     for (size_t i = 0; filled && i < CUDA_HOST_OUTPUTS; i++)
-        filled = CUDA(device, cudaMallocHost, (void **)&memory->host_output[i], buffer_bytes(largest));
+        filled = CUDA(device, cudaMallocHost, (void **)&memory->host_output[i], bytes);
     if (filled)
-        memory->host_input = malloc(buffer_bytes(largest));
+        memory->host_input = malloc(bytes);
     filled = filled && memory->host_input;
     if (filled)
         random_fill_floats(seed + 1, memory->host_input, largest->elements);
     for (size_t i = 0; filled && i < memory->buffer_count; i++)
-        filled = cuda_device_write(device, memory->buffers[i].input[0], memory->host_input,
-                                   buffer_bytes(&memory->buffers[i]));
+        filled = cuda_device_write(device, cuda_buffer_at(&memory->buffers[i].input_output[0], 0), memory->host_input,
+                                   memory->buffers[i].input_output[0].bytes);
     /* Copies and launches use one stream, which waits for no other. */
     filled = filled && cuda_device_wait(device);
     if (!filled)
@@ -113,10 +152,8 @@ void cuda_buffers_drop(struct cuda_device *device)
 {
     struct cuda_buffers *size = &device->memory->buffers[--device->memory->buffer_count];
 
-    for (; size->count > 0; size->count--) {
-        release(device, &size->input[size->count - 1]);
-        release(device, &size->output[size->count - 1]);
-    }
+    cuda_buffer_close(device, &size->input_output[1]);
+    cuda_buffer_close(device, &size->input_output[0]);
 }
 
 const struct cuda_buffers *cuda_buffers_find(const struct cuda_device *device, uint64_t elements)
@@ -129,11 +166,6 @@ const struct cuda_buffers *cuda_buffers_find(const struct cuda_device *device, u
 }
 
 /* -- indices ------------------------------------------------------------------------------------------- */
-
-static size_t indices_bytes(const struct cuda_indices *array)
-{
-    return array->of->count * sizeof(*array->on_device[0]);
-}
 
 bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
 {
@@ -148,14 +180,17 @@ bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
     array = calloc(1, sizeof(*array));
     if (!array)
         return false;
-    *array = (struct cuda_indices){.of = indices, .count = 1, .next = device->memory->indices};
+    *array = (struct cuda_indices){.of = indices,
+                                   .data.bytes = indices->count * sizeof(*piece),
+                                   .next = device->memory->indices};
     piece = malloc(room * sizeof(*piece));
-    written = piece && allocate(device, &array->on_device[0], NULL, indices_bytes(array));
+    written = piece && allocate(device, &array->data);
     for (uint64_t first = 0; written && first < indices->count; first += PIECE) {
         const uint64_t left = indices->count - first, count = left < PIECE ? left : PIECE;
 
         indices_read(indices, first, (uint32_t)count, piece);
-        written = cuda_device_write(device, array->on_device[0] + first, piece, count * sizeof(*piece)) &&
+        written = cuda_device_write(device, (uint32_t *)cuda_buffer_at(&array->data, 0) + first, piece,
+                                    count * sizeof(*piece)) &&
                   cuda_device_wait(device);
     }
     free(piece);
@@ -163,7 +198,7 @@ bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
         device->memory->indices = array;
         return true;
     }
-    release(device, &array->on_device[0]);
+    cuda_buffer_close(device, &array->data);
     free(array);
     return false;
 }
@@ -196,39 +231,21 @@ static size_t table_offsets_bytes(const struct cuda_device *device, const struct
     return (table_offset_count(device, table->bytes) - 1) * (size_t)CBANK_TABLE_BYTES + table->bytes;
 }
 
-static size_t buffer_set_bytes(const struct cuda_device *device, const struct cuda_table *table)
-{
-    return 2 * (size_t)CBANK_TABLE_BYTES + table_offsets_bytes(device, table);
-}
-
-static bool allocate_table(struct cuda_device *device, struct cuda_table *table)
-{
-    uint32_t **allocated = &table->allocated[table->count];
-    uintptr_t first;
-
-    if (!allocate(device, allocated, NULL, buffer_set_bytes(device, table)))
-        return false;
-    first = ((uintptr_t)*allocated + CBANK_TABLE_BYTES - 1) / CBANK_TABLE_BYTES * CBANK_TABLE_BYTES;
-    table->on_device[table->count] = (uint32_t *)(first + table_buffer_set_bytes(table->count));
-    table->count++;
-    return true;
-}
-
 static void release_table(struct cuda_device *device, struct cuda_table *table)
 {
-    cudaTextureObject_t *const textures = table->textures[--table->count][0];
+    cudaTextureObject_t *const textures = table->textures[table->memory.count - 1][0];
 
     for (uint32_t i = 0; i < CUDA_TABLE_OFFSETS_MAX * SASS_WIDTH_COUNT; i++) {
         if (textures[i])
             CUDA_TRY(device, cudaDestroyTextureObject, textures[i]);
         textures[i] = 0;
     }
-    release(device, &table->allocated[table->count]);
+    release(device, &table->memory);
 }
 
 void cuda_table_close(struct cuda_device *device, struct cuda_table *table)
 {
-    while (table->count > 0)
+    while (table->memory.count > 0)
         release_table(device, table);
     CUDA_TRY(device, cudaFreeHost, table->values);
     *table = (struct cuda_table){0};
@@ -238,8 +255,9 @@ bool cuda_table_open(struct cuda_device *device, struct cuda_table *table, size_
 {
     cuda_table_close(device, table);
     table->bytes = (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t) * sizeof(uint32_t);
+    table->memory.bytes = 2 * (size_t)CBANK_TABLE_BYTES + table_offsets_bytes(device, table);
     table->table_offsets = 1;
-    if (CUDA(device, cudaMallocHost, (void **)&table->values, table->bytes) && allocate_table(device, table))
+    if (CUDA(device, cudaMallocHost, (void **)&table->values, table->bytes) && allocate(device, &table->memory))
         return true;
     cuda_table_close(device, table);
     return false;
@@ -255,7 +273,7 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
         return true;
     if (cuda_table_open(device, table, bytes)) {
         random_fill_floats(seed, table->values, table->bytes / sizeof(uint32_t));
-        if (CUDA(device, cudaMemcpy, table->on_device[0], table->values, table->bytes, cudaMemcpyHostToDevice))
+        if (CUDA(device, cudaMemcpy, cuda_table_at(table, 0, 0), table->values, table->bytes, cudaMemcpyHostToDevice))
             return true;
     }
     cuda_table_close(device, table);
@@ -264,14 +282,18 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
 
 uint32_t *cuda_table_at(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset)
 {
-    return table->on_device[buffer_set % table->count] +
-           table_offset % table->table_offsets * (CBANK_TABLE_BYTES / sizeof(*table->on_device[0]));
+    const uint32_t set = buffer_set % table->memory.count;
+    const uintptr_t allocated = (uintptr_t)cuda_buffer_at(&table->memory, set);
+    const uintptr_t first = (allocated + CBANK_TABLE_BYTES - 1) / CBANK_TABLE_BYTES * CBANK_TABLE_BYTES;
+
+    return (uint32_t *)(first + table_buffer_set_bytes(set) +
+                        table_offset % table->table_offsets * (uintptr_t)CBANK_TABLE_BYTES);
 }
 
 cudaTextureObject_t cuda_table_texture_at(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset,
                                           uint32_t width)
 {
-    return table->textures[buffer_set % table->count][table_offset % table->table_offsets][__builtin_ctz(width)];
+    return table->textures[buffer_set % table->memory.count][table_offset % table->table_offsets][__builtin_ctz(width)];
 }
 
 /* Makes the missing textures of a buffer set. */
@@ -293,7 +315,7 @@ bool cuda_table_need_texture(struct cuda_device *device, struct cuda_table *tabl
 {
     bool made = true;
 
-    for (uint32_t i = 0; made && i < table->count; i++)
+    for (uint32_t i = 0; made && i < table->memory.count; i++)
         made = make_textures(device, table, i, (uint32_t)__builtin_ctz(width));
     return made;
 }
@@ -311,23 +333,24 @@ static bool copy_textures(struct cuda_device *device, struct cuda_table *table, 
 bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table)
 {
     const uint32_t table_offsets = table_offset_count(device, table->bytes);
+    uint32_t *const first = cuda_table_at(table, 0, 0);
     bool multiplied = true;
 
     /* The first table offset of the first buffer set is copied to the other ones, twice as much each time. */
     for (uint32_t i = 1; multiplied && i < table_offsets; i *= 2)
-        multiplied = copy(device, table->on_device[0] + i * (CBANK_TABLE_BYTES / sizeof(uint32_t)), table->on_device[0],
+        multiplied = copy(device, first + i * (CBANK_TABLE_BYTES / sizeof(*first)), first,
                           (table_offsets - i < i ? table_offsets - i : i) * (size_t)CBANK_TABLE_BYTES);
     table->table_offsets = table_offsets;
     multiplied = multiplied && copy_textures(device, table, 0);
     if (!multiplied)
         table->table_offsets = 1;
     /* Further buffer sets have the values and the textures of the first. */
-    while (multiplied && cuda_memory_is_room(device, table->count, buffer_set_bytes(device, table))) {
-        const uint32_t buffer_set = table->count;
+    while (multiplied && is_room(device, table->memory.count, table->memory.bytes)) {
+        const uint32_t buffer_set = table->memory.count;
 
-        multiplied = allocate_table(device, table);
+        multiplied = allocate(device, &table->memory);
         if (multiplied &&
-            !(copy(device, table->on_device[buffer_set], table->on_device[0], table_offsets_bytes(device, table)) &&
+            !(copy(device, cuda_table_at(table, buffer_set, 0), first, table_offsets_bytes(device, table)) &&
               copy_textures(device, table, buffer_set))) {
             release_table(device, table);
             multiplied = false;
@@ -344,16 +367,12 @@ bool cuda_memory_multiply(struct cuda_device *device)
     bool multiplied = true;
 
     for (size_t i = 0; multiplied && i < memory->buffer_count; i++) {
-        struct cuda_buffers *size = &memory->buffers[i];
+        struct cuda_buffer *buffers = memory->buffers[i].input_output;
 
-        while (multiplied && cuda_memory_is_room(device, size->count, 2 * buffer_bytes(size)))
-            multiplied = add_buffers(device, size);
+        multiplied = cuda_buffers_multiply(device, buffers, 2, 2 * buffers[0].bytes);
     }
     for (struct cuda_indices *array = memory->indices; multiplied && array; array = array->next)
-        while (multiplied && cuda_memory_is_room(device, array->count, indices_bytes(array))) {
-            multiplied = allocate(device, &array->on_device[array->count], array->on_device[0], indices_bytes(array));
-            array->count += multiplied;
-        }
+        multiplied = cuda_buffers_multiply(device, &array->data, 1, array->data.bytes);
     for (uint32_t k = 0; multiplied && k < CUDA_TABLES_MAX; k++)
         multiplied = memory->tables[k].bytes == 0 || cuda_table_multiply(device, &memory->tables[k]);
     return multiplied;
@@ -411,8 +430,7 @@ void cuda_memory_close(struct cuda_device *device)
     free(memory->buffers);
     for (struct cuda_indices *array = memory->indices, *next; array; array = next) {
         next = array->next;
-        for (uint32_t i = 0; i < array->count; i++)
-            release(device, &array->on_device[i]);
+        cuda_buffer_close(device, &array->data);
         free(array);
     }
     for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++)

@@ -27,19 +27,27 @@ enum {
     CUDA_HOST_OUTPUTS = 2, /* one is compared while the other is fetched */
 };
 
+/* Memory of one purpose, in several buffer sets. */
+struct cuda_buffer {
+    size_t bytes, guard_bytes; /* of one; of the guard zones before and behind it, which users' buffers have */
+    uint32_t count;            /* number of buffer sets */
+    unsigned char *allocated[CUDA_BUFFER_SETS_MAX]; /* owned */
+};
+
+/* Each byte of a guard zone. */
+enum { CUDA_GUARD_BYTE = 0xC5 };
+
 /* Input and output of cells of one size. */
 struct cuda_buffers {
     uint64_t elements;
-    uint32_t count; /* number of buffer sets */
-    uint32_t *input[CUDA_BUFFER_SETS_MAX], *output[CUDA_BUFFER_SETS_MAX]; /* owned */
+    struct cuda_buffer input_output[2];
 };
 
 /* Indices that are data, as 32-bit integers whatever the type in the file. */
 struct cuda_indices {
-    const struct indices *of;                 /* not owned */
-    uint32_t count;                           /* number of buffer sets */
-    uint32_t *on_device[CUDA_BUFFER_SETS_MAX]; /* owned */
-    struct cuda_indices *next;                /* owned */
+    const struct indices *of; /* not owned */
+    struct cuda_buffer data;
+    struct cuda_indices *next; /* owned */
 };
 
 /* A table; number k is also in the constant bank of module k of each workload. A buffer set has it at several table
@@ -48,11 +56,9 @@ struct cuda_indices {
  * fill at most an eighth of L2. A table of more than CBANK_TABLE_BYTES has one table offset. */
 struct cuda_table {
     size_t bytes; /* 0: there is none yet */
-    uint32_t count; /* number of buffer sets */
+    struct cuda_buffer memory; /* with room around the table offsets */
     uint32_t table_offsets; /* in each buffer set, CBANK_TABLE_BYTES apart; one until there are further buffer sets */
     uint32_t *values; /* on the host, pinned; owned */
-    uint32_t *allocated[CUDA_BUFFER_SETS_MAX]; /* owned */
-    uint32_t *on_device[CUDA_BUFFER_SETS_MAX]; /* in `allocated`: the first table offset */
     cudaTextureObject_t textures[CUDA_BUFFER_SETS_MAX][CUDA_TABLE_OFFSETS_MAX]
                                 [SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
 };
@@ -81,6 +87,24 @@ enum status cuda_memory_open(struct cuda_device *device, uint64_t seed);
 
 /* Releases; accepts a device without memory. */
 void cuda_memory_close(struct cuda_device *device);
+
+/* The first byte of a buffer set, modulo their number. */
+void *cuda_buffer_at(const struct cuda_buffer *buffer, uint32_t buffer_set);
+
+/* Adds a buffer set to each of the buffers, with guard zones, and with the contents of the first buffer set, if there
+ * is one. If a call fails, none has it: the result is false, and *failed is the number of the buffer, unless it is
+ * NULL. */
+bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count, uint32_t *failed);
+
+/* The same as often as there is room: see cuda_memory_multiply, which tells the limits for buffers of `bytes` bytes.
+ * False if a call failed: then there are fewer. */
+bool cuda_buffers_multiply(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count, size_t bytes);
+
+/* Fills the guard zones of a buffer set. */
+bool cuda_buffer_guard(struct cuda_device *device, const struct cuda_buffer *buffer, uint32_t buffer_set);
+
+/* Releases all buffer sets; accepts a zeroed struct. */
+void cuda_buffer_close(struct cuda_device *device, struct cuda_buffer *buffer);
 
 /* A copy (below CUDA_MODULE_COPIES) of module number k (below CUDA_MODULES_MAX) of a workload, with table k in its
  * constant bank. NULL, logged, if it cannot be loaded. */
@@ -132,6 +156,3 @@ const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, c
 /* Adds buffer sets of buffers, indices and tables: up to CUDA_BUFFER_SETS_MAX and 512 MiB each, within the device
  * memory that nothing else will need. False if a call failed: then there are fewer. */
 bool cuda_memory_multiply(struct cuda_device *device);
-
-/* Whether there is room for one more buffer set of a buffer with that many buffer sets of that many bytes. */
-bool cuda_memory_is_room(struct cuda_device *device, uint32_t buffer_sets, size_t bytes);

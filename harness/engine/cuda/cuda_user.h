@@ -10,26 +10,14 @@
 #include "elements.h"
 #include "engine_cuda.h"
 
-enum {
-    CUDA_GUARD_BYTES = 4096, /* of a guard zone: before the first element of a buffer, and behind the last one */
-    CUDA_GUARD_BYTE = 0xC5,  /* each of them */
-};
-
-struct cuda_user_buffer {
-    struct elements elements;
-    struct cbank_buffer_report report;
-    size_t bytes;                                   /* without guard zones */
-    unsigned char *allocated[CUDA_BUFFER_SETS_MAX]; /* owned: a guard zone, the elements, a guard zone */
-};
+enum { CUDA_GUARD_BYTES = 4096 }; /* of a guard zone: before the first element of a buffer, and behind the last one */
 
 /* A case at one size, with everything that its builds share. */
 struct cuda_case {
     struct cuda_case *next; /* owned: a list */
     uint64_t hash, size;
     struct cbank_case_report report; /* of the build that made it: only its buffers and tables count */
-    uint32_t sets;                   /* buffer sets; 0: it is not filled */
-    size_t bytes;                    /* of a buffer set, without guard zones */
-    struct cuda_user_buffer buffers[CBANK_BUFFERS_MAX];
+    struct cuda_buffer buffers[CBANK_BUFFERS_MAX];
     struct cuda_table tables[CBANK_TABLES_MAX];
     struct cuda_user *users; /* owned: a list */
     unsigned char *kept[CBANK_BUFFERS_MAX]; /* owned: outputs of its first right build, if another kernel file is held
@@ -47,7 +35,6 @@ struct cuda_user {
     struct kernel_sass sass;
     struct cbank_case_report report;
     uint32_t shared_bytes; /* dynamic */
-    uint32_t registers, static_shared_bytes, blocks_per_sm;
     size_t offsets[CBANK_ARGUMENTS_MAX], argument_bytes; /* of an argument; of all in a buffer set */
     unsigned char *arguments;                            /* owned: those of each buffer set */
 };
@@ -75,23 +62,21 @@ struct cell_result *cuda_user_cell(const struct cuda_user *user, struct result *
 
 /* -- memory of a case ---------------------------------------------------------------------------------- */
 
-/* The first element of a buffer in a buffer set. */
-void *cuda_buffer_at(const struct cuda_user_buffer *buffer, uint32_t buffer_set);
-
 /* Fills a case's first buffer set by a build, whose report it has. False, with the reason, when out of memory or if a
  * call fails; *status is then the outcome of reading .npy files. */
 bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const struct cuda_user *by, enum status *status,
                     char reason[CELL_REASON_BYTES]);
 
+/* Bytes of all buffers, without guard zones, in a buffer set. */
+size_t cuda_case_bytes(const struct cuda_case *of);
+
 /* Adds buffer sets. False if a call failed: then there are fewer. */
 bool cuda_case_multiply(struct cuda_device *device, struct cuda_case *of);
 
-/* Fills the guard zones of a buffer. */
-bool cuda_buffer_guard(struct cuda_device *device, const struct cuda_user_buffer *buffer, uint32_t buffer_set);
-
 /* Copies a .npy file that the case names to *out, which is as large as the elements. STATUS_USAGE, logged, if the file
  * has other elements. */
-enum status cuda_case_file(const struct cuda_user *user, const char *name, const struct elements *elements, void *out);
+enum status cuda_case_file(const struct cuda_user *user, const char *name, const struct cbank_buffer_report *elements,
+                           void *out);
 
 /* Both release and free; cases own their builds. */
 void cuda_user_close(struct cuda_device *device, struct cuda_user *user);

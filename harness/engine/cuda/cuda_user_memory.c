@@ -21,7 +21,7 @@ struct cbank_request cuda_case_request(const struct cuda_case *of, uint32_t buff
     for (uint32_t i = 0; i < of->report.buffer_count; i++)
         request.buffers[i] = cuda_buffer_at(&of->buffers[i], buffer_set);
     for (uint32_t k = 0; k < of->report.table_count; k++)
-        request.tables[k] = of->tables[k].on_device[0];
+        request.tables[k] = cuda_table_at(&of->tables[k], 0, 0);
     return request;
 }
 
@@ -53,13 +53,14 @@ bool cuda_case_describe(struct cuda_device *device, const struct cuda_user *user
 
 /* -- files --------------------------------------------------------------------------------------------- */
 
-enum status cuda_case_file(const struct cuda_user *user, const char *name, const struct elements *elements, void *out)
+enum status cuda_case_file(const struct cuda_user *user, const char *name, const struct cbank_buffer_report *elements,
+                           void *out)
 {
     static const char *const types[] = {[CBANK_TYPE_BYTES] = "values",
                                         [CBANK_TYPE_UNSIGNED] = "unsigned integers",
                                         [CBANK_TYPE_SIGNED] = "signed integers",
                                         [CBANK_TYPE_FLOAT] = "floats"};
-    const char *of = user->build->path;
+    const char *of = user->build->file->path;
     const int folder = name[0] == '/' ? 0 : (int)(text_file_name(of) - of);
     enum cbank_type type = CBANK_TYPE_UNSIGNED;
     struct npy_file file;
@@ -74,139 +75,97 @@ enum status cuda_case_file(const struct cuda_user *user, const char *name, const
     if (file.array.is_float || file.array.is_signed)
         type = file.array.is_float ? CBANK_TYPE_FLOAT : CBANK_TYPE_SIGNED;
     /* A struct is saved as an array of its members. */
-    fits = file.array.count * file.array.bytes == elements->count * elements->bytes &&
-           (elements->type == CBANK_TYPE_BYTES || (elements->type == type && file.array.bytes == elements->bytes));
+    fits =
+        file.array.count * file.array.bytes == elements->elements * elements->element_bytes &&
+        (elements->type == CBANK_TYPE_BYTES || (elements->type == type && file.array.bytes == elements->element_bytes));
     if (fits)
-        memcpy(out, file.array.values, elements->count * elements->bytes);
+        memcpy(out, file.array.values, elements->elements * elements->element_bytes);
     else
         status = log_error(STATUS_USAGE,
                            "%s: it has %" PRIu64 " %s of %" PRIu32 " bytes; the case of %s takes %" PRIu64
                            " %s of %" PRIu32 " bytes",
-                           path, file.array.count, types[type], file.array.bytes, of, elements->count,
-                           types[elements->type], elements->bytes);
+                           path, file.array.count, types[type], file.array.bytes, of, elements->elements,
+                           types[elements->type], elements->element_bytes);
     npy_close(&file);
     return status;
 }
 
 /* -- buffers ------------------------------------------------------------------------------------------- */
 
-void *cuda_buffer_at(const struct cuda_user_buffer *buffer, uint32_t buffer_set)
+/* Gives elements their contents, of a file or by the request: those of a buffer, or of a table, which also has them on
+ * the host. *status as in cuda_case_fill. */
+static bool fill(struct cuda_device *device, const struct cuda_case *of, const struct cuda_user *by,
+                 struct cbank_request request, const struct cbank_buffer_report *elements, enum status *status)
 {
-    return buffer->allocated[buffer_set] ? buffer->allocated[buffer_set] + CUDA_GUARD_BYTES : NULL;
-}
+    const size_t bytes = elements->elements * elements->element_bytes;
+    void *const table = request.call == CBANK_CALL_ENTRIES ? of->tables[request.number].values : NULL;
+    void *const at = table ? (void *)(uintptr_t)request.tables[request.number] : request.buffers[request.number];
+    void *read = NULL;
+    bool filled;
 
-bool cuda_buffer_guard(struct cuda_device *device, const struct cuda_user_buffer *buffer, uint32_t buffer_set)
-{
-    unsigned char *first = buffer->allocated[buffer_set];
-
-    return cuda_device_set(device, first, CUDA_GUARD_BYTE, CUDA_GUARD_BYTES) &&
-           cuda_device_set(device, first + CUDA_GUARD_BYTES + buffer->bytes, CUDA_GUARD_BYTE, CUDA_GUARD_BYTES);
-}
-
-static void release_set(struct cuda_device *device, struct cuda_case *of, uint32_t buffer_set)
-{
-    for (uint32_t i = 0; i < of->report.buffer_count; i++) {
-        CUDA_TRY(device, cudaFree, of->buffers[i].allocated[buffer_set]);
-        of->buffers[i].allocated[buffer_set] = NULL;
+    if (!elements->file[0]) {
+        filled = cuda_case_call(device, by, request, elements->elements) &&
+                 (!table || cuda_device_read(device, table, at, bytes));
+    } else {
+        read = table ? table : malloc(bytes + 1);
+        *status = read ? cuda_case_file(by, elements->file, elements, read) : log_memory("%s", elements->file);
+        filled = *status == STATUS_OK && cuda_device_write(device, at, read, bytes);
     }
-}
-
-/* Allocates a buffer set. If a call fails, nothing of it stays; then *failed is the buffer's number. */
-static bool allocate_set(struct cuda_device *device, struct cuda_case *of, uint32_t buffer_set, uint32_t *failed)
-{
-    for (uint32_t i = 0; i < of->report.buffer_count; i++) {
-        struct cuda_user_buffer *buffer = &of->buffers[i];
-
-        if (CUDA(device, cudaMalloc, (void **)&buffer->allocated[buffer_set], buffer->bytes + 2 * CUDA_GUARD_BYTES) &&
-            cuda_buffer_guard(device, buffer, buffer_set))
-            continue;
-        *failed = i;
-        release_set(device, of, buffer_set);
-        return false;
-    }
-    return true;
+    filled = filled && cuda_device_wait(device);
+    if (read != table)
+        free(read);
+    return filled;
 }
 
 bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const struct cuda_user *by, enum status *status,
                     char reason[CELL_REASON_BYTES])
 {
+    const struct cbank_case_report *report = &of->report;
     uint32_t failed = 0;
     bool filled = true;
 
-    for (uint32_t i = 0; i < of->report.buffer_count; i++) {
-        const struct cbank_buffer_report *report = &of->report.buffers[i];
-
-        of->buffers[i] = (struct cuda_user_buffer){
-            .elements = {report->elements, report->element_bytes, report->type, report->tolerance_relative,
-                         report->tolerance_absolute},
-            .report = *report,
-            .bytes = report->elements * report->element_bytes,
-        };
-        of->bytes += of->buffers[i].bytes;
-    }
-    if (!allocate_set(device, of, 0, &failed))
+    for (uint32_t i = 0; i < report->buffer_count; i++)
+        of->buffers[i] = (struct cuda_buffer){.bytes = report->buffers[i].elements * report->buffers[i].element_bytes,
+                                              .guard_bytes = CUDA_GUARD_BYTES};
+    if (!cuda_buffers_extend(device, of->buffers, report->buffer_count, &failed))
         return !cell_refuse(reason, "out of memory for buffer %" PRIu32 " of %zu bytes; ask for a smaller --size",
                             failed + 1, of->buffers[failed].bytes);
-    of->sets = 1;
     snprintf(reason, CELL_REASON_BYTES, "cannot fill tables and buffers");
-    for (uint32_t k = 0; filled && k < of->report.table_count; k++) {
-        const struct cbank_table_report *report = &of->report.tables[k];
-        const struct elements entries = {report->entries, (uint32_t)report->entry_bytes, CBANK_TYPE_BYTES, 0, 0};
-        const size_t bytes = report->entries * report->entry_bytes;
-        struct cuda_table *table = &of->tables[k];
+    for (uint32_t k = 0; filled && k < report->table_count; k++)
+        filled = cuda_table_open(device, &of->tables[k], report->tables[k].entries * report->tables[k].entry_bytes);
+    for (uint32_t k = 0; filled && k < report->table_count; k++) {
+        struct cbank_buffer_report entries = {.elements = report->tables[k].entries,
+                                              .element_bytes = (uint32_t)report->tables[k].entry_bytes};
 
-        filled = cuda_table_open(device, table, bytes);
-        if (filled && report->file[0]) {
-            *status = cuda_case_file(by, report->file, &entries, table->values);
-            filled = *status == STATUS_OK && cuda_device_write(device, table->on_device[0], table->values, bytes);
-        } else if (filled) {
-            filled = cuda_case_call(device, by, cuda_case_request(of, 0, CBANK_CALL_ENTRIES, k), report->entries) &&
-                     cuda_device_read(device, table->values, table->on_device[0], bytes);
-        }
-        filled = filled && cuda_device_wait(device);
+        memcpy(entries.file, report->tables[k].file, sizeof(entries.file));
+        filled = fill(device, of, by, cuda_case_request(of, 0, CBANK_CALL_ENTRIES, k), &entries, status);
     }
     /* In their order: the contents of one buffer may be a function of another's. */
-    for (uint32_t i = 0; filled && i < of->report.buffer_count; i++) {
-        const struct cuda_user_buffer *buffer = &of->buffers[i];
-        void *values = NULL;
-
-        if (buffer->report.file[0]) {
-            values = malloc(buffer->bytes + 1);
-            *status =
-                values ? cuda_case_file(by, buffer->report.file, &buffer->elements, values) : log_memory("a file");
-            filled =
-                *status == STATUS_OK && cuda_device_write(device, cuda_buffer_at(buffer, 0), values, buffer->bytes);
-        } else {
-            filled = cuda_case_call(device, by, cuda_case_request(of, 0, CBANK_CALL_FILL, i), buffer->elements.count);
-        }
-        filled = filled && cuda_device_wait(device);
-        free(values);
-    }
+    for (uint32_t i = 0; filled && i < report->buffer_count; i++)
+        filled = fill(device, of, by, cuda_case_request(of, 0, CBANK_CALL_FILL, i), &report->buffers[i], status);
     return filled;
 }
 
 /* -- buffer sets --------------------------------------------------------------------------------------- */
 
+size_t cuda_case_bytes(const struct cuda_case *of)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < of->report.buffer_count; i++)
+        bytes += of->buffers[i].bytes;
+    return bytes;
+}
+
 bool cuda_case_multiply(struct cuda_device *device, struct cuda_case *of)
 {
     size_t largest = 0;
-    bool multiplied = true;
-    uint32_t failed;
+    bool multiplied;
 
     for (uint32_t i = 0; i < of->report.buffer_count; i++)
         largest = of->buffers[i].bytes > largest ? of->buffers[i].bytes : largest;
-    /* The limits hold for the largest buffer, and the room is that of all. */
-    while (multiplied && cuda_memory_is_room(device, of->sets, largest) && cuda_memory_is_room(device, 0, of->bytes)) {
-        multiplied = allocate_set(device, of, of->sets, &failed);
-        for (uint32_t i = 0; multiplied && i < of->report.buffer_count; i++)
-            multiplied = CUDA(device, cudaMemcpyAsync, cuda_buffer_at(&of->buffers[i], of->sets),
-                              cuda_buffer_at(&of->buffers[i], 0), of->buffers[i].bytes, cudaMemcpyDeviceToDevice,
-                              device->stream);
-        if (multiplied)
-            of->sets++;
-        else
-            release_set(device, of, of->sets);
-    }
+    /* The limits hold for the largest buffer. */
+    multiplied = cuda_buffers_multiply(device, of->buffers, of->report.buffer_count, largest);
     for (uint32_t k = 0; multiplied && k < of->report.table_count; k++)
         multiplied = cuda_table_multiply(device, &of->tables[k]);
     return multiplied;
@@ -224,8 +183,8 @@ void cuda_user_close(struct cuda_device *device, struct cuda_user *user)
 
 void cuda_case_close(struct cuda_device *device, struct cuda_case *of)
 {
-    for (uint32_t i = 0; i < CUDA_BUFFER_SETS_MAX; i++)
-        release_set(device, of, i);
+    for (uint32_t i = 0; i < CBANK_BUFFERS_MAX; i++)
+        cuda_buffer_close(device, &of->buffers[i]);
     for (uint32_t k = 0; k < CBANK_TABLES_MAX; k++)
         cuda_table_close(device, &of->tables[k]);
     for (struct cuda_user *user = of->users, *next; user; user = next) {

@@ -28,37 +28,14 @@ bool cuda_user_sass(const struct kernel_build *build, struct kernel_sass *out, c
 
 /* -- what a case says ---------------------------------------------------------------------------------- */
 
-/* Errors of a case at any size. STATUS_USAGE, logged with file and line. */
-static enum status check_case(const struct cuda_user *user)
-{
-    static const char *const errors[] = {
-        [CBANK_ERROR_TOO_MANY_BUFFERS] = "the case has too many buffers or arguments",
-        [CBANK_ERROR_TOO_MANY_TABLES] = "the case has too many tables",
-        [CBANK_ERROR_NO_LAUNCH] =
-            "the case launches no kernel; end it with launch(kernel, blocks, threads)(arguments ...)",
-        [CBANK_ERROR_SEVERAL_LAUNCHES] =
-            "the case launches several kernels; write a case for each, in a file of its own",
-        [CBANK_ERROR_TEXT_TOO_LONG] = "a name or the path of a .npy file is too long",
-        [CBANK_ERROR_NO_OUTPUT] = "nothing could be checked; make what the kernel writes an output or an inout",
-    };
-    const struct cbank_case_report *report = &user->report;
-    const char *const path = user->build->path;
-    const size_t known = sizeof(errors) / sizeof(errors[0]);
-
-    if (report->version != CBANK_CASE_VERSION || report->table_count > CBANK_TABLES_MAX ||
-        report->buffer_count > CBANK_BUFFERS_MAX || report->argument_count > CBANK_ARGUMENTS_MAX)
-        return log_error(STATUS_USAGE, "%s: it was compiled with a cbank.cuh of another version; leave out its own",
-                         path);
-    if (report->error == CBANK_ERROR_NONE)
-        return STATUS_OK;
-    return log_error(STATUS_USAGE, "%s:%" PRIu32 ": %s", path, report->error_line,
-                     report->error < known ? errors[report->error] : "the case is not understood");
-}
-
 /* Limits of CUDA, the same on all GPUs. */
 static const uint64_t grid_most[] = {INT32_MAX, 65535, 65535}, block_most[] = {1024, 1024, 64};
 
-static const uint64_t bytes_most = UINT64_C(1) << 42; /* of a buffer: more than any GPU has */
+/* Whether some GPU may have memory for so many elements. */
+static bool is_possible(uint64_t elements, uint64_t bytes)
+{
+    return bytes > 0 && elements <= (UINT64_C(1) << 42) / bytes;
+}
 
 /* Whether the launch, or a buffer, is one that no GPU has; then writes the reason. */
 static bool launch_obstacle(struct cuda_device *device, const struct cuda_user *user, char reason[CELL_REASON_BYTES])
@@ -79,15 +56,13 @@ static bool launch_obstacle(struct cuda_device *device, const struct cuda_user *
         return cell_refuse(reason, "the case asks for blocks of %" PRIu64 " threads; this kernel can have %" PRIu32,
                            threads, most);
     for (uint32_t i = 0; i < report->buffer_count; i++)
-        if (report->buffers[i].element_bytes == 0 ||
-            report->buffers[i].elements > bytes_most / report->buffers[i].element_bytes)
+        if (!is_possible(report->buffers[i].elements, report->buffers[i].element_bytes))
             return cell_refuse(reason,
                                "buffer %" PRIu32 " has %" PRIu64
                                " elements: more than memory has; ask for a smaller --size",
                                i + 1, report->buffers[i].elements);
     for (uint32_t k = 0; k < report->table_count; k++)
-        if (report->tables[k].entry_bytes == 0 ||
-            report->tables[k].entries > bytes_most / report->tables[k].entry_bytes)
+        if (!is_possible(report->tables[k].entries, report->tables[k].entry_bytes))
             return cell_refuse(reason, "table %.60s is larger than memory", report->tables[k].name);
     return false;
 }
@@ -181,15 +156,14 @@ static bool place_tables(struct cuda_device *device, struct cuda_user *user, cha
         const struct cbank_table_report *report = &user->report.tables[k];
         struct cuda_table *table = &user->of->tables[k];
         const size_t bytes = report->entries * report->entry_bytes;
-        const bool constant = report->space == CBANK_SPACE_CONSTANT;
-        const char *symbol = constant ? kernel_constant_symbol(user->build, report->constant_offset) : NULL;
+        const char *const symbol =
+            report->space == CBANK_SPACE_CONSTANT ? kernel_constant_symbol(user->build, report->name) : NULL;
 
         snprintf(reason, CELL_REASON_BYTES, "cannot place table %.60s", report->name);
         placed = report->space != CBANK_SPACE_TEXTURE ||
                  cuda_table_need_texture(device, table, (uint32_t)report->entry_bytes);
-        if (constant && !symbol)
-            return !cell_refuse(reason, "the build has no variable for the constant table %.60s", report->name);
-        for (uint32_t copy = 0; placed && constant && copy < CUDA_MODULE_COPIES; copy++) {
+        /* There is no variable of a table that the kernel does not read. */
+        for (uint32_t copy = 0; placed && symbol && copy < CUDA_MODULE_COPIES; copy++) {
             CUdeviceptr bank = 0;
             size_t room = 0;
 
@@ -209,21 +183,22 @@ static enum status open_user(struct engine_session *session, const struct result
     struct cuda_device *device = &session->device;
     struct cbank_request request = {.size = cell->cell.elements};
     struct cuda_user *user = calloc(1, sizeof(*user)), **at;
+    const struct cbank_case_report *report;
     enum status status = STATUS_OK;
     char reason[CELL_REASON_BYTES];
     struct cuda_module of;
     bool loaded;
-    int room = 0;
 
     *out = NULL;
     if (!user)
         return log_memory("a kernel");
+    report = &user->report;
     user->build = cell->cell.build;
     /* All copies of the build are loaded. */
     of = (struct cuda_module){.cubin = user->build->cubin, .cubin_bytes = user->build->cubin_bytes};
     loaded = cuda_user_sass(user->build, &user->sass, reason);
     if (loaded) {
-        snprintf(of.image, sizeof(of.image), "%.63s", text_file_name(user->build->path));
+        snprintf(of.image, sizeof(of.image), "%.63s", text_file_name(user->build->file->path));
         for (uint32_t copy = 0; loaded && copy < CUDA_MODULE_COPIES; copy++)
             loaded = cuda_module_copy(device, &of, &user->modules[copy]) == STATUS_OK &&
                      cuda_module_function(device, &user->modules[copy], user->sass.symbol, &user->functions[copy]);
@@ -238,12 +213,19 @@ static enum status open_user(struct engine_session *session, const struct result
         status = cuda_fail(device, cell, "the case cannot be described");
         goto out;
     }
-    status = check_case(user);
+    /* Errors of the case at any size. */
+    if (report->version != CBANK_CASE_VERSION || report->table_count > CBANK_TABLES_MAX ||
+        report->buffer_count > CBANK_BUFFERS_MAX || report->argument_count > CBANK_ARGUMENTS_MAX)
+        status = log_error(STATUS_USAGE, "%s: it was compiled with a cbank.cuh of another version; leave out its own",
+                           user->build->file->path);
+    else if (report->error[0])
+        status = log_error(STATUS_USAGE, "%s:%" PRIu32 ": %.*s", user->build->file->path, report->error_line,
+                           CBANK_ERROR_BYTES, report->error);
     if (status != STATUS_OK)
         goto out;
-    user->shared_bytes = (uint32_t)user->report.shared_bytes;
-    for (uint32_t k = 0; k < user->report.table_count; k++)
-        user->shared_bytes += (uint32_t)user->report.tables[k].shared_bytes;
+    user->shared_bytes = (uint32_t)report->shared_bytes;
+    for (uint32_t k = 0; k < report->table_count; k++)
+        user->shared_bytes += (uint32_t)report->tables[k].shared_bytes;
     if (launch_obstacle(device, user, reason)) {
         engine_end_cell(cell, CELL_FAILED, "%s", reason);
         goto out;
@@ -261,12 +243,6 @@ static enum status open_user(struct engine_session *session, const struct result
             status = cuda_fail(device, cell, reason);
         goto out;
     }
-    DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, user->functions[0],
-               (int)(user->report.block[0] * user->report.block[1] * user->report.block[2]), user->shared_bytes);
-    user->blocks_per_sm = (uint32_t)room;
-    user->registers = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_NUM_REGS);
-    user->static_shared_bytes =
-        cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     for (at = &user->of->users; *at;)
         at = &(*at)->next;
     *out = *at = user;
@@ -279,17 +255,20 @@ out:
 enum status cuda_user_prepare(struct engine_session *session, struct result *result, struct cell_result *cell,
                               struct cuda_cell *cuda)
 {
+    struct cuda_device *device = &session->device;
     struct cuda_user *user = NULL;
-    const char *const name = text_file_name(cell->cell.build->path);
+    const uint32_t *block;
+    const char *const name = text_file_name(cell->cell.build->file->path);
     enum status status = STATUS_OK;
     char loads[CELL_REASON_BYTES] = "";
+    int room = 0; /* blocks that an SM runs at a time */
 
-    cuda_expect_cell(&session->device, cell, FILL_PATIENCE);
+    cuda_expect_cell(device, cell, FILL_PATIENCE);
     if (cell->cell.build->reason[0]) {
         engine_end_cell(cell, CELL_SKIPPED, "%s", cell->cell.build->reason);
         return STATUS_OK;
     }
-    for (struct cuda_case *of = session->device.memory->cases; !user && of; of = of->next)
+    for (struct cuda_case *of = device->memory->cases; !user && of; of = of->next)
         for (user = of->size == cell->cell.elements ? of->users : NULL; user && user->build != cell->cell.build;)
             user = user->next;
     if (!user)
@@ -300,18 +279,22 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
     cuda->sass = user->sass.counts;
     if (cell_kernel_set(&cell->kernel, &user->sass, name, strlen(name)) != STATUS_OK)
         return STATUS_ENVIRONMENT;
-    cell->kernel.registers = user->registers;
+    block = user->report.block;
+    DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, user->functions[0],
+               (int)(block[0] * block[1] * block[2]), user->shared_bytes);
+    cell->kernel.registers = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_NUM_REGS);
     cell->of_case = (struct cell_case){
         .given = true,
         .as_written = user->build->as_written,
-        .shared_bytes = user->static_shared_bytes + user->shared_bytes,
-        .blocks_per_sm = user->blocks_per_sm,
+        .shared_bytes = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) +
+                        user->shared_bytes,
+        .blocks_per_sm = (uint32_t)room,
         .items = user->report.items,
         .reference = cell->of_case.reference, /* of an earlier process, until the cell is verified again */
         .findings = cell->of_case.findings,
     };
     memcpy(cell->of_case.grid, user->report.grid, sizeof(cell->of_case.grid));
-    memcpy(cell->of_case.block, user->report.block, sizeof(cell->of_case.block));
+    memcpy(cell->of_case.block, block, sizeof(cell->of_case.block));
     if (user->sass.known)
         image_classes(&user->sass, loads);
     snprintf(cell->of_case.instructions, sizeof(cell->of_case.instructions), "%.95s", loads);
@@ -324,12 +307,13 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
 static bool get_arguments(struct cuda_device *device, struct cuda_user *user)
 {
     const struct cuda_case *of = user->of;
+    const uint32_t sets = of->buffers[0].count;
     struct cbank_case_report *report = malloc(sizeof(*report));
     bool got = report != NULL;
 
-    user->arguments = calloc(of->sets, user->argument_bytes + 1);
+    user->arguments = calloc(sets, user->argument_bytes + 1);
     got = got && user->arguments;
-    for (uint32_t i = 0; got && i < of->sets; i++) {
+    for (uint32_t i = 0; got && i < sets; i++) {
         unsigned char *arguments = user->arguments + i * user->argument_bytes;
 
         got = cuda_case_describe(device, user, cuda_case_request(of, i, CBANK_CALL_DESCRIBE, 0), report);
@@ -390,32 +374,30 @@ static bool is_in_memory(enum cbank_space space)
     return space != CBANK_SPACE_CONSTANT && space != CBANK_SPACE_PARAM;
 }
 
-/* The largest number that a table in memory has in a member of struct cuda_table, at least `most`. */
-static uint32_t most_of_tables(const struct cuda_user *user, size_t member, uint32_t most)
-{
-    for (uint32_t k = 0; k < user->report.table_count; k++) {
-        const uint32_t number = *(const uint32_t *)((const char *)&user->of->tables[k] + member);
-
-        if (is_in_memory(user->report.tables[k].space) && number > most)
-            most = number;
-    }
-    return most;
-}
-
 uint32_t cuda_user_buffer_sets(const struct cuda_user *user)
 {
-    return most_of_tables(user, offsetof(struct cuda_table, count), user->of->sets);
+    uint32_t most = user->of->buffers[0].count;
+
+    for (uint32_t k = 0; k < user->report.table_count; k++)
+        if (is_in_memory(user->report.tables[k].space) && user->of->tables[k].memory.count > most)
+            most = user->of->tables[k].memory.count;
+    return most;
 }
 
 uint32_t cuda_user_table_offsets(const struct cuda_user *user)
 {
-    return most_of_tables(user, offsetof(struct cuda_table, table_offsets), 1);
+    uint32_t most = 1;
+
+    for (uint32_t k = 0; k < user->report.table_count; k++)
+        if (is_in_memory(user->report.tables[k].space) && user->of->tables[k].table_offsets > most)
+            most = user->of->tables[k].table_offsets;
+    return most;
 }
 
 bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, struct cuda_turn turn)
 {
     const struct cbank_case_report *report = &user->report;
-    unsigned char *arguments = user->arguments + turn.buffer_set % user->of->sets * user->argument_bytes;
+    unsigned char *arguments = user->arguments + turn.buffer_set % user->of->buffers[0].count * user->argument_bytes;
     void *parameters[CBANK_ARGUMENTS_MAX];
 
     for (uint32_t i = 0; i < report->argument_count; i++) {

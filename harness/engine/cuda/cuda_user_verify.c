@@ -42,9 +42,11 @@ struct outcome {
     uint32_t findings;
 };
 
-static bool is_compared(const struct cuda_user_buffer *buffer)
+static bool is_compared(const struct cuda_case *of, uint32_t number)
 {
-    return buffer->report.role == CBANK_ROLE_OUTPUT || buffer->report.role == CBANK_ROLE_INOUT;
+    const uint32_t role = of->report.buffers[number].role;
+
+    return role == CBANK_ROLE_OUTPUT || role == CBANK_ROLE_INOUT;
 }
 
 /* The first failure is the reason. */
@@ -66,10 +68,9 @@ static bool expect_on_cpu(const struct checking *checking, const struct cuda_use
 {
     const struct cuda_case *of = checking->of;
     struct cbank_request request = cuda_case_request(of, 0, CBANK_CALL_EXPECT, number);
-    const struct cuda_user_buffer *buffer = &of->buffers[number];
     char reason[KERNEL_REASON_BYTES] = "out of memory";
     void *tables[CBANK_TABLES_MAX] = {0};
-    bool made = by->build->reference != NULL;
+    bool made = by->build->file->reference != NULL;
 
     memcpy(request.buffers, checking->contents, sizeof(request.buffers));
     for (uint32_t k = 0; made && k < of->report.table_count; k++) {
@@ -77,12 +78,12 @@ static bool expect_on_cpu(const struct checking *checking, const struct cuda_use
         if (made) /* those are pinned: a child may not have them */
             request.tables[k] = memcpy(tables[k], of->tables[k].values, of->tables[k].bytes);
     }
-    made = made && kernel_reference_run(by->build, &request, buffer->elements.count, checking->expected[number],
-                                        buffer->bytes, reason);
+    made = made && kernel_reference_run(by->build->file, &request, of->report.buffers[number].elements,
+                                        checking->expected[number], of->buffers[number].bytes, reason);
     for (uint32_t k = 0; k < of->report.table_count; k++)
         free(tables[k]);
-    if (!made && by->build->reference && !interrupted())
-        log_warning("%s: the check fails on the processor, and runs on the GPU: %s", by->build->path, reason);
+    if (!made && by->build->file->reference && !interrupted())
+        log_warning("%s: the check fails on the processor, and runs on the GPU: %s", by->build->file->path, reason);
     return made;
 }
 
@@ -96,34 +97,35 @@ static bool open_checking(struct checking *checking, const struct cuda_user *by,
     bool opened = true, on_cpu;
 
     for (uint32_t i = 0; opened && i < of->report.buffer_count; i++) {
-        struct cuda_user_buffer *buffer = &of->buffers[i];
-        const bool compared = is_compared(buffer);
+        const struct cuda_buffer *buffer = &of->buffers[i];
+        const uint32_t role = of->report.buffers[i].role;
 
         largest = buffer->bytes > largest ? buffer->bytes : largest;
-        for (uint32_t k = 0; compared && opened && k < LAUNCHES; k++)
+        for (uint32_t k = 0; is_compared(of, i) && opened && k < LAUNCHES; k++)
             opened = (checking->seen[k][i] = malloc(buffer->bytes + 1)) != NULL;
-        if (buffer->report.role == CBANK_ROLE_INPUT || buffer->report.role == CBANK_ROLE_INOUT)
+        if (role == CBANK_ROLE_INPUT || role == CBANK_ROLE_INOUT)
             opened = opened && (checking->contents[i] = malloc(buffer->bytes + 1)) &&
                      cuda_device_read(device, checking->contents[i], cuda_buffer_at(buffer, 0), buffer->bytes) &&
                      cuda_device_wait(device);
     }
     for (uint32_t i = 0; opened && i < of->report.buffer_count; i++) {
-        struct cuda_user_buffer *buffer = &of->buffers[i];
-        const bool file = buffer->report.expected_file[0];
+        const struct cbank_buffer_report *report = &of->report.buffers[i];
+        const struct cuda_buffer *buffer = &of->buffers[i];
+        const bool file = report->expected_file[0];
 
-        if (!is_compared(buffer) || !(file || buffer->report.expects))
+        if (!is_compared(of, i) || !(file || report->expects))
             continue;
         checking->expected[i] = malloc(buffer->bytes + 1);
         opened = checking->expected[i] != NULL;
         if (opened && file)
-            *status = cuda_case_file(by, buffer->report.expected_file, &buffer->elements, checking->expected[i]);
+            *status = cuda_case_file(by, report->expected_file, report, checking->expected[i]);
         on_cpu = opened && !file && expect_on_cpu(checking, by, i);
         opened = opened && *status == STATUS_OK;
         if (opened && !file && !on_cpu) { /* on the device, one thread for each */
             struct cbank_request request = cuda_case_request(of, 0, CBANK_CALL_EXPECT, i);
 
             opened = CUDA(device, cudaMalloc, &request.expected, buffer->bytes + 1) &&
-                     cuda_case_call(device, by, request, buffer->elements.count) &&
+                     cuda_case_call(device, by, request, report->elements) &&
                      cuda_device_read(device, checking->expected[i], request.expected, buffer->bytes) &&
                      cuda_device_wait(device);
             CUDA_TRY(device, cudaFree, request.expected);
@@ -169,7 +171,7 @@ static bool check_zone(const struct checking *checking, uint32_t number, const v
     outcome->findings |= FINDING_GUARD_ZONE;
     fails(outcome,
           "writes outside buffer %" PRIu32 " of %" PRIu64 " elements: %zu bytes %s it, the nearest %zu bytes away",
-          number + 1, checking->of->buffers[number].elements.count, changed, behind ? "behind" : "before",
+          number + 1, checking->of->report.buffers[number].elements, changed, behind ? "behind" : "before",
           behind ? first : CUDA_GUARD_BYTES - 1 - last);
     return true;
 }
@@ -181,16 +183,16 @@ static bool check_rest(const struct checking *checking, const struct cuda_user *
 {
     struct cuda_device *device = &checking->session->device;
     const struct cuda_case *of = checking->of;
-    const uint32_t set = turn.buffer_set % of->sets;
     bool called = true;
 
     for (uint32_t i = 0; called && i < of->report.buffer_count; i++) {
-        const struct cuda_user_buffer *buffer = &of->buffers[i];
-        unsigned char *const at = cuda_buffer_at(buffer, set);
+        const struct cuda_buffer *buffer = &of->buffers[i];
+        unsigned char *const at = cuda_buffer_at(buffer, turn.buffer_set);
 
         called = check_zone(checking, i, at - CUDA_GUARD_BYTES, false, outcome) &&
-                 check_zone(checking, i, at + buffer->bytes, true, outcome) && cuda_buffer_guard(device, buffer, set);
-        if (!called || !contents || buffer->report.role != CBANK_ROLE_INPUT)
+                 check_zone(checking, i, at + buffer->bytes, true, outcome) &&
+                 cuda_buffer_guard(device, buffer, turn.buffer_set);
+        if (!called || !contents || of->report.buffers[i].role != CBANK_ROLE_INPUT)
             continue;
         called = cuda_device_read(device, checking->scratch, at, buffer->bytes) && cuda_device_wait(device);
         if (!called || memcmp(checking->scratch, checking->contents[i], buffer->bytes) == 0)
@@ -225,11 +227,11 @@ struct difference {
 static bool agrees(const struct checking *checking, uint32_t number, const void *found, const void *expected,
                    struct difference words, struct outcome *outcome)
 {
-    const struct elements *elements = &checking->of->buffers[number].elements;
+    const struct cbank_buffer_report *elements = &checking->of->report.buffers[number];
     const uint64_t at = elements_differ(elements, found, expected);
     char text[ELEMENT_TEXT_BYTES], other[ELEMENT_TEXT_BYTES];
 
-    if (at == elements->count)
+    if (at == elements->elements)
         return true;
     fails(outcome, "%s: element %" PRIu64 " of buffer %" PRIu32 " is %s, %.60s %s", words.what, at, number + 1,
           element_text(elements, found, at, text), words.as, element_text(elements, expected, at, other));
@@ -241,21 +243,21 @@ static void check_output(const struct checking *checking, uint32_t number, struc
 {
     static const char *const differs[] = {"differs from launch to launch",
                                           "differs from launch to launch (accept() takes a tolerance)"};
-    const struct cuda_user_buffer *buffer = &checking->of->buffers[number];
-    const struct elements *elements = &buffer->elements;
+    const struct cbank_buffer_report *elements = &checking->of->report.buffers[number];
+    const size_t bytes = checking->of->buffers[number].bytes;
     const struct cuda_case *rival = checking->rival;
     const unsigned char *first = checking->seen[FIRST][number], *restored = checking->seen[RESTORED][number];
     const unsigned char *expected = checking->expected[number];
     const bool referred = expected && !checking->kept[number];
 
     /* Where a reference has NaN or infinity, the output may. */
-    if (elements_not_finite(elements, first, referred) < elements->count &&
-        !(referred && elements_not_finite(elements, expected, true) < elements->count))
+    if (elements_not_finite(elements, first, referred) < elements->elements &&
+        !(referred && elements_not_finite(elements, expected, true) < elements->elements))
         outcome->findings |= FINDING_NOT_A_NUMBER;
-    if (buffer->report.role == CBANK_ROLE_OUTPUT) {
+    if (elements->role == CBANK_ROLE_OUTPUT) {
         const uint64_t at = elements_untouched(elements, first, poisons[FIRST], restored, poisons[RESTORED]);
 
-        if (at < elements->count) {
+        if (at < elements->elements) {
             fails(outcome,
                   "does not write element %" PRIu64 " of buffer %" PRIu32 "; make it an inout if that is meant", at,
                   number + 1);
@@ -264,7 +266,7 @@ static void check_output(const struct checking *checking, uint32_t number, struc
     }
     if (referred)
         agrees(checking, number, first, expected, (struct difference){"wrong output", "not"}, outcome);
-    if (memcmp(first, restored, buffer->bytes) != 0) {
+    if (memcmp(first, restored, bytes) != 0) {
         outcome->findings |= FINDING_NOT_DETERMINISTIC;
         if (!agrees(checking, number, restored, first,
                     (struct difference){differs[elements->type == CBANK_TYPE_FLOAT], "before"}, outcome))
@@ -274,13 +276,13 @@ static void check_output(const struct checking *checking, uint32_t number, struc
         agrees(checking, number, first, expected, (struct difference){"differs between memory spaces", checking->like},
                outcome);
     /* Both kernel files must have such a buffer with elements of one type. */
-    if (rival && rival->kept[number] && rival->buffers[number].bytes == buffer->bytes &&
-        rival->buffers[number].elements.type == elements->type &&
-        rival->buffers[number].elements.bytes == elements->bytes &&
-        rival->buffers[number].report.role == buffer->report.role)
+    if (rival && rival->kept[number] && rival->buffers[number].bytes == bytes &&
+        rival->report.buffers[number].type == elements->type &&
+        rival->report.buffers[number].element_bytes == elements->element_bytes &&
+        rival->report.buffers[number].role == elements->role)
         agrees(checking, number, first, rival->kept[number],
                (struct difference){"differs between the kernel files", "with the first"}, outcome);
-    if (elements_differ(elements, checking->seen[AGAIN][number], first) < elements->count)
+    if (elements_differ(elements, checking->seen[AGAIN][number], first) < elements->elements)
         outcome->findings |= FINDING_EARLIER_LAUNCH;
 }
 
@@ -294,23 +296,23 @@ static bool launch_all(const struct checking *checking, const struct cuda_user *
     const struct cuda_case *of = checking->of;
 
     for (uint32_t k = 0; k < LAUNCHES; k++) {
-        const uint32_t set = turns[k].buffer_set % of->sets;
+        const uint32_t set = turns[k].buffer_set;
         bool called = true;
 
         cuda_expect_cell(device, cell, 1);
         for (uint32_t i = 0; called && k != AGAIN && i < of->report.buffer_count; i++) {
-            const struct cuda_user_buffer *buffer = &of->buffers[i];
-            const unsigned char poison = buffer->report.role == CBANK_ROLE_OUTPUT ? poisons[k] : 0;
-            void *const at = cuda_buffer_at(buffer, set);
+            const uint32_t role = of->report.buffers[i].role;
+            const unsigned char poison = role == CBANK_ROLE_OUTPUT ? poisons[k] : 0;
+            void *const at = cuda_buffer_at(&of->buffers[i], set);
 
-            if (buffer->report.role == CBANK_ROLE_INOUT)
-                called = cuda_device_write(device, at, checking->contents[i], buffer->bytes);
-            else if (buffer->report.role != CBANK_ROLE_INPUT)
-                called = cuda_device_set(device, at, poison, buffer->bytes);
+            if (role == CBANK_ROLE_INOUT)
+                called = cuda_device_write(device, at, checking->contents[i], of->buffers[i].bytes);
+            else if (role != CBANK_ROLE_INPUT)
+                called = cuda_device_set(device, at, poison, of->buffers[i].bytes);
         }
         called = called && cuda_user_launch(device, user, turns[k]);
         for (uint32_t i = 0; called && i < of->report.buffer_count; i++)
-            if (is_compared(&of->buffers[i]))
+            if (is_compared(of, i))
                 called = cuda_device_read(device, checking->seen[k][i], cuda_buffer_at(&of->buffers[i], set),
                                           of->buffers[i].bytes);
         if (!called || !cuda_device_wait(device))
@@ -329,7 +331,7 @@ static enum status keep_outputs(struct checking *checking, const struct cuda_use
     for (uint32_t i = 0; i < of->report.buffer_count; i++) {
         const size_t bytes = of->buffers[i].bytes;
 
-        if (!is_compared(&of->buffers[i]))
+        if (!is_compared(of, i))
             continue;
         if (!checking->expected[i] && (checking->expected[i] = malloc(bytes + 1))) {
             memcpy(checking->expected[i], checking->seen[FIRST][i], bytes);
@@ -377,13 +379,13 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
         return status;
     }
     for (uint32_t i = 0; i < checking->of->report.buffer_count; i++) {
-        const struct elements *elements = &checking->of->buffers[i].elements;
+        const struct cbank_buffer_report *elements = &checking->of->report.buffers[i];
 
-        if (!is_compared(&checking->of->buffers[i]))
+        if (!is_compared(checking->of, i))
             continue;
         /* The highest byte of an element, with the sign and most of the exponent. */
-        if (fault && fault->output && !planted && elements->count > 0) {
-            checking->seen[FIRST][i][(elements->count / 2 + 1) * elements->bytes - 1] ^= 0x40;
+        if (fault && fault->output && !planted && elements->elements > 0) {
+            checking->seen[FIRST][i][(elements->elements / 2 + 1) * elements->element_bytes - 1] ^= 0x40;
             planted = true;
         }
         check_output(checking, i, &outcome);
@@ -406,10 +408,10 @@ enum status cuda_users_verify(struct engine_session *session, struct result *res
     for (struct cuda_case *of = session->device.memory->cases; status == STATUS_OK && of; of = of->next) {
         struct checking checking = {.session = session, .result = result, .of = of};
 
-        if (of->users && of->users->build->against) {
+        if (of->users && of->users->build->file->against) {
             checking.rival = session->device.memory->cases;
             while (checking.rival && (checking.rival->size != of->size || !checking.rival->users ||
-                                      checking.rival->users->build->against))
+                                      checking.rival->users->build->file->against))
                 checking.rival = checking.rival->next;
         }
         /* Without a reference, others must agree with the build as the file has it. */
