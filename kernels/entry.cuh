@@ -23,13 +23,15 @@ ELEMENT(4, uint32_t, element);
 ELEMENT(8, uint2, element.x + element.y);
 ELEMENT(16, uint4, element.x + element.y + element.z + element.w);
 
-/* An element of several parts. A load reads one, as compilers load a structure with the alignment of a part. */
+/* An element of several parts. A load reads one, as compilers load a structure with the alignment of a part. The PTX of CUDA
+ * 11.8 reads parameters of uint2 word by word. */
 template <class Part, uint32_t count> struct parts_of {
     Part of[count];
 };
 ELEMENT(12, parts_of<uint32_t COMMA 3>, element.of[0] + element.of[1] + element.of[2]);
-ELEMENT(24, parts_of<uint2 COMMA 3>, element_of<8>::folded(element.of[0]) + element_of<8>::folded(element.of[1]) +
-                                         element_of<8>::folded(element.of[2]));
+ELEMENT(24, parts_of<unsigned long long COMMA 3>,
+        (uint32_t)(element.of[0] + element.of[1] + element.of[2]) + (uint32_t)(element.of[0] >> 32) +
+            (uint32_t)(element.of[1] >> 32) + (uint32_t)(element.of[2] >> 32));
 ELEMENT(32, parts_of<uint4 COMMA 2>, element_of<16>::folded(element.of[0]) + element_of<16>::folded(element.of[1]));
 
 /* The loads that CUDA has for one part. */
