@@ -129,8 +129,8 @@ def show(report):
     which = operator.itemgetter("identity", "verdict")
     for (identity, verdict), cells in itertools.groupby(sorted(missed, key=which), which):
         ratios, clocks = zip(*((cell["ratio"]["value"] if cell["ratio"] else math.nan, cell["clock_ratio"]) for cell in cells))
-        print(f"  planted, {verdict}, {len(ratios)} of {report['trials']}: ratio {min(ratios):.4f} to {max(ratios):.4f}, of clocks "
-              f"{min(clocks):.4f} to {max(clocks):.4f}: {identity}")
+        moved = "" if min(clocks) == max(clocks) == 1 else f", of clocks {min(clocks):.4f} to {max(clocks):.4f}"
+        print(f"  planted, {verdict}, {len(ratios)} of {report['trials']}: ratio {min(ratios):.4f} to {max(ratios):.4f}{moved}: {identity}")
     for words in report["wrong"]:
         print("  " + ", ".join(words))
     apart = apart_from_clocks(report)
