@@ -188,7 +188,8 @@ GIT_DIRTY := $(if $(shell git status --porcelain -- Makefile VERSION patterns ke
 COMMIT_TIME := $(shell git log -1 --format=%ct 2>/dev/null)
 endif
 VERSION_DEFINES := -DCBANK_VERSION='"$(VERSION_TEXT)"' -DCBANK_GIT_COMMIT='"$(or $(GIT_COMMIT),unknown)"' \
-                   -DCBANK_GIT_DIRTY=$(or $(GIT_DIRTY),0) -DCBANK_CUDA_TOOLKIT='"$(CUDA_VERSION)"'
+                   -DCBANK_GIT_DIRTY=$(or $(GIT_DIRTY),0) -DCBANK_CUDA_TOOLKIT='"$(CUDA_VERSION)"' \
+                   -DCBANK_ARCHITECTURES='"$(if $(CUDA),$(ARCHS:%=sm_%) compute_$(lastword $(ARCHS)))"'
 endif
 IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
 

@@ -715,14 +715,21 @@ CBANK_BOTH inline cbank_u64 random_bits(cbank_u64 seed, cbank_u64 i)
 }
 
 /* A number of random bits; below `bound` if that is not 0. A float is from 0 up to `bound`, or up to 1. */
-template <class T> CBANK_BOTH T random_number(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
-{
-    const cbank_u64 bits = random_bits(seed, i);
+template <class T, cbank_u32 type> struct random_number {
+    static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
+    {
+        const cbank_u64 bits = random_bits(seed, i);
 
-    if (type_of<T>::value == CBANK_TYPE_FLOAT)
-        return (T)((double)(bits >> 40) / 16777216.0 * (double)(bound ? bound : 1));
-    return (T)(bound ? (bits >> 32) * bound >> 32 : bits);
-}
+        return (T)(bound ? (bits >> 32) * bound >> 32 : bits);
+    }
+};
+/* Older toolkits convert integers to half precision in device code alone. */
+template <class T> struct random_number<T, CBANK_TYPE_FLOAT> {
+    static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
+    {
+        return (T)((double)(random_bits(seed, i) >> 40) / 16777216.0 * (double)(bound ? bound : 1));
+    }
+};
 /* Contents of buffers and tables. A function of the position, `[=](cbank_u64 i) { return ...; }`, is one too. */
 struct random { /* random bits; floats from 0 up to 1, also in vectors such as float4 */
     cbank_u64 seed = 0;
@@ -951,7 +958,7 @@ class case_base
         storage<T, 1> made;
 
         for (cbank_u32 lane = 0; lane < lanes; lane++) {
-            const scalar number = random_number<scalar>(seed, i * lanes + lane, bound);
+            const scalar number = random_number<scalar, type_of<T>::value>::of(seed, i * lanes + lane, bound);
 
             memcpy(made.bytes + lane * sizeof(scalar), &number, sizeof(scalar));
         }

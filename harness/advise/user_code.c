@@ -239,6 +239,16 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
     return status;
 }
 
+/* A symbol as C++ has it, or as it is. NULL when out of memory. */
+static char *readable_name(const struct user_code *code, const char *symbol)
+{
+    int failed;
+    char *readable =
+        code->demangle && strncmp(symbol, "_Z", 2) == 0 ? code->demangle(symbol, NULL, NULL, &failed) : NULL;
+
+    return readable ? readable : strdup(symbol);
+}
+
 /* Adds the kernels of a cubin. */
 static enum status add_kernels(const struct cubin_image *image, const uint32_t block[3], struct user_code *out)
 {
@@ -271,10 +281,18 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
         if (!kernel->name || !kernel->loads)
             return log_memory("the loads of %s", function.symbol);
         text_clean(kernel->name, 0);
-        kernel->readable = user_code_readable(out, kernel->name);
+        kernel->readable = readable_name(out, kernel->name);
         if (!kernel->readable)
             return log_memory("the name of %s", function.symbol);
         status = add_accesses(&cubin, &function, block, kernel, &loads);
+        for (size_t i = 0; status == STATUS_OK && i < kernel->access_count; i++) {
+            char *name = readable_name(out, kernel->accesses[i].table);
+
+            if (!name)
+                return log_memory("the tables of %s", function.symbol);
+            snprintf(kernel->accesses[i].readable, sizeof(kernel->accesses[i].readable), "%s", name);
+            free(name);
+        }
         for (size_t i = 0; status == STATUS_OK && i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
             const struct load_row *row = &load_rows[i / SASS_WIDTH_COUNT];
             const uint32_t width = i % SASS_WIDTH_COUNT;
@@ -292,15 +310,6 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
         }
     }
     return status;
-}
-
-char *user_code_readable(const struct user_code *code, const char *symbol)
-{
-    int failed;
-    char *readable =
-        code->demangle && strncmp(symbol, "_Z", 2) == 0 ? code->demangle(symbol, NULL, NULL, &failed) : NULL;
-
-    return readable ? readable : strdup(symbol);
 }
 
 enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
@@ -381,17 +390,9 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
     fprintf(stream, code->others[0] ? "; the file also has %s, which --arch chooses\n" : "\n", code->others);
     for (size_t i = 0; status == STATUS_OK && i < code->count; i++) {
         const struct cubin_kernel *kernel = &code->kernels[i];
-        const struct grid grid = {.columns = columns,
-                                  .column_count = sizeof(columns) / sizeof(columns[0]),
-                                  .rows = kernel->loads,
-                                  .row_count = kernel->load_count,
-                                  .row_bytes = sizeof(*kernel->loads)};
-
+        const struct grid grid = {GRID_COLUMNS(columns), GRID_ROWS(kernel->loads, kernel->load_count)};
         struct access_row *rows = calloc(kernel->access_count + 1, sizeof(*rows));
-        struct grid accesses = {.columns = access_columns,
-                                .column_count = sizeof(access_columns) / sizeof(access_columns[0]),
-                                .rows = rows,
-                                .row_bytes = sizeof(*rows)};
+        struct grid accesses = {GRID_COLUMNS(access_columns), GRID_ROWS(rows, 0)};
 
         for (size_t k = 0; rows && k < kernel->access_count; k++) {
             const struct user_access *access = &kernel->accesses[k];
@@ -401,10 +402,7 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
             row->count = 1;
             snprintf(row->line, sizeof(row->line), isnan(access->line) ? "%s" : "%s, line %.0f", access->instruction,
                      access->line);
-            char *table = user_code_readable(code, access->table[0] ? access->table : "-");
-
-            snprintf(row->table, sizeof(row->table), "%s", table ? table : access->table);
-            free(table);
+            snprintf(row->table, sizeof(row->table), "%s", access->table[0] ? access->readable : "-");
             snprintf(row->varies, sizeof(row->varies), isnan(access->stride_bytes) ? "%s" : "%s, %.0f bytes apart",
                      variation_words[access->variation], access->stride_bytes);
             if (access->condition)
@@ -423,7 +421,7 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
         }
         free(rows);
         if (status == STATUS_OK)
-            status = user_tables_print(stream, code, kernel, look);
+            status = user_tables_print(stream, kernel, look);
         if (kernel->calls_out)
             fputs("it calls functions whose code is elsewhere: their loads are not counted\n", stream);
     }

@@ -19,6 +19,7 @@ struct user_load {
 struct user_access {
     char instruction[16];
     char table[128]; /* a symbol; "parameter 0": behind a pointer; "": not known */
+    char readable[128]; /* the same as C++ has it */
     enum variation variation;
     const char *reason, *condition; /* why it is not known, and under which condition it is; NULL: none */
     double stride_bytes, line, addresses; /* NaN: not known */
@@ -32,7 +33,7 @@ struct user_access {
 
 /* A table of a kernel: how it is read, and whether it should live where it does. */
 struct user_table {
-    char name[128];                     /* as in struct user_access */
+    char name[128], readable[128]; /* as in struct user_access */
     const char *memory;
     enum variation variation; /* that of the load that varies most */
     const char *verdict, *better, *why; /* better: a path's name; NULL: none is known to be better */
@@ -73,9 +74,6 @@ struct user_code {
  * STATUS_ENVIRONMENT also for an architecture whose code cannot be read. On success the caller closes *out. */
 enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
                             const uint32_t block[3], struct user_code *out);
-
-/* A symbol as C++ has it, or as it is. The caller frees it. NULL when out of memory. */
-char *user_code_readable(const struct user_code *code, const char *symbol);
 
 /* Prints the loads of each kernel. STATUS_ENVIRONMENT when out of memory. */
 enum status user_code_print(FILE *stream, const struct user_code *code, const struct print_style *look);

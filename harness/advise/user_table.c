@@ -134,6 +134,7 @@ enum status user_tables_judge(struct user_code *code, const struct card *card, c
                                              .width_bytes = access->width_bytes,
                                              .count = table->count};
                 memcpy(table->name, access->table, sizeof(table->name));
+                memcpy(table->readable, access->readable, sizeof(table->readable));
             }
             table->count++;
             if (more < 0)
@@ -187,7 +188,7 @@ bool user_tables_gain(const struct user_code *code, double share)
 #define TABLE_OF(kind, member) .value = kind, .of = GRID_MEMBER(struct user_table, member)
 
 static const struct grid_column columns[] = {
-    {.key = "table", .heading = "table", TABLE_OF(grid_array, name), .head = true},
+    {.key = "table", .heading = "table", TABLE_OF(grid_array, readable), .head = true},
     {.key = "memory", .heading = "in", TABLE_OF(grid_text, memory)},
     {.key = "table_bytes", .heading = "bytes", .format = text_count, TABLE_OF(grid_number, table_bytes)},
     {.key = "addresses", .heading = "addresses a load", .format = text_tenths, TABLE_OF(grid_number, addresses)},
@@ -205,33 +206,16 @@ static bool condition_note(const void *row, size_t index, char *out, size_t byte
     return table->condition && index == 0;
 }
 
-enum status user_tables_print(FILE *stream, const struct user_code *code, const struct cubin_kernel *kernel,
-                              const struct print_style *look)
+enum status user_tables_print(FILE *stream, const struct cubin_kernel *kernel, const struct print_style *look)
 {
-    struct user_table *tables = calloc(kernel->table_count + 1, sizeof(*tables));
-    const struct grid grid = {.columns = columns,
-                              .column_count = sizeof(columns) / sizeof(columns[0]),
-                              .rows = tables,
-                              .row_count = kernel->table_count,
-                              .row_bytes = sizeof(*kernel->tables),
+    const struct grid grid = {GRID_COLUMNS(columns), GRID_ROWS(kernel->tables, kernel->table_count),
                               .note = condition_note};
 
-    if (!tables)
-        return log_memory("the tables of %s", kernel->name);
-    for (size_t t = 0; t < kernel->table_count; t++) {
-        char *name = user_code_readable(code, kernel->tables[t].name);
-
-        tables[t] = kernel->tables[t];
-        snprintf(tables[t].name, sizeof(tables[t].name), "%s", name ? name : kernel->tables[t].name);
-        free(name);
-    }
-    if (kernel->table_count > 0)
-        fputs("\nshould each table live where it does? unit time: how long its unit is busy, over that of `better`\n",
-              stream);
-    const enum status status = kernel->table_count > 0 ? grid_print(stream, &grid, look) : STATUS_OK;
-
-    free(tables);
-    return status;
+    if (kernel->table_count == 0)
+        return STATUS_OK;
+    fputs("\nshould each table live where it does? unit time: how long its unit is busy, over that of `better`\n",
+          stream);
+    return grid_print(stream, &grid, look);
 }
 
 static const struct field fields[] = {

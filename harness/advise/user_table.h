@@ -28,8 +28,7 @@ const struct user_access *user_code_largest(const struct user_code *code);
 bool user_tables_gain(const struct user_code *code, double share);
 
 /* Prints the tables of a kernel with their verdicts; nothing if it has none. STATUS_ENVIRONMENT when out of memory. */
-enum status user_tables_print(FILE *stream, const struct user_code *code, const struct cubin_kernel *kernel,
-                              const struct print_style *look);
+enum status user_tables_print(FILE *stream, const struct cubin_kernel *kernel, const struct print_style *look);
 
 /* The list of tables in the document of a kernel. */
 extern const struct objects user_tables_list;

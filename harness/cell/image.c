@@ -45,27 +45,6 @@ bool image_at(size_t index, struct image *out)
     return false;
 }
 
-void image_architectures(char *list, size_t bytes)
-{
-    char first[64] = "", name[64];
-    struct image image;
-
-    list[0] = '\0';
-    /* All modules are built for the same architectures: it is enough to look at the images of the first module. "sm_90"
-     * is taken from "add.sm_90.cubin". */
-    for (size_t i = 0; image_at(i, &image); i++) {
-        const size_t used = strlen(list);
-        char *rest = name, *module;
-
-        snprintf(name, sizeof(name), "%.*s", (int)image.name_bytes, image.name);
-        module = strsep(&rest, ".");
-        if (i == 0)
-            snprintf(first, sizeof(first), "%s", module);
-        if (rest && strcmp(module, first) == 0)
-            snprintf(list + used, bytes - used, "%s%.*s", used ? " " : "", (int)strcspn(rest, "."), rest);
-    }
-}
-
 /* The image "module.kind_NN.suffix" of the highest architecture NN from `lowest` to `highest`. */
 static bool find_image(const char *module, const char *kind, const char *suffix, uint32_t lowest, uint32_t highest,
                        struct image *out)

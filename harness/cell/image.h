@@ -20,10 +20,6 @@ struct image {
 /* Steps through the images: index 0, 1, ... until it returns false. A build without CUDA has none. */
 bool image_at(size_t index, struct image *out);
 
-/* Writes the architectures that the program has kernels for, with blanks between, as far as there is room: "sm_90
- * compute_90". "" if there are none. */
-void image_architectures(char *list, size_t bytes);
-
 /* Finds the image of module ("kernels" or "tools") that runs on compute capability major.minor: the exact sm_, else the
  * highest sm_ of the same major not above minor. False when there is none. */
 bool image_for_chip(const char *module, uint32_t major, uint32_t minor, struct image *out);

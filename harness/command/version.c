@@ -15,6 +15,9 @@
 #ifndef CBANK_CUDA_TOOLKIT
 #define CBANK_CUDA_TOOLKIT ""
 #endif
+#ifndef CBANK_ARCHITECTURES
+#define CBANK_ARCHITECTURES ""
+#endif
 
 #ifdef __clang__
 #define COMPILER __VERSION__
@@ -30,4 +33,5 @@ const struct tool tool = {
     .git_dirty = CBANK_GIT_DIRTY,
     .compiler = COMPILER,
     .cuda_toolkit = sizeof(CBANK_CUDA_TOOLKIT) > 1 ? CBANK_CUDA_TOOLKIT : NULL,
+    .architectures = CBANK_ARCHITECTURES,
 };

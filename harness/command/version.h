@@ -12,6 +12,7 @@ struct tool {
     bool git_dirty;           /* the sources had changes that were not committed */
     const char *compiler;
     const char *cuda_toolkit; /* NULL in a build without CUDA */
+    const char *architectures; /* that it has kernels for: "sm_90 compute_90"; "": none */
 };
 
 extern const struct tool tool;

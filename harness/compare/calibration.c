@@ -61,7 +61,7 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
         evidence[i].before.value = fmax(evidence[i].before.value, estimate.within);
     }
     if (status == STATUS_OK)
-        deviation_conclude(evidence, out->cell_count);
+        deviation_conclude(evidence, out->cell_count, false);
     for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
         struct calibrated_cell *cell = &out->cells[i];
 

@@ -198,7 +198,9 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     judged->copies = cell_copied_bytes(&cell->cell) > 0;
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);
     judged->doubtful = (sides[BASE]->flags | sides[NEW]->flags) & FLAGS_DOUBTFUL;
-    return STATUS_OK;
+    return comparison->options.boards
+               ? sides_between(comparison->options.boards, sides[BASE], cell->gpu->sides, &judged->other_boards)
+               : STATUS_OK;
 }
 
 /* -- the comparison ------------------------------------------------------------------------------------ */

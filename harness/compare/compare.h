@@ -28,6 +28,7 @@ struct compare_options {
     struct judge_options judge; /* what may differ follows from the sides and from `allowed` */
     const struct selection *allowed;       /* context fields that may also differ; NULL: none */
     const struct calibration *calibration; /* NULL: none */
+    const struct sides *boards; /* of other GPUs of the model; NULL: none */
     bool one_process; /* both sides are of one: no more can be measured by cbank gate */
 };
 

@@ -29,6 +29,7 @@ WRITER(options)
         fields_write(json_add(out, "calibration", cJSON_CreateObject()), &calibration_fields, options->calibration);
     else
         json_add_text(out, "calibration", NULL);
+    json_add_text(out, "boards", options->boards ? options->boards->total.label : NULL);
 }
 
 /* The summary, and what follows from all cells. */
@@ -151,6 +152,9 @@ WRITER(ratio)
 static const struct object deviation_object = {.fields = {deviation_rows, DEVIATION_ROWS},
                                                .given = offsetof(struct comparison_cell, judged.has_deviation)};
 
+static const struct object board_object = {.fields = {deviation_rows, DEVIATION_ROWS},
+                                           .given = offsetof(struct comparison_cell, judged.has_board)};
+
 #define CELL(kind, key, member, presence)   FIELD(kind, struct comparison_cell, key, member, presence)
 #define JUDGED(kind, key, member, presence) CELL(kind, key, judged.member, presence)
 
@@ -165,6 +169,7 @@ static const struct field cell_rows[] = {
     {JUDGED(field_number, "adjusted_p", adjusted_p, NULLABLE)},
     {JUDGED(field_number, "noise", noise, NULLABLE)},
     {JUDGED(field_object, "process_deviation", deviation, NULLABLE), .of = &deviation_object},
+    {JUDGED(field_object, "board_deviation", board, NULLABLE), .of = &board_object},
     {JUDGED(field_number, "occasion_error", occasion_error, REQUIRED)},
     {JUDGED(field_number, "degrees_of_freedom_of_sides", side_degrees, REQUIRED)},
     {JUDGED(field_uint64, "processes_to_decide", settle, NULLABLE)},
@@ -194,6 +199,7 @@ static const struct document document = {
     .schema = "cbank-comparison",
     .what = "comparison",
     .major = 1,
+    .minor = 1,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

@@ -21,6 +21,8 @@ const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
      .kind = &option_selection, MEMBER(allowed), .table = TABLE("context field", context_fields, context_field_count)},
     {.name = "calibration", .argument = "FILE", .help = "variation of cells between processes on this machine, from cbank calibrate",
      .kind = &option_text, MEMBER(calibration_path)},
+    {.name = "boards", .argument = "RESULTS", .help = "results of other GPUs of the model: what GPUs differ by in each cell, where the sides are of two",
+     .kind = &option_text, MEMBER(boards_path)},
     {.name = "all", .help = "show the cells that are the same, too", .kind = &option_flag, MEMBER(all)},
     {.name = "junit", .argument = "FILE", .help = "write a JUnit report: a test case for each cell",
      .kind = &option_text, .written = true, MEMBER(junit_path)},
@@ -37,9 +39,14 @@ enum status comparing_open(const struct comparing_options *options, struct compa
         .options = options,
         .as = {.judge.threshold = options->threshold_percent / 100,
                .allowed = &options->allowed,
-               .calibration = options->calibration_path ? &out->calibration : NULL},
+               .calibration = options->calibration_path ? &out->calibration : NULL,
+               .boards = options->boards_path ? &out->boards : NULL},
     };
-    return options->calibration_path ? calibration_read(options->calibration_path, &out->calibration) : STATUS_OK;
+    const enum status status = options->boards_path ? sides_add_list(&out->boards, options->boards_path) : STATUS_OK;
+
+    return status == STATUS_OK && options->calibration_path
+               ? calibration_read(options->calibration_path, &out->calibration)
+               : status;
 }
 
 /* -- sentences ----------------------------------------------------------------------------------------- */
@@ -183,14 +190,12 @@ static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
         return true;
     }
     if (cell->verdict == VERDICT_INCONCLUSIVE && index-- == 0) {
-        if (judged->settle > 0)
-            snprintf(out, bytes, "%" PRIu64 " processes would settle it", judged->settle);
-        else
-            snprintf(out, bytes, "%s",
-                     !judged->has_deviation     ? "too few samples to tell: take six or more in a process"
-                     : judged->doubtful         ? "its time is flagged: see why, and measure again"
-                     : judged->clock_ratio != 1 ? "its clock moved: lock the clocks, or raise --threshold"
-                                                : "too noisy to settle: raise --threshold");
+        snprintf(out, bytes, "%s",
+                 judged->settle > 0         ? "more processes would settle it"
+                 : !judged->has_deviation   ? "too few samples to tell: take six or more in a process"
+                 : judged->doubtful         ? "its time is flagged: see why, and measure again"
+                 : judged->clock_ratio != 1 ? "its clock moved: lock the clocks, or raise --threshold"
+                                            : "too noisy to settle: raise --threshold");
         return true;
     }
     snprintf(out, bytes, "%s", cell->note);
@@ -214,9 +219,17 @@ static const struct grid_column columns[] = {
 
 #define say(...) text_paragraph((struct text_wrap){.stream = stream, .width = look->width, .indent = 2}, __VA_ARGS__)
 
-/* A line for each context field that differs: what it is on each side, and whether the cells can be compared. */
+/* Lines for context fields that differ, with what they are on each side, for GPUs that are not the same, and for what intervals
+ * hold beside the samples. */
 static void print_context(FILE *stream, const struct comparison *comparison, const struct print_style *look)
 {
+    const struct judge_options *judge = &comparison->options.judge;
+    const struct judged_cell *furthest = NULL; /* whose clock moved most */
+    size_t assumed = 0, moved = 0;
+    double occasions = 0, later = 0; /* the most of any cell */
+    struct deviation board = {.degrees = INFINITY}; /* of GPUs of the model: the most, and the fewest degrees */
+    size_t by_boards = 0, repeated = 0;
+
     for (size_t i = 0; i < context_field_count; i++) {
         const bool refused = comparison->refused >> i & 1,
                    of_sides = i == CONTEXT_CLOCKS || context_fields[i].offset != SIZE_MAX;
@@ -234,15 +247,59 @@ static void print_context(FILE *stream, const struct comparison *comparison, con
             refused && context_fields[i].then ? ", with which " : "",
             refused && context_fields[i].then ? context_fields[i].then : "");
     }
+    for (size_t i = 0; comparison->gpu_count != 1 && i < comparison->gpu_count; i++) {
+        const struct compared_gpu *gpu = &comparison->gpus[i];
+
+        if (gpu->verdict != VERDICT_SAME)
+            say("%s%s%s: %s", gpu->name, *gpu->identity->host.name ? " on " : "", gpu->identity->host.name,
+                verdict_rows[gpu->verdict].name);
+    }
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        const struct judged_cell *judged = &comparison->cells[i].judged;
+
+        repeated += judged->same_data;
+        moved += judged->clock_ratio != 1;
+        if (judged->clock_ratio != 1 &&
+            (!furthest || fabs(log(judged->clock_ratio)) > fabs(log(furthest->clock_ratio))))
+            furthest = judged;
+        assumed += judged->has_deviation && judged->deviation.origin == DEVIATION_DEFAULT;
+        occasions = fmax(occasions, judged->occasion_error);
+        later = fmax(later, judged->later);
+        if (judged->has_board) {
+            by_boards += judged->board.origin == DEVIATION_BOARDS;
+            board.value = fmax(board.value, judged->board.value);
+            board.degrees = fmin(board.degrees, judged->board.degrees);
+        }
+    }
+    if (repeated > 0)
+        say("%zu of %zu cells have the same samples on both sides: that is one measurement", repeated,
+            comparison->common);
+    if (comparison->plans_differ)
+        say("the plans differ: intervals hold what other buffers add; measure one plan on both sides");
+    if (board.value > 0)
+        say("the sides are of two GPUs: intervals hold what GPUs of a model differ by, a deviation up to %.2g %%. It has %.2g "
+            "degrees of freedom or more: by default, and in %zu cell%s by other GPUs (--boards)",
+            100 * board.value, board.degrees, by_boards, plural(by_boards));
+    if (occasions > 0)
+        say("the sides were measured on other occasions: intervals hold what these differ by, up to %.2g %% (%s)",
+            100 * occasions, later > 0 ? LATER_BASIS : OCCASION_BASIS);
+    if (moved > 0)
+        say("the SM clock of NEW is up to %.2f%% %s (%.0f -> %.0f MHz) in %zu cell%s: a change must show in times and in "
+            "cycles; with --allow-diff clocks %s",
+            100 * fabs(1 / furthest->clock_ratio - 1), furthest->clock_ratio > 1 ? "lower" : "higher",
+            furthest->sides[BASE].clock_mhz, furthest->sides[NEW].clock_mhz, moved, plural(moved),
+            context_fields[CONTEXT_CLOCKS].then);
+    if (assumed > 0 && !comparison->options.one_process)
+        say("intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
+            assumed, plural(assumed));
+    if (judge->other_analyses > 0)
+        say("one of at most %u interim analyses: intervals are of %.4g %%, and p counts the analyses",
+            1 + judge->other_analyses, 100 * (1 - judge_level(judge)));
 }
 
 enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look)
 {
-    const struct judge_options *judge = &comparison->options.judge;
     const size_t first = comparison->gpu_count != 1 ? 0 : 1, same = comparison->counts[VERDICT_SAME];
-    const struct judged_cell *furthest = NULL; /* whose clock moved most */
-    size_t assumed = 0, moved = 0;
-    double occasions = 0, later = 0; /* the most of any cell */
     struct grid grid = {
         .columns = columns + first,
         .column_count = sizeof(columns) / sizeof(columns[0]) - first,
@@ -277,45 +334,8 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
             device->driver[0] ? device->driver : "unknown");
     }
     print_context(stream, comparison, look);
-    for (size_t i = 0; comparison->gpu_count != 1 && i < comparison->gpu_count; i++) {
-        const struct compared_gpu *gpu = &comparison->gpus[i];
-
-        if (gpu->verdict != VERDICT_SAME)
-            say("%s%s%s: %s", gpu->name, *gpu->identity->host.name ? " on " : "", gpu->identity->host.name,
-                verdict_rows[gpu->verdict].name);
-    }
-    for (size_t i = 0; i < comparison->cell_count; i++) {
-        const struct comparison_cell *cell = &comparison->cells[i];
-        const struct judged_cell *judged = &cell->judged;
-
-        grid.row_count += !cell->gpu->alone && cell->verdict != VERDICT_SAME;
-        moved += judged->clock_ratio != 1;
-        if (judged->clock_ratio != 1 &&
-            (!furthest || fabs(log(judged->clock_ratio)) > fabs(log(furthest->clock_ratio))))
-            furthest = judged;
-        assumed += judged->has_deviation && judged->deviation.origin == DEVIATION_DEFAULT;
-        occasions = fmax(occasions, judged->occasion_error);
-        later = fmax(later, judged->later);
-    }
-    if (comparison->plans_differ)
-        say("the plans differ: intervals hold what other buffers add; measure one plan on both sides");
-    if (judge->boards_differ)
-        say("the sides are of two GPUs: intervals hold what GPUs of a model differ by");
-    if (occasions > 0)
-        say("the sides were measured on other occasions: intervals hold what these differ by, up to %.2g %% (%s)",
-            100 * occasions, later > 0 ? LATER_BASIS : OCCASION_BASIS);
-    if (moved > 0)
-        say("the SM clock of NEW is up to %.2f%% %s (%.0f -> %.0f MHz) in %zu cell%s: a change must show in times and in "
-            "cycles; with --allow-diff clocks %s",
-            100 * fabs(1 / furthest->clock_ratio - 1), furthest->clock_ratio > 1 ? "lower" : "higher",
-            furthest->sides[BASE].clock_mhz, furthest->sides[NEW].clock_mhz, moved, plural(moved),
-            context_fields[CONTEXT_CLOCKS].then);
-    if (assumed > 0 && !comparison->options.one_process)
-        say("intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
-            assumed, plural(assumed));
-    if (judge->other_analyses > 0)
-        say("one of at most %u interim analyses: intervals are of %.4g %%, and p counts the analyses",
-            1 + judge->other_analyses, 100 * (1 - judge_level(judge)));
+    for (size_t i = 0; i < comparison->cell_count; i++)
+        grid.row_count += !comparison->cells[i].gpu->alone && comparison->cells[i].verdict != VERDICT_SAME;
     settle_line(comparison, line);
     if (line[0])
         say("%s", line);
@@ -398,12 +418,9 @@ enum status comparing_close(struct comparing *comparing, enum status status, boo
     const bool silent = options->quiet || (options->junit_path && strcmp(options->junit_path, "-") == 0) ||
                         (options->json_path && strcmp(options->json_path, "-") == 0);
 
-    if (compared && !silent && comparing->across && comparison->comparable)
-        status = compare_across(stdout, comparison, options->all,
-                                &(const struct print_style){.width = text_width(stdout), .color = color});
-    else if (compared && !silent)
-        status = compare_print(stdout, comparison, options->all,
-                               &(const struct print_style){.width = text_width(stdout), .color = color});
+    if (compared && !silent)
+        status = (comparing->across && comparison->comparable ? compare_across : compare_print)(
+            stdout, comparison, options->all, &(const struct print_style){.width = text_width(stdout), .color = color});
     if (compared && options->junit_path)
         status = status_worse(status, file_write(options->junit_path, compare_junit, comparison));
     if (compared && options->json_path)
@@ -414,6 +431,7 @@ enum status comparing_close(struct comparing *comparing, enum status status, boo
         status = status_worse(status, comparison_status(comparison, options->strict));
     comparison_close(&comparing->comparison);
     calibration_close(&comparing->calibration);
+    sides_close(&comparing->boards);
     for (size_t i = 0; i < SIDES; i++)
         sides_close(&comparing->sides[i]);
     return status;

@@ -16,11 +16,11 @@ enum { LINE_BYTES = 1024 };
 struct comparing_options {
     double threshold_percent;
     struct selection allowed; /* context fields that may differ */
-    const char *calibration_path, *junit_path, *json_path;
+    const char *calibration_path, *boards_path, *junit_path, *json_path;
     bool all, strict, quiet;
 };
 
-enum { COMPARING_OPTION_COUNT = 8 };
+enum { COMPARING_OPTION_COUNT = 9 };
 extern const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT];
 
 /* The data that compare and gate share. */
@@ -29,11 +29,11 @@ struct comparing {
     bool across; /* two GPUs are shown beside each other: nothing is judged */
     struct calibration calibration;
     struct compare_options as;
-    struct sides sides[SIDES];
+    struct sides sides[SIDES], boards;
     struct comparison comparison;
 };
 
-/* Takes the options, and reads the calibration that they name. The caller closes *out, even after an error. */
+/* Takes the options, and reads the calibration and the results that they name. The caller closes *out, even after an error. */
 enum status comparing_open(const struct comparing_options *options, struct comparing *out);
 
 /* If `status` is OK and there is a comparison, prints the text, unless it is not wanted or a report goes to stdout, and

@@ -7,15 +7,14 @@
 
 static const double pi = 3.14159265358979323846;
 enum { DEGREES_MOST = 100000 }; /* of what is known for certain */
+enum { SCALE_STEPS = 30 };      /* until the scale moves by less than 1 % */
 
 static const char *const origin_names[] = {
-    [DEVIATION_UNKNOWN] = "unknown",
-    [DEVIATION_DEFAULT] = "default",
-    [DEVIATION_CALIBRATED] = "calibration",
-    [DEVIATION_PROCESSES] = "processes",
+    [DEVIATION_UNKNOWN] = "unknown",     [DEVIATION_DEFAULT] = "default", [DEVIATION_CALIBRATED] = "calibration",
+    [DEVIATION_PROCESSES] = "processes", [DEVIATION_BOARDS] = "boards",
 };
 
-static const struct names origins = NAMES(origin_names, DEVIATION_ORIGINS, "default, calibration or processes");
+static const struct names origins = NAMES(origin_names, DEVIATION_ORIGINS, "default, calibration, processes or boards");
 
 const struct field deviation_rows[DEVIATION_ROWS] = {
     {FIELD(field_number, struct deviation, "value", value, REQUIRED), .high = INFINITY},
@@ -70,38 +69,43 @@ struct deviation deviation_sum(const struct deviation *parts, const double *weig
 
 /* -- evidence ----------------------------------------------------------------------------------------- */
 
-static bool tells(const struct deviation_evidence *cell, bool flush)
-{
-    return cell->flush == flush && cell->before.degrees > 0 && cell->before.value > 0 && cell->own.degrees > 0;
-}
-
-/* The prior of all cells of a cache state is scaled, so that the average variance of the cells is the expected one. The
- * factor starts at 1 with the degrees of the prior, since one cell says little about all. */
-void deviation_conclude(struct deviation_evidence *cells, size_t count)
+/* The scale is that of the greatest likelihood, and starts at 1 with the degrees of the prior, since one cell says little
+ * about all. A cell that differs much says little, too: the more, the less alike cells are by the prior. */
+void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boards)
 {
     for (int flush = 0; flush < 2; flush++) {
-        double seen = 0, squares = 0, one = 0,
-               prior = 0; /* degrees, and those times the variances over the expected ones */
+        double factor = 1, seen = 0, one = 0, prior = 0; /* the last three are degrees */
 
-        for (size_t i = 0; i < count; i++)
-            if (tells(&cells[i], flush)) {
-                seen += cells[i].own.degrees;
-                squares += cells[i].own.degrees * pow(cells[i].own.value / cells[i].before.value, 2);
-                one = fmax(one, cells[i].own.degrees);
-                prior = fmax(prior, cells[i].before.degrees);
-            }
+        for (int step = 0; step < SCALE_STEPS; step++) {
+            double squares = 0;
+
+            seen = 0;
+            for (size_t i = 0; i < count; i++)
+                if (cells[i].flush == flush && cells[i].before.degrees > 0 && cells[i].before.value > 0 &&
+                    cells[i].own.degrees > 0) {
+                    const double own = cells[i].own.degrees, before = cells[i].before.degrees;
+                    const double square = pow(cells[i].own.value / cells[i].before.value, 2);
+
+                    seen += own;
+                    squares += own * square * (before + own) / (before + own * square / factor);
+                    one = fmax(one, own);
+                    prior = fmax(prior, before);
+                }
+            factor = seen > 0 ? fmax((prior + squares) / (prior + seen), boards) : 1;
+        }
         for (size_t i = 0; i < count; i++) {
             struct deviation before = cells[i].before;
 
             if (cells[i].flush != flush)
                 continue;
-            if (seen > 0) {
-                before.value *= sqrt((prior + squares) / (prior + seen));
-                /* Relative variances, 2 over the degrees, add. The cells of a process may change together, so many cells
-                 * count no more than one. */
+            before.value *= sqrt(factor);
+            /* Relative variances, 2 over the degrees, add. The cells of a process may change together, so many cells
+             * count no more than one. */
+            if (seen > 0 && !boards)
                 before.degrees = 1 / (1 / before.degrees + 1 / (one * pow((prior + seen) / seen, 2)));
-            }
-            cells[i].concluded = cells[i].before.degrees > 0 ? deviation_pool(&before, &cells[i].own) : cells[i].own;
+            cells[i].concluded = before.degrees > 0 ? deviation_pool(&before, &cells[i].own) : cells[i].own;
+            if (boards && cells[i].own.degrees > 0)
+                cells[i].concluded.origin = DEVIATION_BOARDS;
         }
     }
 }

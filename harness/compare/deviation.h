@@ -23,6 +23,7 @@ enum deviation_origin {
     DEVIATION_DEFAULT,     /* deviation.def */
     DEVIATION_CALIBRATED,  /* a calibration of this GPU */
     DEVIATION_PROCESSES,   /* times of several processes */
+    DEVIATION_BOARDS,      /* times of several GPUs of a model */
     DEVIATION_ORIGINS
 };
 
@@ -64,8 +65,9 @@ struct deviation_evidence {
 };
 
 /* Concludes the deviation of each cell: the prior, scaled to all cells of a cache state, pooled with the observed
- * deviation by degrees of freedom. The origin is that of the prior. */
-void deviation_conclude(struct deviation_evidence *cells, size_t count);
+ * deviation by degrees of freedom. The origin is that of the prior. Between boards, the prior is scaled up alone and keeps its
+ * degrees, since cells are unalike, and the origin is DEVIATION_BOARDS where some were observed. */
+void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boards);
 
 /* Pools two deviations of the same quantity by degrees of freedom. Either may be unknown. */
 struct deviation deviation_pool(const struct deviation *one, const struct deviation *other);

@@ -33,7 +33,6 @@ const struct judged_cell judged_unknown = {
     .verdict = VERDICT_INVALID,
     .ratio = NO_RATIO,
     .clock_ratio = 1,
-    .deviation = {.value = NAN, .degrees = NAN},
     .adjusted_p = NAN,
     .noise = NAN,
 };
@@ -105,8 +104,7 @@ static struct deviation error_of(const struct judged_cell *cell, const struct ju
 {
     const double ns = cell->sides[BASE].estimate.ns;
     struct deviation parts[] = {*process, occasions_of(cell, options),
-                                deviation_default(CAUSE_plan, cell->cold, cell->copies, ns),
-                                deviation_default(CAUSE_board, cell->cold, cell->copies, ns)};
+                                deviation_default(CAUSE_plan, cell->cold, cell->copies, ns), cell->board};
     double weights[] = {0, 1, 2 * cell->plans_differ, 2 * options->boards_differ}, placed = 0;
 
     for (size_t i = 0; i < SIDES; i++) {
@@ -194,7 +192,7 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
 
 enum status judge(struct judged_cell *const *cells, size_t count, const struct judge_options *options)
 {
-    struct deviation_evidence *evidence = calloc(count + 1, sizeof(*evidence));
+    struct deviation_evidence *evidence = calloc(2 * count + 1, sizeof(*evidence)), *boards = evidence + count;
     double **p = malloc((count + 1) * sizeof(*p));
     struct quantile quantile = {.level = judge_level(options)};
     size_t family = 0;
@@ -210,6 +208,9 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         const double within = sqrt((base->within * base->within + new_one->within * new_one->within) /
                                    (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
 
+        boards[i].flush = cell->cold;
+        boards[i].before = deviation_default(CAUSE_board, cell->cold, cell->copies, base->ns);
+        boards[i].own = cell->other_boards;
         evidence[i] =
             (struct deviation_evidence){.flush = cell->cold, .own = deviation_pool(&base->own, &new_one->own)};
         if (isnan(within)) /* too few samples: the default says nothing of such times */
@@ -220,7 +221,8 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         /* The prior may come from more samples. */
         evidence[i].before.value = fmax(evidence[i].before.value, within);
     }
-    deviation_conclude(evidence, count);
+    deviation_conclude(evidence, count, false);
+    deviation_conclude(boards, count, true);
     for (size_t i = 0; i < count; i++) {
         struct judged_cell *cell = cells[i];
         const struct judged_side *base = &cell->sides[BASE], *new_side = &cell->sides[NEW];
@@ -230,6 +232,8 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
 
         cell->deviation = evidence[i].concluded;
         cell->has_deviation = cell->deviation.degrees > 0;
+        cell->has_board = options->boards_differ;
+        cell->board = boards[i].concluded;
         cell->side_degrees = evidence[i].own.degrees;
         cell->error = error_of(cell, options, &cell->deviation, counts);
         cell->occasion_error = occasions_of(cell, options).value;
@@ -251,8 +255,6 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
             cell->ratio = (struct ratio)NO_RATIO;
             cell->adjusted_p = cell->noise = NAN;
         }
-        if (!cell->has_deviation)
-            cell->deviation = judged_unknown.deviation;
         if (!isnan(cell->adjusted_p))
             p[family++] = &cell->adjusted_p;
     }

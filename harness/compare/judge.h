@@ -85,6 +85,7 @@ struct judged_cell {
                     * ten times the threshold */
     bool same_data; /* both sides are the same samples of the same processes */
     struct deviation before; /* between processes, from earlier data; no degrees: the default */
+    struct deviation other_boards; /* between other GPUs of the model; no degrees: the default alone */
 
     enum cell_verdict verdict;
     struct ratio ratio;
@@ -92,6 +93,8 @@ struct judged_cell {
     bool has_deviation;
     struct deviation deviation; /* between processes: from earlier data, and from those of the sides */
     double side_degrees; /* of freedom, from the processes of the sides */
+    bool has_board; /* the sides are of two GPUs, and the next member is known */
+    struct deviation board; /* between GPUs of the model */
     double occasion_error; /* standard error that other occasions add to the ratio's logarithm */
     struct deviation error; /* of the ratio's logarithm; no degrees: not known */
     double adjusted_p; /* two-sided, for a change no larger than the threshold, after Holm and the interim analyses */

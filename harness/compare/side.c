@@ -21,24 +21,29 @@ static int compare_cells(const void *left, const void *right)
 
 /* -- processes of a cell ------------------------------------------------------------------------------- */
 
-/* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known). `scratch` has room for
- * `count` values. The error excludes differences between buffer sets (stats_strata_mean). */
-static struct process_time process_of(const double *samples, size_t count, uint32_t buffer_sets, double *scratch)
+/* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known). The error excludes differences
+ * between buffer sets (stats_strata_mean). False out of memory. */
+static bool process_of(const double *samples, size_t count, uint32_t buffer_sets, struct process_time *out)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15;
-    const struct strata_mean mean = stats_strata_mean(samples, count, buffer_sets, scratch);
-    struct process_time out = {.value = mean.value,
-                               .error = mean.error / mean.value,
-                               .placed = mean.strata / mean.value};
+    double *scratch = malloc((count + 1) * sizeof(*scratch));
+    struct strata_mean mean;
 
+    if (!scratch)
+        return false;
+    mean = stats_strata_mean(samples, count, buffer_sets, scratch);
+    free(scratch);
+    *out = (struct process_time){.value = mean.value,
+                                 .error = mean.error / mean.value,
+                                 .placed = mean.strata / mean.value};
     for (size_t i = 0; i < count; i++) {
         uint64_t bits;
 
         memcpy(&bits, &samples[i], sizeof(bits));
         bits *= odd;
-        out.samples += (bits ^ bits >> 32) * odd;
+        out->samples += (bits ^ bits >> 32) * odd;
     }
-    return out;
+    return true;
 }
 
 /* How often the cell has this process. */
@@ -91,18 +96,13 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
     const struct cell_time *time = &from->time;
     const double *samples = modelled ? &time->summary.value : time->samples_ns;
     const size_t count = modelled ? !isnan(*samples) : time->summary.count;
-    double *scratch = malloc((count + 1) * sizeof(*scratch));
     struct process_time added = {0};
     bool repeated;
     struct side_counter *counters;
 
-    if (!scratch || !memory_grow(&to->processes, to->process_count, sizeof(*to->processes))) {
-        free(scratch);
+    if (!memory_grow(&to->processes, to->process_count, sizeof(*to->processes)) ||
+        (count > 0 && !process_of(samples, count, time->series.buffer_sets, &added)))
         return false;
-    }
-    if (count > 0)
-        added = process_of(samples, count, time->series.buffer_sets, scratch);
-    free(scratch);
     added.process = side->process;
     repeated = !modelled && count > 0 && count_process(to, &added) > 0;
     if (!repeated && count > 0)
@@ -158,13 +158,10 @@ enum status judged_cell_of(const struct cell_result *base, const struct cell_res
     out->doubtful = (base->flags | new_cell->flags) & FLAGS_DOUBTFUL;
     for (size_t i = 0; status == STATUS_OK && i < SIDES; i++) {
         const struct cell_time *time = &cells[i]->time;
-        double *scratch = malloc((time->summary.count + 1) * sizeof(*scratch));
         struct process_time process;
 
-        if (!scratch)
+        if (!process_of(time->samples_ns, time->summary.count, time->series.buffer_sets, &process))
             return log_memory("the time of a cell");
-        process = process_of(time->samples_ns, time->summary.count, time->series.buffer_sets, scratch);
-        free(scratch);
         out->sides[i].processes = 1;
         out->sides[i].clock_mhz = time->sm_clock_mhz;
         status = estimate_of(&process, 1, false, &out->sides[i].estimate);
@@ -216,6 +213,40 @@ struct side *sides_find(const struct sides *sides, const struct device_info *dev
             return &sides->gpus[i];
     }
     return NULL;
+}
+
+/* The cell of a side; NULL if there is none. */
+static struct side_cell *find(const struct side *side, const struct cell *cell)
+{
+    const struct side_cell key = {.cell = *cell};
+
+    return bsearch(&key, side->cells, side->cell_count, sizeof(key), compare_cells);
+}
+
+enum status sides_between(const struct sides *boards, const struct side_cell *cell,
+                          const struct side *const without[SIDES], struct deviation *deviation)
+{
+    const struct side_identity *like = &without[BASE]->identity;
+    double *values = malloc((boards->count + 1) * sizeof(*values));
+    size_t count = 0;
+    enum status status = values ? STATUS_OK : log_memory("GPUs of a model");
+
+    for (size_t i = 0; status == STATUS_OK && i < boards->count; i++) {
+        const struct side_identity *its = &boards->gpus[i].identity;
+        const struct side_cell *of = find(&boards->gpus[i], &cell->cell);
+        struct estimate estimate;
+
+        if (!of || of->process_count == 0 || of->status != CELL_OK || (of->flags & FLAGS_DOUBTFUL) ||
+            strcmp(of->sha256, cell->sha256) != 0 || strcmp(its->engine, like->engine) != 0 ||
+            strcmp(its->device.name, like->device.name) != 0 || strcmp(its->device.uuid, like->device.uuid) == 0 ||
+            strcmp(its->device.uuid, without[NEW]->identity.device.uuid) == 0)
+            continue;
+        status = estimate_of(of->processes, of->process_count, of->modelled, &estimate);
+        values[count++] = estimate.ns;
+    }
+    *deviation = deviation_of(values, status == STATUS_OK ? count : 0);
+    free(values);
+    return status;
 }
 
 const struct side_kernel *sides_kernel(const struct sides *sides, const char *name)
@@ -277,8 +308,7 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
     if (side->cell_count > known)
         qsort(cells, side->cell_count, sizeof(*cells), compare_cells);
     for (size_t i = 0; i < result->cell_count; i++) {
-        const struct side_cell key = {.cell = result->cells[i].cell};
-        struct side_cell *cell = bsearch(&key, cells, side->cell_count, sizeof(key), compare_cells);
+        struct side_cell *cell = find(side, &result->cells[i].cell);
         char identity[CELL_IDENTITY_BYTES];
 
         cell_identity(&cell->cell, identity);

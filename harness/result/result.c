@@ -69,7 +69,7 @@ void result_set_counts(struct cell_result *cell, const struct access_counts *acc
 void result_sign(struct result *result)
 {
     result->tool = tool;
-    image_architectures(result->architectures, sizeof(result->architectures));
+    snprintf(result->architectures, sizeof(result->architectures), "%s", tool.architectures);
 }
 
 enum status result_open(struct result *result, const struct cell *cells, size_t count)

@@ -8,7 +8,7 @@ off first, as in Tukey's median polish. Where it reaches the threshold, it is a 
 coarsest to the single GPU. A change belongs to the coarsest group where 85 % of the members changed alike.
 
 A GPU is also held against the median of the others of its model, by Student's t. Boards differ in each cell by Qn of the others,
-pooled with what cbank compare knows of boards. The deviation of its last three values is allowed for.
+pooled with what cbank compare takes by default. The deviation of its last three values is allowed for.
 
 The noise of a value is what cbank compare holds it against (noise.py): of processes and occasions, scaled to all cells, and
 pooled with what is seen. Here that is the differences from night to night of all GPUs. A noisier GPU has its own.
@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import betainc
 
 from .change_points import medians
-from .noise import BOARD, EFFICIENCY_OF_DIFFERENCE, Deviation, conclude, median_variance, pool, scaled
+from .noise import BOARD, EFFICIENCY_OF_DIFFERENCE, Deviation, conclude, median_variance
 from .steps import Series, date_step, differences, series_of, step_p, student_p, tail
 
 LEVELS = ("model", "driver", "vbios", "node", "gpu")  # from the coarsest on
@@ -287,10 +287,6 @@ class Judge:
                 if len(members) > 1 and (name in ("model", "driver") or len(members) < self.gpus):
                     self.judge_group(level, group, members)
 
-    def judge_gpus(self) -> None:
-        for cell, gpu, p, *step in self.changes(self.left, self.base, self.deviation, np.zeros(len(self.left)), self.limits.threshold):
-            self.found.append(self.describe(GPU, gpu, cell, p, *step))
-
     def judge_peers(self) -> None:
         """Each of few GPUs is held against the median of the others, and of many against that of all, which one cannot move."""
         recent = [self.recent(log_ns) for log_ns in self.log_ns]
@@ -298,8 +294,7 @@ class Judge:
         for gpus in np.arange(self.gpus)[:, None] if self.gpus < PEERS_MANY else [np.arange(self.gpus)]:
             others = [np.sort(of[np.isfinite(of)]) for of in (np.delete(level, gpus if len(gpus) == 1 else []) for level, _, _ in recent)]
             own = [Deviation(qn(level), EFFICIENCY_OF_QN * (len(level) - 1)) if len(level) > 1 else Deviation(0.0, 0) for level in others]
-            board = [pool(Deviation(max(BOARD.value, of.value), BOARD.degrees), its)
-                     for of, its in zip(scaled([(flush, BOARD, its) for flush, its in zip(self.flush, own)]), own)]
+            board = conclude([(flush, BOARD, its) for flush, its in zip(self.flush, own)], boards=True)
             for cell, ((level, counts, nights), its, of) in enumerate(zip(recent, others, board)):
                 if len(its):
                     distance[cell, gpus] = np.where(counts[gpus] > 0, level[gpus] - np.median(its), 0)
@@ -337,7 +332,8 @@ def judge(cells: list[tuple[np.ndarray, Deviation, bool]], gpus: int, groups: di
         return []
     work = Judge(cells, gpus, groups, limits, base, firsts)
     work.judge_groups()
-    work.judge_gpus()
+    for cell, gpu, p, *step in work.changes(work.left, base, work.deviation, np.zeros(len(work.left)), limits.threshold):
+        work.found.append(work.describe(GPU, gpu, cell, p, *step))
     work.judge_peers()
     return work.found
 

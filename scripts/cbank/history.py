@@ -51,7 +51,7 @@ class History:
     def __init__(self, paths: list[str], glob: str | None = None):
         self.known, self.setups, self.forgotten = Known(), [], []
         self.identities, self.hashes = {}, {None: 0}  # numbers of cells and kernels
-        stores = [path for path in paths if is_a_store(path)]
+        stores = [path for path in paths if os.path.isfile(path) and is_store(path)]
         files = [file for path in paths if path not in stores for file in files_of(path, deep=False)]
         runs, points = [], []
         for path in stores:
@@ -162,11 +162,6 @@ class History:
     def name(self, point: int) -> str:
         """The cell of a point."""
         return self.names[int(self.points["cell"][point])]
-
-
-def is_a_store(path: str) -> bool:
-    """Whether a path is a store, and no folder."""
-    return os.path.isfile(path) and is_store(path)
 
 
 # ---- Changes of levels -----------------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ Noise = namedtuple("Noise", "deviation degrees origin")
 PROCESS = {"hot": Default(0.00019, 0.27, 9.3), "cold": Default(0.00022, 3.4, 15), "copies": Default(0, 48, 7.2)}
 OCCASION = {"hot": Default(0, 0.31, 4), "cold": Default(0, 0, 2), "copies": Default(0, 0.31, 4)}
 LATER = Default(0.0005, 0, 100)  # assumed: no board was measured hours apart
-BOARD = Deviation(0.0053, 8)  # GPUs of a model
+BOARD = Deviation(0.0027, 1.4)  # GPUs of a model
+SCALE_STEPS = 30  # until the scale moves by less than 1 %
 EFFICIENCY_OF_DIFFERENCE = 0.37  # of the median of differences: degrees of freedom of each
 SERIES_PROCESS = 0.0005  # part of every interval of a time, as a standard deviation
 ERRORS_TO_END = 1.9599877075001344  # from a value to the end of its interval of 95 %
@@ -51,24 +52,25 @@ def median_variance(count: int) -> float:
     return 1 / count if count < 3 else math.pi / 2 / (count + (0.48 if count % 2 else 1.3))
 
 
-def conclude(cells: list[tuple[bool, Deviation, Deviation]]) -> list[Deviation]:
+def conclude(cells: list[tuple[bool, Deviation, Deviation]], boards: bool = False) -> list[Deviation]:
     """The deviation of each cell, by (whether caches are flushed, what is known before, what was seen): as deviation_conclude."""
-    return [pool(before, own) if before.degrees else own for before, (_, _, own) in zip(scaled(cells), cells)]
+    return [pool(before, own) if before.degrees else own for before, (_, _, own) in zip(scaled(cells, boards), cells)]
 
 
-def scaled(cells: list[tuple[bool, Deviation, Deviation]]) -> list[Deviation]:
+def scaled(cells: list[tuple[bool, Deviation, Deviation]], boards: bool = False) -> list[Deviation]:
     """The deviations that are known before, of all cells of a cache state scaled to what these show."""
-    known = [before for _, before, _ in cells]
+    scale = {}  # of the prior of a cache state, and how uncertain it is
     for flush in (False, True):
-        telling = [(before, own) for of, before, own in cells if of == flush and before.degrees and before.value > 0 and own.degrees]
-        seen = sum(own.degrees for _, own in telling)
-        one, prior = (max((of[i].degrees for of in telling), default=0) for i in (1, 0))
-        factor = (prior + sum(own.degrees * (own.value / before.value) ** 2 for before, own in telling)) / (prior + seen) if telling else 1
-        for index, (of, before, _) in enumerate(cells):
-            if of == flush and telling and before.degrees:
-                degrees = 1 / (1 / before.degrees + 1 / (one * ((prior + seen) / seen) ** 2))
-                known[index] = Deviation(before.value * math.sqrt(factor), degrees)
-    return known
+        telling = [(before.degrees, own.degrees, (own.value / before.value) ** 2)
+                   for of, before, own in cells if of == flush and before.degrees and before.value > 0 and own.degrees]
+        seen, factor = sum(own for _, own, _ in telling), 1.0
+        prior, one = (max((of[i] for of in telling), default=0) for i in (0, 1))
+        for _ in range(SCALE_STEPS if telling else 0):
+            weighted = sum(own * square * (before + own) / (before + own * square / factor) for before, own, square in telling)
+            factor = max((prior + weighted) / (prior + seen), float(boards))
+        scale[flush] = factor, 0 if boards or not telling else 1 / (one * ((prior + seen) / seen) ** 2)
+    return [Deviation(before.value * math.sqrt(scale[flush][0]), 1 / (1 / before.degrees + scale[flush][1])) if before.degrees else before
+            for flush, before, _ in cells]
 
 
 def column(identity: str) -> str:

@@ -33,12 +33,6 @@ def options(parser):
     parser.add_argument("--neighbour", metavar="PROGRAM")
 
 
-def describe(result, times, heated, begin):
-    return {"seconds": round(time.monotonic() - begin, 1), "heated": heated, "temperature": result["temperature"],
-            "sm_clock_mhz": statistics.median(cell["sm_clock_mhz"] for cell in result["cells"] if cell["identity"] in times),
-            "times_ns": {identity: time_ns["value"] for identity, time_ns in times.items()}}
-
-
 def make(arguments, rest):
     program, begin = arguments.program, time.monotonic()
     rest = rest or ["--counters", "none"]
@@ -51,7 +45,9 @@ def make(arguments, rest):
                     time.sleep(arguments.heat_seconds)
             paths.append(trials.measure(program, os.path.join(folder, f"{number}.json"), *rest))
             result, times = trials.read(paths[-1])
-            processes.append(describe(result, times, number >= arguments.processes, begin))
+            processes.append({"seconds": round(time.monotonic() - begin, 1), "heated": number >= arguments.processes, "temperature": result["temperature"],
+                              "sm_clock_mhz": statistics.median(cell["sm_clock_mhz"] for cell in result["cells"] if cell["identity"] in times),
+                              "times_ns": {identity: time_ns["value"] for identity, time_ns in times.items()}})
         pairs = dict.fromkeys([*zip(paths, paths[1:]), *((paths[0], path) for path in paths[1:])])
         found = [trials.compare(program, *pair, "--threshold", THRESHOLD) for pair in pairs]
     return {**trials.origin(result), "run_options": rest, "heat_seconds": arguments.heat_seconds, "processes": processes, "comparisons": found}

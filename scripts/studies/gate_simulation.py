@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Simulates how often cbank compare calls out without cause, and how often it finds what became slower.
 
-Proves the false alarms and the power of compare and of gate in docs/comparing.md.
+Proves the false alarms and the power of compare, of two GPUs too, and of gate in docs/comparing.md.
 
-usage: gate_simulation.py [--program build/cbank] [--processes FOLDER] [--gate] [--trials 100] [--first N] [--json FILE]
+usage: gate_simulation.py [--program build/cbank] [--processes FOLDER] [--gate | --boards] [--trials 100] [--first N] [--json FILE]
        gate_simulation.py --show FILE
 
 Every trial writes results of 24 cells as those of the default plan, and asks the built program to compare them: no decision is
@@ -17,6 +17,10 @@ the longest, are slower by 1.5 times the threshold; an alarm is a regression or 
 
 With --gate it is cbank gate that decides: its programs take one result after the other, as many as it comes to. It ends
 when more would decide nothing, or at 20 a side.
+
+With --boards the sides are two GPUs, and others of the model are known. Boards differ in each cell by a deviation of its own:
+the default over the root of an inverse chi square of its degrees (unequal), or three times that (threefold). Half of the variance is
+common to the cells of a board. Or they are boards of the nine H200 that chose the default (real). The two cells are 5 % slower.
 
 Each scenario has its own seed, so that the first N of them (--first) can be tried again by themselves.
 """
@@ -32,10 +36,10 @@ import random
 import statistics
 import sys
 import tempfile
-import typing
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("scripts", "scripts/studies")]
+import process_deviation  # noqa: E402
 import trials  # noqa: E402
 from cbank import noise  # noqa: E402
 
@@ -46,25 +50,11 @@ STUDENT = 2.201  # half of the interval over that: 95 %, 16 - 5 degrees of freed
 PLANTED = 1.5  # times the threshold
 CACHE_STATES, TAILS, NOISES = ("hot", "cold"), ("normal", "heavy"), (1, 2, 4)
 GATE = 20  # most processes a side of a gate
+BOARDS, OTHERS = {"unequal": 1, "threefold": 3, "real": 0}, (0, 2, 3, 5, 7, 9)  # times the default; other boards
+SLOWER, FURTHEST = 5, 0.2  # percent; the most that boards differ by
 # Columns of the tables, without and with --gate: what is varied, and its values.
 KEYS = {False: ("processes", "threshold_percent"), True: ("threshold_percent",)}
 COLUMNS = {False: [*itertools.product((1, 3, 5), (0.5, 1, 2))], True: [(0.5,), (1,)]}
-
-
-def name(cell):
-    return f"{cell['path']}/{cell['pattern']}/{cell['elements']}"
-
-
-def error_of(cell):
-    """The standard error of a cell's time, as a share of it."""
-    mean, error = trials.strata_mean(cell["time_ns"]["samples"], cell["buffer_sets"])
-    return error / mean
-
-
-class Tried(typing.NamedTuple):
-    """The program that is tried, and processes that are like those of a folder."""
-    program: str
-    folder: str
 
 
 @functools.lru_cache(maxsize=None)
@@ -76,7 +66,8 @@ def template(folder, cache_state):
         if same[0]["cache_state"] == cache_state:
             times = [cell["time_ns"] for cell in same]
             logs = [math.log(time["value"]) for time in times]
-            error = statistics.mean(map(error_of, same))
+            means = [trials.strata_mean(cell["time_ns"]["samples"], cell["buffer_sets"]) for cell in same]
+            error = statistics.mean(error / mean for mean, error in means)
             truth.append((math.exp(statistics.mean(logs)), statistics.stdev(logs), error / ERROR))
             cells.append({**same[0], "counters": {}, "flags": [], "buffer_sets": BUFFER_SETS})
     return {**results[0], "cells": cells}, truth
@@ -84,14 +75,25 @@ def template(folder, cache_state):
 
 def of_an_occasion(tried, rng, of, factors):
     """The factors of cells on an occasion of its own."""
-    (result, truth), shared = template(tried.folder, of["cache_state"]), rng.gauss(0, 1)
+    (result, truth), shared = template(tried.processes, of["cache_state"]), rng.gauss(0, 1)
     return [factor * math.exp(noise.on_days(noise.Deviation(0, 1), cell["identity"], ns).value * (shared + rng.gauss(0, 1)) / math.sqrt(2))
             for factor, cell, (ns, _, _) in zip(factors, result["cells"], truth)]
 
 
-def write_process(tried, path, rng, of, factors, second, day=1):
+def of_boards(tried, rng, of, count):
+    """The factors of cells on so many boards."""
+    result, truth = template(tried.processes, of["cache_state"])
+    if not BOARDS[of["boards"]]:
+        times = rng.sample(process_deviation.times_of_boards(), count)
+        return [[board[cell["identity"]] / usual for cell, (usual, *_) in zip(result["cells"], truth)] for board in times]
+    value, degrees = noise.BOARD
+    cells = [min(BOARDS[of["boards"]] * value * math.sqrt(degrees / rng.gammavariate(degrees / 2, 2)), FURTHEST) for _ in truth]
+    return [[math.exp(cell * (shared + rng.gauss(0, 1)) / math.sqrt(2)) for cell in cells] for shared in (rng.gauss(0, 1) for _ in range(count))]
+
+
+def write_process(tried, path, rng, of, factors, second, day=1, **device):
     """A result of one process of scenario `of`."""
-    result, truth = template(tried.folder, of["cache_state"])
+    result, truth = template(tried.processes, of["cache_state"])
     cells, shared = [], trials.draw(rng, of["tails"])
     for cell, (usual, between, within), factor in zip(result["cells"], truth, factors):
         moved = of["noise"] * between * (shared + trials.draw(rng, of["tails"])) / math.sqrt(2)
@@ -106,62 +108,60 @@ def write_process(tried, path, rng, of, factors, second, day=1):
         cells.append({**cell, "time_ns": {**cell["time_ns"], **time}})
     started = f"2026-01-{day:02}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({**result, "started_utc": started, "cells": cells}, file)
-
-
-def plant(tried, cache_state, threshold):
-    """By how much each cell is slower in NEW, and the names of those that are: the shortest and the longest."""
-    result, truth = template(tried.folder, cache_state)
-    order = sorted(range(len(truth)), key=lambda i: truth[i][0])
-    planted = (order[0], order[-1])
-    factors = [1 + PLANTED * threshold / 100 if i in planted else 1 for i in range(len(truth))]
-    return factors, {name(result["cells"][i]) for i in planted}
+        json.dump({**result, "device": {**result["device"], **device}, "started_utc": started, "cells": cells}, file)
 
 
 def trial(tried, gate, of, seed):
     """(whether there was a false alarm, planted cells found, cells undecided, processes a side) of a comparison or a gate."""
-    rng = random.Random(seed)
-    factors, slow = plant(tried, of["cache_state"], of["threshold_percent"])
-    most = GATE if gate else of["processes"]
+    rng, boards, most = random.Random(seed), of.get("boards"), GATE if gate else of["processes"]
+    result, truth = template(tried.processes, of["cache_state"])
+    order = sorted(range(len(truth)), key=lambda i: truth[i][0])
+    slow = [result["cells"][i]["identity"] for i in (order[0], order[-1])]
+    slower = 1 + (SLOWER if boards else PLANTED * of["threshold_percent"]) / 100
+    factors_of = [[slower if side == 1 and cell["identity"] in slow else 1 for cell in result["cells"]] for side in range(2 + of.get("others", 0))]
     with tempfile.TemporaryDirectory() as folder:
-        sides = [os.path.join(folder, side) for side in ("base", "new")]
-        factors_of = [[1] * len(factors), factors]
-        if not gate:
+        sides = [os.path.join(folder, side) for side in ("base", "new", *map(str, range(len(factors_of) - 2)))]
+        if boards:
+            factors_of = [[one * factor for one, factor in zip(*pair)] for pair in zip(of_boards(tried, rng, of, len(sides)), factors_of)]
+        elif not gate:
             factors_of = [of_an_occasion(tried, rng, of, each) for each in factors_of]
-        pairs = [(process, side) for process in range(most) for side in sides]
+        pairs = [(process, side) for process in range(most) for side in range(len(sides))]
         for process, side in pairs if gate else sorted(pairs, key=lambda pair: pair[1]):
-            os.makedirs(side, exist_ok=True)
-            is_new = side == sides[1]
-            write_process(tried, f"{side}/{process + 1:03}.json", rng, of, factors_of[is_new], 2 * process + is_new, 1 if gate else 1 + is_new)
+            os.makedirs(sides[side], exist_ok=True)
+            write_process(tried, f"{sides[side]}/{process + 1:03}.json", rng, of, factors_of[side], 2 * process + side, 1 if gate or boards else 1 + side,
+                          **({"uuid": f"GPU-{side}"} if boards else {}))
         for side in sides if gate else ():  # a program whose processes have the results, one after the other
             with open(f"{side}.sh", "w", encoding="utf-8") as file:
                 file.write(f'#!/bin/sh\nfor json; do :; done\nset -- {side}/*.json\nmv "$1" "${{json#--json=}}"\n')
             os.chmod(f"{side}.sh", 0o755)
         command = ["gate", "--base-program", f"{sides[0]}.sh", "--new-program", f"{sides[1]}.sh", "--engine", "cuda", "--processes",
-                   str(most)] if gate else ["compare", *sides]
+                   str(most)] if gate else ["compare", *sides[:2], *(["--allow-diff", "uuid"] if boards else []),
+                                            *(["--boards", ",".join(sides[2:])] if sides[2:] else [])]
         comparison = json.loads(trials.call(tried.program, *command, "--threshold", str(of["threshold_percent"]), "--json", "-",
                                             statuses=(0, 1, 4)).stdout)
     cells = comparison["cells"]
-    return (any(cell["verdict"] in ("regressed", "improved") and name(cell) not in slow for cell in cells),
-            sum(cell["verdict"] == "regressed" and name(cell) in slow for cell in cells),
+    return (any(cell["verdict"] in ("regressed", "improved") and cell["identity"] not in slow for cell in cells),
+            sum(cell["verdict"] == "regressed" and cell["identity"] in slow for cell in cells),
             sum(cell["verdict"] == "inconclusive" for cell in cells), comparison["new"]["results"])
 
 
 def scenarios(gate):
     """All of them, in the order of their seeds."""
+    if gate == "boards":
+        return [{"cache_state": "hot", "tails": "normal", "noise": 1, "threshold_percent": 1, "processes": 1, "boards": boards, "others": others}
+                for boards, others in itertools.product(BOARDS, OTHERS) if BOARDS[boards] or others + 2 <= len(process_deviation.BOARDS)]
     keys = ("cache_state", "tails", "noise", *KEYS[gate])
     return [dict(zip(keys, (*cells, *column))) for *cells, column in itertools.product(CACHE_STATES, TAILS, NOISES, COLUMNS[gate])]
-
-
-def simulate(tried, gate, count, pool, index, of):
-    """A row: a scenario, and the sums of its trials."""
-    done = pool.map(lambda i: trial(tried, gate, of, 1000 * (500 * gate + index) + i), range(count))
-    return {**dict(zip(("alarms", "found", "inconclusive", "processes"), map(sum, zip(*done)))), **of}
 
 
 def show(report):
     """Prints the table: of a cache state, noise and tails a row, in it alarms and power (of a gate processes, too) by column."""
     gate, count = bool(report.get("gate")), report["trials"]
+    if "boards" in report["rows"][0]:
+        print("| boards | others | false alarms | slower ones found | undecided of 24 |\n|---|--:|--:|--:|--:|")
+        for row in report["rows"]:
+            print(f"| {row['boards']} | {row['others']} | {100 * row['alarms'] / count:g} % | {50 * row['found'] / count:.0f} % | {row['inconclusive'] / count:.0f} |")
+        return True
     rows = {tuple(row[key] for key in ("cache_state", "noise", "tails", *KEYS[gate])): row for row in report["rows"]}
     if len(rows) < len(scenarios(gate)):
         return True  # --first: no table
@@ -181,13 +181,16 @@ def options(parser):
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--first", type=int, help="scenarios that are tried (default all)")
     parser.add_argument("--gate", action="store_true", help="of cbank gate")
+    parser.add_argument("--boards", action="store_true", help="of two GPUs")
 
 
 def make(arguments, _rest):
-    tried, gate = Tried(os.path.abspath(arguments.program), os.path.abspath(arguments.processes)), arguments.gate
+    gate, count, rows = arguments.gate, arguments.trials, []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = [simulate(tried, gate, arguments.trials, pool, index, of) for index, of in enumerate(scenarios(gate)[:arguments.first])]
-    return {"gate": gate, "trials": arguments.trials, "rows": rows}
+        for index, of in enumerate(scenarios("boards" if arguments.boards else gate)[:arguments.first]):
+            done = pool.map(lambda seed, of=of: trial(arguments, gate, of, seed), range(1000 * (500 * gate + index), 1000 * (500 * gate + index) + count))
+            rows.append({**dict(zip(("alarms", "found", "inconclusive", "processes"), map(sum, zip(*done)))), **of})
+    return {"gate": gate, "trials": count, "rows": rows}
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ distribution. relative, ns and degrees maximize the likelihood (Smyth 2004, with
 Plans and boards are fitted likewise, with the part of the processes known. Cells of a process that move together are not
 independent: degrees are then at most those of the mean square of as many variables with that correlation.
 
+Boards have the most degrees, in tenths, with which intervals of 95 % hold as many differences of two boards.
+
 Occasions are of boards, by UUID, that have results of the default plan a minute apart or more: a later result of the same
 board adds to them. So do the processes of a trial of clocks that have its usual clock. Boards are the degrees of freedom.
 No board has results hours apart: what these add is an assumption (LATER), and no measurement.
@@ -23,15 +25,15 @@ Prints the table and what it rests on. With --check, exits 1 where deviation.def
 import datetime
 import glob
 import itertools
-import json
 import math
 import os
 import re
 import statistics
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")]
 import trials
+from cbank.steps import student_p
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TABLE = os.path.join(ROOT, "harness/compare/deviation.def")
@@ -44,6 +46,8 @@ OCCASION_SECONDS = 60  # of harness/compare/deviation.h
 DEFAULT_PLAN = {"hot": ("core-matrix", "second-process"), "cold": ("core-matrix-cold",)}  # results
 LATER = (0.0005, 0, 100)  # assumed, and taken as known
 SAME_CLOCK = 0.003
+BOARDS = [f"h200/processes/{name}.json" for name in ("trial", "other-board", "third-board", "slow-board", "fast-board", "sixth-board",
+                                                     "seventh-board", "eighth-board", "ninth-board")]
 PLACED = 0.01     # deviation of the buffer sets from which a cell's time is one of its places
 
 
@@ -89,18 +93,25 @@ def alike(names, column, settled=True):
     return rows, changes
 
 
-def of_boards(names, result):
-    """The same of the hot cells of trials of processes, each of another board: medians over its processes, of many samples. Cells
-    that take other times in other places, as `result` has it, are left out: the first trials had one."""
-    boards = []
-    for name in names:
-        with open(os.path.join(ROOT, "results", name), encoding="utf-8") as file:
-            boards.append({cell["identity"]: cell["median_ns"] for cell in json.load(file)["cells"]})
-    rows = []
-    for identity in ("/".join(key[:6]) for key, cell in load(result).items() if (cell[3] or 0) < PLACED):
-        logs = [math.log(board[identity]) for board in boards]
-        rows.append((statistics.variance(logs), len(logs) - 1, math.exp(statistics.mean(logs)), 0, 0))
-    return rows
+def times_of_boards():
+    """The times of each board by cell: medians over its processes, of many samples."""
+    return [{cell["identity"]: cell["median_ns"] for cell in trials.load(os.path.join(ROOT, "results", name))["cells"]} for name in BOARDS]
+
+
+def of_boards():
+    """The same of the hot cells of boards, and the logarithms of each cell. Those that take other times in other places are left out:
+    the first trials had one place."""
+    cells = [[math.log(board["/".join(key[:6])]) for board in times_of_boards()] for key, cell in load("h200/core-matrix.json").items()
+             if (cell[3] or 0) < PLACED]
+    return [(statistics.variance(logs), len(logs) - 1, math.exp(statistics.mean(logs)), 0, 0) for logs in cells], cells
+
+
+def held(cells, board, process):
+    """The share of differences of two boards that intervals of 95 % hold, by the deviations of boards and of processes."""
+    def within(logs):
+        variance = 2 * sum(relative ** 2 + (ns / math.exp(logs[0])) ** 2 for relative, ns, _ in (board, process))
+        return [float(student_p((one - other) / math.sqrt(variance), board[2]) > 0.05) for one, other in itertools.combinations(logs, 2)]
+    return statistics.mean(itertools.chain.from_iterable(map(within, cells)))
 
 
 def of_occasions(column):
@@ -202,10 +213,9 @@ def derive():
     plan = fit(plans, process, most=sum(map(together, plan_changes)))
     cold_plans, cold_changes = alike(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
     cold_plan = fit(cold_plans, known_of(cold), most=together(cold_changes[0]))
-    trials = [f"h200/processes/{name}.json" for name in ("trial", "other-board", "third-board", "slow-board", "fast-board",
-                                                        "sixth-board", "seventh-board", "eighth-board", "ninth-board")]
-    boards = of_boards(trials, "h200/core-matrix.json")
-    board = fit(boards, process, degrees=len(trials) - 1)
+    boards, logs = of_boards()
+    board = next(found for found in (fit(boards, process, degrees=tenths / 10) for tenths in range(30, 9, -1))
+                 if held(logs, found, hot) >= 0.95)
     table = {("process", "hot"): hot, ("process", "cold"): cold, ("process", "copies"): copies,
              **{("occasion", column): occasions["cold" if column == "cold" else "hot"][0] for column in ("hot", "cold", "copies")},
              **{("later", column): LATER for column in ("hot", "cold", "copies")},
@@ -217,15 +227,9 @@ def derive():
              f"{occasions['cold'][0][2]} boards, {occasions['cold'][1]} occasions",
              "later: assumed: no board was measured hours apart",
              f"plan: {len(plans)} hot cells of four pairs and {len(cold_plans)} cold of one, on an H200",
-             f"board: {len(boards)} cells of {len(trials)} H200, which say it with {len(trials) - 1} degrees together",
+             f"board: {len(boards)} cells of {len(BOARDS)} H200",
              "what boards add to cold cells, and plans and boards to cells with copies, is taken to be as in hot ones"]
     return table, basis
-
-
-def written():
-    with open(TABLE, encoding="utf-8") as file:
-        rows = re.findall(r"^DEVIATION\((\w+), (\w+), ([^,]+), ([^,]+), ([^)]+)\)", file.read(), re.MULTILINE)
-    return {(cause, cache_state): [float(value) for value in values] for cause, cache_state, *values in rows}
 
 
 def main():
@@ -236,9 +240,10 @@ def main():
     for (cause, cache_state), values in table.items():
         print(f"DEVIATION({cause}, {cache_state}, {', '.join(f'{value:.2g}' for value in values)})")
     print("\n".join(basis))
-    have = written()
-    with open(TABLE.replace(".def", ".h"), encoding="utf-8") as file:
-        said = re.findall('_BASIS +"(.*)"', file.read())
+    with open(TABLE, encoding="utf-8") as file, open(TABLE.replace(".def", ".h"), encoding="utf-8") as header:
+        rows = re.findall(r"^DEVIATION\((\w+), (\w+), ([^,]+), ([^,]+), ([^)]+)\)", file.read(), re.MULTILINE)
+        said = re.findall('_BASIS +"(.*)"', header.read())
+    have = {(cause, cache_state): [float(value) for value in values] for cause, cache_state, *values in rows}
     if sys.argv[1:] and (not all(any(text in line for line in basis) for text in said) or set(have) != set(table) or any(abs(a - b) > ROUNDING * b for key in table
                                                         for a, b in zip(have[key], table[key]))):
         sys.exit("process_deviation: harness/compare/deviation.def is not this table")

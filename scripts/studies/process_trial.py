@@ -41,16 +41,13 @@ def describe_cell(identity, times):
             "half_width": max((time["ci_high"] - time["ci_low"]) / 2 / time["value"] for time in times)}
 
 
-def measure(program, count, folder, run_options):
-    os.makedirs(folder, exist_ok=True)
-    return [trials.measure(program, os.path.join(folder, f"process-{number:02}.json"), *run_options)
-            for number in range(1, count + 1)]
-
-
 def make(arguments, rest):
     if bool(arguments.run) != bool(arguments.folder):
         trials.fail("--run and --folder go together")
-    paths = measure(arguments.program, arguments.run, arguments.folder, rest) if arguments.run else rest
+    if arguments.run:
+        os.makedirs(arguments.folder, exist_ok=True)
+    paths = [trials.measure(arguments.program, os.path.join(arguments.folder, f"process-{number:02}.json"), *rest)
+             for number in range(1, arguments.run + 1)] if arguments.run else rest
     read_all = [trials.read(path) for path in paths]
     if len(paths) < 2 or len({(result["device"]["uuid"], *times) for result, times in read_all}) != 1:
         trials.fail("two results or more, of one GPU and the same cells, are needed")

@@ -9,6 +9,8 @@ import unittest
 import xml.etree.ElementTree
 
 import jsonschema
+import numpy as np
+from scipy import stats
 
 from common import ROOT, read_json
 from nights import FIRST_NIGHT, Case, slower, utc, uuid
@@ -47,6 +49,8 @@ class Compare(Case):
         self.assertEqual([gpu["verdict"] for gpu in comparison["gpus"]], ["same"] * 8)
         self.assertEqual(comparison["summary"],
                          "NEW is the same: 192 same of 192 cells of 8 GPUs (threshold 1 %)")
+        self.assertNotIn("same samples", self.cbank("compare", "base", "new").stdout)
+        self.assertIn("192 of 192 cells have the same samples on both sides", self.cbank("compare", "base", "base").stdout)
         self.assertEqual([gpu["host"]["slot"] for gpu in comparison["gpus"]],
                          [f"00000000:{gpu:02X}:00.0" for gpu in range(8)])
 
@@ -96,6 +100,32 @@ class Compare(Case):
         self.assertEqual(len(comparison["gpus"]), 1)
         self.assertEqual([row["context_field"] for row in comparison["differences"]], ["uuid"])
         self.cbank("compare", "base/gpu01.json", "new/gpu02.json", status=3)
+
+    def test_what_boards_differ_by_is_pooled_cell_by_cell(self):
+        """Six others: the deviation of each cell is its own, pooled with the default times the greatest likelihood of all."""
+        one = read_json(self.path("base/gpu07.json"))
+        one["cells"][0]["kernel"]["sass_sha256"] = "0" * 64  # of other code: no witness in that cell
+        one["cells"][1]["flags"] = ["unstable"]
+        self.write("base/gpu07.json", one)
+        results = [read_json(self.path(f"base/gpu{gpu:02d}.json"))["cells"] for gpu in (0, 3, 4, 5, 6, 7)]
+        own = np.array([np.log([cell["time_ns"]["value"] for cell in cells[:6 if at > 1 else 5]]).var(ddof=1) for at, cells in enumerate(zip(*results))])
+        freedom, (value, degrees) = np.array([4.0] * 2 + [5.0] * 22), (0.0027, 1.4)
+        factors = np.geomspace(1, 100, 1000)
+        likely = [(stats.f.logpdf(own / (value ** 2 * factor), freedom, degrees) - np.log(factor)).sum() - degrees / 2 * (np.log(factor) + 1 / factor)
+                  for factor in factors]  # the last term: one more, that is 1
+        pooled = (degrees * value ** 2 * factors[int(np.argmax(likely))] + freedom * own) / (degrees + freedom)
+        comparison = self.compare("base/gpu01.json", "new/gpu02.json", "--allow-diff", "uuid", "--boards", "base")
+        self.assertEqual(comparison["options"]["boards"], "base")
+        said = {cell["identity"]: cell["board_deviation"] for cell in comparison["cells"]}
+        for cell, variance, own_degrees in zip(results[0], pooled, freedom):
+            self.assertEqual(said[cell["identity"]]["origin"], "boards")
+            self.assertAlmostEqual(said[cell["identity"]]["degrees_of_freedom"], 1.4 + own_degrees)
+            self.assertAlmostEqual(said[cell["identity"]]["value"] / variance ** 0.5, 1, delta=0.01)
+        text = " ".join(self.cbank("compare", "base/gpu01.json", "new/gpu02.json", "--allow-diff", "uuid", "--boards", "base").stdout.split())
+        self.assertIn("It has 5.4 degrees of freedom or more: by default, and in 24 cells by other GPUs (--boards)", text)
+        alone = self.compare("base/gpu01.json", "new/gpu02.json", "--allow-diff", "uuid", "--boards", "base/gpu01.json,new/gpu02.json,base/gpu03.json", status=4)
+        self.assertEqual({tuple(cell["board_deviation"].values()) for cell in alone["cells"]}, {(value, degrees, "default")})
+        self.assertEqual({cell["board_deviation"] for cell in self.compare("base/gpu01.json", "new/gpu01.json", "--boards", "base")["cells"]}, {None})
 
     def test_what_may_not_differ_is_of_one_gpu(self):
         result = read_json(self.path("new/gpu04.json"))

@@ -145,16 +145,16 @@ class Peers(unittest.TestCase):
         return {(change.group, change.cell) for change in found if change.change > 0}
 
     def test_few_boards_are_called_apart_at_the_nominal_rate_and_one_that_is_so_is_found(self):
-        """Two to eight boards. Variances of cells differ as an inverse chi square of 8 degrees does, and half of each is common to the cells
-        of a board. A tenth more is planted in eight cells of one board. Boards that differ three times as much are known from four on."""
+        """Two to eight boards. Variances of cells differ as an inverse chi square of 1.4 degrees does, and half of each is common to the cells
+        of a board. Eight cells of one board are slower: a board of few must differ by more. Boards may differ three times as much."""
         rng = np.random.default_rng(5)
-        for gpus, deviation, finds in ((2, 0.0053, 0.9), (4, 0.0053, 0.7), (8, 0.0053, 0.9), (4, 0.016, 0), (8, 0.016, 0)):
+        for gpus, deviation, longer, finds in ((2, 0.0027, 1.5, 0), (4, 0.0027, 1.5, 0.9), (8, 0.0027, 1.05, 0.7), (4, 0.0081, 1.5, 0), (8, 0.0081, 1.2, 0.8)):
             false = right = 0
             for _ in range(40):
-                cells = deviation * np.sqrt(8 / rng.chisquare(8, (24, 1)))
+                cells = deviation * np.sqrt(1.4 / rng.chisquare(1.4, (24, 1)))
                 boards = cells * (rng.normal(size=(1, gpus)) + rng.normal(size=(24, gpus))) / math.sqrt(2)
                 false += bool(self.apart(rng, boards))
-                boards[:8, 0] += math.log(1.1)
+                boards[:8, 0] += math.log(longer)
                 found = self.apart(rng, boards)
                 right += {gpu for gpu, _ in found} == {0} and {cell for _, cell in found} <= set(range(8))
             self.assertLessEqual(false, 2, (gpus, deviation))  # of 40, at one in a hundred

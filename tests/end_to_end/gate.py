@@ -159,8 +159,8 @@ class Verdicts(Case):
 
 
 class Golden(Case):
-    """Verdicts on committed results as the program gave them at commit 9dc14fc, cells in the order of the files: a letter for
-    each, and how many cells in a row have it."""
+    """Verdicts on committed results as the program gave them when what boards differ by was known cell by cell, cells in the order
+    of the files: a letter for each, and how many cells in a row have it."""
 
     LETTERS = {"s": "same", "i": "improved", "r": "regressed", "?": "inconclusive", "m": "missing", "n": "new", "x": "invalid"}
 
@@ -500,6 +500,22 @@ class Simulation(Case):
             if (row["cache_state"], row["noise"]) == ("hot", 1):
                 self.assertGreaterEqual(row["found"], 0.95 * 2 * trials, row)
         self.assertEqual(len(self.script("gate_simulation.py", "--show", path).stdout.splitlines()), 2 + 2 + 12)
+
+    def test_a_few_boards_and_the_committed_table_of_boards(self):
+        """No more than one comparison in twenty with a false alarm, by four standard errors; of boards that differ three times as much as
+        is known, from two others on. Real ones are of two kinds, which few others do not show."""
+        path = os.path.join(self.folder, "boards.json")
+        self.script("gate_simulation.py", "--program", CBANK, "--boards", "--trials", "4", "--first", "4", "--json", path)
+        rows = read_json(path)["rows"]
+        self.assertEqual([(row["others"], row["alarms"] <= 1) for row in rows], [(0, True), (2, True), (3, True), (5, True)])
+        self.assertGreaterEqual(rows[3]["found"], 4)
+        report = read_json(os.path.join(ROOT, "results/h200/gate/board-simulation.json"))
+        trials = report["trials"]
+        for row in report["rows"]:
+            if row["boards"] == "unequal" or (row["boards"] == "threefold" and row["others"]):
+                self.assertLessEqual(row["alarms"], 0.05 * trials + 4 * (0.05 * 0.95 * trials) ** 0.5, row)
+            if row["boards"] == "unequal" and row["others"] >= 5:
+                self.assertGreaterEqual(row["found"], 0.6 * 2 * trials, row)
 
     def test_the_committed_table(self):
         """No more false alarms than one comparison in twenty (with heavy tails, one in ten), by four standard errors,

@@ -123,7 +123,7 @@ class Sides(Case):
         report, said = self.gate(base, status=3)
         self.assertEqual((report["comparable"], report["new"]["results"]), (False, 1))
         self.assertNotIn("cells decided", said)
-        self.gate(base, "--allow-diff", "uuid", "--threshold", "5")
+        self.gate(base, "--allow-diff", "uuid", "--threshold", "20")
 
     def test_another_plan(self):
         base = self.base(lambda result: result["cells"].pop())

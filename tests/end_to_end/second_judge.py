@@ -11,7 +11,7 @@ import subprocess
 import unittest
 
 import numpy
-from scipy import stats
+from scipy import optimize, stats
 
 from common import CBANK, ROOT, Scratch, read_json, scale
 
@@ -63,6 +63,12 @@ def side(results, identity):
                        if counter["kind"] == "exact" and counter["status"] == "ok"} for cell in cells]}
 
 
+def scale_excess(factor, own, degrees, squares, prior):
+    """0 at the greatest likelihood of F-distributed squares over the factor, and of one more that is 1 with the degrees `prior`."""
+    x = squares / factor
+    return (own * ((own + degrees) * x / (degrees + own * x) - 1)).sum() + prior * (1 / factor - 1)
+
+
 def judge(base, new, threshold, apart):
     """{identity: (verdict, ratio)} of the cells that both sides have, all of status ok."""
     names = [{cell["identity"]: cell for result in results for cell in result["cells"]} for results in (base, new)]
@@ -81,7 +87,8 @@ def judge(base, new, threshold, apart):
     for cache_state in ("hot", "cold"):
         seen = [c for c in cells.values() if c["cache_state"] == cache_state and c["own"] and c["prior"][1]]
         total, prior = sum(c["own"] for c in seen), max((c["prior"][1] for c in seen), default=0)
-        factor = (sum(c["own"] * (c["sd_own"] / c["prior"][0]) ** 2 for c in seen) + prior) / (total + prior) if seen else 1
+        squares = numpy.array([(c["own"], c["prior"][1], (c["sd_own"] / c["prior"][0]) ** 2) for c in seen]).T
+        factor = optimize.brentq(scale_excess, 1e-9, 1e9, args=(*squares, prior)) if seen else 1
         known = max(c["own"] for c in seen) * ((prior + total) / total) ** 2 if seen else math.inf
         for name, c in ((name, c) for name, c in cells.items() if c["cache_state"] == cache_state):
             b, n, (sd, degrees) = c["b"], c["n"], c["prior"]

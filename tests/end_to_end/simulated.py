@@ -644,11 +644,11 @@ class Trials(Case):
                                   f'CBANK_SIMULATED=$CBANK_SIMULATED exec {CBANK} "$@"')
         neighbour = self.executable("neighbour", f"[ $1 = idle ] || touch {near}", "echo ready", "cat >/dev/null",
                                     f"rm -f {near}")
-        trial = ["neighbour_trial.py", "--program", program, "--trials", "1", "--quiet-trials", "2"]
+        trial = ["neighbour_trial.py", "--program", program, "--trials", "2"]
         said = self.tried(*trial, "--neighbour", neighbour, *SMALL)
-        self.assertIn("quiet:           0 of 2 results flagged", said)
-        self.assertRegex(said, r"beside compute: +1 of 1 results flagged; [1-9]\d* of \d+ cells moved")
-        self.assertRegex(said, r"beside idle: +0 of 1 results flagged; \d+ of \d+ cells moved by more than 0.2 %, 0 by more than 1 %, 0 of these flagged")
+        self.assertIn("quiet:   0 of 2 results flagged; 95 % of times within ", said)
+        self.assertRegex(said, r"compute: +2 of 2 results flagged; [1-9]\d* of \d+ times outside, 0 not flagged; moved by \S+ to \+[1-9]")
+        self.assertRegex(said, r"idle: +0 of 2 results flagged; \d+ of \d+ times outside, \d+ not flagged; moved by [-+]0\.\d+ to [-+]0\.\d+ %")
         # A flag where there is none.
         with open(near, "w", encoding="utf-8"):
             self.tried(*trial, "--neighbour", self.executable("none", "echo ready", "cat >/dev/null"), *SMALL, status=1)

@@ -226,7 +226,7 @@ void fuzz_cubin(const char *text, size_t bytes)
 
     /* The same cubin as one of a kernel file. */
     kernel_symbol(&build, reason);
-    kernel_constant_symbol(&build, 0);
+    kernel_constant_symbol(&build, "grid");
     capture_begin(&fuzz_stderr);
     status = kernel_info_read(text, bytes, &file);
     capture_end(&fuzz_stderr);
@@ -265,7 +265,7 @@ void fuzz_cubin(const char *text, size_t bytes)
         require(sum <= bytes * 128, "more loads than instructions", kernel->name);
     }
     require(user_tables_judge(&code, &card, NULL) == STATUS_OK &&
-                user_tables_print(stdout, &code, &code.kernels[0], &look) == STATUS_OK,
+                user_tables_print(stdout, &code.kernels[0], &look) == STATUS_OK,
             "no verdict", "");
     user_code_close(&code);
 }

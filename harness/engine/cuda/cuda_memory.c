@@ -296,38 +296,31 @@ cudaTextureObject_t cuda_table_texture_at(const struct cuda_table *table, uint32
     return table->textures[buffer_set % table->memory.count][table_offset % table->table_offsets][__builtin_ctz(width)];
 }
 
-/* Makes the missing textures of a buffer set. */
-static bool make_textures(struct cuda_device *device, struct cuda_table *table, uint32_t buffer_set,
-                          uint32_t log2_width)
+/* Makes the missing textures of all buffer sets. */
+static bool make_textures(struct cuda_device *device, struct cuda_table *table)
 {
     bool made = true;
 
-    for (uint32_t i = 0; made && i < table->table_offsets; i++) {
-        cudaTextureObject_t *texture = &table->textures[buffer_set][i][log2_width];
+    for (uint32_t i = 0; i < table->memory.count * table->table_offsets; i++)
+        for (uint32_t width = 0; made && width < SASS_WIDTH_COUNT; width++) {
+            const uint32_t set = i / table->table_offsets, offset = i % table->table_offsets;
+            cudaTextureObject_t *texture = &table->textures[set][offset][width];
 
-        made = *texture ||
-               cuda_table_texture(device, cuda_table_at(table, buffer_set, i), table->bytes, 1u << log2_width, texture);
-    }
+            made = *texture || !(table->texture_widths >> width & 1) ||
+                   cuda_table_texture(device, cuda_table_at(table, set, offset), table->bytes, 1u << width, texture);
+        }
     return made;
 }
 
 bool cuda_table_need_texture(struct cuda_device *device, struct cuda_table *table, uint32_t width)
 {
-    bool made = true;
+    const uint32_t before = table->texture_widths;
 
-    for (uint32_t i = 0; made && i < table->memory.count; i++)
-        made = make_textures(device, table, i, (uint32_t)__builtin_ctz(width));
-    return made;
-}
-
-/* Makes textures of a buffer set like those at the very first table offset. */
-static bool copy_textures(struct cuda_device *device, struct cuda_table *table, uint32_t buffer_set)
-{
-    bool copied = true;
-
-    for (uint32_t i = 0; copied && i < SASS_WIDTH_COUNT; i++)
-        copied = !table->textures[0][0][i] || make_textures(device, table, buffer_set, i);
-    return copied;
+    table->texture_widths |= 1u << __builtin_ctz(width);
+    if (make_textures(device, table))
+        return true;
+    table->texture_widths = before;
+    return false;
 }
 
 bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table)
@@ -341,7 +334,7 @@ bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table)
         multiplied = copy(device, first + i * (CBANK_TABLE_BYTES / sizeof(*first)), first,
                           (table_offsets - i < i ? table_offsets - i : i) * (size_t)CBANK_TABLE_BYTES);
     table->table_offsets = table_offsets;
-    multiplied = multiplied && copy_textures(device, table, 0);
+    multiplied = multiplied && make_textures(device, table);
     if (!multiplied)
         table->table_offsets = 1;
     /* Further buffer sets have the values and the textures of the first. */
@@ -351,7 +344,7 @@ bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table)
         multiplied = allocate(device, &table->memory);
         if (multiplied &&
             !(copy(device, cuda_table_at(table, buffer_set, 0), first, table_offsets_bytes(device, table)) &&
-              copy_textures(device, table, buffer_set))) {
+              make_textures(device, table))) {
             release_table(device, table);
             multiplied = false;
         }

@@ -59,8 +59,9 @@ struct cuda_table {
     struct cuda_buffer memory; /* with room around the table offsets */
     uint32_t table_offsets; /* in each buffer set, CBANK_TABLE_BYTES apart; one until there are further buffer sets */
     uint32_t *values; /* on the host, pinned; owned */
+    uint32_t texture_widths; /* of the textures that are needed, a bit each: the logarithm of an element's bytes */
     cudaTextureObject_t textures[CUDA_BUFFER_SETS_MAX][CUDA_TABLE_OFFSETS_MAX]
-                                [SASS_WIDTH_COUNT]; /* by the logarithm of an element's bytes; or 0 */
+                                [SASS_WIDTH_COUNT]; /* by the same logarithm; or 0 */
 };
 
 struct cuda_case;

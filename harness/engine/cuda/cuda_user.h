@@ -20,23 +20,23 @@ struct cuda_case {
     struct cuda_buffer buffers[CBANK_BUFFERS_MAX];
     struct cuda_table tables[CBANK_TABLES_MAX];
     struct cuda_user *users; /* owned: a list */
-    unsigned char *kept[CBANK_BUFFERS_MAX]; /* owned: outputs of its first right build, if another kernel file is held
-                                             * against them; else NULL */
+    unsigned char *kept[CBANK_BUFFERS_MAX]; /* owned: outputs of its first right build, if others are held against them;
+                                             * else NULL */
 };
 
 /* A build at one size. */
 struct cuda_user {
-    struct cuda_user *next;           /* owned */
-    struct cuda_case *of;             /* owns it */
+    struct cuda_user *next; /* owned */
+    struct cuda_case *of; /* owns it */
     const struct kernel_build *build; /* not owned */
     struct cuda_module modules[CUDA_MODULE_COPIES];
     CUfunction functions[CUDA_MODULE_COPIES]; /* the user's kernel */
-    CUfunction call;                          /* cbank_case_call */
+    CUfunction call; /* cbank_case_call */
     struct kernel_sass sass;
     struct cbank_case_report report;
     uint32_t shared_bytes; /* dynamic */
     size_t offsets[CBANK_ARGUMENTS_MAX], argument_bytes; /* of an argument; of all in a buffer set */
-    unsigned char *arguments;                            /* owned: those of each buffer set */
+    unsigned char *arguments; /* owned: those of each buffer set */
 };
 
 /* Reads the code of the user's kernel in a build, without a device. False, with the reason, if it is not clear. */

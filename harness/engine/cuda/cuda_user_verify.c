@@ -3,7 +3,6 @@
  * them, and from restored buffers in another buffer set. Outputs are poisoned before. The first output is compared with
  * the reference, the others with the first. Guard zones, inputs and tables must be as before. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +30,12 @@ struct checking {
     unsigned char *seen[LAUNCHES][CBANK_BUFFERS_MAX]; /* outputs and inouts after a launch; owned */
     unsigned char *scratch; /* as large as the largest buffer or table, or guard zone; owned */
     enum case_reference reference;
-    bool kept[CBANK_BUFFERS_MAX];            /* the expected output is that of another build, ... */
-    char like[USER_KERNEL_SPACES_BYTES + 8]; /* ... "with constant" */
+    char like[USER_KERNEL_SPACES_BYTES + 8]; /* "with constant": the build whose outputs the case keeps */
 };
 
 /* The findings of a build. */
 struct outcome {
-    bool failed;
-    char reason[CELL_REASON_BYTES];
+    char reason[CELL_REASON_BYTES]; /* "": it has not failed */
     uint32_t findings;
 };
 
@@ -50,16 +47,7 @@ static bool is_compared(const struct cuda_case *of, uint32_t number)
 }
 
 /* The first failure is the reason. */
-__attribute__((format(printf, 2, 3))) static void fails(struct outcome *outcome, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    if (!outcome->failed)
-        vsnprintf(outcome->reason, sizeof(outcome->reason), format, arguments);
-    va_end(arguments);
-    outcome->failed = true;
-}
+#define FAILS(outcome, ...) ((void)((outcome)->reason[0] || cell_refuse((outcome)->reason, __VA_ARGS__)))
 
 /* -- references ---------------------------------------------------------------------------------------- */
 
@@ -169,7 +157,7 @@ static bool check_zone(const struct checking *checking, uint32_t number, const v
     if (changed == 0)
         return true;
     outcome->findings |= FINDING_GUARD_ZONE;
-    fails(outcome,
+    FAILS(outcome,
           "writes outside buffer %" PRIu32 " of %" PRIu64 " elements: %zu bytes %s it, the nearest %zu bytes away",
           number + 1, checking->of->report.buffers[number].elements, changed, behind ? "behind" : "before",
           behind ? first : CUDA_GUARD_BYTES - 1 - last);
@@ -198,7 +186,7 @@ static bool check_rest(const struct checking *checking, const struct cuda_user *
         if (!called || memcmp(checking->scratch, checking->contents[i], buffer->bytes) == 0)
             continue;
         outcome->findings |= FINDING_INPUT_CHANGED;
-        fails(outcome, "changes buffer %" PRIu32 ", which is an input; make it an inout", i + 1);
+        FAILS(outcome, "changes buffer %" PRIu32 ", which is an input; make it an inout", i + 1);
         called = cuda_device_write(device, at, checking->contents[i], buffer->bytes);
     }
     for (uint32_t k = 0; called && contents && k < of->report.table_count; k++) {
@@ -210,7 +198,7 @@ static bool check_rest(const struct checking *checking, const struct cuda_user *
         if (!called || memcmp(checking->scratch, table->values, bytes) == 0)
             continue;
         outcome->findings |= FINDING_INPUT_CHANGED;
-        fails(outcome, "changes the entries of table %.60s", user->report.tables[k].name);
+        FAILS(outcome, "changes the entries of table %.60s", user->report.tables[k].name);
         called = cuda_device_write(device, at, table->values, bytes);
     }
     return called && cuda_device_wait(device);
@@ -233,7 +221,7 @@ static bool agrees(const struct checking *checking, uint32_t number, const void 
 
     if (at == elements->elements)
         return true;
-    fails(outcome, "%s: element %" PRIu64 " of buffer %" PRIu32 " is %s, %.60s %s", words.what, at, number + 1,
+    FAILS(outcome, "%s: element %" PRIu64 " of buffer %" PRIu32 " is %s, %.60s %s", words.what, at, number + 1,
           element_text(elements, found, at, text), words.as, element_text(elements, expected, at, other));
     return false;
 }
@@ -248,23 +236,23 @@ static void check_output(const struct checking *checking, uint32_t number, struc
     const struct cuda_case *rival = checking->rival;
     const unsigned char *first = checking->seen[FIRST][number], *restored = checking->seen[RESTORED][number];
     const unsigned char *expected = checking->expected[number];
-    const bool referred = expected && !checking->kept[number];
+    const unsigned char *kept = expected ? NULL : checking->of->kept[number];
 
     /* Where a reference has NaN or infinity, the output may. */
-    if (elements_not_finite(elements, first, referred) < elements->elements &&
-        !(referred && elements_not_finite(elements, expected, true) < elements->elements))
+    if (elements_not_finite(elements, first, expected) < elements->elements &&
+        !(expected && elements_not_finite(elements, expected, true) < elements->elements))
         outcome->findings |= FINDING_NOT_A_NUMBER;
     if (elements->role == CBANK_ROLE_OUTPUT) {
         const uint64_t at = elements_untouched(elements, first, poisons[FIRST], restored, poisons[RESTORED]);
 
         if (at < elements->elements) {
-            fails(outcome,
+            FAILS(outcome,
                   "does not write element %" PRIu64 " of buffer %" PRIu32 "; make it an inout if that is meant", at,
                   number + 1);
             return;
         }
     }
-    if (referred)
+    if (expected)
         agrees(checking, number, first, expected, (struct difference){"wrong output", "not"}, outcome);
     if (memcmp(first, restored, bytes) != 0) {
         outcome->findings |= FINDING_NOT_DETERMINISTIC;
@@ -272,8 +260,8 @@ static void check_output(const struct checking *checking, uint32_t number, struc
                     (struct difference){differs[elements->type == CBANK_TYPE_FLOAT], "before"}, outcome))
             return;
     }
-    if (expected && !referred)
-        agrees(checking, number, first, expected, (struct difference){"differs between memory spaces", checking->like},
+    if (kept)
+        agrees(checking, number, first, kept, (struct difference){"differs between memory spaces", checking->like},
                outcome);
     /* Both kernel files must have such a buffer with elements of one type. */
     if (rival && rival->kept[number] && rival->buffers[number].bytes == bytes &&
@@ -329,21 +317,13 @@ static enum status keep_outputs(struct checking *checking, const struct cuda_use
     struct cuda_case *of = checking->of;
 
     for (uint32_t i = 0; i < of->report.buffer_count; i++) {
-        const size_t bytes = of->buffers[i].bytes;
-
-        if (!is_compared(of, i))
+        if (!is_compared(of, i) || of->kept[i] || (checking->expected[i] && !rivals))
             continue;
-        if (!checking->expected[i] && (checking->expected[i] = malloc(bytes + 1))) {
-            memcpy(checking->expected[i], checking->seen[FIRST][i], bytes);
-            snprintf(checking->like, sizeof(checking->like), "with %s", user->build->kernel.spaces);
-            checking->kept[i] = true;
-        }
-        if (!rivals || of->kept[i])
-            continue;
-        of->kept[i] = malloc(bytes + 1);
+        of->kept[i] = malloc(of->buffers[i].bytes + 1);
         if (!of->kept[i])
             return log_memory("an output");
-        memcpy(of->kept[i], checking->seen[FIRST][i], bytes);
+        memcpy(of->kept[i], checking->seen[FIRST][i], of->buffers[i].bytes);
+        snprintf(checking->like, sizeof(checking->like), "with %s", user->build->kernel.spaces);
     }
     return STATUS_OK;
 }
@@ -393,11 +373,11 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
     while ((cell = cuda_user_cell(user, checking->result, false))) {
         cell->of_case.findings = outcome.findings;
         cell->of_case.reference = checking->reference;
-        if (outcome.failed)
+        if (outcome.reason[0])
             engine_end_cell(cell, CELL_FAILED, "%s", outcome.reason);
-        cell->verified = !outcome.failed;
+        cell->verified = !outcome.reason[0];
     }
-    return outcome.failed ? STATUS_OK : keep_outputs(checking, user);
+    return outcome.reason[0] ? STATUS_OK : keep_outputs(checking, user);
 }
 
 enum status cuda_users_verify(struct engine_session *session, struct result *result, const struct progress *progress)
