@@ -170,7 +170,7 @@ class Tables(Case):
                                  "--stride-bytes", "16", "--path", "all", "--width-bytes", "1,2,4,8,16", "--table-bytes",
                                  "256,2048", "--max-samples", "20")
         paths = {path["name"]: path for path in json.loads(self.cbank("list", "paths", "--json").stdout)}
-        small = {name for name, path in paths.items() if path["copies"] > 1 or path["unit"] in ("registers", "select")}
+        small = {name for name, path in paths.items() if path["lookups"]}
         self.assertEqual(len(result["cells"]), 2 * 5 * 2 * len(paths))
         seen = set()
         for cell in result["cells"]:
