@@ -34,7 +34,7 @@ ELEMENT(24, parts_of<unsigned long long COMMA 3>,
             (uint32_t)(element.of[1] >> 32) + (uint32_t)(element.of[2] >> 32));
 ELEMENT(32, parts_of<uint4 COMMA 2>, element_of<16>::folded(element.of[0]) + element_of<16>::folded(element.of[1]));
 
-/* The loads that CUDA has for one part. */
+/* The loads that CUDA has for one part: a path may have any of them. */
 #define LOAD_PARTS(load)                                                                                    \
     template <class Part, uint32_t count>                                                                   \
     static __device__ parts_of<Part, count> load(const parts_of<Part, count> *from)                         \
@@ -45,7 +45,11 @@ ELEMENT(32, parts_of<uint4 COMMA 2>, element_of<16>::folded(element.of[0]) + ele
         return to;                                                                                          \
     }
 LOAD_PARTS(__ldg)
+LOAD_PARTS(__ldca)
 LOAD_PARTS(__ldcg)
+LOAD_PARTS(__ldcs)
+LOAD_PARTS(__ldlu)
+LOAD_PARTS(__ldcv)
 
 /* The entry that thread `index` of the warp holds: one shuffle for each of its words. */
 template <class Element> static __device__ Element shuffled(Element mine, uint32_t index)
