@@ -17,6 +17,8 @@ enum {
     NOISE_MAX = 32,    /* cycles; with larger noise, levels cannot be distinguished */
     SPREAD = 32,       /* see reach_at */
     LATENCIES_MIN = 32,
+    SEEN_MIN = 100, /* answers by a level while regions grow, to say that none moves */
+    MOVED_MIN = 8, /* answers by another level, of all addresses: outliers give one or two */
     SPACINGS_MIN = 8,       /* misses needed to determine a spacing */
     MANY_ACCESSES = 100000, /* enough to see every line of a set missed, even with few in a pass */
     LISTS_DRAWN = 6,        /* at random, to check the findings */
@@ -73,6 +75,44 @@ static void chase_all(struct search *search, uint32_t first, uint32_t warm_up, u
     for (uint32_t i = 0; i < search->words; i++) {
         cycles[(first + i) % search->words] = search->cycles[i];
         search->count[search->cycles[i] < CYCLES_MAX ? search->cycles[i] : CYCLES_MAX] += 1;
+    }
+}
+
+/* Joins levels between which no address moves as regions grow: those are parts of one level, at several distances, such as slices
+ * of L2. The cold chase shows the level that regions do not reach. */
+static void join_levels(struct search *search)
+{
+    uint32_t *const near = search->missed, *const far = search->clean; /* how often each level answers an address */
+    const uint32_t count = search->words * WORD_BYTES / SWEEP_STEP;
+
+    for (uint32_t level = 0; level + 1 < search->band_count;) {
+        uint32_t moved = 0, seen = 0;
+        size_t at = 0;
+
+        for (uint32_t i = 0; i < count; i++) {
+            near[i] = 0;
+            far[i] = search_answered_by(search, search->cold[i * SWEEP_STEP / WORD_BYTES]) == (int)level + 1;
+        }
+        for (double size = 128; at < search->swept_count; size *= pow(2, 0.25))
+            for (uint32_t i = 0; i < (uint32_t)size / SWEEP_STEP; i++, at++) {
+                const int by =
+                    search_answered_by(search, search->swept[SWEEP_PASSES * at + SWEEP_PASSES / 2]) - (int)level;
+
+                near[i] += by == 0;
+                far[i] += by == 1;
+            }
+        for (uint32_t i = 0; i < count; i++) {
+            seen += near[i];
+            moved += near[i] < far[i] ? near[i] : far[i];
+        }
+        if (moved >= MOVED_MIN || seen < SEEN_MIN) {
+            level++;
+            continue;
+        }
+        search->bands[level].high = search->bands[level + 1].high;
+        for (uint32_t i = level + 2; i < search->band_count; i++)
+            search->bands[i - 1] = search->bands[i];
+        search->band_count--;
     }
 }
 
@@ -145,6 +185,8 @@ static void find_levels(struct search *search, uint32_t levels_max)
         band->low = band->low > 2 * reach_at(search, band->low) ? band->low - 2 * reach_at(search, band->low) : 0;
         band->high += 2 * reach_at(search, band->high);
     }
+    if (search->status == STATUS_OK)
+        join_levels(search);
     if (search->status == STATUS_OK)
         search->out->level_count = search->band_count < levels_max ? search->band_count : levels_max;
     /* A level's latency is that of accesses of the sweep whose median it answered; if those are few, of the cold chase.

@@ -34,7 +34,7 @@ struct sim_level {
 struct sim {
     uint32_t level_count;
     struct sim_level levels[SIM_LEVELS_MAX];
-    uint32_t memory_cycles;
+    uint32_t memory_cycles, far_cycles; /* far: what every second slice of 512 bytes takes longer */
     uint64_t kept; /* a line that something else asks for at every access; 0: none */
     bool keeps; /* from launch to launch */
     double noise, outliers;
@@ -143,7 +143,7 @@ static inline uint32_t sim_access(struct sim *sim, uint64_t address)
     for (uint32_t i = 0; i < sim->level_count; i++)
         if (sim_level_lookup(sim, &sim->levels[i], address))
             return sim->levels[i].cycles;
-    return sim->memory_cycles;
+    return sim->memory_cycles + (address / 512 % 2 ? sim->far_cycles : 0);
 }
 
 static inline enum status sim_chase(void *context, const struct probe_chase *chase, uint32_t *cycles)

@@ -208,6 +208,27 @@ TEST(a_level_that_is_never_full_has_no_size)
 }
 
 /* Sets by a hash, noise as large as a level is far, and a line that something else keeps: nothing is made up. */
+/* Slices of the memory at two distances are one level, whose latency spans both. */
+TEST(two_groups_of_latencies_are_one_level)
+{
+    for (uint32_t far = 0; far <= 120; far += 20) {
+        struct geometry found;
+        struct sim sim = {.level_count = 2,
+                          .levels = {LEVEL(64, 64, 8, 4, 38), LEVEL(256, 256, 16, 8, 110)},
+                          .memory_cycles = 250,
+                          .far_cycles = far,
+                          .noise = 1,
+                          .outliers = 0.002,
+                          .random = 7};
+
+        find(&sim, BANK_BYTES, SAMPLES_MAX, &found);
+        assert_int_equal(found.level_count, 3);
+        assert_true(found.level[0].capacity_bytes.value == 2048 && found.level[1].capacity_bytes.value == 32768);
+        assert_true(fabs(found.level[2].latency.value - 250 - far / 2.0) < 1);
+        assert_true(found.level[2].latency.ci_low < 252 && found.level[2].latency.ci_high > 247 + far);
+    }
+}
+
 TEST(what_cannot_be_told_is_not_reported)
 {
     for (uint32_t ways = 1; ways <= 8; ways *= 2)
