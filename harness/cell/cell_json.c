@@ -130,7 +130,11 @@ static void read_parameters(const struct node *node, struct cell *cell)
             cell->parameters[i] = parameter_kept(row, (uint32_t)value);
             continue;
         }
-        snprintf(step, sizeof(step), row->multiple ? "a multiple of %" PRIu32 : "a power of two", row->multiple);
+        snprintf(step, sizeof(step),
+                 row->multiple    ? "a multiple of %" PRIu32
+                 : row->max == 32 ? "a power of two, 12 or 24,"
+                                  : "a power of two",
+                 row->multiple);
         snprintf(expected, sizeof(expected), "%s from %" PRIu32 " to %" PRIu32, step, row->min, row->max);
         node_refuse(&values, row->name, expected);
     }

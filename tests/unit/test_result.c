@@ -298,7 +298,7 @@ static const struct {
     {"\"pattern\":\t\"distinct\"", "\"pattern\":\t\"per_warp\"",
      "cells[1].parameters.distinct: add with per_warp does not take it"},
     {"\"parameters\":\t{\n", "\"parameters\":\t{\"width_bytes\": 3\n",
-     "cells[0].parameters.width_bytes: expected a power of two from 1 to 16, it is this number"},
+     "cells[0].parameters.width_bytes: expected a power of two, 12 or 24, from 1 to 32, it is this number"},
     {",25.25,", ",0,", "cells[0].time_ns.samples: number 2 is 0: a time is above 0, and at most 1e+15 ns"},
     {",25.25,", ",2e15,", "cells[0].time_ns.samples: number 2 is 2e+15: a time is above 0"},
     {"\"LDC 2 EXIT 1;AAB;x\"", "7",

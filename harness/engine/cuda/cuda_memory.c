@@ -73,7 +73,7 @@ bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers
 
     for (uint32_t i = 0; made && i < count; i++) {
         made = allocate(device, &buffers[i]) && cuda_buffer_guard(device, &buffers[i], set) &&
-               (set == 0 ||
+               (set == 0 || buffers[i].output ||
                 copy(device, cuda_buffer_at(&buffers[i], set), cuda_buffer_at(&buffers[i], 0), buffers[i].bytes));
         if (!made && failed)
             *failed = i;
@@ -102,8 +102,9 @@ bool cuda_buffers_multiply(struct cuda_device *device, struct cuda_buffer *buffe
 bool cuda_buffers_add(struct cuda_device *device, uint64_t elements)
 {
     struct cuda_memory *memory = device->memory;
-    const struct cuda_buffer buffer = {.bytes = elements * sizeof(uint32_t)};
-    struct cuda_buffers size = {.elements = elements, .input_output = {buffer, buffer}};
+    const size_t bytes = elements * sizeof(uint32_t);
+    struct cuda_buffers size = {.elements = elements,
+                                .input_output = {{.bytes = bytes}, {.bytes = bytes, .output = true}}};
 
     if (!memory_grow(&memory->buffers, memory->buffer_count, sizeof(size)) ||
         !cuda_buffers_extend(device, size.input_output, 2, NULL))

@@ -30,6 +30,7 @@ enum {
 /* Memory of one purpose, in several buffer sets. */
 struct cuda_buffer {
     size_t bytes, guard_bytes; /* of one; of the guard zones before and behind it, which users' buffers have */
+    bool output;               /* launches write it before anything reads it: its buffer sets are no copies */
     uint32_t count;            /* number of buffer sets */
     unsigned char *allocated[CUDA_BUFFER_SETS_MAX]; /* owned */
 };
