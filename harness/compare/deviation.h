@@ -37,7 +37,7 @@ struct deviation {
 enum { DEVIATION_ROWS = 3 };
 extern const struct field deviation_rows[DEVIATION_ROWS];
 
-enum deviation_cause { CAUSE_process, CAUSE_occasion, CAUSE_later, CAUSE_plan, CAUSE_board, CAUSES };
+enum deviation_cause { CAUSE_process, CAUSE_occasion, CAUSE_later, CAUSE_plan, CAUSE_board, CAUSE_furthest, CAUSES };
 
 /* Processes that begin within so many seconds are of one occasion; of no later one, for which there is an assumption. The
  * texts say what the deviations of both rest on. */

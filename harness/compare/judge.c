@@ -76,16 +76,6 @@ double judged_change(const struct judged_cell *cell)
     return by_time * by_cycles > 0 ? expm1(fmin(fabs(by_time), fabs(by_cycles))) : 0;
 }
 
-/* Two-sided p for a change, up or down, that is no larger than the threshold; NaN if it is not known. */
-static double change_p(const struct judged_cell *cell, double threshold)
-{
-    const double excess = log1p(judged_change(cell)) - log1p(threshold);
-
-    if (isnan(cell->ratio.p))
-        return NAN;
-    return excess > 0 ? student_p(excess / cell->error.value, cell->error.degrees) : 1;
-}
-
 /* The deviation that other occasions add to a ratio. It is part of that of boards. */
 static struct deviation occasions_of(const struct judged_cell *cell, const struct judge_options *options)
 {
@@ -100,11 +90,12 @@ static struct deviation occasions_of(const struct judged_cell *cell, const struc
 /* Standard error of the ratio's logarithm with `counts` processes, whose deviation is `process`. The buffers of another
  * plan lie elsewhere: half of what the buffer sets of each side differ by is added to what is known of plans. */
 static struct deviation error_of(const struct judged_cell *cell, const struct judge_options *options,
-                                 const struct deviation *process, const size_t counts[SIDES])
+                                 const struct deviation *process, const struct deviation *board,
+                                 const size_t counts[SIDES])
 {
     const double ns = cell->sides[BASE].estimate.ns;
     struct deviation parts[] = {*process, occasions_of(cell, options),
-                                deviation_default(CAUSE_plan, cell->cold, cell->copies, ns), cell->board};
+                                deviation_default(CAUSE_plan, cell->cold, cell->copies, ns), *board};
     double weights[] = {0, 1, 2 * cell->plans_differ, 2 * options->boards_differ}, placed = 0;
 
     for (size_t i = 0; i < SIDES; i++) {
@@ -115,6 +106,22 @@ static struct deviation error_of(const struct judged_cell *cell, const struct ju
     if (weights[0] == 0) /* predictions do not vary */
         weights[1] = weights[2] = weights[3] = 0;
     return deviation_sum(parts, weights, 4);
+}
+
+/* Two-sided p for a change, up or down, that is no larger than the threshold; NaN if it is not known. Few degrees allow
+ * boards any difference, so that a change is also held against a deviation that no cell of boards exceeds. */
+static double change_p(const struct judged_cell *cell, const struct judge_options *options, const size_t counts[SIDES])
+{
+    const struct deviation furthest =
+        deviation_default(CAUSE_furthest, cell->cold, cell->copies, cell->sides[BASE].estimate.ns);
+    const struct deviation most = error_of(cell, options, &cell->deviation, &furthest, counts);
+    const double excess = log1p(judged_change(cell)) - log1p(options->threshold);
+
+    if (isnan(cell->ratio.p))
+        return NAN;
+    return excess > 0 ? fmin(student_p(excess / cell->error.value, cell->error.degrees),
+                             options->boards_differ ? student_p(excess / most.value, most.degrees) : 1)
+                      : 1;
 }
 
 /* Student's t of the level at some degrees of freedom. Most cells have as many as the one before. */
@@ -179,7 +186,7 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
         counts[i] = i == BASE && options->base_fixed ? cell->sides[i].processes : processes;
         process.degrees += (double)(counts[i] - 1);
     }
-    error = error_of(cell, options, &process, counts);
+    error = error_of(cell, options, &process, &cell->board, counts);
     if (!changed) {
         const double time = fabs(log(cell->ratio.value)), cycles = fabs(log(cell->ratio.value / cell->clock_ratio));
 
@@ -235,7 +242,7 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         cell->has_board = options->boards_differ;
         cell->board = boards[i].concluded;
         cell->side_degrees = evidence[i].own.degrees;
-        cell->error = error_of(cell, options, &cell->deviation, counts);
+        cell->error = error_of(cell, options, &cell->deviation, &cell->board, counts);
         cell->occasion_error = occasions_of(cell, options).value;
         cell->ratio = ratio_of(value, &cell->error, &quantile);
         cell->clock_ratio = clocks_differ ? clocks : 1;
@@ -250,7 +257,7 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
         if (cell->same_data)
             cell->ratio = (struct ratio){1, 1, 1, 1};
-        cell->adjusted_p = change_p(cell, options->threshold);
+        cell->adjusted_p = change_p(cell, options, counts);
         if (!isfinite(cell->ratio.value) || !(cell->ratio.value > 0)) {
             cell->ratio = (struct ratio)NO_RATIO;
             cell->adjusted_p = cell->noise = NAN;

@@ -220,7 +220,8 @@ def derive():
              **{("occasion", column): occasions["cold" if column == "cold" else "hot"][0] for column in ("hot", "cold", "copies")},
              **{("later", column): LATER for column in ("hot", "cold", "copies")},
              ("plan", "hot"): plan, ("plan", "cold"): cold_plan, ("plan", "copies"): plan,
-             ("board", "hot"): board, ("board", "cold"): board, ("board", "copies"): board}
+             **{("board", column): board for column in ("hot", "cold", "copies")},
+             **{("furthest", column): (3 * max(map(statistics.stdev, logs)), 0, len(BOARDS) - 1) for column in ("hot", "cold", "copies")}}
     basis = [f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one H200, settled or not; "
              f"{len(copies_rows)} with copies of 3 results",
              f"occasion: measured on {occasions['hot'][0][2]} boards, {occasions['hot'][1]} occasions; cold cells on "

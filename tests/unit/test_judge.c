@@ -217,6 +217,19 @@ TEST(test_other_plans_and_other_boards_widen_the_interval)
     assert_true(cell.error.value > 0.0035 && cell.verdict == VERDICT_INCONCLUSIVE);
 }
 
+/* A change far beyond what boards differ by in any cell is found in a plan of any size, and 5 % is not. */
+TEST(test_what_no_boards_differ_by_is_a_change)
+{
+    enum { CELLS = 600 };
+    const struct judge_options boards = {.threshold = 0.01, .boards_differ = true};
+    static struct judged_cell cells[CELLS];
+
+    for (int times = 0; times < 2; times++) {
+        simulate(cells, CELLS, 1, times ? 3 : 1.05, (struct noise){0.0001, 0.0002}, 1, &boards);
+        assert_int_equal(cells[0].verdict, times ? VERDICT_REGRESSED : VERDICT_INCONCLUSIVE);
+    }
+}
+
 /* NEW's clock is 0.7 % higher, and times follow it, do not, or change by themselves. */
 TEST(test_what_the_clocks_may_explain_is_no_change)
 {
