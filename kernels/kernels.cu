@@ -119,7 +119,7 @@ template <class Path, uint32_t width> struct sized : Path {
     typedef typename element_of<width>::type element_type;
     typedef parameter_values<element_type, Path::home == TABLE_PARAMETER ? Path::bytes : 0> table_values;
     static constexpr uint32_t length = CBANK_TABLE_BYTES / width;
-    static constexpr bool whole = false, plain = width <= 16 && (width & (width - 1)) == 0;
+    static constexpr bool whole = false, plain = CBANK_WIDTH_IS_PLAIN(width);
     static __device__ uint32_t words(const kernel_args &args) { return (args.length * width + 3) / 4; }
     static __device__ uint32_t entries(const kernel_args &args) { return args.length; }
     static __device__ uint32_t load(const spaces<table_values, element_type, typename Path::held_table> &space,

@@ -52,11 +52,6 @@ int path_is_small(const struct path *path)
     return path->copies > 1 || path_held(path) > 0;
 }
 
-int width_is_plain(uint32_t width)
-{
-    return width <= 16 && (width & (width - 1)) == 0;
-}
-
 uint32_t path_held(const struct path *path)
 {
     return path->unit == UNIT_SELECT ? path->bytes / sizeof(uint32_t) : path->unit == UNIT_REGISTERS;

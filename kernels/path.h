@@ -76,7 +76,7 @@ int path_is_small(const struct path *path);
 
 /* Whether the width is a power of two up to 16 bytes, so that one load can read an element. Others are for lookups, and not in
  * textures or small tables. */
-int width_is_plain(uint32_t width);
+#define CBANK_WIDTH_IS_PLAIN(width) ((width) <= 16 && ((width) & ((width) - 1)) == 0)
 
 /* Registers of a thread that hold a part of the table before it loads: an entry, all of its words, or 0. */
 uint32_t path_held(const struct path *path);

@@ -206,7 +206,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     /* Code without a __constant__ table is read, too. Then there are no lookups to rank, unless they were asked for. */
     largest = user_code_largest(&code);
     if (status == STATUS_OK && options->write_path && options->plan.named[PARAMETER_width_bytes] &&
-        !width_is_plain((uint32_t)options->plan.parameters[PARAMETER_width_bytes].values[0]))
+        !CBANK_WIDTH_IS_PLAIN((uint32_t)options->plan.parameters[PARAMETER_width_bytes].values[0]))
         status = log_error(STATUS_USAGE, "--write has entries of 1, 2, 4, 8 or 16 bytes");
     advice.card = card;
     advice.facts.given = !code.path || largest || options->write_path || plan_options_given(&options->plan);

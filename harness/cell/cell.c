@@ -218,7 +218,7 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
                            : path->bytes == CBANK_PARAMETER_BYTES
                                ? ", which every toolkit compiles; lookups have more in param_large"
                                : "");
-    if (!width_is_plain(width) && (!loaded || path_is_small(path) || path->unit == UNIT_TEXTURE))
+    if (!CBANK_WIDTH_IS_PLAIN(width) && (!loaded || path_is_small(path) || path->unit == UNIT_TEXTURE))
         return cell_refuse(text, "%s has no entries of %" PRIu32 " bytes", loaded ? path->name : workload->name, width);
     if (cell_length(cell) > path_entries(path))
         return cell_refuse(text, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));

@@ -112,16 +112,22 @@ static struct deviation error_of(const struct judged_cell *cell, const struct ju
  * boards any difference, so that a change is also held against a deviation that no cell of boards exceeds. */
 static double change_p(const struct judged_cell *cell, const struct judge_options *options, const size_t counts[SIDES])
 {
-    const struct deviation furthest =
-        deviation_default(CAUSE_furthest, cell->cold, cell->copies, cell->sides[BASE].estimate.ns);
-    const struct deviation most = error_of(cell, options, &cell->deviation, &furthest, counts);
     const double excess = log1p(judged_change(cell)) - log1p(options->threshold);
+    double p;
 
     if (isnan(cell->ratio.p))
         return NAN;
-    return excess > 0 ? fmin(student_p(excess / cell->error.value, cell->error.degrees),
-                             options->boards_differ ? student_p(excess / most.value, most.degrees) : 1)
-                      : 1;
+    if (excess <= 0)
+        return 1;
+    p = student_p(excess / cell->error.value, cell->error.degrees);
+    if (options->boards_differ) {
+        const struct deviation furthest =
+            deviation_default(CAUSE_furthest, cell->cold, cell->copies, cell->sides[BASE].estimate.ns);
+        const struct deviation most = error_of(cell, options, &cell->deviation, &furthest, counts);
+
+        p = fmin(p, student_p(excess / most.value, most.degrees));
+    }
+    return p;
 }
 
 /* Student's t of the level at some degrees of freedom. Most cells have as many as the one before. */
