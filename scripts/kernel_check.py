@@ -97,15 +97,10 @@ def can_be(workload, radius, path, pattern, width, architecture):
             (compiled or (pattern["core"] and path["scope"] == "thread")))
 
 
-class Language:
-    """Names in SASS and PTX: the column of the paths, and the classes of loads and stores other than the payload."""
-
-    def __init__(self, column, load, store, shared_load, shared_store, constant_loads, payload, widths_of):
-        self.column, self.load, self.store = column, load, store
-        self.widths_of = widths_of  # of a load or store: the name of one of that width, from its name
-        self.shared_load, self.shared_store = shared_load, shared_store
-        self.constant_loads = constant_loads  # the classes that a compiler chooses between for the constant bank
-        self.payload = payload  # (class, how many) that make one payload load, by path and width
+# Classes in SASS or PTX of the loads and stores other than the payload. constant_loads: those that a compiler chooses between for
+# the constant bank. payload: (class, how many) that make one payload load, by path and width. widths_of: the name of a load or
+# store of that width, from its name.
+Language = collections.namedtuple("Language", "load store shared_load shared_store constant_loads payload widths_of")
 
 
 def sass_name(family, width):
@@ -146,10 +141,10 @@ def ptx_payload(path, width):
 
 
 UNINDEXED = "LDC of the user bank without a register index"
-SASS = Language("sass", "LDG", "STG", "LDS", "STS",
+SASS = Language("LDG", "STG", "LDS", "STS",
                 {"OPERAND"} | {name + width for name in ("LDC", UNINDEXED, "ULDC") for width in SASS_WIDTHS.values()},
                 sass_payload, lambda name, width: name if name.startswith("ST") else sass_name(name, width))
-PTX = Language("ptx", "ld.global", "st.global", "ld.shared", "st.shared",
+PTX = Language("ld.global", "st.global", "ld.shared", "st.shared",
                {"ld.const" + width for width in PTX_WIDTHS.values()}, ptx_payload,
           lambda name, width: name + PTX_WIDTHS[width])
 
@@ -196,9 +191,6 @@ class Kernel:
         rest = {name: count for name, count in counts.items() if name not in self.constant_loads}
         other = {name: count for name, count in self.counts.items() if name not in self.constant_loads}
         return self.path["chosen"] and rest == other and any(name in self.constant_loads for name in counts)
-
-    def describe(self):
-        return describe(self.counts) + (" and copies" if self.staged else "")
 
 
 def expected_kernels(program, language, architecture):
@@ -249,7 +241,7 @@ def compare(architecture, expected, found):
             taken, of = chosen.get(choice, (0, 0))
             chosen[choice] = (taken + holds, of + 1)
         if not holds and not kernel.left_to_the_compiler(counts):
-            faults = [f"expected {kernel.describe()}; found {describe(counts)}"] + faults
+            faults = [f"expected {describe(kernel.counts)}{' and copies' * kernel.staged}; found {describe(counts)}"] + faults
         for fault in faults:
             print(f"FAIL {architecture} {name}: {fault}")
         good += not faults and seen[name] == 1

@@ -38,13 +38,11 @@ def main():
     parser.add_argument("--program", metavar="FILE", default=os.path.join(ROOT, "build/cbank"))
     parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(ROOT, "docs/figures"))
     parser.add_argument("--example", metavar="DIR", default=os.path.join(ROOT, "docs/example"))
-    parser.add_argument("--sweeps", action="store_true")
-    parser.add_argument("--chips", action="store_true")
-    parser.add_argument("--suite", action="store_true")
+    for name, show in (("sweeps", print_sweeps), ("chips", print_chips), ("suite", print_suite)):
+        parser.add_argument(f"--{name}", dest="show", action="store_const", const=show)
     asked = parser.parse_args()
-    for wanted, show in ((asked.sweeps, print_sweeps), (asked.chips, print_chips), (asked.suite, print_suite)):
-        if wanted:
-            return show(asked)
+    if asked.show:
+        return asked.show(asked)
     for figures, files in DRAWN:
         subprocess.run([asked.program, "plot", *(f"--figure={name}" for name in figures), "--format", "svg", "-o", asked.output,
                         *(os.path.join(ROOT, file) for file in files)], check=True)

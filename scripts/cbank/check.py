@@ -216,8 +216,7 @@ class Check:
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = Parser(prog="cbank check", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="cbank check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", metavar="FILE|DIR|STORE", nargs="+", help="a document, the folder of a chip, or a file that cbank ingest made")
     parser.add_argument("--json", action="store_true", help="print JSON, as results/check.schema.json describes it")
     parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)  # of contribute --brief

@@ -140,8 +140,7 @@ class Contribution:
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = Parser(prog="cbank contribute", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="cbank contribute", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", metavar="DIR", help="the folder, made where there is none")
     parser.add_argument("--credit", metavar="NAME", help="who measured, for the manifest (default: as it was, else anonymous)")
     parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)  # short plans, for tests

@@ -9,6 +9,8 @@ from collections import namedtuple
 
 import pandas
 
+from . import text
+
 NONE = "–"
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 SHORT = 40  # letters: a column with a longer text is broken into lines
@@ -43,26 +45,16 @@ def missing(value: object) -> bool:
 
 # -- numbers ------------------------------------------------------------------------------------------------------
 
-TIME_UNITS = ("ns", "µs", "ms", "s")
-
 
 def time(ns: float | None) -> str:
     """As cbank show prints it: four digits."""
-    if missing(ns):
-        return NONE
-    unit = 0
-    while unit + 1 < len(TIME_UNITS) and abs(ns) >= 999.95:
-        ns, unit = ns / 1000, unit + 1
-    digits = 3 if abs(ns) < 9.9995 else 2 if abs(ns) < 99.995 else 1
-    return f"{ns:.{digits}f}{NARROW}{TIME_UNITS[unit]}"
+    return NONE if missing(ns) else text.times([ns])[0].replace("us", "µs").replace(" ", NARROW)
 
 
 def half_width(value: object, low: float | None, high: float | None) -> str:
     """Half of an interval, as a share of the value."""
-    if any(map(missing, (value, low, high))) or not value > 0 or high < low:
-        return ""
-    percent = 100 * (high - low) / 2 / value
-    return f"±{percent:.{2 if percent < 9.995 else 1 if percent < 99.95 else 0}f}%"
+    known = not any(map(missing, (value, low, high))) and value > 0 and high >= low
+    return text.half_widths([(high - low) / 2 / value])[0] if known else ""
 
 
 def count(value: object) -> str:
