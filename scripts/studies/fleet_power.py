@@ -70,8 +70,8 @@ def tails():
 def together(chip):
     """How far the cells of committed processes go together: the mean correlation of two cells of one path, and of two paths; then
     the same of what is left beyond the median of the process's hot cells."""
-    results = [make_fleet.read(os.path.relpath(path, make_fleet.ROOT))["cells"]
-               for path in sorted(glob.glob(os.path.join(make_fleet.ROOT, f"results/{chip}/processes/process-*.json")))]
+    results = [make_fleet.read(os.path.relpath(path, trials.ROOT))["cells"]
+               for path in sorted(glob.glob(os.path.join(trials.ROOT, f"results/{chip}/processes/process-*.json")))]
     logs = np.array([[math.log(cell["time_ns"]["value"]) for cell in cells if cell["cache_state"] == "hot"] for cells in results])
     path = np.array([cell["path"] for cell in results[0] if cell["cache_state"] == "hot"])
     z = (logs - logs.mean(axis=0)) / logs.std(axis=0)

@@ -37,11 +37,10 @@ import statistics
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("scripts", "scripts/studies")]
-import process_deviation  # noqa: E402
-import trials  # noqa: E402
-from cbank import noise  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import process_deviation
+import trials
+from cbank import noise
 
 SAMPLES = 20
 BUFFER_SETS = 5  # of so many samples
@@ -177,7 +176,7 @@ def show(report):
 
 
 def options(parser):
-    parser.add_argument("--processes", metavar="FOLDER", default=os.path.join(ROOT, "results/h200/processes"))
+    parser.add_argument("--processes", metavar="FOLDER", default=os.path.join(trials.ROOT, "results/h200/processes"))
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--first", type=int, help="scenarios that are tried (default all)")
     parser.add_argument("--gate", action="store_true", help="of cbank gate")

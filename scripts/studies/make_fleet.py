@@ -19,10 +19,9 @@ import os
 import random
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("scripts", "scripts/studies")]
-import trials  # noqa: E402
-from cbank import store as stores  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import trials
+from cbank import chips, store as stores
 
 NODE = 8
 RANGE_OF_20 = 3.735  # mean of the range of 20 normal values of deviation 1
@@ -35,7 +34,7 @@ GEOMETRY = ("GH100", "9.0", 132, 64, 32, 233472, 1024, 62914560, 150109880320)
 
 
 def read(path):
-    return trials.load(os.path.join(ROOT, path))
+    return trials.load(os.path.join(trials.ROOT, path))
 
 
 def known_cells():
@@ -147,9 +146,7 @@ def main():
         plant["hosts"] = sorted({f"n{gpu // NODE:03}" for gpu in plant["gpus"]})
         plant["gpus"] = [uuid(args.seed, gpu) for gpu in plant["gpus"]]
     if args.planted:
-        with open(args.planted, "w", encoding="utf-8") as file:
-            json.dump(plants, file, indent=1)
-            file.write("\n")
+        chips.write_json(args.planted, plants)
 
 
 if __name__ == "__main__":

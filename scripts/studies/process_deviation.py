@@ -31,12 +31,11 @@ import re
 import statistics
 import sys
 
-sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")]
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 from cbank.steps import student_p
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TABLE = os.path.join(ROOT, "harness/compare/deviation.def")
+TABLE = os.path.join(trials.ROOT, "harness/compare/deviation.def")
 NORMAL = 1.959964
 SERIES_PROCESS = 5e-4  # of harness/base/series.h: what intervals have in addition to the samples' part, ...
 SERIES_COPIES_NS = 100  # ... and those of cells that copy before every launch
@@ -53,7 +52,7 @@ PLACED = 0.01     # deviation of the buffer sets from which a cell's time is one
 
 def load(name):
     """The cells of a result by identity: time, code, whether it settled."""
-    result = trials.load(os.path.join(ROOT, "results", name))
+    result = trials.load(os.path.join(trials.ROOT, "results", name))
     cells = {}
     for cell in result["cells"]:
         time = cell["time_ns"]
@@ -95,7 +94,7 @@ def alike(names, column, settled=True):
 
 def times_of_boards():
     """The times of each board by cell: medians over its processes, of many samples."""
-    return [{cell["identity"]: cell["median_ns"] for cell in trials.load(os.path.join(ROOT, "results", name))["cells"]} for name in BOARDS]
+    return [{cell["identity"]: cell["median_ns"] for cell in trials.load(os.path.join(trials.ROOT, "results", name))["cells"]} for name in BOARDS]
 
 
 def of_boards():
@@ -117,7 +116,7 @@ def held(cells, board, process):
 def of_occasions(column):
     """(rows as alike has them, with the processes of an occasion; boards; occasions) of boards that have several."""
     boards, rows, count = {}, [], 0  # (start, {cell: (time, variance by its samples)}) of each process
-    for path in sorted(glob.glob(os.path.join(ROOT, "results/**/*.json"), recursive=True)):
+    for path in sorted(glob.glob(os.path.join(trials.ROOT, "results/**/*.json"), recursive=True)):
         if os.path.basename(path)[:-5] in DEFAULT_PLAN[column]:
             result = trials.load(path)
             started = datetime.datetime.fromisoformat(result["started_utc"].replace("Z", "+00:00")).timestamp()

@@ -9,6 +9,10 @@ import statistics
 import subprocess
 import sys
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(ROOT, "scripts"))
+from cbank.chips import write_json  # noqa: E402
+
 NAME = os.path.basename(sys.argv[0]).removesuffix(".py")
 
 
@@ -104,7 +108,5 @@ def main(doc, options, make, show):
         parser.error("--json FILE or --show FILE is needed")
     else:
         report = make(arguments, rest)
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(report, file, indent=1)
-            file.write("\n")
+        write_json(arguments.json, report)
     sys.exit(0 if show(report) else 1)
