@@ -118,6 +118,49 @@ exec {CBANK} run --kernel {CRC32} --size 500 "$@"
         self.assertEqual(sorted(missed), ["adjusted_p", "clock_ratio", "identity", "ratio", "verdict"])
 
 
+class ByHand(Kernels):
+    """scripts/studies/by_hand.py beside programs that print what ncu, NVBench and kernels written by hand print."""
+
+    TIMES = [{"kernel": "crc32", "size": 500, "space": space, "time_ns": ns, "alone_ns": ns + 5000}
+             for space, ns in (("constant", 60000), ("global", 20000), ("texture", 30000), ("shared", 19999))]
+    NVBENCH = """Benchmark,Device,kernel,size,space,Skipped,Samples,CPU Time (sec),Noise,GPU Time (sec),Noise,Samples,Batch GPU (sec)
+by_hand,0,crc32,500,constant,No,7738,1.1e-04,0.09,6.461e-05,0.008,8112,6.052e-05
+by_hand,0,crc32,500,global,No,24371,5.9e-05,0.2,2.2e-05,0.01,24398,2.05e-05
+"""
+
+    def study(self, nvbench, *arguments):
+        """Runs it with NVBench's output; returns the process, and the report's path."""
+        durations = "".join(f'"{i}","{1000 * (i + 1)}"\n' for i in range(len(self.TIMES)))
+        programs = {"by_hand": json.dumps({"device": "Simulated H200", "times": self.TIMES}), "ncu": f'==PROF==\n"ID","Metric Value"\n{durations}'}
+        for name, printed in {**programs, "nvbench": nvbench}.items():
+            os.chmod(self.write(name, f"#!/bin/sh\necho \"$0 $*\" >> {self.path('words')}\n[ \"$1\" != --version ] || exec echo NVBench v0.1.0\n"
+                                      f"cat << 'END'\n{printed.rstrip()}\nEND\n"), 0o755)
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/studies/by_hand.py"), "--program", CBANK, "--by-hand", self.path("by_hand"),
+                               "--nvbench", self.path("nvbench"), "--json", self.path("report.json"), *arguments], capture_output=True, text=True,
+                              check=False, env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "CBANK_SIMULATED": ""})
+        return done, self.path("report.json")
+
+    def test_nvbench(self):
+        """Launches of 20 us or more in three memory spaces have NVBench's times. None of those by hand agrees: they are made up."""
+        done, report = self.study(self.NVBENCH, "--size", "500", "--space", "constant,global,texture,shared", "--max-samples", "20")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        report = read_json(report)
+        self.assertEqual(report["nvbench"], "NVBench v0.1.0")
+        found = {row["space"]: [row.get(key) and round(row[key], 3) for key in ("nvbench_ns", "nvbench_cold_ns")] for row in report["times"]}
+        self.assertEqual(found, {"constant": [60520, 64610], "global": [20500, 22000], "texture": [None] * 2, "shared": [None] * 2})
+        self.assertRegex(done.stdout, r"by hand +cbank +% +NVBench +events +ncu +cbank +ncu +cbank +NVBench\n")
+        self.assertRegex(done.stdout, r"(?m)^  constant +60\.00 .* 60\.52 +65\.00 .* 64\.61   MISSED$")
+        with open(self.path("words"), encoding="utf-8") as words:
+            self.assertIn(" --benchmark by_hand --axis kernel=crc32 --axis size=500 --axis space=global\n", words.read())
+
+    def test_a_column_that_is_not_there(self):
+        for before, after in (("GPU Time (sec),", "GPU Time (ms),"), ("Batch GPU (sec)", "Batch GPU"), ("6.052e-05", ""), ("6.052e-05", "nan"),
+                              ("500,constant,No", "131072,constant,No")):
+            done, _ = self.study(self.NVBENCH.replace(before, after))
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertRegex(done.stderr, r"NVBench has no (GPU Time|Batch GPU) \(sec\) of crc32 500 constant\n")
+
+
 class Against(Kernels):
     """Two builds of a kernel, measured in one process."""
 
