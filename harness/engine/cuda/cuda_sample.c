@@ -3,9 +3,13 @@
 
 #include <math.h>
 
+#include "parallel.h"
 #include "stats.h"
 
-enum { CALIBRATION_SAMPLES = 31 }; /* of the empty kernel */
+enum {
+    CALIBRATION_SAMPLES = 31, /* of the empty kernel */
+    MAKING_THREADS = 4, /* that make graphs: the driver lets more of them wait for each other */
+};
 
 /* Launches the cell, or else the empty kernel. */
 static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_t buffer_set, uint32_t table_offset)
@@ -53,33 +57,75 @@ void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
     *sample = (struct cuda_sample){0};
 }
 
-bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t buffer_set)
+/* Captures the launches of a sample. NULL after a failure. */
+static cudaGraph_t capture(const struct cuda_chain *chain, uint32_t buffer_set)
 {
     struct cuda_device *device = chain->device;
     const uint32_t each = chain->launches / chain->repetitions;
     cudaGraph_t graph = NULL;
-    bool made = CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal);
+    bool captured = CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal);
 
-    if (!made)
-        return false;
-    for (uint32_t i = 0; made && chain->cold && i < chain->repetitions; i++)
-        made = cuda_launch_flush(device) && stamp(chain, i, 0) && launch_short(chain, buffer_set, i) &&
-               stamp(chain, i, 1) && cuda_launch_flush(device) && stamp(chain, i, 2) &&
-               launch_once(chain, i, buffer_set, i) && slow(chain, i) && stamp(chain, i, 3);
+    if (!captured)
+        return NULL;
+    for (uint32_t i = 0; captured && chain->cold && i < chain->repetitions; i++)
+        captured = cuda_launch_flush(device) && stamp(chain, i, 0) && launch_short(chain, buffer_set, i) &&
+                   stamp(chain, i, 1) && cuda_launch_flush(device) && stamp(chain, i, 2) &&
+                   launch_once(chain, i, buffer_set, i) && slow(chain, i) && stamp(chain, i, 3);
     /* The additional launches of long stretches take the table offsets in turn, from draw to draw. */
-    for (uint32_t i = 0; made && !chain->cold && i < chain->repetitions; i++)
-        made = launch_sm_shuffle(device) && launch_many(chain, buffer_set, i * each, chain->lead_in) &&
-               stamp(chain, i, 0) && launch_short(chain, buffer_set, i * each) && stamp(chain, i, 1) &&
-               stamp(chain, i, 2) && launch_many(chain, buffer_set, i * each, chain->reference + each) &&
-               slow(chain, i) && stamp(chain, i, 3);
+    for (uint32_t i = 0; captured && !chain->cold && i < chain->repetitions; i++)
+        captured = launch_sm_shuffle(device) && launch_many(chain, buffer_set, i * each, chain->lead_in) &&
+                   stamp(chain, i, 0) && launch_short(chain, buffer_set, i * each) && stamp(chain, i, 1) &&
+                   stamp(chain, i, 2) && launch_many(chain, buffer_set, i * each, chain->reference + each) &&
+                   slow(chain, i) && stamp(chain, i, 3);
     /* A capture that has started must end, even after a failure: otherwise no other call works. */
     if (!CUDA(device, cudaStreamEndCapture, device->stream, &graph)) {
         CUDA_TRY(device, cudaStreamEndCapture, device->stream, &graph);
-        made = false;
+        captured = false;
     }
-    made = made && CUDA(device, cudaGraphInstantiateWithFlags, &sample->graphs[buffer_set], graph, 0);
-    if (graph)
+    if (graph && !captured) {
         CUDA_TRY(device, cudaGraphDestroy, graph);
+        graph = NULL;
+    }
+    return graph;
+}
+
+/* Captured graphs that become executable ones. */
+struct making {
+    uint32_t device; /* CUDA's number: a thread starts with device 0 */
+    cudaGraph_t captured[CUDA_BUFFER_SETS_MAX];
+    cudaGraphExec_t *graphs; /* one for each */
+    cudaError_t codes[CUDA_BUFFER_SETS_MAX];
+};
+
+static void instantiate(void *context, uint64_t first, uint64_t count)
+{
+    struct making *making = context;
+    const cudaError_t code = cudaSetDevice((int)making->device);
+
+    for (uint64_t i = first; i < first + count; i++)
+        making->codes[i] =
+            code != cudaSuccess ? code : cudaGraphInstantiateWithFlags(&making->graphs[i], making->captured[i], 0);
+}
+
+bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t first, uint32_t count)
+{
+    struct cuda_device *device = chain->device;
+    struct making making = {.device = device->ordinal, .graphs = &sample->graphs[first]};
+    cudaError_t code = cudaSuccess;
+    uint32_t captured = 0;
+    bool made;
+
+    while (captured < count && (making.captured[captured] = capture(chain, first + captured)))
+        captured++;
+    made = captured == count && cuda_call_begin(device, "cudaGraphInstantiateWithFlags");
+    if (made) {
+        parallel_ranges(count, (count + MAKING_THREADS - 1) / MAKING_THREADS, instantiate, &making);
+        for (uint32_t i = 0; i < count && code == cudaSuccess; i++)
+            code = making.codes[i];
+        made = cuda_call_end(device, "cudaGraphInstantiateWithFlags", code);
+    }
+    for (uint32_t i = 0; i < captured; i++)
+        CUDA_TRY(device, cudaGraphDestroy, making.captured[i]);
     return made;
 }
 
@@ -126,7 +172,7 @@ double cuda_sample_median(const struct cuda_chain *chain, size_t samples)
     struct summary summary = {.value = NAN};
     struct cuda_sample sample = {0};
 
-    if (!cuda_sample_make(&sample, chain, 0) || !cuda_sample_upload(&sample, chain))
+    if (!cuda_sample_make(&sample, chain, 0, 1) || !cuda_sample_upload(&sample, chain))
         goto out;
     for (size_t i = 0; i < samples; i++) {
         ns[i] = NAN;

@@ -40,9 +40,9 @@ struct cuda_sample {
     cudaGraphExec_t graphs[CUDA_BUFFER_SETS_MAX]; /* NULL: not made */
 };
 
-/* Makes the graph of a chain's sample for a buffer set, once. It calls the device and launches nothing. The caller
- * closes it. */
-bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t buffer_set);
+/* Makes the graphs of a chain's sample for buffer sets `first` to first + count - 1, once each, on several threads. It
+ * calls the device and launches nothing. After a failure it may have made some. The caller closes them. */
+bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t first, uint32_t count);
 
 /* Enqueues the upload of the graphs to the device. */
 bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chain *chain);

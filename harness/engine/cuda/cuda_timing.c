@@ -255,12 +255,12 @@ static bool lacks_graphs(const struct cuda_sampling *sampling)
     return !sampling->done && sampling->made < sampling->chain.buffer_sets;
 }
 
-/* Makes the next graph, which calls the device and launches nothing. */
-static bool make_graph(struct cuda_sampling *sampling)
+/* Makes the next `count` graphs, which calls the device and launches nothing. */
+static bool make_graphs(struct cuda_sampling *sampling, uint32_t count)
 {
-    const bool made = cuda_sample_make(&sampling->sample, &sampling->chain, sampling->made);
+    const bool made = cuda_sample_make(&sampling->sample, &sampling->chain, sampling->made, count);
 
-    sampling->made += made;
+    sampling->made += made ? count : 0;
     return made;
 }
 
@@ -395,7 +395,7 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
     /* If a graph cannot be made now, its own group tries again, where a cell gets the error. */
     for (size_t i = 0; made && enqueued && i < enqueued->count; i++)
         while (made && lacks_graphs(&enqueued->samplings[i]) && cuda_device_is_busy(device))
-            made = make_graph(&enqueued->samplings[i]);
+            made = make_graphs(&enqueued->samplings[i], 1);
     if (!made)
         cuda_device_error(device);
     while (past && past->count > 0 && cuda_device_is_busy(device)) /* a graph takes a tenth of a millisecond */
@@ -442,13 +442,11 @@ static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *pa
     /* Graphs are made and uploaded before any sample counts: uploads slow launches. */
     for (size_t i = 0; status == STATUS_OK && !timing->stopped && i < timing->count; i++) {
         struct cuda_sampling *sampling = &timing->samplings[i];
-        bool uploaded = true;
 
         if (!sampling->done) {
             cuda_expect_cell(timing->device, sampling->result, 0);
-            while (uploaded && lacks_graphs(sampling))
-                uploaded = make_graph(sampling);
-            if (!uploaded || !cuda_sample_upload(&sampling->sample, &sampling->chain))
+            if ((lacks_graphs(sampling) && !make_graphs(sampling, sampling->chain.buffer_sets - sampling->made)) ||
+                !cuda_sample_upload(&sampling->sample, &sampling->chain))
                 status = fail(sampling, "cannot make a graph");
         }
         show_progress(timing);
