@@ -325,6 +325,28 @@ template <class Entry, cbank_u32 count, class Tag> struct shared_entries<Entry, 
 };
 #endif
 
+/* Copies `count` entries to shared memory, each entry of the table `copies` times. If there are many, a thread loads four
+ * before it stores them: loads of L2 then wait together. */
+template <cbank_u32 count, cbank_u32 copies, class Threads, class Entry>
+CBANK_INLINE void copy_entries(Threads by, Entry *to, const Entry *from)
+{
+    cbank_u32 i = by.own();
+
+    if (count >= 1024)
+        for (; i + 3 * by.all() < count; i += 4 * by.all()) {
+            storage<Entry, 4> four;
+
+#pragma unroll
+            for (cbank_u32 k = 0; k < 4; k++)
+                four.entries()[k] = from[(i + k * by.all()) / copies];
+#pragma unroll
+            for (cbank_u32 k = 0; k < 4; k++)
+                to[i + k * by.all()] = four.entries()[k];
+        }
+    for (; i < count; i += by.all())
+        to[i] = from[i / copies];
+}
+
 CBANK_TABLE_IN(shared, memory_table)
 {
     static constexpr bool dynamic = table::bytes > static_shared_max;
@@ -339,11 +361,7 @@ CBANK_TABLE_IN(shared, memory_table)
 
     template <class Threads> CBANK_INLINE void copy(Threads by)
     {
-        const Entry *const from = this->entries;
-        Entry *const to = staged::entries();
-
-        for (cbank_u32 i = by.own(); i < count_; i += by.all())
-            to[i] = from[i];
+        copy_entries<count_, 1>(by, staged::entries(), this->entries);
     }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const { return staged::entries()[index]; }
 };
@@ -367,8 +385,7 @@ CBANK_TABLE_IN(shared_copies, memory_table)
     template <class Threads> CBANK_INLINE void copy(Threads by)
     {
         own = by.own() % copies;
-        for (cbank_u32 i = by.own(); i < count_ * copies; i += by.all())
-            staged::entries()[i] = this->entries[i / copies];
+        copy_entries<count_ * copies, copies>(by, staged::entries(), this->entries);
     }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {

@@ -48,22 +48,38 @@ template <class T, int count> struct value {
 #define READ_readonly(i) __ldg(table + (i))
 
 #define LANE (threadIdx.x + threadIdx.y * blockDim.x)
+/* Of a large table, a thread loads four entries before it stores them. */
+#define COPY(T, count, to, at)                                                \
+    {                                                                         \
+        int k = LANE, all = blockDim.x * blockDim.y;                          \
+                                                                              \
+        if (count >= 1024)                                                    \
+            for (; k + 3 * all < count; k += 4 * all) {                       \
+                T four[4];                                                    \
+                                                                              \
+                for (int n = 0; n < 4; n++)                                   \
+                    four[n] = table[(k + n * all) / at];                      \
+                for (int n = 0; n < 4; n++)                                   \
+                    to[k + n * all] = four[n];                                \
+            }                                                                 \
+        for (; k < count; k += all)                                           \
+            to[k] = table[k / at];                                            \
+    }
+
 #define TABLE_shared(T, count) const T *
-#define START_shared(T, count)                                          \
-    __shared__ T copy[count];                                           \
-    for (int k = LANE; k < count; k += blockDim.x * blockDim.y)         \
-        copy[k] = table[k];                                             \
+#define START_shared(T, count)  \
+    __shared__ T copy[count];   \
+    COPY(T, (count), copy, 1)   \
     __syncthreads();
 #define READ_shared(i) copy[i]
 
 #define COPIES(T, count) (32768 / (count * sizeof(T)) >= 32 ? 32 : 32768 / (count * sizeof(T)))
 #define TABLE_shared_copies(T, count) const T *
-#define START_shared_copies(T, count)                                                          \
-    enum { N = COPIES(T, count) };                                                             \
-    __shared__ T copies[count * N];                                                            \
-    for (int k = LANE; k < count * N; k += blockDim.x * blockDim.y)                            \
-        copies[k] = table[k / N];                                                              \
-    const T *const own = copies + LANE % N;                                                    \
+#define START_shared_copies(T, count)      \
+    enum { N = COPIES(T, count) };         \
+    __shared__ T copies[count * N];        \
+    COPY(T, (count * N), copies, N)        \
+    const T *const own = copies + LANE % N; \
     __syncthreads();
 #define READ_shared_copies(i) own[(i) * N]
 

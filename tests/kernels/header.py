@@ -25,7 +25,7 @@ QUICK = os.environ.get("CBANK_ARCHS") == "ends"
 KERNELS = os.path.join(ROOT, "kernels")
 NUMBERS = "ROW(b, unsigned char, 256) ROW(f, float, 256) ROW(f4, float4, 64)"
 ENTRIES = f"{NUMBERS} ROW(s12, bytes_12, 64) ROW(s24, bytes_24, 64) ROW(s32, bytes_32, 32) ROW(m, mixed, 64)"
-ROWS = {"constant": ENTRIES, "global": ENTRIES, "readonly": NUMBERS, "shared": ENTRIES,
+ROWS = {"constant": ENTRIES, "global": ENTRIES, "readonly": NUMBERS, "shared": f"{ENTRIES} ROW(many, float, 4096)",
         "param": f"{ENTRIES} ROW(few, unsigned char, 16) ROW(f16, float, 16)",
         "shared_copies": "ROW(b, unsigned char, 256) ROW(f, float, 64) ROW(f4, float4, 32)", "texture": NUMBERS,
         "shuffle": "ROW(f, float, 32) ROW(u, unsigned, 16) ROW(d, double, 32) ROW(s, signed char, 16) ROW(h, unsigned short, 32)",

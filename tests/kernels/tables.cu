@@ -59,11 +59,27 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
 #else
 #define SHARED(k) __shared__ entry shared_##k[count];
 #endif
-#define STAGE_shared(k)                                           \
-    SHARED(k)                                                     \
-    for (unsigned at = threadIdx.x; at < count; at += blockDim.x) \
-        shared_##k[at] = from_##k[at];                            \
-    __syncthreads();
+/* A thread loads four entries before it stores them, if there are many. */
+#define COPY(total, to, from, copies)                                                     \
+    {                                                                                     \
+        unsigned at = threadIdx.x;                                                        \
+                                                                                          \
+        if (total >= 1024)                                                                \
+            for (; at + 3 * blockDim.x < total; at += 4 * blockDim.x) {                   \
+                entry four[4];                                                            \
+                                                                                          \
+                _Pragma("unroll") for (unsigned n = 0; n < 4; n++)                        \
+                    four[n] = from[(at + n * blockDim.x) / copies];                       \
+                _Pragma("unroll") for (unsigned n = 0; n < 4; n++)                        \
+                    to[at + n * blockDim.x] = four[n];                                    \
+            }                                                                             \
+        for (; at < total; at += blockDim.x)                                              \
+            to[at] = from[at / copies];                                                   \
+        __syncthreads();                                                                  \
+    }
+#define STAGE_shared(k) \
+    SHARED(k)           \
+    COPY(count, shared_##k, from_##k, 1)
 #define READ_shared(k, i) shared_##k[i]
 
 /* The parameter has room for what the thread holds, as a table has: parameters behind it are where they are there. */
@@ -77,9 +93,7 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
 #define STAGE_shared_copies(k)                                                  \
     __shared__ entry shared_##k[count * copies_##k];                            \
     const unsigned own_##k = threadIdx.x % copies_##k;                          \
-    for (unsigned at = threadIdx.x; at < count * copies_##k; at += blockDim.x)  \
-        shared_##k[at] = copies_of_##k.from[at / copies_##k];                           \
-    __syncthreads();
+    COPY(count * copies_##k, shared_##k, copies_of_##k.from, copies_##k)
 #define READ_shared_copies(k, i) shared_##k[(i) * copies_##k + own_##k]
 
 #define DECLARE_param(k)       \
