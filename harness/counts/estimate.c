@@ -272,8 +272,10 @@ void estimate_time(const struct cell *cell, const struct access_counts *access, 
                 longest = busy_ns[unit];
                 out->longest = i == 0 ? (enum time_unit)unit : out->longest;
             }
-        if (i == 0)
+        if (i == 0) {
             memcpy(out->busy_ns, busy_ns, sizeof(busy_ns));
+            out->copy_ns = staging_ns(&work);
+        }
         *times[i] = (isnan(first) ? 0 : first) + longest;
     }
     out->missing = work.missing | (cell_copied_bytes(cell) > 0 ? ESTIMATE_HOST_COPY : 0);

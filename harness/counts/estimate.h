@@ -59,6 +59,7 @@ enum { ESTIMATE_HOST_COPY = 1 << CARD_NUMBERS };
 struct cell_estimate {
     double busy_ns[TIME_UNITS]; /* 0: the cell does not use the unit; NaN: the card lacks a number of it */
     enum time_unit longest; /* among the known ones */
+    double copy_ns; /* in each wave of blocks, before the loads: the table's copy to shared memory */
     uint32_t missing; /* numbers that the time needs and the card lacks: a bit for each enum card_key, and
                                    ESTIMATE_HOST_COPY if the host writes the table before a launch */
     /* If a number is missing, value is NaN, high is infinite, and low is the least time of the known units. */
