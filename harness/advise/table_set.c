@@ -69,7 +69,7 @@ enum status table_set_parse(const char *text, struct table_set *out)
             table->source = table_find(&source_table, part[4]);
         if (!table->source)
             return table_unknown(&source_table, part[4]);
-        out->reads += table->reads = (double)reads;
+        table->reads = (double)reads;
         out->count++;
     }
     return STATUS_OK;
@@ -90,20 +90,16 @@ static double longest_of(const double busy_ns[TIME_UNITS])
     return longest;
 }
 
-/* Sets the steps of shared memory, for lookups of a cell whose table is in global memory. */
-static void take_steps(struct table_set *set, const struct advised_space *space)
+/* Sets the waves of blocks, for a cell whose table is in global memory. */
+static void take_waves(struct table_set *set, const struct cell *of)
 {
-    const double grid_blocks = (double)cell_grid_blocks(&space->cell);
+    const double blocks_per_sm = (double)cell_grid_blocks(of) / set->card->number[CARD_sm_count].value;
 
     for (uint32_t i = 0; i < SHARED_STEPS; i++) {
-        struct cell cell = space->cell;
-        struct cell_estimate estimate;
+        struct cell cell = *of;
 
         cell.parameters[PARAMETER_extra_shared_bytes] += i * SHARED_STEP_BYTES;
-        estimate_time(&cell, &space->access, set->card, NULL, &estimate);
-        set->shared[i].latency_ns = estimate.busy_ns[TIME_LATENCY];
-        set->shared[i].waves =
-            ceil(grid_blocks / set->card->number[CARD_sm_count].value / card_blocks_resident(set->card, &cell, 0));
+        set->waves[i] = ceil(blocks_per_sm / card_blocks_resident(set->card, &cell, 0));
     }
 }
 
@@ -111,6 +107,7 @@ void table_set_take(struct table_set *set, size_t index, const struct advice *ad
 {
     struct set_table *table = &set->tables[index];
 
+    table->copy_ns = NAN;
     for (size_t i = 0; i < advice->count; i++) {
         const struct advised_space *space = &advice->spaces[i];
         struct cell_estimate estimate;
@@ -131,15 +128,17 @@ void table_set_take(struct table_set *set, size_t index, const struct advice *ad
         table->path[place] = space->path->name;
         if (place == PLACE_SHARED)
             table->copy_ns = estimate.copy_ns;
-        if (place == PLACE_ELSEWHERE && index == 0)
-            take_steps(set, space);
+        if (place == PLACE_ELSEWHERE) {
+            take_waves(set, &space->cell);
+            set->loads = space->cell.parameters[PARAMETER_loads];
+        }
     }
 }
 
 /* -- the answer ---------------------------------------------------------------------------------------- */
 
-/* Leaves what the lookups add to a unit, for each table's share of them. The least of all tables and places is what the
- * other loads take: no unit answers in all places. */
+/* Leaves what the lookups of a table add to a unit. The least of all tables and places is what the rest of the kernel takes:
+ * no unit answers in all places. */
 static enum status take_rest(struct table_set *set)
 {
     bool limited = false;
@@ -152,18 +151,18 @@ static enum status take_rest(struct table_set *set)
                          " bytes; see each by --table-bytes",
                          CBANK_TABLE_BYTES);
     for (int u = 0; u < TIME_UNITS; u++) {
-        double rest = counts((enum time_unit)u) ? INFINITY : 0;
+        double rest = INFINITY;
 
         for (size_t k = 0; k < set->count * PLACES; k++)
             if (set->tables[k / PLACES].path[k % PLACES])
                 rest = fmin(rest, set->tables[k / PLACES].busy_ns[k % PLACES][u]);
-        set->rest_ns[u] = rest;
         for (size_t k = 0; k < set->count * PLACES; k++) {
             struct set_table *table = &set->tables[k / PLACES];
             double *busy_ns = &table->busy_ns[k % PLACES][u];
 
-            *busy_ns = !counts((enum time_unit)u) ? 0 : (*busy_ns - rest) * table->reads / set->reads;
-            if (table->path[k % PLACES] && isnan(*busy_ns + table->copy_ns + set->shared[0].latency_ns))
+            *busy_ns = !counts((enum time_unit)u) ? 0 : (*busy_ns - rest) * table->reads / set->loads;
+            if (table->path[k % PLACES] &&
+                isnan(*busy_ns + (k % PLACES == PLACE_SHARED ? table->copy_ns : 0) + set->waves[0]))
                 return log_error(STATUS_USAGE, "the card of %s lacks a number for the times of %s", set->card->name,
                                  table->name);
         }
@@ -172,27 +171,22 @@ static enum status take_rest(struct table_set *set)
         struct set_table *table = &set->tables[k / PLACES];
 
         table->longest_ns[k % PLACES] = table->path[k % PLACES] ? longest_of(table->busy_ns[k % PLACES]) : NAN;
-        if (!table->path[PLACE_SHARED])
-            table->copy_ns = NAN;
     }
     return STATUS_OK;
 }
 
-/* An assignment: what it takes, and by what it is preferred to others that take as long. */
 struct assignment {
     double used[PLACES]; /* bytes */
-    double time_ns, copy_ns;
-    double lookups_ns, sum_ns; /* of the unit that is longest busy with lookups, and of all, each with copies */
-    const char *bound;
+    double time_ns, copy_ns, sum_ns; /* of copies and the longest unit; of copies; of copies and all units */
+    const char *bound; /* the longest unit */
 };
 
 /* Works out assignment `at`, which has two bits for each table. False if the tables do not fit. */
 static bool assign(const struct table_set *set, uint64_t at, struct assignment *out)
 {
-    double busy_ns[TIME_UNITS] = {0}, all_ns[TIME_UNITS];
-    const struct shared_step *step;
+    double busy_ns[TIME_UNITS] = {0};
 
-    *out = (struct assignment){.bound = time_units[TIME_LATENCY].name};
+    *out = (struct assignment){0};
     for (size_t i = 0; i < set->count; i++) {
         const struct set_table *table = &set->tables[i];
         const size_t place = at >> 2 * i & (PLACES - 1);
@@ -206,45 +200,34 @@ static bool assign(const struct table_set *set, uint64_t at, struct assignment *
             out->sum_ns += table->busy_ns[place][u];
         }
     }
-    step = &set->shared[(size_t)ceil(out->used[PLACE_SHARED] / SHARED_STEP_BYTES)];
-    out->copy_ns *= step->waves;
+    out->copy_ns *= set->waves[(size_t)ceil(out->used[PLACE_SHARED] / SHARED_STEP_BYTES)];
+    out->time_ns = out->copy_ns + longest_of(busy_ns);
     out->sum_ns += out->copy_ns;
-    out->lookups_ns = out->copy_ns + longest_of(busy_ns);
-    out->time_ns = step->latency_ns;
-    for (int u = 0; u < TIME_UNITS; u++) {
-        all_ns[u] = set->rest_ns[u] + busy_ns[u];
-        if (all_ns[u] > out->time_ns) {
-            out->time_ns = all_ns[u];
-            out->bound = time_units[u].name;
-        }
-    }
-    out->time_ns += out->copy_ns;
+    for (int u = 0; u < TIME_UNITS; u++)
+        out->bound = busy_ns[u] == longest_of(busy_ns) ? time_units[u].name : out->bound;
     return true;
 }
 
 enum status table_set_solve(struct table_set *set)
 {
     const uint64_t end = UINT64_C(1) << 2 * set->count;
+    struct assignment best = {.sum_ns = INFINITY}, tried;
     double limit = INFINITY;
-    struct assignment best = {.lookups_ns = INFINITY}, tried;
     uint64_t answer = 0;
     enum status status = take_rest(set);
 
-    if (status == STATUS_OK)
-        set->elsewhere_ns = assign(set, 0, &tried) ? tried.time_ns : NAN;
-    /* The first pass finds the shortest time, the second the best of those that are as good. */
+    /* The first pass finds the shortest time, the second the least sum of those that are as good. */
     for (uint64_t at = 0; status == STATUS_OK && at < end; at++)
         if (assign(set, at, &tried))
             limit = fmin(limit, tried.time_ns * (1 + ADVISE_EQUAL));
     for (uint64_t at = 0; status == STATUS_OK && at < end; at++)
-        if (assign(set, at, &tried) && tried.time_ns <= limit &&
-            (tried.lookups_ns < best.lookups_ns ||
-             (tried.lookups_ns == best.lookups_ns && tried.sum_ns < best.sum_ns))) {
+        if (assign(set, at, &tried) && tried.time_ns <= limit && tried.sum_ns < best.sum_ns) {
             best = tried;
             answer = at;
         }
     if (status == STATUS_OK && isinf(limit))
         return log_error(STATUS_USAGE, "no memory holds these tables together");
+    set->elsewhere_ns = assign(set, 0, &tried) ? tried.time_ns : NAN;
     set->time_ns = best.time_ns;
     set->copy_ns = best.copy_ns;
     set->bound = best.bound;
@@ -290,7 +273,7 @@ enum status table_set_print(FILE *stream, const struct table_set *set, const str
     enum status status;
 
     advise_put(stream, look,
-               "times are how long a unit is busy with a table's share of the lookups, by the card of %s: nothing was "
+               "times are how long a unit is busy with the lookups of a table, by the card of %s: nothing was "
                "measured",
                set->card->name);
     fputc('\n', stream);
@@ -304,18 +287,10 @@ enum status table_set_print(FILE *stream, const struct table_set *set, const str
                set->param_bytes, room_of(set, PLACE_PARAM));
     advise_put(
         stream, look,
-        "the lookups take %s, %s of it to copy tables to shared memory; longest: %s. Without these three memories, they "
-        "take %s. All assignments were tried. Your kernel has other work, too, so measure it: cbank run --kernel FILE.cu",
-        text_of(text_time, set->time_ns).text, text_of(text_time, set->copy_ns).text, set->bound,
-        text_of(text_time, set->elsewhere_ns).text);
+        "busy longest: %s; with copies to shared memory, %s for all tables; without these three memories, %s. All "
+        "assignments were tried. Your kernel has other work, too, so measure it: cbank run --kernel FILE.cu",
+        set->bound, text_of(text_time, set->time_ns).text, text_of(text_time, set->elsewhere_ns).text);
     return STATUS_OK;
-}
-
-static void write_units(cJSON *object, const double busy_ns[TIME_UNITS])
-{
-    for (int u = 0; u < TIME_UNITS; u++)
-        if (counts((enum time_unit)u))
-            json_add_double(object, time_units[u].name, busy_ns[u]);
 }
 
 /* The grid, and in each row the busy times by place and unit. */
@@ -333,28 +308,16 @@ static void write_tables(cJSON *object, const struct field *field, const void *b
         busy = place == 0 ? json_add(row, "busy_ns", cJSON_CreateObject()) : cJSON_GetObjectItem(row, "busy_ns");
         if (!table->path[place])
             continue;
-        write_units(json_add(busy, places[place].name, cJSON_CreateObject()), table->busy_ns[place]);
+        busy = json_add(busy, places[place].name, cJSON_CreateObject());
+        for (int u = 0; u < TIME_UNITS; u++)
+            if (counts((enum time_unit)u))
+                json_add_double(busy, time_units[u].name, table->busy_ns[place][u]);
     }
 }
 
-/* For each KB of shared memory. */
-static void write_steps(cJSON *object, const struct field *field, const void *base)
+static void write_waves(cJSON *object, const struct field *field, const void *base)
 {
-    const struct table_set *set = base;
-    cJSON *steps = json_add(object, field->key, cJSON_CreateArray());
-
-    for (size_t i = 0; i < SHARED_STEPS; i++) {
-        cJSON *step = cJSON_CreateObject();
-
-        json_add_double(step, "waves", set->shared[i].waves);
-        json_add_double(step, "latency_ns", set->shared[i].latency_ns);
-        cJSON_AddItemToArray(steps, step);
-    }
-}
-
-static void write_rest(cJSON *object, const struct field *field, const void *base)
-{
-    write_units(json_add(object, field->key, cJSON_CreateObject()), ((const struct table_set *)base)->rest_ns);
+    json_add(object, field->key, cJSON_CreateDoubleArray(((const struct table_set *)base)->waves, SHARED_STEPS));
 }
 
 static void write_card(cJSON *object, const struct field *field, const void *base)
@@ -363,7 +326,7 @@ static void write_card(cJSON *object, const struct field *field, const void *bas
 }
 
 static const struct field_kind kind_tables = {write_tables, NULL}, kind_card = {write_card, NULL},
-                               kind_steps = {write_steps, NULL}, kind_rest = {write_rest, NULL};
+                               kind_waves = {write_waves, NULL};
 
 static const struct field fields[] = {
     {.key = "tool", .kind = &field_tool},
@@ -372,8 +335,7 @@ static const struct field fields[] = {
     {FIELD(field_number, struct table_set, "constant_bytes", constant_bytes, REQUIRED)},
     {FIELD(field_number, struct table_set, "shared_bytes", shared_bytes, REQUIRED)},
     {FIELD(field_number, struct table_set, "param_bytes", param_bytes, REQUIRED)},
-    {.key = "rest_ns", .kind = &kind_rest},
-    {.key = "shared", .kind = &kind_steps},
+    {.key = "waves", .kind = &kind_waves},
     {FIELD(field_number, struct table_set, "time_ns", time_ns, REQUIRED)},
     {FIELD(field_number, struct table_set, "copy_ns", copy_ns, REQUIRED)},
     {FIELD(field_number, struct table_set, "elsewhere_ns", elsewhere_ns, NULLABLE)},

@@ -15,34 +15,28 @@ enum place { PLACE_ELSEWHERE, PLACE_CONSTANT, PLACE_SHARED, PLACE_PARAM, PLACES 
 struct set_table {
     char name[32];
     uint64_t bytes, width_bytes;
-    double reads;                 /* in proportion to those of the other tables */
+    double reads;                 /* lookups of an element */
     const struct pattern *source; /* of its indices */
     double busy_ns[PLACES][TIME_UNITS]; /* see table_set_solve; infinite where it cannot be, NaN where not known */
     double longest_ns[PLACES];    /* the longest of these; NaN where it cannot be, or not known */
-    double copy_ns;               /* of a block, to shared memory */
+    double copy_ns;               /* of a block, to shared memory; NaN where it cannot be there */
     const char *path[PLACES];     /* the best path there; NULL where it cannot be */
     const char *chosen;           /* the answer as a path */
 };
 
-/* The lookups where a block has so much shared memory, which leaves fewer blocks on an SM. The grid is the one that fits
- * without it. */
-struct shared_step {
-    double waves; /* of blocks */
-    double latency_ns;
-};
-
-/* Steps of shared memory: 0 to 48 KB, by 1 KB. */
+/* Steps of a block's shared memory: 0 to 48 KB, by 1 KB. */
 enum { SHARED_STEPS = 49, SHARED_STEP_BYTES = 1024 };
 
 struct table_set {
     const struct card *card; /* not owned */
     struct set_table tables[TABLE_SET_MAX];
     size_t count;
-    double reads; /* of all tables */
-    double rest_ns[TIME_UNITS]; /* of the loads of indices, input and output */
-    struct shared_step shared[SHARED_STEPS];
-    double time_ns, elsewhere_ns; /* of the lookups: as answered, and without the places that have a limit */
-    double copy_ns; /* of the answer: for copies to shared memory; part of time_ns */
+    double loads; /* lookups of an element, of which a table's advice has the times */
+    double
+        waves[SHARED_STEPS]; /* of blocks, where a block has so much shared memory. The grid is what fits without it */
+    double time_ns,
+        elsewhere_ns; /* of copies and the longest unit: as answered, and without the places that have a limit */
+    double copy_ns; /* the copies' part of time_ns */
     const char *bound; /* the longest unit */
     double constant_bytes, shared_bytes, param_bytes; /* that the answer takes */
 };
@@ -50,14 +44,14 @@ struct table_set {
 /* Reads "NAME:BYTES:WIDTH:READS[:SOURCE],...". STATUS_USAGE, logged, with the table that is not one. */
 enum status table_set_parse(const char *text, struct table_set *out);
 
-/* Takes the busy times of one table from its advice, for its share of the lookups. */
+/* Takes the busy times of one table from its advice. */
 void table_set_take(struct table_set *set, size_t index, const struct advice *advice);
 
 /* Finds the assignment of the shortest time, by trying all. The time is that of the copies to shared memory, wave after
- * wave of blocks, and of the longest unit. Units work side by side, and the busy time of one is the sum over the tables,
- * and of the loads of indices, input and output. One unit is latency, which grows where shared memory leaves fewer
- * blocks on an SM. If several are as good (ADVISE_EQUAL), it takes the smallest sum over copies and units, then fewer limited
- * places. STATUS_USAGE, logged, if the card lacks a number, or the tables do not fit. */
+ * wave of blocks, and of the longest unit. Units work side by side, and the busy time of one is the sum over the tables.
+ * Loads of indices, input and output do not count: they are the same wherever the tables are. If several are as good
+ * (ADVISE_EQUAL), it takes the smallest sum of copies and units, then fewer limited places. STATUS_USAGE, logged, if the
+ * card lacks a number, or the tables do not fit. */
 enum status table_set_solve(struct table_set *set);
 
 /* Prints the answer as text. STATUS_ENVIRONMENT when out of memory. */

@@ -49,20 +49,21 @@ template <class T, int count> struct value {
 
 #define LANE (threadIdx.x + threadIdx.y * blockDim.x)
 /* Of a large table, a thread loads four entries before it stores them. */
+#define ALL (blockDim.x * blockDim.y)
 #define COPY(T, count, to, at)                                                \
     {                                                                         \
-        int k = LANE, all = blockDim.x * blockDim.y;                          \
+        unsigned k = LANE;                                                    \
                                                                               \
         if (count >= 1024)                                                    \
-            for (; k + 3 * all < count; k += 4 * all) {                       \
+            for (; k + 3 * ALL < count; k += 4 * ALL) {                       \
                 T four[4];                                                    \
                                                                               \
-                for (int n = 0; n < 4; n++)                                   \
-                    four[n] = table[(k + n * all) / at];                      \
-                for (int n = 0; n < 4; n++)                                   \
-                    to[k + n * all] = four[n];                                \
+                _Pragma("unroll") for (unsigned n = 0; n < 4; n++)            \
+                    four[n] = table[(k + n * ALL) / at];                      \
+                _Pragma("unroll") for (unsigned n = 0; n < 4; n++)            \
+                    to[k + n * ALL] = four[n];                                \
             }                                                                 \
-        for (; k < count; k += all)                                           \
+        for (; k < count; k += ALL)                                           \
             to[k] = table[k / at];                                            \
     }
 

@@ -126,7 +126,8 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
 
     for (uint32_t i = 0; i < report->buffer_count; i++)
         of->buffers[i] = (struct cuda_buffer){.bytes = report->buffers[i].elements * report->buffers[i].element_bytes,
-                                              .guard_bytes = CUDA_GUARD_BYTES};
+                                              .guard_bytes = CUDA_GUARD_BYTES,
+                                              .output = report->buffers[i].role == CBANK_ROLE_OUTPUT};
     if (!cuda_buffers_extend(device, of->buffers, report->buffer_count, &failed))
         return !cell_refuse(reason, "out of memory for buffer %" PRIu32 " of %zu bytes; ask for a smaller --size",
                             failed + 1, of->buffers[failed].bytes);
