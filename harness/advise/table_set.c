@@ -90,16 +90,22 @@ static double longest_of(const double busy_ns[TIME_UNITS])
     return longest;
 }
 
-/* Sets the waves of blocks, for a cell whose table is in global memory. */
-static void take_waves(struct table_set *set, const struct cell *of)
+/* Sets the steps of shared memory, for a cell whose table is in global memory. */
+static void take_steps(struct table_set *set, const struct cell *of)
 {
-    const double blocks_per_sm = (double)cell_grid_blocks(of) / set->card->number[CARD_sm_count].value;
+    const struct card *card = set->card;
+    const double blocks_per_sm = (double)cell_grid_blocks(of) / card->number[CARD_sm_count].value;
 
     for (uint32_t i = 0; i < SHARED_STEPS; i++) {
+        const double bytes = i == 0 ? 0 : i * SHARED_STEP_BYTES + card->number[CARD_shared_bytes_reserved].value;
         struct cell cell = *of;
+        double resident;
 
         cell.parameters[PARAMETER_extra_shared_bytes] += i * SHARED_STEP_BYTES;
-        set->waves[i] = ceil(blocks_per_sm / card_blocks_resident(set->card, &cell, 0));
+        resident = card_blocks_resident(card, &cell, 0);
+        set->shared[i].waves = ceil(blocks_per_sm / resident);
+        set->shared[i].l1_bytes =
+            fmax(card->number[CARD_shared_bytes_per_sm].value - fmin(resident, blocks_per_sm) * bytes, 0);
     }
 }
 
@@ -129,8 +135,12 @@ void table_set_take(struct table_set *set, size_t index, const struct advice *ad
         if (place == PLACE_SHARED)
             table->copy_ns = estimate.copy_ns;
         if (place == PLACE_ELSEWHERE) {
-            take_waves(set, &space->cell);
+            take_steps(set, &space->cell);
             set->loads = space->cell.parameters[PARAMETER_loads];
+            table->l2_ns = space->path->unit == UNIT_L2
+                               ? 0
+                               : (double)space->access.sectors * ACCESS_SECTOR_BYTES * table->reads / set->loads /
+                                     set->card->number[CARD_l2_bytes_per_ns].value;
         }
     }
 }
@@ -162,7 +172,7 @@ static enum status take_rest(struct table_set *set)
 
             *busy_ns = !counts((enum time_unit)u) ? 0 : (*busy_ns - rest) * table->reads / set->loads;
             if (table->path[k % PLACES] &&
-                isnan(*busy_ns + (k % PLACES == PLACE_SHARED ? table->copy_ns : 0) + set->waves[0]))
+                isnan(*busy_ns + (k % PLACES == PLACE_SHARED ? table->copy_ns : 0) + set->shared[0].waves))
                 return log_error(STATUS_USAGE, "the card of %s lacks a number for the times of %s", set->card->name,
                                  table->name);
         }
@@ -184,7 +194,8 @@ struct assignment {
 /* Works out assignment `at`, which has two bits for each table. False if the tables do not fit. */
 static bool assign(const struct table_set *set, uint64_t at, struct assignment *out)
 {
-    double busy_ns[TIME_UNITS] = {0};
+    double busy_ns[TIME_UNITS] = {0}, l2_ns = 0, missed;
+    const struct shared_step *step;
 
     *out = (struct assignment){0};
     for (size_t i = 0; i < set->count; i++) {
@@ -195,12 +206,20 @@ static bool assign(const struct table_set *set, uint64_t at, struct assignment *
         if (!table->path[place] || out->used[place] > room_of(set, (enum place)place))
             return false;
         out->copy_ns += place == PLACE_SHARED ? table->copy_ns : 0;
+        l2_ns += place == PLACE_ELSEWHERE ? table->l2_ns : 0;
         for (int u = 0; u < TIME_UNITS; u++) {
             busy_ns[u] += table->busy_ns[place][u];
             out->sum_ns += table->busy_ns[place][u];
         }
     }
-    out->copy_ns *= set->waves[(size_t)ceil(out->used[PLACE_SHARED] / SHARED_STEP_BYTES)];
+    step = &set->shared[(size_t)ceil(out->used[PLACE_SHARED] / SHARED_STEP_BYTES)];
+    missed = fmax(1 - step->l1_bytes / out->used[PLACE_ELSEWHERE], 0) -
+             fmax(1 - set->shared[0].l1_bytes / out->used[PLACE_ELSEWHERE], 0);
+    if (missed > 0) {
+        busy_ns[TIME_L2] += missed * l2_ns;
+        out->sum_ns += missed * l2_ns;
+    }
+    out->copy_ns *= step->waves;
     out->time_ns = out->copy_ns + longest_of(busy_ns);
     out->sum_ns += out->copy_ns;
     for (int u = 0; u < TIME_UNITS; u++)
@@ -305,6 +324,8 @@ static void write_tables(cJSON *object, const struct field *field, const void *b
         const size_t place = k % PLACES;
         cJSON *row = cJSON_GetArrayItem(rows, (int)(k / PLACES)), *busy;
 
+        if (place == 0)
+            json_add_double(row, "l2_ns", table->l2_ns);
         busy = place == 0 ? json_add(row, "busy_ns", cJSON_CreateObject()) : cJSON_GetObjectItem(row, "busy_ns");
         if (!table->path[place])
             continue;
@@ -315,9 +336,19 @@ static void write_tables(cJSON *object, const struct field *field, const void *b
     }
 }
 
-static void write_waves(cJSON *object, const struct field *field, const void *base)
+/* For each KB of shared memory. */
+static void write_steps(cJSON *object, const struct field *field, const void *base)
 {
-    json_add(object, field->key, cJSON_CreateDoubleArray(((const struct table_set *)base)->waves, SHARED_STEPS));
+    const struct table_set *set = base;
+    cJSON *steps = json_add(object, field->key, cJSON_CreateArray());
+
+    for (size_t i = 0; i < SHARED_STEPS; i++) {
+        cJSON *step = cJSON_CreateObject();
+
+        json_add_double(step, "waves", set->shared[i].waves);
+        json_add_double(step, "l1_bytes", set->shared[i].l1_bytes);
+        cJSON_AddItemToArray(steps, step);
+    }
 }
 
 static void write_card(cJSON *object, const struct field *field, const void *base)
@@ -326,7 +357,7 @@ static void write_card(cJSON *object, const struct field *field, const void *bas
 }
 
 static const struct field_kind kind_tables = {write_tables, NULL}, kind_card = {write_card, NULL},
-                               kind_waves = {write_waves, NULL};
+                               kind_steps = {write_steps, NULL};
 
 static const struct field fields[] = {
     {.key = "tool", .kind = &field_tool},
@@ -335,7 +366,7 @@ static const struct field fields[] = {
     {FIELD(field_number, struct table_set, "constant_bytes", constant_bytes, REQUIRED)},
     {FIELD(field_number, struct table_set, "shared_bytes", shared_bytes, REQUIRED)},
     {FIELD(field_number, struct table_set, "param_bytes", param_bytes, REQUIRED)},
-    {.key = "waves", .kind = &kind_waves},
+    {.key = "shared", .kind = &kind_steps},
     {FIELD(field_number, struct table_set, "time_ns", time_ns, REQUIRED)},
     {FIELD(field_number, struct table_set, "copy_ns", copy_ns, REQUIRED)},
     {FIELD(field_number, struct table_set, "elsewhere_ns", elsewhere_ns, NULLABLE)},

@@ -20,8 +20,15 @@ struct set_table {
     double busy_ns[PLACES][TIME_UNITS]; /* see table_set_solve; infinite where it cannot be, NaN where not known */
     double longest_ns[PLACES];    /* the longest of these; NaN where it cannot be, or not known */
     double copy_ns;               /* of a block, to shared memory; NaN where it cannot be there */
+    double l2_ns;                 /* of L2, with PLACE_ELSEWHERE, if no lookup found its entry in L1 */
     const char *path[PLACES];     /* the best path there; NULL where it cannot be */
     const char *chosen;           /* the answer as a path */
+};
+
+/* What an SM has where a block takes so much shared memory. The grid is what fits without it. */
+struct shared_step {
+    double waves;    /* of blocks */
+    double l1_bytes; /* that are left for L1, in the same memory */
 };
 
 /* Steps of a block's shared memory: 0 to 48 KB, by 1 KB. */
@@ -32,10 +39,8 @@ struct table_set {
     struct set_table tables[TABLE_SET_MAX];
     size_t count;
     double loads; /* lookups of an element, of which a table's advice has the times */
-    double
-        waves[SHARED_STEPS]; /* of blocks, where a block has so much shared memory. The grid is what fits without it */
-    double time_ns,
-        elsewhere_ns; /* of copies and the longest unit: as answered, and without the places that have a limit */
+    struct shared_step shared[SHARED_STEPS];
+    double time_ns, elsewhere_ns; /* as answered, and without the places that have a limit */
     double copy_ns; /* the copies' part of time_ns */
     const char *bound; /* the longest unit */
     double constant_bytes, shared_bytes, param_bytes; /* that the answer takes */
@@ -49,6 +54,7 @@ void table_set_take(struct table_set *set, size_t index, const struct advice *ad
 
 /* Finds the assignment of the shortest time, by trying all. The time is that of the copies to shared memory, wave after
  * wave of blocks, and of the longest unit. Units work side by side, and the busy time of one is the sum over the tables.
+ * Shared memory is taken from L1: lookups elsewhere that L1 then misses go to L2, too.
  * Loads of indices, input and output do not count: they are the same wherever the tables are. If several are as good
  * (ADVISE_EQUAL), it takes the smallest sum of copies and units, then fewer limited places. STATUS_USAGE, logged, if the
  * card lacks a number, or the tables do not fit. */

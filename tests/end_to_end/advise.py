@@ -181,12 +181,16 @@ class SeveralTables(Scratch):
                 return None
         if any(at not in table["busy_ns"] for table, at in zip(tables, places)):
             return None
-        shared = [table for table, at in zip(tables, places) if at == "shared"]
-        copies = answer["waves"][-(-sum(table["table_bytes"] for table in shared) // 1024)] * sum(
-            table["copy_ns"] for table in shared)
-        units = [sum(table["busy_ns"][at][unit] for table, at in zip(tables, places))
-                 for unit in tables[0]["busy_ns"]["elsewhere"]]
-        return copies + max(units), copies + sum(units)
+        shared, elsewhere = ([table for table, at in zip(tables, places) if at == which] for which in ("shared", "elsewhere"))
+        step = answer["shared"][-(-sum(table["table_bytes"] for table in shared) // 1024)]
+        copies = step["waves"] * sum(table["copy_ns"] for table in shared)
+        units = {unit: sum(table["busy_ns"][at][unit] for table, at in zip(tables, places))
+                 for unit in tables[0]["busy_ns"]["elsewhere"]}
+        if elsewhere:
+            bytes_there = sum(table["table_bytes"] for table in elsewhere)
+            missed, before = (max(1 - of["l1_bytes"] / bytes_there, 0) for of in (step, answer["shared"][0]))
+            units["L2"] += (missed - before) * sum(table["l2_ns"] for table in elsewhere)
+        return copies + max(units.values()), copies + sum(units.values())
 
     def test_no_assignment_is_better(self):
         chance = random.Random(37)
@@ -227,10 +231,17 @@ class SeveralTables(Scratch):
         answer = self.solved(*spec, options=grid)
         self.assertAlmostEqual(answer["tables"][0]["copy_ns"],
                                10 * card["l2_latency_cycles"]["value"] / card["sm_clock_mhz"]["value"] * 1000)
-        self.assertEqual(answer["waves"], [1] * 28 + [2] * 21)
+        self.assertEqual([step["waves"] for step in answer["shared"]], [1] * 28 + [2] * 21)
         self.assertNotEqual(answer["tables"][0]["chosen"], "shared")
         small = self.solved("a:16384:4:8", options=grid)
         self.assertEqual((small["tables"][0]["chosen"], small["copy_ns"]), ("shared", small["tables"][0]["copy_ns"]))
+
+    def test_shared_memory_is_taken_from_l1(self):
+        """Five blocks with 43 KB, and 1 KB of the system's, leave 8 KB of 228 to L1: the lookups of another table miss it."""
+        grid = ("--card", "h200", "--elements", "1048576", "--block-size", "256")
+        answer = self.solved("few:256:4:1:lockstep", "shared:44000:4:4", "elsewhere:32768:4:3", options=grid)
+        self.assertEqual([answer["shared"][at]["l1_bytes"] for at in (0, 43)], [228 * 1024, 8 * 1024])
+        self.assertNotEqual(answer["tables"][1]["chosen"], "shared")
 
     def test_text(self):
         done = cbank("advise", "--tables", "a:40000:4:5:lockstep,b:65536:4:9", *SMALL)

@@ -258,7 +258,9 @@ bool cuda_table_open(struct cuda_device *device, struct cuda_table *table, size_
     table->bytes = (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t) * sizeof(uint32_t);
     table->memory.bytes = 2 * (size_t)CBANK_TABLE_BYTES + table_offsets_bytes(device, table);
     table->table_offsets = 1;
-    if (CUDA(device, cudaMallocHost, (void **)&table->values, table->bytes) && allocate(device, &table->memory))
+    /* Table offsets and buffer sets are copied with all of their 64 KB. */
+    if (CUDA(device, cudaMallocHost, (void **)&table->values, table->bytes) && allocate(device, &table->memory) &&
+        cuda_device_set(device, table->memory.allocated[0], 0, table->memory.bytes))
         return true;
     cuda_table_close(device, table);
     return false;
