@@ -32,7 +32,7 @@ SECTION = re.compile(r"^\s*\.section\s+\.text\.(\w+)")
 LABEL = re.compile(r"^([.$\w]+):")
 LABEL_USE = re.compile(r"`\(([.$\w]+)\)")
 ADDRESS = re.compile(r"^\s*/\*([0-9a-f]+)\*/")
-INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:\{\s*)?(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*[;}]")
+INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:\{\s*)?((?:@!?U?P\w+\s+)?)([A-Z][A-Z0-9_.]*)\s*(.*?)\s*[;}]")
 # No thread executes it: code for Volta has such SHFL.
 NEVER = re.compile(r"\*/\s+(?:\{\s*)?@!PT\s")
 WRITTEN = re.compile(r"1D, (\w+)$")  # registers that a texture load writes; all four where it does not say
@@ -55,7 +55,8 @@ KNOWN = re.compile(r"U?(MOV|SEL|IADD|LEA|LOP|SHF|SHL|SHR|IMAD|ISETP|PLOP|PSETP|F
                    r"(IADD|IMUL|MOV|LOP|FADD|FMUL|FFMA)(32I)?|XMAD|IMNMX|VIADD|VIMNMX|BFE|BFI|HFMA2|I2FP?|F2I|I2I|MUFU|S2U?R|CS2R|R2UR|PSET|P2R|"
                    r"R2P|EXIT|BRA|BRX|BSSY|BSYNC|BMOV|SSY|SYNC|PBK|BRK|BAR|NOP|LD|LDG|LDS|LDL|ST|STG|STS|STL|TLD|TEX|SHFL|DEPBAR|TEXDEPBAR")
 KNOWN_OLD = {"MEMBAR"}  # Maxwell and Pascal: before a barrier
-KNOWN_OF = {"l2": {"YIELD", "VOTE", "VOTEU"}}  # CUDA 13 for sm_75 and sm_80: in loops of strong loads
+# CUDA 13 for sm_75 and sm_80: in loops of strong loads. CUDA 11.8 for sm_90: behind branches of the stencil.
+KNOWN_OF = {"l2": {"YIELD", "VOTE", "VOTEU"}, **dict.fromkeys(("shared", "uniform", "imc"), {"WARPSYNC"})}
 SPECIAL = re.compile(r"\b(SR_\w+(\.[XYZ])?)")
 SPECIAL_KNOWN = {"SR_TID.X", "SR_CTAID.X", "SR_CgaCtaId", "SR_LANEID"}
 
@@ -178,19 +179,19 @@ def examine(code, user_bank, kernel, architecture):
         faults.append("no EXIT")
     elif sum(address > guard for address in payload) < min(len(payload), kernel.payload_loads):
         faults.append(f"{kernel.payload} before the EXIT of threads without an element, at {guard:#x}")
-    for address, opcode, _ in code:
-        if opcode.split(".")[0] in UNCOUNTABLE | (set() if kernel.switched else INDIRECT):
-            faults.append(f"{opcode} at {address:#x}: a call or an indirect branch")
+    predicated = sum(kind == kernel.payload and operands.startswith("@") for (_, kind), (_, _, operands) in zip(classes, code))
+    if predicated > (kernel.loads if kernel.payload == "LDG" else len(code) if kernel.path["chosen"] else 0):
+        faults.append(f"{predicated} {kernel.payload} under a predicate")
     for address, opcode, operands in code:
         base, *words = opcode.split(".")
-        more = set(words) - WORDS.get(base, set(words)) - WIDTHS.keys() - (OLD_WORDS if architecture < 80 else set())
-        if more:
+        if base in UNCOUNTABLE | (set() if kernel.switched else INDIRECT):
+            faults.append(f"{opcode} at {address:#x}: a call or an indirect branch")
+        if set(words) - WORDS.get(base, set(words)) - WIDTHS.keys() - (OLD_WORDS if architecture < 80 else set()):
             faults.append(f"{opcode} at {address:#x}: modifiers that no path names")
         known = KNOWN_OF.get(kernel.path["unit"], set()) | (KNOWN_OLD if architecture < 70 else set())
         if not KNOWN.fullmatch(base) and base not in UNCOUNTABLE | INDIRECT | known:
             faults.append(f"{opcode} at {address:#x}: an instruction that no path names")
-        special = SPECIAL.search(operands)
-        if special and special.group(1) not in SPECIAL_KNOWN:
+        if (special := SPECIAL.search(operands)) and special.group(1) not in SPECIAL_KNOWN:
             faults.append(f"{opcode} {special.group(1)} at {address:#x}: a register that no path names")
     loops = 0  # around payload loads
     for address, target, text in branches(code):
@@ -227,8 +228,8 @@ def kernels(text, architecture):
                 raise kernel_check.Failure(f"no way to read this line of nvdisasm: {line.strip()}")
             labels.update((name, f"0x{address.group(1)}") for name in waiting)
             waiting = []
-            opcode, operands = ("NOP", "") if NEVER.search(line) else instruction.groups()
-            found[-1][1].append((int(address.group(1), 16), spelling(opcode, architecture), operands))
+            predicate, opcode, operands = ("", "NOP", "") if NEVER.search(line) else instruction.groups()
+            found[-1][1].append((int(address.group(1), 16), spelling(opcode, architecture), predicate + operands))
     return [(symbol, [(address, opcode, resolve(operands, labels)) for address, opcode, operands in code])
             for symbol, code in found]
 

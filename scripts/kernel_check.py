@@ -62,9 +62,8 @@ SHAPES = {
 # Spills of a kernel with too few registers, besides its loads; the compiler decides them.
 SPILLS = ("LDL", "STL")
 
-# Compilers also use these to pass values on within a warp, and to choose between values: {class: the unit whose paths
-# load by it}.
-OF_COMPILERS = {"SHFL": "registers", "SEL": "select", "selp": "select"}
+# Compilers also use these to choose between values: {class: the unit whose paths load by it}.
+OF_COMPILERS = {"SEL": "select", "selp": "select"}
 
 SCOPES = ["thread", "block", "immediate"]
 

@@ -14,7 +14,7 @@
 /* Summarizes `count` samples, at least one, over at least one buffer set; sets the statistics of the series that this
  * needs. The value is the mean over buffer sets of a robust mean of each (stats_strata_mean). Every process uses the same
  * buffer sets in turn, so their differences are not an error of the mean. The interval is Student's t at
- * STATS_CONFIDENCE, which `samples_half` has alone, widened by SERIES_PROCESS: the deviation between processes of the cells whose samples agreed best (docs/comparing.md).
+ * STATS_CONFIDENCE, which `samples_half` has alone, widened by SERIES_PROCESS, which `assumed_half` has alone.
  *
  * Samples that depend on earlier ones carry less information: effective = count x (1 - r) / (1 + r). r is the
  * autocorrelation without the buffer sets' means, at least 0 (Bayley and Hammersley, The effective number of independent
@@ -23,7 +23,8 @@
 void series_summarize(const double *samples, size_t count, uint32_t buffer_sets, double *scratch, struct series *series,
                       struct summary *summary);
 
-/* One standard deviation, as a share of the time. */
+/* Processes are assumed to differ by this: one standard deviation, as a share of the time. On one occasion they were seen to
+ * differ by less (deviation.def); nobody measured how far they do on other days. */
 #define SERIES_PROCESS 0.0005
 
 /* Half the width of that interval, relative to the value, without SERIES_PROCESS; infinite if there is no interval. */

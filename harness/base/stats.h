@@ -23,9 +23,8 @@ struct summary {
     size_t count;
     double value; /* the representative value: the median, or for times the mean over buffer sets (series.h) */
     double ci_low, ci_high; /* its interval; NaN where count is too small */
-    double samples_half,
-        assumed_half; /* half of it by the samples alone, and by what is assumed of processes: they add as
-                                        * squares; NaN likewise */
+    /* Half of it by the samples alone, and by what is assumed of processes: they add as squares; NaN likewise. */
+    double samples_half, assumed_half;
     double median;
     double min;
     double mad; /* median absolute deviation from the median, not scaled */
@@ -34,11 +33,11 @@ struct summary {
 /* Samples that were taken on several buffer sets in turn: sample i on buffer set i modulo their number. */
 struct series {
     uint32_t buffer_sets;        /* 1: all on the same; 0: not known, as is all that follows */
-    double
-        within; /* rho: correlation of the samples of a buffer set within each other (one-way analysis of variance, on
-                      ranks): the share of the variance that is between buffer sets */
-    double
-        buffer_set_deviation; /* standard deviation of the buffer sets' medians, as a share of the median; NaN for one */
+    /* rho: correlation of the samples of a buffer set within each other (one-way analysis of variance, on ranks): the share of
+     * the variance that is between buffer sets. */
+    double within;
+    /* Standard deviation of the buffer sets' medians, as a share of the median; NaN for one. */
+    double buffer_set_deviation;
     double autocorrelation; /* of neighbours in time, of ranks, what buffer sets do taken out; NaN for too few */
     double modes; /* 1, or as many as are told apart; NaN for too few samples */
     double outliers; /* share beyond Tukey's fences, 1.5 quartile ranges outside the quartiles */
@@ -81,8 +80,8 @@ struct strata_mean {
     double value;
     double error; /* its standard error; NaN for fewer than STATS_SAMPLES_MIN samples */
     double degrees; /* of freedom of that error */
-    double
-        strata; /* error that other strata would add, from a one-way analysis of variance; 0: not known, or one stratum */
+    /* Error that other strata would add, from a one-way analysis of variance; 0: not known, or one stratum. */
+    double strata;
 };
 
 /* The mean over strata of a robust mean of each, from `count` samples, at least one. Sample i belongs to stratum i modulo

@@ -19,7 +19,7 @@ static const struct loading {
     {0x182, SASS_LDC},  /* LDC */
     {OPERATION_ULDC, SASS_ULDC}, {0x0bb, SASS_ULDC}, {0x1ac, SASS_ULDC},                    /* ULDC, ULDC with an index, LDCU */
     {0x181, SASS_LDG},  /* LDG */
-    {0x160, SASS_TLD},  {0x161, SASS_TLD},  {0x166, SASS_TLD},  {0x167, SASS_TLD}, /* TEX and TLD, each bindless, too */
+    {0x160, SASS_TLD},  {0x161, SASS_TLD},  {OPERATION_TLD, SASS_TLD},  {0x167, SASS_TLD}, /* TEX and TLD, each bindless, too */
     {0x163, SASS_TLD},  {0x164, SASS_TLD},  {0x16c, SASS_TLD},  {0x16d, SASS_TLD}, /* TLD4 and TXD, the same */
     {0x184, SASS_LDS},  /* LDS */
     {0x189, SASS_SHFL}, /* SHFL */
@@ -39,7 +39,7 @@ enum {
 };
 
 /* The modifiers that loads may have, of each class but OPERAND, by architecture: those of the code of kernels.cu by CUDA
- * 11.8 and 13.0. Any others are an eviction priority, a prefetch size, a stronger order, or the like. */
+ * 11.8 and 13.0. Any others are an eviction priority, a prefetch size, a stronger order, a predicate, or the like. */
 static const struct modifiers {
     enum sass_class class;
     uint32_t first, last; /* architectures */
@@ -48,8 +48,8 @@ static const struct modifiers {
     {SASS_LDC, ENCODING_FIRST, ENCODING_LAST, 0, 0},
     {SASS_LDC_PARAMETER, ENCODING_FIRST, ENCODING_LAST, 0, 0},
     {SASS_ULDC, ENCODING_FIRST, ENCODING_LAST, 0, 0},
-    {SASS_LDG, ENCODING_FIRST, 79, 0, 0x1ee100}, /* E.SYS */
-    {SASS_LDG, 80, ENCODING_LAST, 0, 0x1e1100}, /* E */
+    {SASS_LDG, ENCODING_FIRST, 79, MODIFIER_OTHER, 0x1ee100}, /* E.SYS; of the input beyond its ends */
+    {SASS_LDG, 80, ENCODING_LAST, MODIFIER_OTHER, 0x1e1100}, /* E */
     {SASS_LDG_CONSTANT, ENCODING_FIRST, 79, 0, 0x1e6100},
     {SASS_LDG_CONSTANT, 80, ENCODING_LAST, 0, 0x1e9100},
     {SASS_LDG_STRONG, ENCODING_FIRST, 79, 0, 0x1f4100}, /* STRONG.GPU */
@@ -81,8 +81,6 @@ struct instruction instruction_at(const unsigned char *code, size_t at)
                                .predicate = low >> 12 & 0xf,
                                .index = low >> 24 & 0xff,
                                .bank = low >> 54 & 0x1f,
-                               .order = high >> 13 & 0xf,
-                               .old_order = high >> 15 & 0x3,
                                .size = high >> 9 & 0x7,
                                .registers = high >> 8 & 0xf,
                                .condition = high >> 23 & 0xf,
@@ -91,6 +89,9 @@ struct instruction instruction_at(const unsigned char *code, size_t at)
     for (size_t i = 0; i < sizeof(loadings) / sizeof(loadings[0]); i++)
         if (loadings[i].operation == out.operation)
             out.family = loadings[i].family;
+    if (out.predicate != PREDICATE_ALWAYS ||
+        (out.family == SASS_TLD && (out.operation != OPERATION_TLD || low >> 61 /* 0: one dimension */)))
+        out.modifiers |= MODIFIER_OTHER;
     return out;
 }
 
@@ -110,7 +111,7 @@ bool instruction_takes_constant(const struct instruction *instruction)
 enum sass_class instruction_class(const struct instruction *instruction, uint32_t architecture)
 {
     const bool user = instruction->bank == USER_BANK, one_field = architecture >= ORDER_ONE_FIELD_FIRST;
-    const unsigned order = one_field ? instruction->order : instruction->old_order;
+    const unsigned order = instruction->modifiers >> (one_field ? 13 : 15) & (one_field ? 0xf : 0x3);
 
     switch (instruction->family) {
     case SASS_LDC:

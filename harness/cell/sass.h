@@ -57,7 +57,8 @@ struct kernel_sass {
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
     bool known; /* the encoding is known: instructions of 128 bits */
     sass_loads classes; /* if known: instructions anywhere in the code */
-    uint32_t modified; /* of these, how many have modifiers that no path names: an eviction priority, an order ... */
+    uint32_t
+        modified; /* of these, how many have modifiers that no path names: an eviction priority, an order, a predicate ... */
     bool counted; /* counts is valid: known, and it is clear how often each instruction is executed */
     uint32_t loops; /* loops that were counted: 0 or 2 */
     struct sass_counts counts;
@@ -104,6 +105,7 @@ enum {
     OPERATION_CALL = 0x144, /* to a relative address */
     OPERATION_RET = 0x150,
     OPERATION_ULDC = 0x0b9, /* without an index */
+    OPERATION_TLD = 0x166, /* of a texture in a register */
     CONTROL_FIRST = 0x140, /* BRA, BRX, CALL, RET, BSSY, BSYNC, WARPSYNC, EXIT ... */
     CONTROL_LAST = 0x15f,
     ARITHMETIC_LAST = 0x07f, /* on ordinary registers; uniform registers, conversions and memory follow */
@@ -123,10 +125,13 @@ enum {
  * register, and without scheduling. */
 #define MODIFIER_BITS UINT64_C(0x1fff3fff1ff)
 
+/* A modifier, too: a predicate; of a texture load, another instruction than TLD, or more dimensions than one. */
+#define MODIFIER_OTHER (UINT64_C(1) << 45)
+
 struct instruction {
-    unsigned operation, operands, predicate, index, bank, order, old_order, size, registers;
+    unsigned operation, operands, predicate, index, bank, size, registers;
     unsigned condition; /* BRA: a predicate in addition to the one of every instruction */
-    uint64_t modifiers; /* those of MODIFIER_BITS */
+    uint64_t modifiers; /* those of MODIFIER_BITS, and MODIFIER_OTHER */
     enum sass_class family; /* SASS_CLASS_COUNT: it neither loads nor selects */
 };
 

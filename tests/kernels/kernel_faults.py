@@ -49,18 +49,20 @@ def before(statement, load):
     return f"([&] {{ {statement}; return {load}; }}())"
 
 
-def loaded_by(instruction):
+def loaded_by(instruction, operands='"l"(&table[index])'):
     """A load of a word by an instruction of PTX."""
-    return (f'([&] {{ uint32_t word = 0; table_element of = {{}}; asm volatile("{instruction}.u32 %0, [%1];" : "=r"(word) : '
-            '"l"(&table[index])); memcpy(&of, &word, sizeof(of) < 4 ? sizeof(of) : 4); return of; }())')
+    code = instruction if ";" in instruction else f"{instruction}.u32 %0, [%1];"
+    return (f'([&] {{ uint32_t word = 0; table_element of = {{}}; asm volatile("{code}" : "=r"(word) : {operands}); '
+            'memcpy(&of, &word, sizeof(of) < 4 ? sizeof(of) : 4); return of; }())')
 
 
 def special(register):
     return f'uint32_t of; asm volatile("mov.u32 %0, %{register};" : "=r"(of))'
 
 
+TEXTURE, SHARED = "tex1Dfetch<table_element>(texture, (int)index)", "staged[index]"
 CONSTANT, WITH_IT, TABLE, L2 = "cbank_values[index]", "cbank_values[index ^ (of & 1u)]", "table[index]", "__ldcg(&table[index])"
-MODIFIED, REGISTER = r"\d+ with other modifiers", r"\d+ of other special registers"
+MODIFIED, REGISTER, COMPUTED = r"\d+ with other modifiers", r"\d+ of other special registers", r"\d+ more arithmetic instructions than global"
 
 # `found`: of what the path of a kernel with 3 payload loads, conv_1d of radius 1, is made then; or another fault.
 FAULTS = {
@@ -138,8 +140,20 @@ FAULTS = {
     "an index that is divided":
         more_fault("divided", "constant", CONSTANT, "cbank_values[index % (index >> 3 | 5u)]", "", "operation 0x106 and not 0"),
     "more arithmetic for each index":
-        more_fault("computed", "constant", CONSTANT, "cbank_values[index ^ (index >> 3) * 7u ^ (index >> 5) * 11u]", "",
-                   r"\d+ more arithmetic instructions than global"),
+        more_fault("computed", "constant", CONSTANT, "cbank_values[index ^ (index >> 3) * 7u ^ (index >> 5) * 11u]", "", COMPUTED),
+    **{f"one more operation for each index of {path}":
+           more_fault(f"one_more_{path}", path, load, load.replace("index", "(index ^ 1u)"), "", COMPUTED, "add")
+       for path, load in (("constant", CONSTANT), ("global", TABLE), ("texture", TEXTURE))},
+    "an element that is loaded for some threads":
+        more_fault("for_some", "shared", SHARED, f"(index & 1u ? {SHARED} : table_element{{}})", "LDS under a predicate", MODIFIED),
+    "an index that comes from another thread":
+        more_fault("exchanged", "constant", CONSTANT, "cbank_values[__shfl_sync(~0u, index, 0)]", "SHFL", "SHFL that no path names"),
+    "an index that is chosen":
+        more_fault("chosen", "constant", CONSTANT, "cbank_values[index & 1u ? index : index >> 1]", "", "SEL that no path names"),
+    "a warp that waits for its threads":
+        more_fault("warp_waits", "constant", CONSTANT, before("__syncwarp()", CONSTANT), "", "[1-9] of operation 0x118 and not 0"),
+    "a texture of two dimensions":
+        more_fault("two_dimensions", "texture", TEXTURE, loaded_by("tex.2d.v4.u32.s32 {%0, _, _, _}, [%1, {%2, %2}];", '"l"(texture), "r"(index)'), "TLD.128", MODIFIED),
 }
 
 

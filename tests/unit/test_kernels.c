@@ -60,9 +60,12 @@ enum kind {
 
 enum {
     OPERATION_NOP = 0x118,
+    NOPS_END = 80, /* before this architecture compilers pad with them */
     OPERATION_ISETP = 0x00c,
     OPERATION_PLOP3 = 0x01c,
     OPERATION_WIDE = 0x025,
+    OPERATION_BSYNC = 0x141,
+    OPERATION_BSSY = 0x145,
     OPERATION_BRX = 0x149
 };
 
@@ -73,12 +76,12 @@ static const unsigned char kinds[512] = {
     [0x020] = FIXED,      [0x021] = FIXED,      [0x023] = FIXED,      [0x024] = ARITHMETIC, [0x025] = ARITHMETIC,
     [0x027] = ARITHMETIC, [0x031] = ARITHMETIC, [0x035] = ARITHMETIC, [0x036] = ARITHMETIC, [0x046] = ARITHMETIC,
     [0x048] = ARITHMETIC, [0x04a] = ARITHMETIC, [0x082] = ARITHMETIC, [0x087] = ARITHMETIC, [0x08c] = ARITHMETIC,
-    [0x090] = ARITHMETIC, [0x091] = ARITHMETIC, [0x092] = ARITHMETIC, [0x099] = ARITHMETIC, [0x0a4] = ARITHMETIC,
-    [0x0a5] = ARITHMETIC, [0x0b9] = ARITHMETIC, [0x0bb] = ARITHMETIC, [0x105] = FIXED,      [0x106] = FIXED,
-    [0x108] = FIXED,      [0x119] = ARITHMETIC, [0x11d] = FIXED,      [0x141] = FIXED,      [0x145] = FIXED,
-    [0x147] = FIXED,      [0x149] = FIXED,      [0x14d] = FIXED,      [0x155] = FIXED,      [0x182] = ARITHMETIC,
-    [0x183] = ARITHMETIC, [0x186] = FIXED,      [0x187] = ARITHMETIC, [0x188] = FIXED,      [0x1ac] = ARITHMETIC,
-    [0x1c3] = ARITHMETIC, [0x156] = FIXED,
+    [0x090] = ARITHMETIC, [0x091] = ARITHMETIC, [0x092] = ARITHMETIC, [0x096] = ARITHMETIC, [0x099] = ARITHMETIC,
+    [0x0a4] = ARITHMETIC, [0x0a5] = ARITHMETIC, [0x0b9] = ARITHMETIC, [0x0bb] = ARITHMETIC, [0x105] = FIXED,
+    [0x106] = FIXED,      [0x108] = FIXED,      [0x119] = ARITHMETIC, [0x11d] = FIXED,      [0x141] = FIXED,
+    [0x145] = FIXED,      [0x147] = FIXED,      [0x149] = FIXED,      [0x14d] = FIXED,      [0x155] = FIXED,
+    [0x182] = ARITHMETIC, [0x183] = ARITHMETIC, [0x186] = FIXED,      [0x187] = ARITHMETIC, [0x188] = FIXED,
+    [0x1ac] = ARITHMETIC, [0x1c3] = ARITHMETIC, [0x156] = FIXED,
 };
 
 /* Instructions that a unit names besides its loads: to copy the table into shared memory, to wait for textures. Also those that compilers add
@@ -87,10 +90,11 @@ static const struct named {
     enum load_unit unit;
     unsigned operation;
 } named[] = {
-    {UNIT_SHARED, 0x11d},  {UNIT_SHARED, 0x141}, {UNIT_SHARED, 0x145}, {UNIT_SHARED, 0x147}, {UNIT_SHARED, 0x155},
-    {UNIT_SHARED, 0x188},  {UNIT_SHARED, 0x0bd}, {UNIT_SHARED, 0x0be}, {UNIT_SHARED, 0x100}, {UNIT_SHARED, 0x101},
-    {UNIT_SHARED, 0x105},  {UNIT_SHARED, 0x106}, {UNIT_SHARED, 0x108}, {UNIT_SHARED, 0x148}, {UNIT_TEXTURE, 0x11a},
-    {UNIT_TEXTURE, 0x0ca}, {UNIT_L2, 0x006},     {UNIT_L2, 0x086},     {UNIT_L2, 0x146},     {UNIT_L2, 0x147},
+    {UNIT_SHARED, 0x11d},  {UNIT_SHARED, 0x141},  {UNIT_SHARED, 0x145},  {UNIT_SHARED, 0x147}, {UNIT_SHARED, 0x155},
+    {UNIT_SHARED, 0x188},  {UNIT_SHARED, 0x0bd},  {UNIT_SHARED, 0x0be},  {UNIT_SHARED, 0x100}, {UNIT_SHARED, 0x101},
+    {UNIT_SHARED, 0x105},  {UNIT_SHARED, 0x106},  {UNIT_SHARED, 0x108},  {UNIT_SHARED, 0x148}, {UNIT_TEXTURE, 0x11a},
+    {UNIT_TEXTURE, 0x0ca}, {UNIT_L2, 0x006},      {UNIT_L2, 0x086},      {UNIT_L2, 0x146},     {UNIT_L2, 0x147},
+    {UNIT_UNIFORM, 0x141}, {UNIT_UNIFORM, 0x145}, {UNIT_UNIFORM, 0x148},
 };
 
 /* How many more instructions of ARITHMETIC a unit's kernels may have than those of `global`: the most that compilers were
@@ -103,6 +107,21 @@ static const struct more {
     [UNIT_SHARED] = {100, 64, 0}, [UNIT_REGISTERS] = {0, 16, 0}, [UNIT_SELECT] = {0, 0, 160},
 };
 
+/* The same for a cell. All compilers make the same arithmetic of one load of 8 bytes, and one more instruction shows. The
+ * constant bank has no address to add to; textures have none of two registers. */
+static int most_arithmetic(const struct cell *cell, uint32_t architecture, bool strides, int payload)
+{
+    const enum load_unit unit = cell->path->unit;
+    const bool free = strides && (unit != UNIT_IDC || cell->parameters[PARAMETER_polluter_bytes]);
+
+    if (payload == 1 && table_width(cell->parameters) == 8 && unit <= UNIT_TEXTURE && unit != UNIT_UNIFORM && !free)
+        return unit == UNIT_IMC || (unit == UNIT_TEXTURE && architecture < 90)
+                   ? -2
+                   : -(unit == UNIT_IDC && cell->path->home == TABLE_CONSTANT);
+    return (strides ? more[unit].strides : more[unit].straight) +
+           (more[unit].by_loads * payload + (strides ? 0 : 7) * (more[unit].by_loads > 0)) / 8;
+}
+
 /* S2R, S2UR and CS2R read the thread, the block, the block in its cluster, zero. A clock is none of these. */
 static bool special_register_known(unsigned number)
 {
@@ -111,20 +130,28 @@ static bool special_register_known(unsigned number)
 
 struct summary {
     uint32_t operations[512], arithmetic, special;
+    uint32_t predicated[2]; /* loads: other than LDG, LDG */
 };
 
-/* Counts all but the loads of a path, without the padding behind the last instruction. */
+/* Counts all but the loads of a path, without the padding behind the last EXIT. */
 static struct summary summarize(const struct kernel_sass *kernel)
 {
     const unsigned char *code = kernel->code;
     const uint32_t architecture = kernel->counts.architecture;
     struct summary out = {0};
+    uint32_t empty = 0;
 
     for (size_t at = 0; at + INSTRUCTION_BYTES <= kernel->bytes; at += INSTRUCTION_BYTES) {
         const struct instruction one = instruction_at(code, at);
         const enum sass_class class = instruction_class(&one, architecture);
         const unsigned operation = one.operation;
 
+        empty += operation == OPERATION_NOP;
+        if (operation == OPERATION_EXIT)
+            out.operations[OPERATION_NOP] = architecture < NOPS_END ? 0 : empty;
+        if (class < SASS_SHFL && class != SASS_OPERAND && one.predicate != PREDICATE_ALWAYS &&
+            one.predicate != PREDICATE_NEVER)
+            out.predicated[class == SASS_LDG || class == SASS_LDG_CONSTANT]++;
         if (one.predicate == PREDICATE_NEVER || (class != SASS_CLASS_COUNT && class != SASS_OPERAND) ||
             operation == OPERATION_NOP ||
             (operation == OPERATION_BRA && branch_target(code, at, architecture) == (int64_t)at))
@@ -147,9 +174,7 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
     const bool switched = !strides && cell->workload->index != INDEX_COMPILED;
     const int payload =
         (int)(workload_steps(cell->workload, cell->parameters) / workload_groups(cell->workload, cell->parameters));
-    const struct more *row = &more[path->unit];
-    const int most = (strides ? row->strides : row->straight) +
-                     (row->by_loads * payload + (strides ? 0 : 7) * (row->by_loads > 0)) / 8;
+    const int most = most_arithmetic(cell, kernel->counts.architecture, strides, payload);
     const int excess = (int)own.arithmetic - (int)other.arithmetic;
 
     text[0] = '\0';
@@ -162,7 +187,7 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
             is_named |= named[i].unit == path->unit && named[i].operation == operation;
         /* How a compiler makes a switch is its choice. */
         if (kinds[operation] == ARITHMETIC || count == due || (switched && kinds[operation] == FIXED) ||
-            (count > due && is_named) ||
+            ((count > due || operation == OPERATION_BSSY || operation == OPERATION_BSYNC) && is_named) ||
             (!path->loads && (operation == OPERATION_BRX || (operation >= 0x020 && operation <= 0x023) ||
                               (operation >= 0x105 && operation <= 0x108))))
             continue;
@@ -172,6 +197,13 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
     if (excess > most && !switched)
         text_join(text, CELL_REASON_BYTES, text[0] ? ", " : "",
                   "%d more arithmetic instructions than global, %d at most", excess, most);
+    for (size_t i = SASS_SHFL; i < SASS_CLASS_COUNT; i++)
+        if (image_class(path) < SASS_SHFL && image_class_loads(kernel, i) != image_class_loads(reference, i))
+            text_join(text, CELL_REASON_BYTES, text[0] ? ", " : "", "%s that no path names", sass_names[i][SASS_WORD]);
+    /* Where a table is copied, a compiler may put a condition before a load in place of a branch. */
+    if (own.predicated[0] != other.predicated[0] ||
+        own.predicated[1] - other.predicated[1] > (path->unit == UNIT_SHARED))
+        text_join(text, CELL_REASON_BYTES, text[0] ? ", " : "", "loads under a predicate");
     if (own.special)
         text_join(text, CELL_REASON_BYTES, text[0] ? ", " : "", "%" PRIu32 " of other special registers", own.special);
     return !text[0];
