@@ -113,7 +113,7 @@ def faults():
 LIMITS = (
     ("lines of C", lambda: code(*SOURCES), 32000, sum),
     ("lines of scripts", lambda: code("scripts"), 8000, sum),
-    ("lines of tests, but for attacks and faults", lambda: code("--fullpath", "--not-match-d=tests/(attacks|faults)", "tests"), 24400, sum),
+    ("lines of tests, but for attacks and faults", lambda: code("--fullpath", "--not-match-d=tests/(attacks|faults)", "tests"), 24500, sum),
     ("lines of attacks and planted faults", lambda: code("tests/attacks", "tests/faults"), 1500, sum),
     ("lines of C of the core", core, 10800, sum),
     ("% of static functions that are called once", static_functions, 27, lambda uses: round(100 * sum(uses) / len(uses), 1)),

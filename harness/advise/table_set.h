@@ -25,7 +25,7 @@ struct set_table {
     const char *chosen;           /* the answer as a path */
 };
 
-/* What an SM has where a block takes so much shared memory. The grid is what fits without it. */
+/* An SM whose blocks take so much shared memory. The grid is the one that fits without it. */
 struct shared_step {
     double waves;    /* of blocks */
     double l1_bytes; /* that are left for L1, in the same memory */
@@ -38,7 +38,7 @@ struct table_set {
     const struct card *card; /* not owned */
     struct set_table tables[TABLE_SET_MAX];
     size_t count;
-    double loads; /* lookups of an element, of which a table's advice has the times */
+    double loads; /* lookups of an element in the advice on one table */
     struct shared_step shared[SHARED_STEPS];
     double time_ns, elsewhere_ns; /* as answered, and without the places that have a limit */
     double copy_ns; /* the copies' part of time_ns */
