@@ -88,7 +88,7 @@ measure() {
     sweeps) sweep lookup && sweep warps --max-samples 60 && sweep pressure && sweep copies && sweep large ;;
     lookups)
         run lookups.json --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,2048 \
-            --source lockstep,distinct,uniform --distinct 8
+            --source lockstep,distinct,random --distinct 8
         ;;
     processes)
         trial process processes/trial.json --run 10 --folder "$folder/processes" --cache-state hot,cold

@@ -224,6 +224,14 @@ exit 0
                        "contribute --credit The cbank contributors a new/folder/chip"):
             self.assertTrue(any(line.endswith(wanted) for line in asked), wanted)
 
+    def test_the_program_takes_every_plan(self):
+        """On the model engine, with few elements."""
+        for line in self.record("new", "records", "sweeps", "lookups")[1][1:]:
+            with self.subTest(line):
+                words = re.sub(r" --elements [\d,]+|$", " --elements 4096", line.replace("--engine cuda", "--engine model"), count=1)
+                done = subprocess.run([CBANK, *words.split(), "--counters", "none"], cwd=self.folder, capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_a_part_that_failed_counts_and_others_go_on(self):
         """Where cells did not settle (4), nothing failed. The first process does not count."""
         os.mkdir(self.path("status"))
