@@ -395,6 +395,7 @@ TEST_WITH(a_signal_ends_compilers_and_removes_their_files, open_folder, close_fo
     }
     while (!(text = file_text(sleeper)) || !strchr(text, '\n')) {
         free(text);
+        assert_int_equal(waitpid(child, &code, WNOHANG), 0); /* it has not ended */
         usleep(10000);
     }
     kill(child, SIGTERM);
