@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "compare_report.h"
@@ -47,7 +46,7 @@ static enum status judge_against(const struct result *result, const struct run_o
     const void *may_differ[] = {&context_fields[CONTEXT_SASS], &context_fields[CONTEXT_CLOCKS]};
     const struct selection allowed = {.rows = may_differ, .count = 2};
     const struct compare_options as = {.judge.threshold = 0.01, .allowed = &allowed, .one_process = true};
-    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
+    const struct print_style look = output_style(&options->look);
     struct comparison comparison = {0};
     struct sides sides[SIDES] = {{.count = 0}};
     struct result halves[SIDES];
