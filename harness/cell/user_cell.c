@@ -29,9 +29,6 @@ const char *cell_workload_name(const struct cell *cell)
     return cell_is_user(cell) ? cell->kernel.name : cell->workload->name;
 }
 
-/* A part of TABLE=SPACE+TABLE=SPACE: both names, and how many characters they take. */
-static const char part_format[] = "%63[^=+]=%63[^+]%n";
-
 static const struct path *path_named(const char *name)
 {
     static const size_t own_count = OWN_PATHS;
@@ -41,15 +38,18 @@ static const struct path *path_named(const char *name)
     return path ? path : table_find(&own_table, name);
 }
 
+/* TABLE=SPACE of TABLE=SPACE+TABLE=SPACE: its space, and how many characters it takes. */
+static const char part_format[] = "%*[^=+]=%63[^+]%n";
+
 const struct path *user_path(const char *spaces)
 {
-    char table[USER_KERNEL_NAME_BYTES], space[USER_KERNEL_NAME_BYTES];
+    char space[USER_KERNEL_NAME_BYTES];
     const struct path *path = path_named(spaces);
 
     if (!strchr(spaces, '='))
         return path == &own_paths[MIXED] ? NULL : path;
     for (int used; *spaces; spaces += used + (spaces[used] == '+'))
-        if (sscanf(spaces, part_format, table, space, &used) != 2 || !path_named(space))
+        if (sscanf(spaces, part_format, space, &used) != 1 || !path_named(space))
             return NULL;
     return &own_paths[MIXED];
 }
@@ -57,12 +57,12 @@ const struct path *user_path(const char *spaces)
 bool user_table_space(const struct user_kernel *kernel, const char *name, char out[USER_KERNEL_NAME_BYTES])
 {
     const char *at = kernel->spaces;
-    char table[USER_KERNEL_NAME_BYTES];
+    const size_t length = strlen(name);
 
     if (!strchr(at, '=')) /* of all tables */
         return snprintf(out, USER_KERNEL_NAME_BYTES, "%.*s", USER_KERNEL_NAME_BYTES - 1, at) > 0;
-    for (int used; sscanf(at, part_format, table, out, &used) == 2; at += used + (at[used] == '+'))
-        if (strcmp(table, name) == 0)
+    for (int used; sscanf(at, part_format, out, &used) == 1; at += used + (at[used] == '+'))
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
             return true;
     *out = '\0';
     return false;

@@ -156,8 +156,8 @@ const struct option_row plan_option_rows[] = {
 #define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_)                             \
     {.name = option_, .argument = "LIST", .help = summary_ " (default " fallback_ ")", .kind = &option_integers, \
      .offset = offsetof(struct plan_options, parameters[PARAMETER_##name_]),                                     \
-     .given = offsetof(struct plan_options, named[PARAMETER_##name_]), .low = min_, .high = max_, .unit = unit_, \
-     .fallback = fallback_, .otherwise = left_out_ == 0 ? fallback_ : NULL},
+     .given = offsetof(struct plan_options, named[PARAMETER_##name_]), .low = min_, .high = max_, \
+     .multiple = multiple_ == PARAMETER_WIDTHS ? 1 : multiple_, .unit = unit_, .fallback = fallback_, .otherwise = left_out_ == 0 ? fallback_ : NULL},
 #include "parameters.def"
     {.name = "cache-state", .argument = "LIST",
      .help = "hot (launches back to back after warm-up), cold (caches flushed before every launch), or all (default hot)",
@@ -265,7 +265,7 @@ enum status plan_options_check(const struct plan_options *options)
         return STATUS_OK;
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         for (size_t k = 0; k < options->parameters[i].count; k++)
-            if (!parameter_allows(&parameters[i], options->parameters[i].values[k]))
+            if (options->parameters[i].values[k] && !parameter_allows(&parameters[i], options->parameters[i].values[k]))
                 return log_error(STATUS_USAGE, "--%s: %" PRIu64 " is not %s %s", parameters[i].option,
                                  options->parameters[i].values[k], parameter_values_text(&parameters[i], values),
                                  parameters[i].unit);

@@ -119,9 +119,9 @@ struct nvcc_run {
 static enum status run_nvcc(struct kernel_compiler *compiler, const struct kernel_options *options,
                             struct kernel_build *builds, size_t count)
 {
-    enum { OWN_WORDS = 10 };
+    enum { OWN_WORDS = 9 };
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    const size_t word_count = OWN_WORDS + options->word_count + 1;
+    const size_t word_count = OWN_WORDS + options->word_count + 2;
     struct nvcc_run *const runs = calloc(count, sizeof(*runs));
     struct child_job *const jobs = calloc(count, sizeof(*jobs));
     char **const words = calloc(count * word_count, sizeof(*words)), arch[32], name[32];
@@ -137,7 +137,7 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
         char *const makes = builds[i].on_cpu ? "-shared" : "-cubin";
         char *const how = builds[i].on_cpu ? "-Xcompiler=-fPIC,-O2" : "-lineinfo";
         char *const own[OWN_WORDS] = {compiler->path, arch, "-I", compiler->folder, "-DCBANK_MEASURE",
-                                      makes,          how,  "-o", run->cubin,       run->source};
+                                      makes,          how,  "-o", run->cubin};
 
         if (kernel_build_made(&builds[i]))
             continue;
@@ -149,6 +149,7 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
         whole = write_text(compiler->folder, name, builds[i].source);
         memcpy(to, own, sizeof(own));
         memcpy(to + OWN_WORDS, options->words, options->word_count * sizeof(*to));
+        to[OWN_WORDS + options->word_count] = run->source;
         jobs[run_count++] = (struct child_job){.words = to, .output = run->messages, .folder = compiler->folder};
     }
     whole = whole && children_run(jobs, run_count, processors < 1 ? 1 : (size_t)processors);

@@ -66,18 +66,14 @@ struct value machine_register(const struct value *state, uint32_t number)
 
 struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number, bool negated)
 {
-    const struct value value = machine_register(state, number), none = value_number(0);
-    const struct value operands[3] = {value, none, none};
+    enum { NOT_FIRST_AND_SECOND = 0x0c };
+    const struct value value = machine_register(state, number);
+    const struct value operands[3] = {value, value_number(1), value_number(0)};
 
     if (!negated)
         return value;
-    if (value_is_known(&value)) {
-        struct value inverse = value_logic(&machine->lanes, operands, 0x0f);
-        const struct value low[3] = {inverse, value_number(1), none};
-
-        return value_logic(&machine->lanes, low, 0xc0);
-    }
-    return value_function(&value, 1);
+    return value_is_known(&value) ? value_logic(&machine->lanes, operands, NOT_FIRST_AND_SECOND)
+                                  : value_function(&value, 1);
 }
 
 struct value machine_source(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,

@@ -228,20 +228,6 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     return leveled(with_lanes(tables, out, lanes));
 }
 
-struct value value_negate(struct lane_tables *tables, struct value a)
-{
-    uint32_t lanes[WARP_LANES];
-
-    a.known = -a.known;
-    a.displacement = -a.displacement;
-    a.origin = 0;
-    if (a.lanes < LANES_TABLE)
-        return leveled(a);
-    for (unsigned i = 0; i < WARP_LANES; i++)
-        lanes[i] = -lane_of(tables, &a, i);
-    return leveled(with_lanes(tables, a, lanes));
-}
-
 struct value value_multiply(struct lane_tables *tables, struct value a, struct value b)
 {
     const struct value *number = value_is_number(&a) ? &a : value_is_number(&b) ? &b : NULL;
@@ -293,6 +279,11 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
                             (a.lanes == LANES_SAME && !(a.flags & FLAG_DATA) && value_is_given(&b)) ||
                             (b.lanes == LANES_SAME && !(b.flags & FLAG_DATA) && value_is_given(&a)),
                         WHY_ARITHMETIC);
+}
+
+struct value value_negate(struct lane_tables *tables, struct value a)
+{
+    return value_multiply(tables, value_number(UINT32_MAX), a);
 }
 
 struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by, bool is_signed)
