@@ -604,15 +604,21 @@ CBANK_TABLE_IN(prmt, memory_table)
     held_type own;
 };
 
+template <class... Numbers> CBANK_BOTH constexpr cbank_u64 sum_of(Numbers... numbers)
+{
+    cbank_u64 sum = 0;
+    const cbank_u64 sums[] = {sum, (sum += (cbank_u64)numbers)...};
+
+    return sums[sizeof...(Numbers)];
+}
+
 /* Stages tables with one barrier. */
 template <class... Tables> CBANK_INLINE void stage(Tables &...tables)
 {
-    const bool copied[] = {(tables.copy(row_threads()), Tables::needs_barrier)...};
-    bool any = false;
+    const int copied[] = {(tables.copy(row_threads()), 0)...};
 
-    for (bool one : copied)
-        any = any || one;
-    if (any)
+    (void)copied;
+    if (sum_of(Tables::needs_barrier...))
         __syncthreads();
 }
 
@@ -636,16 +642,6 @@ template <class Entry, cbank_u32 count, class Space, class Tag> struct parameter
     static constexpr cbank_u64 constant_bytes = is_same<Space, constant>::value ? type::bytes : 0;
     static constexpr cbank_u64 static_shared_bytes = type::static_shared_bytes, dynamic_tables = type::shared_bytes > 0;
 };
-
-template <class... Numbers> CBANK_BOTH constexpr cbank_u64 sum_of(Numbers... numbers)
-{
-    const cbank_u64 all[] = {0, (cbank_u64)numbers...};
-    cbank_u64 sum = 0;
-
-    for (cbank_u64 number : all)
-        sum += number;
-    return sum;
-}
 
 template <class... Numbers> CBANK_BOTH constexpr cbank_u32 number_of(Numbers...)
 {
