@@ -31,8 +31,8 @@ struct user_access {
     char evidence[EVIDENCE_MAX * 24]; /* "0x90:LDC 0x40:S2R": the load, then the chain that decided its address */
 };
 
-/* A table of a kernel: how it is read, and whether it should live where it does. Of its loads in the deepest loop, `of`
- * is the first: with the greatest variation of them, and their mean of addresses and wavefronts. */
+/* A table of a kernel: how it is read, and whether it should live where it does. The first of its loads in the
+ * deepest loop is `of`: with the greatest variation of them, and their mean of addresses and wavefronts. */
 struct user_table {
     struct user_access of; /* copied: all loads fill a copy in shared memory */
     const char *verdict, *better, *why; /* better: a path's name; NULL: none is known to be better */
