@@ -153,11 +153,12 @@ const struct option_row plan_option_rows[] = {
     {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default: the workload's own)",
      .kind = &option_integers, PLAN(block_sizes), .low = 32, .high = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS,
      .unit = "threads"},
+/* PARAMETER_POWERS and PARAMETER_WIDTHS, which plan_options_check looks at, are no multiple here. */
 #define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_)                             \
     {.name = option_, .argument = "LIST", .help = summary_ " (default " fallback_ ")", .kind = &option_integers, \
      .offset = offsetof(struct plan_options, parameters[PARAMETER_##name_]),                                     \
      .given = offsetof(struct plan_options, named[PARAMETER_##name_]), .low = min_, .high = max_, \
-     .multiple = multiple_ == PARAMETER_WIDTHS ? 1 : multiple_, .unit = unit_, .fallback = fallback_, .otherwise = left_out_ == 0 ? fallback_ : NULL},
+     .multiple = multiple_ % PARAMETER_WIDTHS, .unit = unit_, .fallback = fallback_, .otherwise = left_out_ == 0 ? fallback_ : NULL},
 #include "parameters.def"
     {.name = "cache-state", .argument = "LIST",
      .help = "hot (launches back to back after warm-up), cold (caches flushed before every launch), or all (default hot)",
