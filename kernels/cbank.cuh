@@ -438,17 +438,14 @@ CBANK_TABLE_IN(texture, table_base)
         const cudaTextureDesc as_elements = {};
         cudaResourceDesc described = {};
         void *&memory = described.res.linear.devPtr;
-        cudaError_t error;
+        cudaError_t error =
+            object ? cudaGetTextureObjectResourceDesc(&described, object) : cudaMalloc(&memory, table::bytes);
 
-        described.resType = cudaResourceTypeLinear;
-        described.res.linear.sizeInBytes = table::bytes;
-        described.res.linear.desc = cudaCreateChannelDesc(first, second, last, last, cudaChannelFormatKindUnsigned);
-        if (object) {
-            error = cudaGetTextureObjectResourceDesc(&described, object);
-        } else {
-            error = cudaMalloc(&memory, table::bytes);
-            if (error == cudaSuccess)
-                error = cudaCreateTextureObject(&object, &described, &as_elements, nullptr);
+        if (!object && error == cudaSuccess) {
+            described.resType = cudaResourceTypeLinear;
+            described.res.linear.sizeInBytes = table::bytes;
+            described.res.linear.desc = cudaCreateChannelDesc(first, second, last, last, cudaChannelFormatKindUnsigned);
+            error = cudaCreateTextureObject(&object, &described, &as_elements, nullptr);
             if (error != cudaSuccess)
                 cudaFree(memory);
         }
@@ -624,15 +621,21 @@ CBANK_TABLE_IN(prmt, memory_table)
     held_type own;
 };
 
+template <class... Numbers> CBANK_BOTH constexpr cbank_u64 sum_of(Numbers... numbers)
+{
+    cbank_u64 sum = 0;
+    const cbank_u64 sums[] = {sum, (sum += (cbank_u64)numbers)...};
+
+    return sums[sizeof...(Numbers)];
+}
+
 /* Stages tables with one barrier. */
 template <class... Tables> CBANK_INLINE void stage(Tables &...tables)
 {
-    const bool copied[] = {(tables.copy(row_threads()), Tables::needs_barrier)...};
-    bool any = false;
+    const int copied[] = {(tables.copy(row_threads()), 0)...};
 
-    for (bool one : copied)
-        any = any || one;
-    if (any)
+    (void)copied;
+    if (sum_of(Tables::needs_barrier...))
         __syncthreads();
 }
 
@@ -656,16 +659,6 @@ template <class Entry, cbank_u32 count, class Space, class Tag> struct parameter
     static constexpr cbank_u64 constant_bytes = is_same<Space, constant>::value ? type::bytes : 0;
     static constexpr cbank_u64 static_shared_bytes = type::static_shared_bytes, dynamic_tables = type::shared_bytes > 0;
 };
-
-template <class... Numbers> CBANK_BOTH constexpr cbank_u64 sum_of(Numbers... numbers)
-{
-    const cbank_u64 all[] = {0, (cbank_u64)numbers...};
-    cbank_u64 sum = 0;
-
-    for (cbank_u64 number : all)
-        sum += number;
-    return sum;
-}
 
 template <class... Numbers> CBANK_BOTH constexpr cbank_u32 number_of(Numbers...)
 {
@@ -694,30 +687,24 @@ template <class T> struct type_of {
         static constexpr cbank_u32 value = value_, lanes = lanes_; \
     }
 #define CBANK_SCALAR(type, value) CBANK_TYPE_OF(type, type, 1, value)
-#define CBANK_VECTORS(name, scalar, value)      \
+#define CBANK_NUMBER(scalar, name, value)       \
+    CBANK_SCALAR(scalar, value);                \
     CBANK_TYPE_OF(name##2, scalar, 2, value);   \
     CBANK_TYPE_OF(name##4, scalar, 4, value)
-CBANK_SCALAR(unsigned char, CBANK_TYPE_UNSIGNED);
-CBANK_SCALAR(unsigned short, CBANK_TYPE_UNSIGNED);
-CBANK_SCALAR(unsigned int, CBANK_TYPE_UNSIGNED);
+CBANK_NUMBER(unsigned char, uchar, CBANK_TYPE_UNSIGNED);
+CBANK_NUMBER(unsigned short, ushort, CBANK_TYPE_UNSIGNED);
+CBANK_NUMBER(unsigned int, uint, CBANK_TYPE_UNSIGNED);
+CBANK_NUMBER(signed char, char, CBANK_TYPE_SIGNED);
+CBANK_NUMBER(short, short, CBANK_TYPE_SIGNED);
+CBANK_NUMBER(int, int, CBANK_TYPE_SIGNED);
+CBANK_NUMBER(float, float, CBANK_TYPE_FLOAT);
 CBANK_SCALAR(unsigned long, CBANK_TYPE_UNSIGNED);
 CBANK_SCALAR(unsigned long long, CBANK_TYPE_UNSIGNED);
 CBANK_SCALAR(char, CBANK_TYPE_SIGNED);
-CBANK_SCALAR(signed char, CBANK_TYPE_SIGNED);
-CBANK_SCALAR(short, CBANK_TYPE_SIGNED);
-CBANK_SCALAR(int, CBANK_TYPE_SIGNED);
 CBANK_SCALAR(long, CBANK_TYPE_SIGNED);
 CBANK_SCALAR(long long, CBANK_TYPE_SIGNED);
-CBANK_SCALAR(float, CBANK_TYPE_FLOAT);
 CBANK_SCALAR(double, CBANK_TYPE_FLOAT);
 CBANK_SCALAR(::__half, CBANK_TYPE_FLOAT);
-CBANK_VECTORS(uchar, unsigned char, CBANK_TYPE_UNSIGNED);
-CBANK_VECTORS(ushort, unsigned short, CBANK_TYPE_UNSIGNED);
-CBANK_VECTORS(uint, unsigned int, CBANK_TYPE_UNSIGNED);
-CBANK_VECTORS(char, signed char, CBANK_TYPE_SIGNED);
-CBANK_VECTORS(short, short, CBANK_TYPE_SIGNED);
-CBANK_VECTORS(int, int, CBANK_TYPE_SIGNED);
-CBANK_VECTORS(float, float, CBANK_TYPE_FLOAT);
 CBANK_TYPE_OF(float3, float, 3, CBANK_TYPE_FLOAT);
 CBANK_TYPE_OF(double2, double, 2, CBANK_TYPE_FLOAT);
 

@@ -12,6 +12,7 @@
  */
 #include <stdint.h>
 
+#include "device.cuh"
 #include "entry.cuh"
 #include "kernel_args.h"
 #include "workload.h"
@@ -20,13 +21,6 @@ __constant__ uint32_t cbank_values[CBANK_TABLE_LENGTH];
 
 /* The table in shared memory. The launch sets its size. */
 extern __shared__ uint32_t cbank_staged[];
-
-/* Before Volta, compilers read parameters in place without the attribute. */
-#if __CUDA_ARCH__ >= 700
-#define CBANK_PARAMETER __grid_constant__
-#else
-#define CBANK_PARAMETER
-#endif
 
 /* The table by value: `bytes` of it, 0 for paths that do not read it there. Older toolkits pass fewer; the engine then
  * launches no kernel of larger ones. */
@@ -464,12 +458,6 @@ __global__ void __launch_bounds__(CBANK_BLOCK_THREADS_MAX, 1)
 }
 
 /* -- instances ----------------------------------------------------------------------------------------- */
-
-#ifdef __CUDA_ARCH__
-static constexpr uint32_t architecture = __CUDA_ARCH__ / 10;
-#else
-static constexpr uint32_t architecture = 0;
-#endif
 
 /* Stands for the pattern where indices are data of any source. */
 struct pattern_source {

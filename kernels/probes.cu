@@ -14,16 +14,10 @@
  */
 #include <stdint.h>
 
+#include "device.cuh"
 #include "path.h"
 #include "probe_args.h"
 #include "workload.h"
-
-/* Before Volta, compilers read parameters in place without the attribute. */
-#if __CUDA_ARCH__ >= 700
-#define CBANK_PARAMETER __grid_constant__
-#else
-#define CBANK_PARAMETER
-#endif
 
 __constant__ uint32_t probe_bank[CBANK_TABLE_LENGTH];
 
@@ -386,12 +380,6 @@ extern "C" __global__ void probe_relay(const CBANK_PARAMETER probe_relay_args ar
 }
 
 /* -- instances ----------------------------------------------------------------------------------------- */
-
-#ifdef __CUDA_ARCH__
-static constexpr uint32_t architecture = __CUDA_ARCH__ / 10;
-#else
-static constexpr uint32_t architecture = 0;
-#endif
 
 /* The probes of a path; none where the architecture lacks the path. An index that the compiler knows depends on no
  * load. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "parameter.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 const struct parameter parameters[PARAMETER_COUNT] = {
 #define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) \
     {#name, option, summary, unit, min, max, multiple, plan_values, default_value},
@@ -11,10 +14,26 @@ const size_t parameter_count = PARAMETER_COUNT;
 
 int parameter_allows(const struct parameter *parameter, uint64_t value)
 {
+    const uint32_t multiple = parameter->multiple;
+
     if (value < parameter->min || value > parameter->max)
         return 0;
-    return parameter->multiple ? value % parameter->multiple == 0
-                               : (value & (value - 1)) == 0 || value == 12 || value == 24;
+    if (multiple != PARAMETER_POWERS && multiple != PARAMETER_WIDTHS)
+        return value % multiple == 0;
+    return (value & (value - 1)) == 0 || (multiple == PARAMETER_WIDTHS && (value == 12 || value == 24));
+}
+
+const char *parameter_values_text(const struct parameter *parameter, char out[PARAMETER_VALUES_BYTES])
+{
+    char step[32];
+
+    snprintf(step, sizeof(step),
+             parameter->multiple == PARAMETER_POWERS   ? "a power of two"
+             : parameter->multiple == PARAMETER_WIDTHS ? "a power of two, 12 or 24,"
+                                                       : "a multiple of %" PRIu32,
+             parameter->multiple);
+    snprintf(out, PARAMETER_VALUES_BYTES, "%s from %" PRIu32 " to %" PRIu32, step, parameter->min, parameter->max);
+    return out;
 }
 
 uint32_t parameter_kept(const struct parameter *parameter, uint32_t value)

@@ -15,6 +15,10 @@ enum parameter_index {
 /* The value of default_value for parameters whose every value is named. */
 #define PARAMETER_NAMED UINT32_MAX
 
+/* In place of a multiple: powers of two; and those of them, 12 and 24 that are the width of an entry. */
+#define PARAMETER_POWERS 0u
+#define PARAMETER_WIDTHS UINT32_MAX
+
 /* The bit of a parameter in a set of parameters. */
 #define PARAMETER_BIT(name) (1u << PARAMETER_##name)
 
@@ -25,7 +29,7 @@ struct parameter {
     const char *summary;
     const char *unit;
     uint32_t min, max;
-    uint32_t multiple;    /* values are multiples of this; 0: powers of two, 12 and 24 */
+    uint32_t multiple;    /* values are multiples of this; or PARAMETER_POWERS, PARAMETER_WIDTHS */
     const char *plan_values; /* default values of the plan, comma-separated; or a word for what 0 stands for */
     uint32_t default_value; /* identities leave this value out, and cells hold it as 0; PARAMETER_NAMED: every value is
                         * named */
@@ -37,6 +41,10 @@ extern const size_t parameter_count;
 
 /* Whether the parameter can have this value. */
 int parameter_allows(const struct parameter *parameter, uint64_t value);
+
+/* Which values it can have: "a multiple of 4 from 4 to 2048". Returns out. */
+enum { PARAMETER_VALUES_BYTES = 96 };
+const char *parameter_values_text(const struct parameter *parameter, char out[PARAMETER_VALUES_BYTES]);
 
 /* A value as a cell holds it: 0 for the one that is left out. parameter_value converts back: it gives the value of
  * parameter i of a cell. */

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "advise.h"
 #include "command.h"
@@ -73,9 +72,7 @@ static void give(struct plan_options *options, enum parameter_index key, uint64_
 static enum status make_plan(const struct plan_options *given, const struct user_access *largest,
                              struct index_list *indices, struct plan *out)
 {
-    static const struct table workload_table = TABLE("workload", workloads, workload_count);
-    static const struct table path_table = TABLE("path", paths, path_count);
-    const struct workload *workload = table_find(&workload_table, given->patterns.count ? "add" : "lookup");
+    const struct workload *workload = table_find(&table_of_workloads, given->patterns.count ? "add" : "lookup");
     const void *workload_rows[] = {workload}, *source_rows[] = {&sources[SOURCE_random]};
     uint64_t elements = strtoull(workload->elements, NULL, 10);
     /* Code may read several entries at once: then a table may have bytes behind the last whole ones. */
@@ -99,7 +96,7 @@ static enum status make_plan(const struct plan_options *given, const struct user
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         if (!options.named[i])
             options.parameters[i].count = 1;
-    status = table_select(&path_table, "all", &options.paths);
+    status = table_select(&table_of_paths, "all", &options.paths);
     if (status == STATUS_OK)
         status = plan_open(&options, indices, out);
     selection_close(&options.paths);
@@ -176,7 +173,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
 {
     enum { KERNEL_BYTES_MAX = 1 << 28 };
     const struct advise_options *options = parsed;
-    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
+    const struct print_style look = output_style(&options->look);
     struct index_list indices = {.unhashed = true};
     struct plan plan = {0};
     struct advice advice = {0};

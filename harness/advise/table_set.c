@@ -32,27 +32,23 @@ static double room_of(const struct table_set *set, enum place place)
 
 enum status table_set_parse(const char *text, struct table_set *out)
 {
-    enum { PARTS = 5, PART_BYTES = 32 };
+    enum { PARTS = 5 };
     static const struct table source_table = TABLE("source", sources, source_made_count);
 
     *out = (struct table_set){0};
     for (const char *at = text, *end; at; at = *end ? end + 1 : NULL) {
-        char part[PARTS][PART_BYTES] = {{0}};
+        char part[PARTS][32];
         struct set_table *table = &out->tables[out->count];
         uint64_t reads = 0;
-        size_t parts = 0, length;
+        int used = 0;
+        const int parts = sscanf(at, "%31[^:,]:%31[^:,]:%31[^:,]:%31[^:,]%n:%31[^:,]%n", part[0], part[1], part[2],
+                                 part[3], &used, part[4], &used);
 
         end = at + strcspn(at, ",");
-        for (const char *from = at; parts < PARTS && from <= end; from += length + 1, parts++) {
-            length = strcspn(from, ":,");
-            snprintf(part[parts], PART_BYTES, "%.*s", (int)length, from);
-            if (length >= PART_BYTES || (parts == PARTS - 1 && from[length] == ':'))
-                parts = PARTS;
-        }
         if (out->count == TABLE_SET_MAX)
             return log_error(STATUS_USAGE, "--tables: %d tables at most", TABLE_SET_MAX);
         *table = (struct set_table){.source = &sources[SOURCE_random]};
-        if (parts < PARTS - 1 || parts > PARTS || !part[0][0] || !parse_size(part[1], &table->bytes) ||
+        if (parts < PARTS - 1 || at + used != end || !parse_size(part[1], &table->bytes) ||
             !parse_size(part[2], &table->width_bytes) || !parse_size(part[3], &reads) || reads == 0 ||
             !parameter_allows(&parameters[PARAMETER_table_bytes], table->bytes) ||
             !parameter_allows(&parameters[PARAMETER_width_bytes], table->width_bytes))

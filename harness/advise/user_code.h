@@ -31,20 +31,16 @@ struct user_access {
     char evidence[EVIDENCE_MAX * 24]; /* "0x90:LDC 0x40:S2R": the load, then the chain that decided its address */
 };
 
-/* A table of a kernel: how it is read, and whether it should live where it does. */
+/* A table of a kernel: how it is read, and whether it should live where it does. The first of its loads in the
+ * deepest loop is `of`: with the greatest variation of them, and their mean of addresses and wavefronts. */
 struct user_table {
-    char name[128], readable[128]; /* as in struct user_access */
-    const char *memory;
-    enum variation variation; /* that of the load that varies most */
+    struct user_access of; /* copied: all loads fill a copy in shared memory */
     const char *verdict, *better, *why; /* better: a path's name; NULL: none is known to be better */
-    const char *condition; /* under which that is so; NULL: none */
-    double table_bytes, addresses, wavefronts; /* of a warp's load in the mean; NaN: not known */
     double unit_time_ratio, low, high; /* see user_tables_judge; NaN: not known */
-    uint32_t count, depth, width_bytes; /* load instructions; loops around the deepest */
-    uint32_t loads; /* instructions in that loop */
-    bool copied; /* all loads fill a copy in shared memory */
+    uint32_t count; /* load instructions */
+    uint32_t loads; /* instructions in the loop of the deepest */
     bool indexed; /* a load of that loop is an LDC, which takes an index from a register */
-    bool assumed;                       /* the addresses are those of --source, --pattern or --indices */
+    bool assumed; /* the addresses are those of --source, --pattern or --indices */
 };
 
 struct cubin_kernel {
@@ -62,7 +58,7 @@ struct cubin_kernel {
 struct user_code {
     const char *path;
     uint32_t architecture; /* 90 for sm_90 */
-    char others[128];      /* what the file has in addition: "sm_75 sm_80" */
+    char others[128]; /* what the file has in addition: "sm_75 sm_80" */
     struct cubin_kernel *kernels; /* owned */
     size_t count;
     void *library; /* owned: libstdc++, which knows the names of C++; NULL: it is not there */

@@ -19,9 +19,9 @@ static const char as_it_should_be[] = "as it should be", elsewhere[] = "faster e
 static void judge(struct user_table *table, const struct cubin_kernel *kernel, const struct card *card,
                   const struct user_indices *indices)
 {
-    const enum variation varies = table->variation;
-    const bool constant = strcmp(table->memory, "constant") == 0 || strcmp(table->memory, "param") == 0;
-    const bool shared = strcmp(table->memory, "shared") == 0;
+    const enum variation varies = table->of.variation;
+    const bool constant = strcmp(table->of.memory, "constant") == 0 || strcmp(table->of.memory, "param") == 0;
+    const bool shared = strcmp(table->of.memory, "shared") == 0;
     const struct card_number cycles = card->number[CARD_constant_address_cycles];
     const struct card_number rate = card->number[CARD_shared_wavefronts_per_cycle];
     const struct card_number capacity = card->number[CARD_constant_l1_bytes];
@@ -29,25 +29,25 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel, c
 
     table->unit_time_ratio = table->low = table->high = NAN;
     if (constant && indices && (varies == VARIATION_DATA || (varies == VARIATION_THREAD && indices->of_threads)) &&
-        (isnan(table->table_bytes) || table->table_bytes == (double)indices->table_bytes)) {
+        (isnan(table->of.table_bytes) || table->of.table_bytes == (double)indices->table_bytes)) {
         table->assumed = true;
-        table->addresses = indices->addresses;
-        table->wavefronts = indices->wavefronts;
+        table->of.addresses = indices->addresses;
+        table->of.wavefronts = indices->wavefronts;
     }
-    if (constant && table->copied && varies >= VARIATION_AFFINE && varies != VARIATION_DATA) {
+    if (constant && table->of.copied && varies >= VARIATION_AFFINE && varies != VARIATION_DATA) {
         table->verdict = as_it_should_be;
         table->why =
             "the kernel copies it into shared memory; in global memory, the loads of the copy are not serialized";
         return;
     }
-    ratio = table->addresses / table->wavefronts;
+    ratio = table->of.addresses / table->of.wavefronts;
     if (constant && table->indexed) {
         table->unit_time_ratio = ratio * cycles.value * rate.value;
         table->low = ratio * cycles.low * rate.low / TIME_MODEL_ERROR;
         /* Lines that the L1 constant cache misses come on top. */
-        table->high = table->table_bytes <= capacity.low ? ratio * cycles.high * rate.high * TIME_MODEL_ERROR : NAN;
+        table->high = table->of.table_bytes <= capacity.low ? ratio * cycles.high * rate.high * TIME_MODEL_ERROR : NAN;
     }
-    if (strcmp(table->memory, "local") == 0) {
+    if (strcmp(table->of.memory, "local") == 0) {
         const bool indexed = varies >= VARIATION_AFFINE && !kernel->local_written;
 
         table->verdict = indexed ? elsewhere : cannot_tell;
@@ -58,30 +58,30 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel, c
                          ? "an array of each thread's own, also written at run time: registers hold it if loops are "
                            "unrolled in full"
                          : "a spilled register, or an array of the thread's own";
-    } else if (strcmp(table->memory, "image") == 0) {
+    } else if (strcmp(table->of.memory, "image") == 0) {
         table->verdict = no_table;
         table->why = "an image: a texture of several dimensions, or filtered";
-    } else if (strcmp(table->memory, "generic") == 0) {
+    } else if (strcmp(table->of.memory, "generic") == 0) {
         table->verdict = cannot_tell;
         table->why = "the pointer may lead to several memories";
-    } else if (constant && table->addresses > 1) {
+    } else if (constant && table->of.addresses > 1) {
         table->verdict = table->low > 1 ? elsewhere : cannot_tell;
         table->better = table->low > 1 ? "shared" : NULL;
         table->why = !(table->low > 1) ? "by the card, shared and constant memory are too close to call, or not known"
                      : table->assumed  ? "each distinct address of a warp takes its own cycles; your indices count"
                                        : "each distinct address of a warp takes its own cycles";
-    } else if (varies < VARIATION_AFFINE || (constant && table->addresses == 1)) {
+    } else if (varies < VARIATION_AFFINE || (constant && table->of.addresses == 1)) {
         table->verdict = as_it_should_be;
         table->why = !constant ? "a warp has one address"
                      : table->indexed
                          ? "a warp has one address: nothing is serialized; where lookups are all that a kernel "
                            "does, shared memory is as much faster as unit time says"
                          : "a warp has one address: nothing is serialized";
-    } else if (shared && table->wavefronts > (table->width_bytes > 4 ? table->width_bytes / 4 : 1)) {
+    } else if (shared && table->of.wavefronts > (table->of.width_bytes > 4 ? table->of.width_bytes / 4 : 1)) {
         table->verdict = conflicts;
         table->why = "threads of a warp meet in a bank: pad the rows, or copy the table";
     } else if ((varies == VARIATION_AFFINE || varies == VARIATION_UNEVEN) && !constant &&
-               (!shared || !isnan(table->wavefronts))) {
+               (!shared || !isnan(table->of.wavefronts))) {
         table->verdict = as_it_should_be;
         table->why = shared ? "the threads of a warp meet in no bank"
                             : "threads read elements of their own: no case for constants";
@@ -113,8 +113,8 @@ enum status user_tables_judge(struct user_code *code, const struct card *card, c
 
             if (strcmp(access->memory, "compiler") == 0)
                 continue;
-            while (t < kernel->table_count && (strcmp(kernel->tables[t].name, access->table) != 0 ||
-                                               strcmp(kernel->tables[t].memory, access->memory) != 0))
+            while (t < kernel->table_count && (strcmp(kernel->tables[t].of.table, access->table) != 0 ||
+                                               strcmp(kernel->tables[t].of.memory, access->memory) != 0))
                 t++;
             if (t == kernel->table_count) {
                 if (!memory_grow(&kernel->tables, kernel->table_count, sizeof(*kernel->tables)))
@@ -123,37 +123,32 @@ enum status user_tables_judge(struct user_code *code, const struct card *card, c
             }
             table = &kernel->tables[t];
             /* The loads in the deepest loop count. Those of a copy count where there are no others. */
-            more = access->copied == table->copied ? (int64_t)access->depth - table->depth : table->copied ? 1 : -1;
+            more = access->copied == table->of.copied ? (int64_t)access->depth - table->of.depth
+                   : table->of.copied                 ? 1
+                                                      : -1;
             if (table->count == 0 || more > 0) {
                 more = 0;
-                *table = (struct user_table){.memory = access->memory,
-                                             .variation = access->variation,
-                                             .depth = access->depth,
-                                             .copied = access->copied,
-                                             .table_bytes = access->table_bytes,
-                                             .width_bytes = access->width_bytes,
-                                             .count = table->count};
-                memcpy(table->name, access->table, sizeof(table->name));
-                memcpy(table->readable, access->readable, sizeof(table->readable));
+                *table = (struct user_table){.of = *access, .count = table->count};
+                table->of.addresses = table->of.wavefronts = 0;
             }
             table->count++;
             if (more < 0)
                 continue;
             table->indexed |= strncmp(access->instruction, "LDC", strlen("LDC")) == 0 &&
                               strncmp(access->instruction, "LDCU", strlen("LDCU")) != 0;
-            if (access->variation > table->variation)
-                table->variation = access->variation;
-            table->condition = access->condition ? access->condition : table->condition;
+            if (access->variation > table->of.variation)
+                table->of.variation = access->variation;
+            table->of.condition = access->condition ? access->condition : table->of.condition;
             /* Sums here; the mean at the end. */
-            table->addresses += access->addresses;
-            table->wavefronts += access->wavefronts;
+            table->of.addresses += access->addresses;
+            table->of.wavefronts += access->wavefronts;
             table->loads++;
         }
         for (size_t t = 0; t < kernel->table_count; t++) {
             struct user_table *table = &kernel->tables[t];
 
-            table->addresses /= table->loads;
-            table->wavefronts /= table->loads;
+            table->of.addresses /= table->loads;
+            table->of.wavefronts /= table->loads;
             judge(table, kernel, card, indices);
         }
     }
@@ -188,10 +183,10 @@ bool user_tables_gain(const struct user_code *code, double share)
 #define TABLE_OF(kind, member) .value = kind, .of = GRID_MEMBER(struct user_table, member)
 
 static const struct grid_column columns[] = {
-    {.key = "table", .heading = "table", TABLE_OF(grid_array, readable), .head = true},
-    {.key = "memory", .heading = "in", TABLE_OF(grid_text, memory)},
-    {.key = "table_bytes", .heading = "bytes", .format = text_count, TABLE_OF(grid_number, table_bytes)},
-    {.key = "addresses", .heading = "addresses a load", .format = text_tenths, TABLE_OF(grid_number, addresses)},
+    {.key = "table", .heading = "table", TABLE_OF(grid_array, of.readable), .head = true},
+    {.key = "memory", .heading = "in", TABLE_OF(grid_text, of.memory)},
+    {.key = "table_bytes", .heading = "bytes", .format = text_count, TABLE_OF(grid_number, of.table_bytes)},
+    {.key = "addresses", .heading = "addresses a load", .format = text_tenths, TABLE_OF(grid_number, of.addresses)},
     {.key = "verdict", .heading = "verdict", TABLE_OF(grid_text, verdict)},
     {.key = "better", .heading = "better", TABLE_OF(grid_text, better)},
     {.key = "unit_time_ratio", .heading = "unit time", .format = text_ratio, TABLE_OF(grid_number, unit_time_ratio)},
@@ -202,8 +197,8 @@ static bool condition_note(const void *row, size_t index, char *out, size_t byte
 {
     const struct user_table *table = row;
 
-    snprintf(out, bytes, "%s", table->condition ? table->condition : "");
-    return table->condition && index == 0;
+    snprintf(out, bytes, "%s", table->of.condition ? table->of.condition : "");
+    return table->of.condition && index == 0;
 }
 
 enum status user_tables_print(FILE *stream, const struct cubin_kernel *kernel, const struct print_style *look)
@@ -219,15 +214,15 @@ enum status user_tables_print(FILE *stream, const struct cubin_kernel *kernel, c
 }
 
 static const struct field fields[] = {
-    {FIELD(field_text, struct user_table, "table", name, NULLABLE)},
-    {FIELD(field_reference, struct user_table, "memory", memory, REQUIRED)},
-    {FIELD(field_number, struct user_table, "table_bytes", table_bytes, NULLABLE)},
-    {FIELD(field_uint32, struct user_table, "width_bytes", width_bytes, REQUIRED)},
+    {FIELD(field_text, struct user_table, "table", of.table, NULLABLE)},
+    {FIELD(field_reference, struct user_table, "memory", of.memory, REQUIRED)},
+    {FIELD(field_number, struct user_table, "table_bytes", of.table_bytes, NULLABLE)},
+    {FIELD(field_uint32, struct user_table, "width_bytes", of.width_bytes, REQUIRED)},
     {FIELD(field_uint32, struct user_table, "count", count, REQUIRED)},
-    {FIELD(field_uint32, struct user_table, "depth", depth, REQUIRED)},
-    {FIELD(field_name, struct user_table, "variation", variation, REQUIRED), .of = &variation_names},
-    {FIELD(field_number, struct user_table, "addresses", addresses, NULLABLE)},
-    {FIELD(field_number, struct user_table, "wavefronts", wavefronts, NULLABLE)},
+    {FIELD(field_uint32, struct user_table, "depth", of.depth, REQUIRED)},
+    {FIELD(field_name, struct user_table, "variation", of.variation, REQUIRED), .of = &variation_names},
+    {FIELD(field_number, struct user_table, "addresses", of.addresses, NULLABLE)},
+    {FIELD(field_number, struct user_table, "wavefronts", of.wavefronts, NULLABLE)},
     {FIELD(field_bool, struct user_table, "assumed", assumed, REQUIRED)},
     {FIELD(field_reference, struct user_table, "verdict", verdict, REQUIRED)},
     {FIELD(field_reference, struct user_table, "better", better, NULLABLE)},
@@ -235,6 +230,6 @@ static const struct field fields[] = {
     {FIELD(field_number, struct user_table, "low", low, NULLABLE)},
     {FIELD(field_number, struct user_table, "high", high, NULLABLE)},
     {FIELD(field_reference, struct user_table, "why", why, REQUIRED)},
-    {FIELD(field_reference, struct user_table, "condition", condition, NULLABLE)},
+    {FIELD(field_reference, struct user_table, "condition", of.condition, NULLABLE)},
 };
 const struct objects user_tables_list = OBJECTS_OF(fields, struct user_table, struct cubin_kernel, table_count);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct summary summary_unknown = {0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+
 const struct series series_unknown = {
     .buffer_set_deviation = NAN, .autocorrelation = NAN, .modes = NAN, .outliers = NAN, .effective = NAN};
 

@@ -44,6 +44,7 @@ struct series {
     double effective; /* independent samples that tell as much; at most the count */
 };
 
+extern const struct summary summary_unknown; /* of no samples */
 extern const struct series series_unknown;
 
 /* Summary of samples[0 .. count - 1], by their median; sorted is room for count doubles, overwritten. count >= 1.

@@ -21,22 +21,31 @@ const struct cache_state cache_states[] = {
 
 const size_t cache_state_count = sizeof(cache_states) / sizeof(cache_states[0]);
 
+const struct table table_of_workloads = TABLE("workload", workloads, workload_count);
+const struct table table_of_paths = TABLE("path", paths, path_count);
+
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
 {
-    char index_file_hash[CELL_INDEX_FILE_HASH_BYTES];
     snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell_workload_name(cell),
              cell->path->name, cell->pattern->name, cell->elements, cell->block_size, cell->cache_state->name);
+    cell_parameters_text(cell, CELL_PARAMETERS_ALL, "/", text, CELL_IDENTITY_BYTES);
+}
+
+void cell_parameters_text(const struct cell *cell, uint32_t set, const char *separator, char *out, size_t room)
+{
+    char hash[CELL_INDEX_FILE_HASH_BYTES];
+
     for (size_t i = 0; i < parameter_count; i++)
-        if (cell->parameters[i])
-            text_join(text, CELL_IDENTITY_BYTES, "/", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
+        if (set >> i & 1 && cell->parameters[i])
+            text_join(out, room, separator, "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
+    if (!(set & CELL_TRACE_BIT))
+        return;
     if (cell->index_file_hash)
-        text_join(text, CELL_IDENTITY_BYTES, "/", "indices=%s",
-                  cell_index_file_hash_text(cell->index_file_hash, index_file_hash));
+        text_join(out, room, separator, "indices=%s", cell_index_file_hash_text(cell->index_file_hash, hash));
     if (cell->kernel.hash)
-        text_join(text, CELL_IDENTITY_BYTES, "/", "kernel=%s",
-                  cell_index_file_hash_text(cell->kernel.hash, index_file_hash));
+        text_join(out, room, separator, "kernel=%s", cell_index_file_hash_text(cell->kernel.hash, hash));
     if (strchr(cell->kernel.spaces, '='))
-        text_join(text, CELL_IDENTITY_BYTES, "/", "spaces=%s", cell->kernel.spaces);
+        text_join(out, room, separator, "spaces=%s", cell->kernel.spaces);
 }
 
 const char *cell_index_file_hash_text(uint64_t index_file_hash, char text[CELL_INDEX_FILE_HASH_BYTES])

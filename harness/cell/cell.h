@@ -41,6 +41,9 @@ struct cell {
     uint32_t grid_blocks; /* thread blocks of a launch on this device; 0: as many as the elements need */
 };
 
+/* The rows that cells point to, by their names. */
+extern const struct table table_of_workloads, table_of_paths;
+
 /* Kernels number elements with 32 bits, and the last block may reach partly beyond the end. */
 #define CELL_ELEMENTS_MAX   ((uint64_t)UINT32_MAX - 1023)
 #define CELL_BLOCK_SIZE_MAX 1024u
@@ -55,6 +58,13 @@ enum { CELL_IDENTITY_BYTES = 320, CELL_REASON_BYTES = 256 };
  * that the cell takes, and "/indices=HASH" where its indices are in a file. For a user's kernel the first is its name,
  * the block size 0, and "/kernel=HASH" follows, with "/spaces=TABLE=SPACE+..." for tables in several memory spaces. */
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
+
+/* Appends "NAME=VALUE" to out for each parameter of a set that is not the default, with the separator before each but the
+ * first of out. The set has bits by enum parameter_index; CELL_TRACE_BIT stands for the file of the indices, or of the
+ * kernel. out holds text, which may be "". */
+#define CELL_TRACE_BIT      (UINT32_C(1) << 31)
+#define CELL_PARAMETERS_ALL UINT32_MAX
+void cell_parameters_text(const struct cell *cell, uint32_t set, const char *separator, char *out, size_t room);
 
 /* Writes the trace of a cell as 16 hexadecimal digits, as in identities. Returns text. */
 enum { CELL_INDEX_FILE_HASH_BYTES = 17 };

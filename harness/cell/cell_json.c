@@ -11,8 +11,6 @@
 
 /* -- documents ----------------------------------------------------------------------------------------- */
 
-static const struct table workload_table = TABLE("workload", workloads, workload_count);
-static const struct table path_table = TABLE("path", paths, path_count);
 static const struct table cache_state_table = TABLE("cache_state", cache_states, cache_state_count);
 static const struct table parameter_table = TABLE("parameter", parameters, parameter_count);
 
@@ -20,8 +18,8 @@ static const struct table parameter_table = TABLE("parameter", parameters, param
 enum { PATTERN_ROW = 2, ELEMENTS_ROW = 3, CELL_ROWS = 6 };
 
 static const struct field cell_rows[CELL_ROWS] = {
-    {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &workload_table},
-    {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &path_table},
+    {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &table_of_workloads},
+    {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &table_of_paths},
     {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED)},
     {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1, .high = (double)CELL_ELEMENTS_MAX},
     {FIELD(field_uint32, struct cell, "block_size", block_size, REQUIRED), .low = CBANK_WARP_THREADS,
@@ -107,7 +105,7 @@ static void read_parameters(const struct node *node, struct cell *cell)
 {
     const uint32_t parameter_mask = cell_parameter_mask(cell->workload, cell->pattern);
     const struct node values = node_object(node, "parameters");
-    char shown[TEXT_SHOWN_BYTES], expected[96], step[32];
+    char shown[TEXT_SHOWN_BYTES], expected[PARAMETER_VALUES_BYTES];
     const cJSON *item;
 
     cJSON_ArrayForEach (item, values.json) {
@@ -130,13 +128,7 @@ static void read_parameters(const struct node *node, struct cell *cell)
             cell->parameters[i] = parameter_kept(row, (uint32_t)value);
             continue;
         }
-        snprintf(step, sizeof(step),
-                 row->multiple    ? "a multiple of %" PRIu32
-                 : row->max == 32 ? "a power of two, 12 or 24,"
-                                  : "a power of two",
-                 row->multiple);
-        snprintf(expected, sizeof(expected), "%s from %" PRIu32 " to %" PRIu32, step, row->min, row->max);
-        node_refuse(&values, row->name, expected);
+        node_refuse(&values, row->name, parameter_values_text(row, expected));
     }
 }
 
@@ -178,28 +170,13 @@ static void value_row(const struct grid_column *column, const void *row, struct 
     out->text = **(const char *const *const *)(cell + ((const struct grid_member *)column->of)->offset);
 }
 
-void cell_parameters_text(const struct cell *cell, uint32_t set, char *out, size_t room)
-{
-    char index_file_hash[CELL_INDEX_FILE_HASH_BYTES];
-
-    for (size_t i = 0; i < parameter_count; i++)
-        if (set >> i & 1 && cell->parameters[i])
-            text_join(out, room, " ", "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
-    if (cell->index_file_hash && set & CELL_TRACE_BIT)
-        text_join(out, room, " ", "indices=%s", cell_index_file_hash_text(cell->index_file_hash, index_file_hash));
-    if (cell_is_user(cell) && set & CELL_TRACE_BIT)
-        text_join(out, room, " ", "kernel=%s", cell_index_file_hash_text(cell->kernel.hash, index_file_hash));
-    if (strchr(cell->kernel.spaces, '=') && set & CELL_TRACE_BIT)
-        text_join(out, room, " ", "spaces=%s", cell->kernel.spaces);
-}
-
 static void value_parameters(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct cell *cell = *(const struct cell *const *)row;
 
+    (void)column;
     out->room[0] = '\0';
-    cell_parameters_text(cell, column->of ? *(const uint32_t *)column->of : CELL_PARAMETERS_ALL, out->room,
-                         sizeof(out->room));
+    cell_parameters_text(cell, CELL_PARAMETERS_ALL, " ", out->room, sizeof(out->room));
     out->text = out->room[0] ? out->room : NULL;
 }
 

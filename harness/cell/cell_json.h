@@ -13,16 +13,8 @@
 extern const struct field_kind field_cell;
 
 /* Columns that identify the cell of a row: the keys up to cache state, parameters that are not the default, width_bytes
- * and table_bytes. Parameters are NAME=VALUE with blanks between, so a new parameter adds no column. The column shows
- * only parameters in the set to which its `of` points; NULL: all. For grids whose rows begin with a `const struct cell
- * *`. */
-enum { CELL_COLUMN_COUNT = 9, CELL_PARAMETERS_COLUMN = 6, CELL_NAMING_COLUMNS = 7 /* those before width_bytes */ };
+ * and table_bytes. Parameters are NAME=VALUE with blanks between, so a new parameter adds no column. For grids whose
+ * rows begin with a `const struct cell *`. */
+enum { CELL_COLUMN_COUNT = 9 };
 
 extern const struct grid_column cell_columns[CELL_COLUMN_COUNT];
-
-/* Appends "NAME=VALUE" to out for each parameter of a set that is not the default, with blanks between. The set has
- * bits by enum parameter_index; CELL_TRACE_BIT stands for the file of the indices, or of the
- * kernel. out holds text, which may be "". */
-#define CELL_TRACE_BIT      (UINT32_C(1) << 31)
-#define CELL_PARAMETERS_ALL UINT32_MAX
-void cell_parameters_text(const struct cell *cell, uint32_t set, char *out, size_t room);

@@ -5,7 +5,6 @@
 #include <elf.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@
 #include "log.h"
 #include "memory.h"
 #include "sass.h"
+#include "text.h"
 
 static const uint32_t fatbin_magic = 0xba55ed50;
 
@@ -229,8 +229,7 @@ enum status cubin_images_open(const char *path, const void *data, size_t bytes, 
     }
     for (uint32_t i = 1; i < ARCHITECTURES; i++)
         if (there[i] && i != out->architecture)
-            snprintf(out->others + strlen(out->others), sizeof(out->others) - strlen(out->others), "%ssm_%" PRIu32,
-                     out->others[0] ? " " : "", i);
+            text_join(out->others, sizeof(out->others), " ", "sm_%" PRIu32, i);
     if (status == STATUS_OK && out->count == 0 && !there[out->architecture % ARCHITECTURES])
         status = log_error(STATUS_USAGE, "%s: no machine code of sm_%" PRIu32 "; it has %s", path, out->architecture,
                            out->others);

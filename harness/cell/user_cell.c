@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "table.h"
+
 const struct workload user_workload = {.name = "kernel", .summary = "a user's kernel, see --kernel"};
 const struct pattern user_pattern = {.name = "own", .summary = "as the user's kernel reads its tables"};
 
@@ -27,46 +29,43 @@ const char *cell_workload_name(const struct cell *cell)
     return cell_is_user(cell) ? cell->kernel.name : cell->workload->name;
 }
 
-static const struct path *path_named(const char *name, size_t length)
+static const struct path *path_named(const char *name)
 {
-    for (size_t i = 0; i < path_count + OWN_PATHS; i++) {
-        const struct path *path = i < path_count ? &paths[i] : &own_paths[i - path_count];
+    static const size_t own_count = OWN_PATHS;
+    static const struct table own_table = TABLE("path", own_paths, own_count);
+    const struct path *path = table_find(&table_of_paths, name);
 
-        if (strlen(path->name) == length && memcmp(path->name, name, length) == 0)
-            return path;
-    }
-    return NULL;
+    return path ? path : table_find(&own_table, name);
 }
+
+/* TABLE=SPACE of TABLE=SPACE+TABLE=SPACE: its space, and how many characters it takes. */
+static const char part_format[] = "%*[^=+]=%63[^+]%n";
 
 const struct path *user_path(const char *spaces)
 {
-    const struct path *path = path_named(spaces, strlen(spaces));
+    char space[USER_KERNEL_NAME_BYTES];
+    const struct path *path = path_named(spaces);
 
     if (!strchr(spaces, '='))
         return path == &own_paths[MIXED] ? NULL : path;
-    for (const char *at = spaces; *at;) {
-        const size_t name = strcspn(at, "=+"), space = at[name] == '=' ? strcspn(at + name + 1, "+") : 0;
-
-        if (name == 0 || !path_named(at + name + (at[name] == '='), space))
+    for (int used; *spaces; spaces += used + (spaces[used] == '+'))
+        if (sscanf(spaces, part_format, space, &used) != 1 || !path_named(space))
             return NULL;
-        at += name + 1 + space;
-        at += *at == '+';
-    }
     return &own_paths[MIXED];
 }
 
 bool user_table_space(const struct user_kernel *kernel, const char *name, char out[USER_KERNEL_NAME_BYTES])
 {
-    const char *of_all = strchr(kernel->spaces, '=') ? "" : kernel->spaces;
+    const char *at = kernel->spaces;
     const size_t length = strlen(name);
 
-    snprintf(out, USER_KERNEL_NAME_BYTES, "%.*s", USER_KERNEL_NAME_BYTES - 1, of_all);
-    for (const char *at = kernel->spaces; !*of_all && at; at = strchr(at, '+')) {
-        at += *at == '+';
+    if (!strchr(at, '=')) /* of all tables */
+        return snprintf(out, USER_KERNEL_NAME_BYTES, "%.*s", USER_KERNEL_NAME_BYTES - 1, at) > 0;
+    for (int used; sscanf(at, part_format, out, &used) == 1; at += used + (at[used] == '+'))
         if (strncmp(at, name, length) == 0 && at[length] == '=')
-            snprintf(out, USER_KERNEL_NAME_BYTES, "%.*s", (int)strcspn(at + length + 1, "+"), at + length + 1);
-    }
-    return *out != '\0';
+            return true;
+    *out = '\0';
+    return false;
 }
 
 struct cell user_cell(const struct user_kernel *kernel, uint64_t size, const struct cache_state *cache_state)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cell.h"
 #include "log.h"
 #include "table.h"
 
@@ -101,7 +102,6 @@ static void settle_latencies(struct characterization *out)
 enum status characterize(struct probe_record *record, const struct characterization *recorded, bool quiet,
                          struct characterization *out)
 {
-    const struct table table = TABLE("path", paths, path_count);
     struct experiment_run run = {.record = record, .out = out};
     size_t first = 0;
 
@@ -119,7 +119,7 @@ enum status characterize(struct probe_record *record, const struct characterizat
 
         if (!quiet)
             fprintf(stderr, "%zu of %zu: %s\n", out->count + 1, COUNT(experiments), row->name);
-        run.path = table_find(&table, row->path);
+        run.path = table_find(&table_of_paths, row->path);
         run.outcome = &out->outcomes[out->count];
         run.outcome->experiment = *row;
         /* Several banks may show a level that one bank does not get behind. */

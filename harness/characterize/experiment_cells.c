@@ -73,10 +73,8 @@ enum { IN_L2 = 0, IN_DRAM = 4, SMALL_BLOCKS = 7, FILLS = 11, LINES = 14, CELLS =
 
 static struct cell cell_of(const struct cell_row *row, const struct device_info *device)
 {
-    const struct table path_table = TABLE("path", paths, path_count);
-    const struct table workload_table = TABLE("workload", workloads, workload_count);
-    struct cell cell = {.workload = table_find(&workload_table, row->workload),
-                        .path = table_find(&path_table, row->path),
+    struct cell cell = {.workload = table_find(&table_of_workloads, row->workload),
+                        .path = table_find(&table_of_paths, row->path),
                         .cache_state = &cache_states[0],
                         .block_size = row->block_size,
                         .elements = row->elements};
@@ -318,10 +316,8 @@ void experiment_cells(struct experiment_run *run)
         }
         if (row->choice == LARGEST) /* a lower rate is no sign of a lower limit */
             number.low = number.value;
-        if (!isfinite(number.value)) {
-            number.value = number.low = number.high = NAN;
-            snprintf(number.reason, sizeof(number.reason), "a cell was not measured, or a counter not read");
-        }
+        if (!isfinite(number.value))
+            number = experiment_unknown(number, "a cell was not measured, or a counter not read");
         experiment_number(run, number);
     }
 }

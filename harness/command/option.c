@@ -18,15 +18,9 @@ static enum status bad_value(const struct option_row *option, const char *text, 
 
 static enum status out_of_limits(const struct option_row *option, const char *text)
 {
-    char step[48] = "";
-
-    if (option->power_of_two)
-        snprintf(step, sizeof(step), "a power of two%s from ", option->high == 32 ? ", 12 or 24," : "");
-    else if (option->multiple > 1)
-        snprintf(step, sizeof(step), "a multiple of %" PRIu64 " from ", option->multiple);
-    if (step[0])
-        return log_error(STATUS_USAGE, "--%s: %s is not %s%.0f to %.0f %s", option->name, text, step, option->low,
-                         option->high, option->unit);
+    if (option->multiple > 1)
+        return log_error(STATUS_USAGE, "--%s: %s is not a multiple of %" PRIu64 " from %.0f to %.0f %s", option->name,
+                         text, option->multiple, option->low, option->high, option->unit);
     return log_error(STATUS_USAGE, "--%s: %s is out of limits; %.15g to %.15g %s", option->name, text, option->low,
                      option->high, option->unit);
 }
@@ -38,8 +32,7 @@ static enum status parse_integer(const struct option_row *option, const char *te
     if (!parse_size(text, value))
         return bad_value(option, text, "a whole number");
     if ((double)*value < option->low || (double)*value > option->high ||
-        (option->multiple && *value % option->multiple) ||
-        (option->power_of_two && (*value & (*value - 1)) && *value != 12 && *value != 24))
+        (option->multiple && *value % option->multiple))
         return out_of_limits(option, text);
     return STATUS_OK;
 }

@@ -50,7 +50,6 @@ struct option_row {
     struct table table;   /* rows to choose from */
     double low, high;     /* limits of numbers */
     uint64_t multiple;    /* integers are multiples of this; 0: of 1 */
-    bool power_of_two;    /* integers are powers of two, or 12 or 24 */
     const char *unit;     /* unit in the message about limits */
     const char *otherwise; /* a word that is allowed instead of numbers or a row: "all", "auto" */
     const char *fallback; /* parsed if the option is not given; NULL: the member stays zero */

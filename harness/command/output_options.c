@@ -40,3 +40,8 @@ bool output_color(const struct output_options *options, int descriptor)
         return options->color->mode == COLOR_ALWAYS;
     return isatty(descriptor) && !(no_color && no_color[0]) && term && strcmp(term, "dumb") != 0;
 }
+
+struct print_style output_style(const struct output_options *options)
+{
+    return (struct print_style){.width = text_width(stdout), .color = output_color(options, STDOUT_FILENO)};
+}

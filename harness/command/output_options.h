@@ -2,6 +2,7 @@
  * Options for the style of the output, which several commands share. */
 #pragma once
 
+#include "grid.h"
 #include "option.h"
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -30,3 +31,6 @@ enum status format_check(const struct format_options *options);
 
 /* Whether to use colour on a stream, from --color, NO_COLOR, TERM and whether it is a terminal. */
 bool output_color(const struct output_options *options, int descriptor);
+
+/* The width of standard output, and whether to use colour there. */
+struct print_style output_style(const struct output_options *options);

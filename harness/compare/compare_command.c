@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <unistd.h>
 
 #include "command.h"
 #include "compare_report.h"
@@ -46,7 +45,7 @@ static enum status compare(const void *parsed, const struct invocation *invocati
         status = sides_add_list(&comparing.sides[i], invocation->arguments[i]);
     if (status == STATUS_OK)
         status = compare_sides(comparing.sides, &comparing.as, &comparing.comparison);
-    status = comparing_close(&comparing, status, output_color(&options->look, STDOUT_FILENO));
+    status = comparing_close(&comparing, status, output_style(&options->look));
     selection_close(&all);
     return status;
 }

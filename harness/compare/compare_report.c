@@ -410,7 +410,7 @@ enum status compare_junit(FILE *stream, const void *compared)
     return STATUS_OK;
 }
 
-enum status comparing_close(struct comparing *comparing, enum status status, bool color)
+enum status comparing_close(struct comparing *comparing, enum status status, struct print_style look)
 {
     const struct comparing_options *options = comparing->options;
     const struct comparison *comparison = &comparing->comparison;
@@ -419,8 +419,8 @@ enum status comparing_close(struct comparing *comparing, enum status status, boo
                         (options->json_path && strcmp(options->json_path, "-") == 0);
 
     if (compared && !silent)
-        status = (comparing->across && comparison->comparable ? compare_across : compare_print)(
-            stdout, comparison, options->all, &(const struct print_style){.width = text_width(stdout), .color = color});
+        status = (comparing->across && comparison->comparable ? compare_across : compare_print)(stdout, comparison,
+                                                                                                options->all, &look);
     if (compared && options->junit_path)
         status = status_worse(status, file_write(options->junit_path, compare_junit, comparison));
     if (compared && options->json_path)

@@ -38,7 +38,7 @@ enum status comparing_open(const struct comparing_options *options, struct compa
 
 /* If `status` is OK and there is a comparison, prints the text, unless it is not wanted or a report goes to stdout, and
  * writes the reports. Releases everything and returns the exit code. */
-enum status comparing_close(struct comparing *comparing, enum status status, bool color);
+enum status comparing_close(struct comparing *comparing, enum status status, struct print_style look);
 
 /* Text: a summary, the context, then cells, worst first. Cells that are the same are counted, or listed with `all`.
  * STATUS_ENVIRONMENT when out of memory. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "child.h"
 #include "clock.h"
@@ -182,7 +181,7 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
     if (status == STATUS_OK)
         status = measure(options, invocation, &more, &comparing);
     texts_close(&more);
-    status = comparing_close(&comparing, status, output_color(&options->look, STDOUT_FILENO));
+    status = comparing_close(&comparing, status, output_style(&options->look));
     interrupt_end();
     return status;
 }

@@ -3,28 +3,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "compare_report.h"
 #include "log.h"
 #include "run.h"
 
-/* Splits a result by its two kernel files, into cells that both have and that are not skipped in both. These are called
- * alike, without a hash. The caller frees the cells. */
-static bool split(const struct result *result, struct result out[SIDES])
+static enum status judge_against(const struct result *result, const struct run_options *options)
 {
+    /* Other code is what is compared, and one that lowers the clock is slower. */
+    const void *may_differ[] = {&context_fields[CONTEXT_SASS], &context_fields[CONTEXT_CLOCKS]};
+    const struct selection allowed = {.rows = may_differ, .count = 2};
+    const struct compare_options as = {.judge.threshold = 0.01, .allowed = &allowed, .one_process = true};
+    const struct print_style look = output_style(&options->look);
+    struct comparison comparison = {0};
+    struct sides sides[SIDES] = {{.count = 0}};
+    struct result halves[SIDES];
     size_t count = 0;
+    enum status status = STATUS_OK;
 
-    for (size_t side = 0; side < SIDES; side++) {
-        out[side] = *result;
-        out[side].kernel_count = 0;
-        out[side].cells = calloc(result->cell_count + 1, sizeof(*result->cells));
+    if (!result->complete || result->kernel_count != 2 || !result->kernels[1].against)
+        return STATUS_OK;
+    for (size_t i = 0; i < SIDES; i++) {
+        halves[i] = *result;
+        halves[i].kernel_count = 0;
+        halves[i].cells = calloc(result->cell_count + 1, sizeof(*result->cells));
+        if (!halves[i].cells)
+            status = log_memory("a comparison");
     }
-    for (size_t i = 0; out[BASE].cells && out[NEW].cells && i < result->cell_count * result->cell_count; i++) {
+    /* The cells that both kernel files have and that are not skipped in both. They are called alike, without a hash. */
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count * result->cell_count; i++) {
         const struct cell_result *first = &result->cells[i / result->cell_count];
         const struct cell_result *second = &result->cells[i % result->cell_count];
-        struct cell_result *base = &out[BASE].cells[count], *other = &out[NEW].cells[count];
+        struct cell_result *base = &halves[BASE].cells[count], *other = &halves[NEW].cells[count];
 
         if (result_kernel(result, &first->cell) != &result->kernels[0] ||
             result_kernel(result, &second->cell) != &result->kernels[1])
@@ -37,28 +48,10 @@ static bool split(const struct result *result, struct result out[SIDES])
                  cell_order(&base->cell, &other->cell) == 0 &&
                  (first->status != CELL_SKIPPED || second->status != CELL_SKIPPED);
     }
-    out[BASE].cell_count = out[NEW].cell_count = count;
-    return out[BASE].cells && out[NEW].cells;
-}
-
-static enum status judge_against(const struct result *result, const struct run_options *options)
-{
-    /* Other code is what is compared, and one that lowers the clock is slower. */
-    const void *may_differ[] = {&context_fields[CONTEXT_SASS], &context_fields[CONTEXT_CLOCKS]};
-    const struct selection allowed = {.rows = may_differ, .count = 2};
-    const struct compare_options as = {.judge.threshold = 0.01, .allowed = &allowed, .one_process = true};
-    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
-    struct comparison comparison = {0};
-    struct sides sides[SIDES] = {{.count = 0}};
-    struct result halves[SIDES];
-    enum status status;
-
-    if (!result->complete || result->kernel_count != 2 || !result->kernels[1].against)
-        return STATUS_OK;
-    status = split(result, halves) ? STATUS_OK : log_memory("a comparison");
     for (size_t i = 0; i < SIDES; i++) {
         const struct result_kernel *kernel = &result->kernels[i];
 
+        halves[i].cell_count = count;
         snprintf(sides[i].total.label, sizeof(sides[i].total.label), "%s (%s%s%s)", kernel->file, kernel->compiler,
                  kernel->options ? " " : "", kernel->options ? kernel->options : "");
         if (status == STATUS_OK)

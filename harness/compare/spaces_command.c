@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cell_row.h"
 #include "command.h"
@@ -201,7 +200,7 @@ static enum status print_ranks(const struct cell_row *rows, size_t count, const 
 static enum status print_result(const struct result *result, const struct run_options *options)
 {
     const struct judge_options judging = {.threshold = options->threshold_percent / 100};
-    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
+    const struct print_style look = output_style(&options->look);
     struct cell_rows rows;
     enum status status = cell_rows_open(result, NULL, NULL, &rows);
     size_t users = 0;

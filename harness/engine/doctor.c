@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "device_json.h"
@@ -82,7 +81,7 @@ static const struct option_group groups[] = {
 static enum status doctor(const void *parsed, const struct invocation *invocation)
 {
     const struct doctor_options *options = parsed;
-    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
+    const struct print_style look = output_style(&options->look);
     const struct field tool_field = {.key = "tool", .kind = &field_tool};
     struct diagnosis diagnosis = {0};
     cJSON *object, *devices;

@@ -120,18 +120,14 @@ static enum status model_one(const struct engine_session *session, const struct 
     /* A prediction has no samples. Its interval is the one of the model. */
     free(cell->time.samples_ns);
     cell->time = (struct cell_time){
-        .summary = {.value = ns->value,
-                    .median = ns->value,
-                    .ci_low = NAN,
-                    .ci_high = NAN,
-                    .samples_half = NAN,
-                    .assumed_half = NAN,
-                    .min = ns->value},
+        .summary = summary_unknown,
         .series = series_unknown,
         .stop_reason = STOP_MODELLED,
         .cycles = ns->value * sm_clock_mhz / 1000,
         .sm_clock_mhz = sm_clock_mhz,
     };
+    cell->time.summary.value = cell->time.summary.median = cell->time.summary.min = ns->value;
+    cell->time.summary.mad = 0;
     if (isfinite(ns->value)) {
         cell->time.summary.ci_low = ns->low;
         cell->time.summary.ci_high = ns->high;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "card.h"
 #include "command.h"
@@ -321,11 +320,10 @@ static enum status print_grid(const struct list *list, const cJSON *array, const
     const cJSON **rows = calloc(count + 1, sizeof(*rows)), *item;
     struct grid_column columns[COLUMNS_MAX];
     struct grid grid = {.title = list->title, .columns = columns, .rows = rows, .row_bytes = sizeof(*rows)};
-    const struct print_style look = {.width = text_width(stdout),
-                                     .indent = 2,
-                                     .color = output_color(&options->look, STDOUT_FILENO)};
+    struct print_style look = output_style(&options->look);
     enum status status = STATUS_OK;
 
+    look.indent = 2;
     if (!rows)
         return log_memory("a list of %zu rows", count);
     cJSON_ArrayForEach (item, array)

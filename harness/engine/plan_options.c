@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan_options.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -152,12 +153,12 @@ const struct option_row plan_option_rows[] = {
     {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default: the workload's own)",
      .kind = &option_integers, PLAN(block_sizes), .low = 32, .high = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS,
      .unit = "threads"},
+/* PARAMETER_POWERS and PARAMETER_WIDTHS, which plan_options_check looks at, are no multiple here. */
 #define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_)                             \
     {.name = option_, .argument = "LIST", .help = summary_ " (default " fallback_ ")", .kind = &option_integers, \
      .offset = offsetof(struct plan_options, parameters[PARAMETER_##name_]),                                     \
-     .given = offsetof(struct plan_options, named[PARAMETER_##name_]), .low = min_, .high = max_, .multiple = multiple_,                      \
-     .power_of_two = multiple_ == 0, .unit = unit_, .fallback = fallback_,                     \
-     .otherwise = left_out_ == 0 ? fallback_ : NULL},
+     .given = offsetof(struct plan_options, named[PARAMETER_##name_]), .low = min_, .high = max_, \
+     .multiple = multiple_ % PARAMETER_WIDTHS, .unit = unit_, .fallback = fallback_, .otherwise = left_out_ == 0 ? fallback_ : NULL},
 #include "parameters.def"
     {.name = "cache-state", .argument = "LIST",
      .help = "hot (launches back to back after warm-up), cold (caches flushed before every launch), or all (default hot)",
@@ -246,6 +247,7 @@ enum status plan_options_check(const struct plan_options *options)
     bool loaded = false, computed = false, large = false; /* a table is larger than those of patterns */
     const struct kernel_options *kernel = &options->kernel;
     bool others = options->given; /* than a kernel takes */
+    char values[PARAMETER_VALUES_BYTES];
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         others = others || options->named[i];
@@ -262,6 +264,12 @@ enum status plan_options_check(const struct plan_options *options)
         return log_error(STATUS_USAGE, "--against-compiler and --against-options go with --against FILE");
     if (kernel->paths)
         return STATUS_OK;
+    for (size_t i = 0; i < PARAMETER_COUNT; i++)
+        for (size_t k = 0; k < options->parameters[i].count; k++)
+            if (options->parameters[i].values[k] && !parameter_allows(&parameters[i], options->parameters[i].values[k]))
+                return log_error(STATUS_USAGE, "--%s: %" PRIu64 " is not %s %s", parameters[i].option,
+                                 options->parameters[i].values[k], parameter_values_text(&parameters[i], values),
+                                 parameters[i].unit);
     for (size_t i = 0; i < bytes->count; i++)
         large = large || bytes->values[i] > CBANK_TABLE_BYTES;
     for (size_t i = 0; i < options->workloads.count; i++) {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cell_json.h"
 #include "command.h"
@@ -188,7 +187,7 @@ static void close_file(struct explained *file)
 static enum status explain(const void *parsed, const struct invocation *invocation)
 {
     const struct explain_options *options = parsed;
-    const struct print_style look = {.width = text_width(stdout), .color = output_color(&options->look, STDOUT_FILENO)};
+    const struct print_style look = output_style(&options->look);
     struct explanation explanation = {.threshold = EXPLAIN_THRESHOLD};
     enum status worst = STATUS_OK;
 

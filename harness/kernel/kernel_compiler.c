@@ -119,14 +119,12 @@ struct nvcc_run {
 static enum status run_nvcc(struct kernel_compiler *compiler, const struct kernel_options *options,
                             struct kernel_build *builds, size_t count)
 {
-    enum { SHARED_WORD = 4, WORDS_BEFORE = 7, WORDS_BEHIND = 4 };
+    enum { OWN_WORDS = 9 };
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    const size_t word_count = WORDS_BEFORE + options->word_count + WORDS_BEHIND;
+    const size_t word_count = OWN_WORDS + options->word_count + 2;
     struct nvcc_run *const runs = calloc(count, sizeof(*runs));
     struct child_job *const jobs = calloc(count, sizeof(*jobs));
     char **const words = calloc(count * word_count, sizeof(*words)), arch[32], name[32];
-    char *const before[WORDS_BEFORE] = {compiler->path, "-I", compiler->folder, "-DCBANK_MEASURE", "-cubin",
-                                        "-lineinfo",    arch};
     enum status status = runs && jobs && words ? STATUS_OK : log_memory("compiling a kernel file");
     bool whole = status == STATUS_OK && write_text(compiler->folder, "cbank.cuh", cbank_header_tables) &&
                  write_text(compiler->folder, "cbank_case.h", cbank_header_case);
@@ -136,7 +134,10 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
     for (size_t i = 0; whole && i < count; i++) {
         struct nvcc_run *run = &runs[run_count];
         char **const to = words + run_count * word_count;
-        char *const behind[WORDS_BEHIND] = {"-o", run->cubin, run->source};
+        char *const makes = builds[i].on_cpu ? "-shared" : "-cubin";
+        char *const how = builds[i].on_cpu ? "-Xcompiler=-fPIC,-O2" : "-lineinfo";
+        char *const own[OWN_WORDS] = {compiler->path, arch, "-I", compiler->folder, "-DCBANK_MEASURE",
+                                      makes,          how,  "-o", run->cubin};
 
         if (kernel_build_made(&builds[i]))
             continue;
@@ -146,13 +147,9 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
         snprintf(run->cubin, NAME_BYTES, "%s/%zu.cubin", compiler->folder, i);
         snprintf(run->messages, NAME_BYTES, "%s/%zu.txt", compiler->folder, i);
         whole = write_text(compiler->folder, name, builds[i].source);
-        memcpy(to, before, sizeof(before));
-        if (builds[i].on_cpu) {
-            to[SHARED_WORD] = "-shared";
-            to[SHARED_WORD + 1] = "-Xcompiler=-fPIC,-O2";
-        }
-        memcpy(to + WORDS_BEFORE, options->words, options->word_count * sizeof(*to));
-        memcpy(to + WORDS_BEFORE + options->word_count, behind, sizeof(behind));
+        memcpy(to, own, sizeof(own));
+        memcpy(to + OWN_WORDS, options->words, options->word_count * sizeof(*to));
+        to[OWN_WORDS + options->word_count] = run->source;
         jobs[run_count++] = (struct child_job){.words = to, .output = run->messages, .folder = compiler->folder};
     }
     whole = whole && children_run(jobs, run_count, processors < 1 ? 1 : (size_t)processors);

@@ -9,16 +9,8 @@
 
 enum { COMPILATION_FAILED = 6, OWN_WORDS = 3 };
 
-static const struct library_symbol symbols[] = {
-    {"nvrtcVersion", offsetof(struct nvrtc, version)},
-    {"nvrtcCreateProgram", offsetof(struct nvrtc, create)},
-    {"nvrtcCompileProgram", offsetof(struct nvrtc, compile)},
-    {"nvrtcGetCUBINSize", offsetof(struct nvrtc, cubin_bytes)},
-    {"nvrtcGetCUBIN", offsetof(struct nvrtc, cubin)},
-    {"nvrtcGetProgramLogSize", offsetof(struct nvrtc, log_bytes)},
-    {"nvrtcGetProgramLog", offsetof(struct nvrtc, log)},
-    {"nvrtcDestroyProgram", offsetof(struct nvrtc, destroy)},
-};
+#define SYMBOL(function, member, parameters) {#function, offsetof(struct nvrtc, member)},
+static const struct library_symbol symbols[] = {NVRTC_FUNCTIONS(SYMBOL)};
 
 bool kernel_nvrtc_open(struct kernel_compiler *out)
 {

@@ -10,17 +10,23 @@ enum { KERNEL_FOLDER_BYTES = 128 };
 
 /* -- compilers: an nvcc, which runs as a child, or NVRTC, a library of the toolkit ---------------------- */
 
-/* The functions of NVRTC, which return 0 on success. */
+/* The functions of NVRTC, which return 0 on success: F(function, member, parameters). */
+#define NVRTC_FUNCTIONS(F)                                                                        \
+    F(nvrtcVersion, version, (int *major, int *minor))                                            \
+    F(nvrtcCreateProgram, create,                                                                 \
+      (void **program, const char *text, const char *name, int count, const char *const *headers, \
+       const char *const *names))                                                                 \
+    F(nvrtcCompileProgram, compile, (void *program, int count, const char *const *options))       \
+    F(nvrtcGetCUBINSize, cubin_bytes, (void *program, size_t *bytes))                             \
+    F(nvrtcGetCUBIN, cubin, (void *program, char *cubin))                                         \
+    F(nvrtcGetProgramLogSize, log_bytes, (void *program, size_t *bytes))                          \
+    F(nvrtcGetProgramLog, log, (void *program, char *text))                                       \
+    F(nvrtcDestroyProgram, destroy, (void **program))
+
 struct nvrtc {
-    int (*version)(int *major, int *minor);
-    int (*create)(void **program, const char *text, const char *name, int count, const char *const *headers,
-                  const char *const *names);
-    int (*compile)(void *program, int count, const char *const *options);
-    int (*cubin_bytes)(void *program, size_t *bytes);
-    int (*cubin)(void *program, char *cubin);
-    int (*log_bytes)(void *program, size_t *bytes);
-    int (*log)(void *program, char *text);
-    int (*destroy)(void **program);
+#define MEMBER(function, member, parameters) int(*member) parameters;
+    NVRTC_FUNCTIONS(MEMBER)
+#undef MEMBER
 };
 
 struct kernel_compiler {

@@ -233,11 +233,8 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
                                  .of_case = of_case,
                                  .result = result,
                                  .file = file,
-                                 .half_width = NAN,
-                                 .ratio = NAN,
-                                 .rate = NAN,
-                                 .item_ns = NAN,
                                  .operations = {NAN, NAN, NAN}};
+        row->half_width = row->ratio = row->rate = row->item_ns = NAN;
         cell_identity(cell, row->identity);
         if (!cell_is_user(cell) && !cell->parameters[PARAMETER_table_bytes])
             row->table_bytes = table_bytes(cell->path, cell->parameters);

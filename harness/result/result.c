@@ -87,17 +87,9 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
         result->cells[i].cell = cells[i];
         if (!cell_is_user(&cells[i]))
             result->cells[i].kernel.instruction = image_instruction(&cells[i]);
-        time->summary = (struct summary){.value = NAN,
-                                         .median = NAN,
-                                         .ci_low = NAN,
-                                         .ci_high = NAN,
-                                         .samples_half = NAN,
-                                         .assumed_half = NAN,
-                                         .min = NAN,
-                                         .mad = NAN};
+        time->summary = summary_unknown;
         time->series = series_unknown;
-        time->cycles = NAN;
-        time->sm_clock_mhz = NAN;
+        time->cycles = time->sm_clock_mhz = NAN;
     }
     return STATUS_OK;
 }

@@ -150,14 +150,14 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
                      one_state ? "" : " ", one_state ? "" : rows[first].cell->cache_state->name);
         else
             snprintf(axis->name, sizeof(axis->name), "%s", rows[first].cell->pattern->name);
-        cell_parameters_text(rows[first].cell, user ? 0 : ~common, axis->name, sizeof(axis->name));
+        cell_parameters_text(rows[first].cell, user ? 0 : ~common, " ", axis->name, sizeof(axis->name));
         kept_patterns += kept;
     }
     for (const struct cell_row *path = NULL; (path = next_path(rows, count, path));)
         kept_paths += take_path(rows, count, path, &path_axes[kept_paths]);
 
     note_count = mark_rows(rows, count, notes);
-    cell_parameters_text(cell, common & ~CELL_TRACE_BIT, shared, sizeof(shared));
+    cell_parameters_text(cell, common & ~CELL_TRACE_BIT, " ", shared, sizeof(shared));
     if (bytes)
         snprintf(table, sizeof(table), ", table of %" PRIu32 " %s", bytes % 1024 ? bytes : bytes / 1024,
                  bytes % 1024 ? "bytes" : "KB");

@@ -120,13 +120,12 @@ static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps,
     flow->blocks = calloc(flow->block_count + 1, sizeof(*flow->blocks));
     flow->edges = calloc(edges + 1, sizeof(*flow->edges));
     flow->entering = calloc(edges + 1, sizeof(*flow->entering));
-    flow->sequence = calloc(flow->block_count + 1, sizeof(*flow->sequence));
-    flow->functions = calloc(flow->block_count + 1, sizeof(*flow->functions));
-    flow->function_depths = calloc(flow->block_count + 1, sizeof(*flow->function_depths));
+    flow->sequence = calloc(3 * (flow->block_count + 1), sizeof(*flow->sequence));
     flow->loops = calloc(flow->block_count + 1, sizeof(*flow->loops));
-    if (!flow->blocks || !flow->edges || !flow->entering || !flow->sequence || !flow->functions ||
-        !flow->function_depths || !flow->loops)
+    if (!flow->blocks || !flow->edges || !flow->entering || !flow->sequence || !flow->loops)
         return log_memory("%zu blocks", flow->block_count);
+    flow->functions = flow->sequence + flow->block_count + 1;
+    flow->function_depths = flow->functions + flow->block_count + 1;
     for (size_t i = 0, block = 0; i < count; i++) {
         if (!block_of[i]) {
             block_of[i] = FLOW_NONE;
@@ -461,8 +460,6 @@ void flow_close(struct flow *flow)
     free(flow->edges);
     free(flow->entering);
     free(flow->sequence);
-    free(flow->functions);
-    free(flow->function_depths);
     free(flow->loops);
     *flow = (struct flow){0};
 }

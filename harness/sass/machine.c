@@ -66,18 +66,14 @@ struct value machine_register(const struct value *state, uint32_t number)
 
 struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number, bool negated)
 {
-    const struct value value = machine_register(state, number), none = value_number(0);
-    const struct value operands[3] = {value, none, none};
+    enum { NOT_FIRST_AND_SECOND = 0x0c };
+    const struct value value = machine_register(state, number);
+    const struct value operands[3] = {value, value_number(1), value_number(0)};
 
     if (!negated)
         return value;
-    if (value_is_known(&value)) {
-        struct value inverse = value_logic(&machine->lanes, operands, 0x0f);
-        const struct value low[3] = {inverse, value_number(1), none};
-
-        return value_logic(&machine->lanes, low, 0xc0);
-    }
-    return value_function(&value, 1);
+    return value_is_known(&value) ? value_logic(&machine->lanes, operands, NOT_FIRST_AND_SECOND)
+                                  : value_function(&value, 1);
 }
 
 struct value machine_source(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
@@ -119,9 +115,8 @@ static struct value high_word(const struct value *parts, size_t count, const str
         const struct value *part = i < count ? &parts[i] : low;
 
         /* Lanes of a function that is not followed need not go as those of the low word do. */
-        if (part->lanes == LANES_ANY || part->flags & FLAG_HALF || (i < count && part->lanes == LANES_GIVEN)) {
+        if (part->lanes == LANES_ANY || part->flags & FLAG_HALF || (i < count && part->lanes == LANES_GIVEN))
             return value_of_both(value_function(parts, count), low ? *low : value_number(0));
-        }
         out.level = part->level > out.level ? part->level : out.level;
         if (part->origin == ORIGIN_SHARED && i < count)
             out.origin = ORIGIN_SHARED;
@@ -136,7 +131,7 @@ static struct value high_word(const struct value *parts, size_t count, const str
 static struct value thread_index(struct machine *machine, unsigned axis)
 {
     const uint32_t *shape = machine->facts->block;
-    uint32_t lanes[WARP_LANES] = {0}, first = 0, differ = 0;
+    uint32_t lanes[WARP_LANES] = {0}, differ = 0;
     struct value value;
 
     if (shape[0] == 0) {
@@ -157,14 +152,12 @@ static struct value thread_index(struct machine *machine, unsigned axis)
                                                : thread / shape[0] / shape[1];
 
             base = i == 0 ? index : base;
-            if (warp > 0 && index - base != lanes[i] - first)
-                return value_given(WHY_SHAPE);
-            if (warp == 0) {
+            if (warp == 0)
                 lanes[i] = index;
-                first = lanes[0];
-            }
+            if (index - base != lanes[i] - lanes[0])
+                return value_given(WHY_SHAPE);
         }
-        differ |= base ^ first;
+        differ |= base ^ lanes[0];
     }
     value = value_lanes(&machine->lanes, lanes);
     if (differ) {
@@ -204,7 +197,7 @@ struct value machine_address(struct machine *machine, const struct value *state,
                              struct value *high)
 {
     enum { LDS = 0x184 };
-    struct value low = machine_source(machine, state, in, at, 0, 0), other;
+    struct value low = machine_source(machine, state, in, at, 0, 0);
 
     /* LDS, before sm_90 too: the register times 4, 8 or 16. */
     if (in->operation == LDS && in->high >> 14 & 3)
@@ -212,12 +205,9 @@ struct value machine_address(struct machine *machine, const struct value *state,
     *high =
         in->wide_address && in->source[0].words == 2 ? machine_source(machine, state, in, at, 0, 1) : value_number(0);
     if (in->source[1].kind == OPERAND_UNIFORM) {
-        other = machine_source(machine, state, in, at, 1, 0);
-        low = value_add(&machine->lanes, low, other);
-        if (in->source[1].words == 2) {
-            other = machine_source(machine, state, in, at, 1, 1);
-            *high = high_word((const struct value[]){*high, other}, 2, NULL);
-        }
+        low = value_add(&machine->lanes, low, machine_source(machine, state, in, at, 1, 0));
+        if (in->source[1].words == 2)
+            *high = high_word((const struct value[]){*high, machine_source(machine, state, in, at, 1, 1)}, 2, NULL);
     }
     return value_add(&machine->lanes, low, value_number((uint32_t)in->offset));
 }
@@ -265,16 +255,15 @@ static struct value loaded(struct machine *machine, const struct value *state, c
     }
 }
 
-/* The value of result `word` of a sum, a product, a sum of shifted values, or a shift. */
+/* The value of result `word` of a sum, a product, a sum of shifted values, or a shift. `s` has the low words of its
+ * operands, and room for two predicates. */
 static struct value arithmetic(struct machine *machine, const struct value *state, const struct operands *in,
-                               uint32_t at, unsigned word)
+                               uint32_t at, unsigned word, struct value s[OPERANDS_MAX + 2])
 {
     struct lane_tables *lanes = &machine->lanes;
-    struct value s[OPERANDS_MAX + 2], high;
     const bool extended = in->high >> 10 & 1;
+    struct value high;
 
-    for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        s[i] = machine_source(machine, state, in, at, i, 0);
     switch (in->transfer) {
     case TRANSFER_ADD:
     case TRANSFER_ADD_WIDE:
@@ -374,8 +363,7 @@ static struct value result_of(struct machine *machine, const struct value *state
                               uint32_t at, unsigned word)
 {
     struct lane_tables *lanes = &machine->lanes;
-    struct value s[OPERANDS_MAX], high;
-    size_t count = 0;
+    struct value s[OPERANDS_MAX + 2], high;
 
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         s[i] = machine_source(machine, state, in, at, i, 0);
@@ -388,7 +376,7 @@ static struct value result_of(struct machine *machine, const struct value *state
     case TRANSFER_MULTIPLY_WIDE:
     case TRANSFER_SHIFT_ADD:
     case TRANSFER_SHIFT:
-        return arithmetic(machine, state, in, at, word);
+        return arithmetic(machine, state, in, at, word, s);
     case TRANSFER_LOGIC: {
         const unsigned table = in->high >> 8 & 0xff;
 
@@ -449,16 +437,11 @@ static struct value result_of(struct machine *machine, const struct value *state
         break;
     }
     /* Some function of all words that it reads. */
-    for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        if (in->source[i].kind != OPERAND_NONE)
-            s[count++] = machine_source(machine, state, in, at, i, 0);
-    high = value_function(s, count);
+    high = value_function(s, OPERANDS_MAX);
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         if (in->source[i].words == 2)
             high = value_of_both(high, machine_source(machine, state, in, at, i, 1));
-    if (in->condition != PREDICATE_TRUE)
-        high = value_of_both(high, machine_register(state, in->condition));
-    return high;
+    return value_of_both(high, machine_register(state, in->condition));
 }
 
 /* The value of a predicate that an instruction writes. */

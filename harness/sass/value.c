@@ -228,20 +228,6 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     return leveled(with_lanes(tables, out, lanes));
 }
 
-struct value value_negate(struct lane_tables *tables, struct value a)
-{
-    uint32_t lanes[WARP_LANES];
-
-    a.known = -a.known;
-    a.displacement = -a.displacement;
-    a.origin = 0;
-    if (a.lanes < LANES_TABLE)
-        return leveled(a);
-    for (unsigned i = 0; i < WARP_LANES; i++)
-        lanes[i] = -lane_of(tables, &a, i);
-    return leveled(with_lanes(tables, a, lanes));
-}
-
 struct value value_multiply(struct lane_tables *tables, struct value a, struct value b)
 {
     const struct value *number = value_is_number(&a) ? &a : value_is_number(&b) ? &b : NULL;
@@ -293,6 +279,11 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
                             (a.lanes == LANES_SAME && !(a.flags & FLAG_DATA) && value_is_given(&b)) ||
                             (b.lanes == LANES_SAME && !(b.flags & FLAG_DATA) && value_is_given(&a)),
                         WHY_ARITHMETIC);
+}
+
+struct value value_negate(struct lane_tables *tables, struct value a)
+{
+    return value_multiply(tables, value_number(UINT32_MAX), a);
 }
 
 struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by, bool is_signed)
@@ -347,119 +338,73 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     return not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
 }
 
-/* A bit of an operand above those that are known, as LOP3 sees it. */
-enum bit { BIT_ZERO, BIT_ONE, BIT_SHARED, BIT_VARYING };
-
-static enum bit bit_of(const struct lane_tables *tables, const struct value *value, unsigned bit)
+/* The bits for which one of these rows of LOP3's table can hold: those where the operands can be 1, and where 0. */
+static uint32_t bits_of_rows(unsigned rows, const uint32_t ones[3], const uint32_t zeros[3])
 {
-    uint32_t seen = 0, carries = 0, first = 0;
+    uint32_t bits = 0;
 
-    if ((value->lanes != LANES_SAME && value->lanes < LANES_TABLE) ||
-        (value->flags & FLAG_HALF && bit >= HALF_BITS && bit >= value->bits))
-        return BIT_VARYING;
-    if (value->lanes == LANES_SAME)
-        return bit >= value->bits ? BIT_SHARED : value->known >> bit & 1 ? BIT_ONE : BIT_ZERO;
+    for (unsigned row = 0; row < 8; row++)
+        if (rows >> row & 1)
+            bits |= (row & 4 ? ones : zeros)[0] & (row & 2 ? ones : zeros)[1] & (row & 1 ? ones : zeros)[2];
+    return bits;
+}
+
+/* Where an operand can be 1, and where 0; returns where lanes can differ. */
+static uint32_t bits_of(const struct lane_tables *tables, const struct value *value, uint32_t *ones, uint32_t *zeros)
+{
+    const bool followed = value->lanes == LANES_SAME || value->lanes >= LANES_TABLE;
+    const uint32_t above = ~low_bits(value->bits);
+    uint64_t carries = !followed;
+
+    *ones = *zeros = followed ? above : UINT32_MAX;
     for (unsigned i = 0; i < WARP_LANES; i++) {
         const uint64_t sum = (uint64_t)value->known + lane_of(tables, value, i);
 
-        if (bit < value->bits)
-            seen |= 1u << (sum >> bit & 1);
-        else if (i == 0)
-            first = (uint32_t)(sum >> value->bits);
-        else
-            carries |= (uint32_t)(sum >> value->bits) ^ first;
+        *ones |= (uint32_t)sum;
+        *zeros |= ~(uint32_t)sum;
+        carries |= (sum ^ value->known) >> value->bits;
     }
-    if (bit < value->bits)
-        return seen == 3 ? BIT_VARYING : seen == 2 ? BIT_ONE : BIT_ZERO;
-    return carries ? BIT_VARYING : BIT_SHARED;
-}
-
-/* The result of a bit of operands whose bits are such. */
-static enum bit logic_bit(const enum bit bits[3], unsigned results)
-{
-    bool zero = false, one = false, varying = false;
-
-    for (unsigned row = 0; row < 8; row++) {
-        bool possible = true;
-
-        for (unsigned i = 0; i < 3; i++)
-            possible &= bits[i] >= BIT_SHARED || bits[i] == (row >> (2 - i) & 1 ? BIT_ONE : BIT_ZERO);
-        if (!possible)
-            continue;
-        zero |= !(results >> row & 1);
-        one |= results >> row & 1;
-        for (unsigned i = 0; i < 3; i++)
-            varying |= bits[i] == BIT_VARYING && (results >> row & 1) != (results >> (row ^ 4u >> i) & 1);
-    }
-    return varying ? BIT_VARYING : zero && one ? BIT_SHARED : one ? BIT_ONE : BIT_ZERO;
-}
-
-/* The same for operands that all lanes share: bits that can be 0 and 1 are known by none of the rows. */
-static struct value shared_logic(struct value out, const struct value operands[3], unsigned results)
-{
-    uint32_t zeros = 0, ones = 0;
-
-    for (unsigned row = 0; row < 8; row++) {
-        uint32_t possible = UINT32_MAX;
-
-        for (unsigned i = 0; i < 3; i++)
-            possible &= ~low_bits(operands[i].bits) | (row >> (2 - i) & 1 ? operands[i].known : ~operands[i].known);
-        *(results >> row & 1 ? &ones : &zeros) |= possible;
-    }
-    out.bits = (uint8_t)(zeros & ones ? __builtin_ctz(zeros & ones) : WORD_BITS);
-    out.known = ones & low_bits(out.bits);
-    out.why = 0;
-    return leveled(out);
+    return (*ones & *zeros & (carries ? UINT32_MAX : ~above)) |
+           (value->flags & FLAG_HALF ? above & ~low_bits(HALF_BITS) : 0);
 }
 
 struct value value_logic(struct lane_tables *tables, const struct value operands[3], unsigned results)
 {
+    static const unsigned without[3] = {0x0f, 0x33, 0x55}; /* rows in which the operand is 0 */
     struct value out = joined(&operands[0], &operands[1]);
-    uint32_t lanes[WARP_LANES] = {0}, ones = 0;
-    unsigned bits = WORD_BITS, bit;
-    bool varying = false, differ = false, extends = true;
+    uint32_t lanes[WARP_LANES], ones[3], zeros[3], differing[3], varying = 0, whole = UINT32_MAX, either;
+    bool differ = false;
 
     out = joined(&out, &operands[2]);
-    if ((operands[0].lanes | operands[1].lanes | operands[2].lanes) == LANES_SAME && !(out.flags & FLAG_HALF))
-        return shared_logic(out, operands, results);
     out.lanes = LANES_SAME;
     for (unsigned i = 0; i < 3; i++) {
-        bits = operands[i].bits < bits ? operands[i].bits : bits;
+        differing[i] = bits_of(tables, &operands[i], &ones[i], &zeros[i]);
+        whole &= low_bits(operands[i].bits);
         differ |= operands[i].lanes != LANES_SAME;
     }
     if (differ && out.flags & FLAG_WHOLE)
         out.flags |= FLAG_RELIED;
-    /* Up to `bits` each lane is known. Above, bits that are known the same way extend it. */
-    const unsigned whole = bits;
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned flipped = (results >> (4 >> i) & without[i]) | (results & without[i]) << (4 >> i);
 
-    for (bit = bits; bit < WORD_BITS && !varying; bit++) {
-        enum bit of[3], result;
-
-        for (unsigned i = 0; i < 3; i++)
-            of[i] = bit_of(tables, &operands[i], bit);
-        result = logic_bit(of, results);
-        varying = result == BIT_VARYING;
-        extends &= result <= BIT_ONE;
-        if (extends && result == BIT_ONE)
-            ones |= 1u << bit;
-        if (extends)
-            bits = bit + 1;
+        varying |= bits_of_rows(results ^ flipped, ones, zeros) & differing[i] & ~whole;
     }
     if (!varying)
         out.flags &= (uint8_t)~FLAG_HALF;
-    else if (!(out.flags & FLAG_HALF) || bit <= HALF_BITS)
+    else if (!(out.flags & FLAG_HALF) || varying & low_bits(HALF_BITS))
         return not_followed(out, !(out.flags & FLAG_DATA), WHY_ARITHMETIC);
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
-        uint32_t of[3];
+    /* In bits of `whole` each lane is known. Above, bits that are known the same way extend it. */
+    const uint32_t known = bits_of_rows(results, ones, zeros) & ~whole;
 
-        for (unsigned i = 0; i < 3; i++)
-            of[i] = operands[i].known + lane_of(tables, &operands[i], lane);
-        for (unsigned row = 0; row < 8; row++)
-            if (results >> row & 1)
-                lanes[lane] |= (row & 4 ? of[0] : ~of[0]) & (row & 2 ? of[1] : ~of[1]) & (row & 1 ? of[2] : ~of[2]);
-        lanes[lane] = (lanes[lane] & low_bits(whole)) | ones;
+    either = known & bits_of_rows(~results, ones, zeros);
+    out.bits = (uint8_t)(either ? __builtin_ctz(either) : WORD_BITS);
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        for (unsigned i = 0; i < 3; i++) {
+            ones[i] = operands[i].known + lane_of(tables, &operands[i], lane);
+            zeros[i] = ~ones[i];
+        }
+        lanes[lane] = (bits_of_rows(results, ones, zeros) & whole) | (known & low_bits(out.bits));
     }
-    out.bits = (uint8_t)bits;
     out.why = 0;
     out = with_lanes(tables, out, lanes);
     out.displacement = 0;

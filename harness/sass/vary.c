@@ -413,8 +413,6 @@ static void classify(const struct vary *vary, struct value low, struct value hig
 {
     const enum variation shared[] = {VARIATION_GRID, VARIATION_GRID, VARIATION_BLOCK, VARIATION_WARP};
     const enum level level = (enum level)(low.level > high.level ? low.level : high.level);
-    enum why why = WHY_NONE;
-    bool given = false;
 
     load->origin = high.origin == ORIGIN_SHARED ? ORIGIN_SHARED : low.origin;
     load->offset = (int32_t)low.displacement;
@@ -432,24 +430,24 @@ static void classify(const struct vary *vary, struct value low, struct value hig
     if (low.lanes == LANES_SAME)
         high = value_plain(high);
     if (low.lanes == LANES_ANY || low.lanes == LANES_GIVEN || high.lanes != LANES_SAME) {
-        why = (enum why)(low.lanes == LANES_ANY    ? low.why
-                         : high.lanes == LANES_ANY ? high.why
-                         : low.why                 ? low.why
-                         : high.why                ? high.why
-                                                   : WHY_HIGH);
-        given = value_is_given(&low) && value_is_given(&high);
+        const unsigned why = low.lanes == LANES_ANY    ? low.why
+                             : high.lanes == LANES_ANY ? high.why
+                             : low.why                 ? low.why
+                             : high.why                ? high.why
+                                                       : WHY_HIGH;
+
+        load->variation = value_is_given(&low) && value_is_given(&high) ? VARIATION_THREAD
+                          : why == WHY_DATA                             ? VARIATION_DATA
+                                                                        : VARIATION_UNKNOWN;
+        load->reason = reasons[why];
     } else if (low.lanes == LANES_SAME) {
         load->variation = value_is_number(&low) && value_is_number(&high) ? VARIATION_CONSTANT : shared[level];
         load->addresses = 1;
-        return;
-    } else if (low.lanes == LANES_STRIDE) {
-        load->variation = VARIATION_AFFINE;
-        return;
     } else {
         const int32_t stride = (int32_t)lane_of(&vary->machine.lanes, &low, 1);
 
         load->variation = VARIATION_AFFINE;
-        for (unsigned i = 0; i < WARP_LANES; i++) {
+        for (unsigned i = 0; low.lanes != LANES_STRIDE && i < WARP_LANES; i++) {
             bool first = true;
 
             load->lanes[i] = lane_of(&vary->machine.lanes, &low, i);
@@ -460,10 +458,7 @@ static void classify(const struct vary *vary, struct value low, struct value hig
             load->addresses += first;
         }
         load->stride_bytes = load->variation == VARIATION_AFFINE ? stride : 0;
-        return;
     }
-    load->variation = given ? VARIATION_THREAD : why == WHY_DATA ? VARIATION_DATA : VARIATION_UNKNOWN;
-    load->reason = reasons[why];
 }
 
 /* Whether an instruction is a load, and how its address varies before it is executed. */
@@ -500,6 +495,7 @@ static bool classify_at(struct vary *vary, uint32_t at, const struct operands *i
         for (unsigned i = 0; i < OPERANDS_MAX; i++)
             if (in->source[i].kind == OPERAND_CONSTANT && in->source[i].bank == 3) {
                 is_load = true;
+                load->bank = 3;
                 low = value_number(in->source[i].number);
             }
     }
@@ -507,8 +503,6 @@ static bool classify_at(struct vary *vary, uint32_t at, const struct operands *i
     if (!is_load)
         return false;
     load->name = in->name;
-    if (load->bank == 0 && low.from == 0 && in->transfer != TRANSFER_LOAD)
-        load->bank = 3;
     classify(vary, low, high, load);
     return true;
 }

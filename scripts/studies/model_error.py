@@ -4,7 +4,7 @@
 
 usage: model_error.py [--program build/cbank] [--longer-than US] [FILE...]; default: results/{h100,h200,chips}. Times
 are those of `cbank explain --json`, which takes the card of each GPU. A cell counts if it took longer than 10 us. TIME_MODEL_ERROR
-(harness/counts/estimate.h) was chosen by the results of the H200: those of the H100 check it.
+(harness/counts/estimate.h) was chosen by the results of the H200: those of the H100 check it, by the same cells on a chip of the same SM.
 
 A cell is explained if the interval holds its time. The chip's card is held against one that `characterize --new-card` alone
 makes of a board without results, for a name that no card has.
@@ -33,12 +33,13 @@ def committed():
 
 
 def explained(program, paths, *words):
-    """Cells of the files: GPU, its UUID and file, workload, path, measured ns, model's value, low and high."""
+    """Cells of the files: GPU, its UUID and file, workload, path, measured ns, model's value, low and high. A cell of a GPU that several
+    plans have is there once, from the first."""
     done = subprocess.run([program, "explain", "--json", *words, *paths], stdout=subprocess.PIPE, check=True)
-    for result in json.loads(done.stdout)["results"]:
-        for cell in result["cells"]:
-            yield {"gpu": result["device"]["name"], "uuid": result["device"]["uuid"], "file": result["file"], "workload": cell["workload"],
-                   "path": cell["path"], "all": "all", "ns": cell["time_ns"], **cell["model_ns"]}
+    rows = ({"gpu": result["device"]["name"], "uuid": result["device"]["uuid"], "file": result["file"], "cell": cell["identity"],
+             "workload": cell["workload"], "path": cell["path"], "all": "all", "ns": cell["time_ns"], **cell["model_ns"]}
+            for result in json.loads(done.stdout)["results"] for cell in result["cells"])
+    return pandas.DataFrame(rows).drop_duplicates(["gpu", "cell"])
 
 
 def lines_of(cells, key):
@@ -58,7 +59,7 @@ def alone(program, every, long):
             with tempfile.TemporaryDirectory() as folder:
                 pathlib.Path(folder, "record.json").write_text(json.dumps(record), encoding="utf-8")
                 subprocess.run([program, "characterize", "--quiet", "--replay", "record.json", "--json", "again.json", "--new-card", "card.json"], cwd=folder, check=True)
-                made = pandas.DataFrame(explained(program, cells.file.unique(), "--card", f"{folder}/card.json"))
+                made = explained(program, cells.file.unique(), "--card", f"{folder}/card.json")
             yield gpu, [of[of.ns > long].eval("low <= ns <= high").mean() for of in (cells, made)]
 
 
@@ -68,7 +69,7 @@ def main():
     parser.add_argument("--longer-than", type=float, default=10, metavar="US", help="cells that took longer, in us")
     parser.add_argument("files", metavar="FILE", nargs="*")
     asked = parser.parse_args()
-    every = pandas.DataFrame(explained(asked.program, asked.files or committed()))
+    every = explained(asked.program, asked.files or committed())
     by_new = dict(alone(os.path.abspath(asked.program), every, 1000 * asked.longer_than))
     every = every[every.ns > 1000 * asked.longer_than]
     cells = every[every.value.notna()].astype({"value": float, "low": float, "high": float})

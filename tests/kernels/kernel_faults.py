@@ -103,6 +103,8 @@ FAULTS = {
     "a choice that leaves a bit of the index out":
         Fault("lookup", "expected 5 LDG, 2 SEL, 1 STG", path="select_4", file=ENTRY,
               change=("return at & half ? high : low;", "return half > 1 && at & half ? high : low;")),
+    "a copy that nobody waits for":
+        Fault("add", "", path="shared", ptx=False, change=("__syncthreads();\n        uint32_t sum = 0;", "uint32_t sum = 0;"), harness="no barrier behind the copy"),
     # In these the right load is there as often as it should be; what is wrong is around it, or in its modifiers.
     "a wait before each load":
         more_fault("slept", "constant", CONSTANT, before("__nanosleep(1)", CONSTANT), "NANOSLEEP", "operation 0x15d and not 0"),

@@ -60,6 +60,7 @@ enum kind {
 
 enum {
     OPERATION_NOP = 0x118,
+    OPERATION_BAR = 0x11d,
     NOPS_END = 80, /* before this architecture compilers pad with them */
     OPERATION_ISETP = 0x00c,
     OPERATION_PLOP3 = 0x01c,
@@ -204,6 +205,8 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
     if (own.predicated[0] != other.predicated[0] ||
         own.predicated[1] - other.predicated[1] > (path->unit == UNIT_SHARED))
         text_join(text, CELL_REASON_BYTES, text[0] ? ", " : "", "loads under a predicate");
+    if (path->unit == UNIT_SHARED && own.operations[OPERATION_BAR] == other.operations[OPERATION_BAR])
+        text_join(text, CELL_REASON_BYTES, text[0] ? ", " : "", "no barrier behind the copy");
     if (own.special)
         text_join(text, CELL_REASON_BYTES, text[0] ? ", " : "", "%" PRIu32 " of other special registers", own.special);
     return !text[0];

@@ -199,11 +199,10 @@ void cuda_case_close(struct cuda_device *device, struct cuda_case *of)
 
 void cuda_users_close(struct cuda_device *device)
 {
-    for (struct cuda_case *of = device->memory->cases, *next; of; of = next) {
-        next = of->next;
+    for (struct cuda_case *of; (of = device->memory->cases);) {
+        device->memory->cases = of->next;
         cuda_case_close(device, of);
     }
-    device->memory->cases = NULL;
     CUDA_TRY(device, cudaFree, device->memory->report);
     device->memory->report = NULL;
 }

@@ -309,29 +309,13 @@ static bool launch_all(const struct checking *checking, const struct cuda_user *
     return true;
 }
 
-/* Keeps the outputs of the first right build: where there is no reference, others must agree with it, and where there
- * is another kernel file, that one's. STATUS_ENVIRONMENT, logged, when out of memory. */
-static enum status keep_outputs(struct checking *checking, const struct cuda_user *user)
-{
-    const bool rivals = checking->result->kernel_count == 2 && checking->result->kernels[1].against;
-    struct cuda_case *of = checking->of;
-
-    for (uint32_t i = 0; i < of->report.buffer_count; i++) {
-        if (!is_compared(of, i) || of->kept[i] || (checking->expected[i] && !rivals))
-            continue;
-        of->kept[i] = malloc(of->buffers[i].bytes + 1);
-        if (!of->kept[i])
-            return log_memory("an output");
-        memcpy(of->kept[i], checking->seen[FIRST][i], of->buffers[i].bytes);
-        snprintf(checking->like, sizeof(checking->like), "with %s", user->build->kernel.spaces);
-    }
-    return STATUS_OK;
-}
-
-/* Verifies a build, on buffer sets and table offsets from `number` on. Its cells that cannot go on fail. */
+/* Verifies a build, on buffer sets and table offsets from `number` on. Its cells that cannot go on fail. STATUS_ENVIRONMENT,
+ * logged, when out of memory. */
 static enum status verify_user(struct checking *checking, const struct cuda_user *user, uint32_t number)
 {
+    const bool rivals = checking->result->kernel_count == 2 && checking->result->kernels[1].against;
     struct cuda_device *device = &checking->session->device;
+    struct cuda_case *of = checking->of;
     struct cell_result *cell = cuda_user_cell(user, checking->result, false);
     const uint32_t sets = cuda_user_buffer_sets(user);
     const struct cuda_turn one = {0, number % sets, number}, other = {0, (number + 1) % sets, number + 1};
@@ -345,7 +329,7 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
         cuda_expect_cell(device, cell, REFERENCE_PATIENCE);
         if (!open_checking(checking, user, &status)) {
             close_checking(checking);
-            *checking = (struct checking){.session = checking->session, .result = checking->result, .of = checking->of};
+            *checking = (struct checking){.session = checking->session, .result = checking->result, .of = of};
             return status == STATUS_OK ? cuda_fail(device, cell, "cannot compute what to expect") : status;
         }
     }
@@ -358,10 +342,10 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
             engine_end_cell(cell, CELL_FAILED, "%s", failed->reason);
         return status;
     }
-    for (uint32_t i = 0; i < checking->of->report.buffer_count; i++) {
-        const struct cbank_buffer_report *elements = &checking->of->report.buffers[i];
+    for (uint32_t i = 0; i < of->report.buffer_count; i++) {
+        const struct cbank_buffer_report *elements = &of->report.buffers[i];
 
-        if (!is_compared(checking->of, i))
+        if (!is_compared(of, i))
             continue;
         /* The highest byte of an element, with the sign and most of the exponent. */
         if (fault && fault->output && !planted && elements->elements > 0) {
@@ -377,7 +361,18 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
             engine_end_cell(cell, CELL_FAILED, "%s", outcome.reason);
         cell->verified = !outcome.reason[0];
     }
-    return outcome.reason[0] ? STATUS_OK : keep_outputs(checking, user);
+    /* The outputs of the first right build are kept: where there is no reference, others must agree with it, and where
+     * there is another kernel file, that one's. */
+    for (uint32_t i = 0; !outcome.reason[0] && i < of->report.buffer_count; i++) {
+        if (!is_compared(of, i) || of->kept[i] || (checking->expected[i] && !rivals))
+            continue;
+        of->kept[i] = malloc(of->buffers[i].bytes + 1);
+        if (!of->kept[i])
+            return log_memory("an output");
+        memcpy(of->kept[i], checking->seen[FIRST][i], of->buffers[i].bytes);
+        snprintf(checking->like, sizeof(checking->like), "with %s", user->build->kernel.spaces);
+    }
+    return STATUS_OK;
 }
 
 enum status cuda_users_verify(struct engine_session *session, struct result *result, const struct progress *progress)
