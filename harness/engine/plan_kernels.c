@@ -97,6 +97,7 @@ enum status result_set_kernels(struct result *result, const struct kernel_option
 
         *kernel = (struct result_kernel){.file = file->path,
                                          .line = file->info.line,
+                                         .compile_seconds = file->compile_seconds,
                                          .against = options->against && file > files->files};
         kernel->options = request_of(options, 0, NULL, kernel->against).options;
         snprintf(kernel->name, sizeof(kernel->name), "%s", file->info.name);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "cubin.h"
 #include "kernel_parts.h"
 #include "log.h"
@@ -310,8 +311,13 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
     if (status == STATUS_OK)
         status = kernel_compiler_open(request->compiler, &opening.compiler);
     if (status == STATUS_OK) {
+        const double start = clock_seconds();
+
         opening.cache = kernel_cache_folder();
         status = open_builds(&opening, written, out);
+        for (size_t i = 0; i < out->build_count; i++)
+            if (out->builds[i].cubin && !out->builds[i].cached)
+                out->compile_seconds = clock_seconds() - start;
     }
     memcpy(out->compiler, opening.compiler.version, sizeof(out->compiler));
     kernel_compiler_close(&opening.compiler);

@@ -52,6 +52,7 @@ struct kernel_file {
     size_t table_count;
     char sha256[SHA256_HEX_BYTES]; /* of source, includes and options */
     char compiler[KERNEL_COMPILER_BYTES]; /* "nvcc 13.0.88" */
+    double compile_seconds; /* of all builds; 0: all were in the cache */
     void *reference; /* owned: a shared object with the case for the processor, see kernel_reference.h; NULL: none */
     size_t reference_bytes;
     bool against; /* of the request */

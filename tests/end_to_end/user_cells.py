@@ -97,6 +97,10 @@ class Run(Case):
         jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/schema.json"))).validate(result)
         kernel, = result["kernel_files"]
         self.assertEqual((kernel["name"], kernel["file"], kernel["line"]), ("lookup", self.file, 10))
+        self.assertGreater(kernel["compile_seconds"], 0)
+        again = self.path("again.json")
+        self.cbank("run", "--kernel", self.file, *PLAN, "--json", again)
+        self.assertEqual(read_json(again)["kernel_files"], [{**kernel, "compile_seconds": 0}])
         self.assertEqual([cell["identity"] for cell in result["cells"]],
                          [f"lookup/{space}/own/{size}/0/{state}/kernel={kernel['sha256'][:16]}"
                           for size in (64, 128) for state in ("hot", "cold") for space in ("constant", "shared")])
