@@ -70,6 +70,16 @@ enum { TEXT_WIDTH = 80 };
 /* Columns available on this stream: from COLUMNS, else from the terminal, else TEXT_WIDTH. */
 int text_width(FILE *stream);
 
+/* Layout of text. */
+struct print_style {
+    int width; /* columns of the terminal, see text_width */
+    int indent; /* of every line below the title */
+    bool color; /* use ANSI attributes */
+    struct print_ranks {
+        unsigned greatest, least; /* raised to the greatest rank that was printed; lowered to the least of these */
+    } *ranks; /* NULL: not needed */
+};
+
 /* Text that is broken at blanks at the given width. */
 struct text_wrap {
     FILE *stream;

@@ -2,8 +2,8 @@
  * Options for the style of the output, which several commands share. */
 #pragma once
 
-#include "grid.h"
 #include "option.h"
+#include "text_print.h"
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 

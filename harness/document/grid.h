@@ -87,16 +87,6 @@ struct grid {
 #define GRID_COLUMNS(array)     .columns = (array), .column_count = sizeof(array) / sizeof((array)[0])
 #define GRID_ROWS(first, count) .rows = (first), .row_count = (count), .row_bytes = sizeof(*(first))
 
-/* Layout of text. */
-struct print_style {
-    int width; /* columns of the terminal, see text_width */
-    int indent; /* of every line below the title */
-    bool color; /* use ANSI attributes */
-    struct print_ranks {
-        unsigned greatest, least; /* raised to the greatest rank that was printed; lowered to the least of these */
-    } *ranks; /* NULL: not needed */
-};
-
 /* Prints aligned text no wider than look->width. If the columns do not fit on a line, those marked `below` go below the
  * row, and then those of the greatest rank are left out. If the others still do not fit, they stand in blocks below each
  * other. Names of rows that take more than half of the width have lines of their own. A grid without rows prints nothing.
