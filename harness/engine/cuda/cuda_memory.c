@@ -276,7 +276,8 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
         return true;
     if (cuda_table_open(device, table, bytes)) {
         random_fill_floats(seed, table->values, table->bytes / sizeof(uint32_t));
-        if (cuda_device_write(device, cuda_table_at(table, 0, 0), table->values, table->bytes) && cuda_device_wait(device))
+        if (cuda_device_write(device, cuda_table_at(table, 0, 0), table->values, table->bytes) &&
+            cuda_device_wait(device))
             return true;
     }
     cuda_table_close(device, table);
