@@ -57,8 +57,7 @@ struct kernel_sass {
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
     bool known; /* the encoding is known: instructions of 128 bits */
     sass_loads classes; /* if known: instructions anywhere in the code */
-    uint32_t
-        modified; /* of these, how many have modifiers that no path names: an eviction priority, an order, a predicate ... */
+    uint32_t modified; /* those of them with modifiers that no path names: a priority, an order, a predicate ... */
     bool counted; /* counts is valid: known, and it is clear how often each instruction is executed */
     uint32_t loops; /* loops that were counted: 0 or 2 */
     struct sass_counts counts;

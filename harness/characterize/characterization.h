@@ -51,8 +51,7 @@ struct outcome {
     struct verdict verdicts[VERDICTS_MAX];
     size_t number_count, verdict_count, evidence_count;
     struct geometry *geometry; /* owned; NULL unless the experiment finds one */
-    struct summary
-        latency; /* of the path's second level, seen from every SM, without what timing adds; count 0: none */
+    struct summary latency; /* of the second level, seen from every SM, without what timing adds; count 0: none */
     uint32_t *group; /* owned: the group of each SM, UINT32_MAX for none; NULL unless the experiment finds them */
     uint32_t group_count, sm_count;
     struct probe_exchange *evidence; /* part of a record's exchanges; owned if it was read from a file */

@@ -47,8 +47,7 @@ struct flow {
     struct flow_block *blocks; /* owned, as all arrays */
     struct flow_edge *edges;
     uint32_t *entering; /* edges, sorted by the block that they reach */
-    uint32_t
-        *sequence; /* blocks that can be reached, each function in reverse post-order; the next two lie behind them */
+    uint32_t *sequence; /* blocks that can be reached, by function, in reverse post-order; the next two lie behind */
     uint32_t *functions; /* entry blocks; the first is the kernel's */
     uint32_t *function_depths; /* loops around the calls of a function */
     struct flow_loop *loops;

@@ -55,7 +55,7 @@ static const double replay_ns = 100e3; /* of a launch: the time of longer ones d
                                         * commands */
 
 /* Rounds of this length, at least one, come before the first that counts. After graphs were made, the device has been
- * idle for up to 22 ms (H200), and launches then take 170 ns longer. */
+ * idle, and launches then take longer: by 170 ns after 22 ms (H200). */
 static const double warm_seconds = 0.05;
 static const double stretch_seconds = 0.25; /* of enqueued samples, so that no call waits long */
 
