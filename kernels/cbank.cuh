@@ -333,6 +333,7 @@ CBANK_INLINE void copy_entries(Threads by, Entry *to, const Entry *from)
     cbank_u32 i = by.own();
 
     if (count >= 1024)
+#pragma unroll 1
         for (; i + 3 * by.all() < count; i += 4 * by.all()) {
             storage<Entry, 4> four;
 

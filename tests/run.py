@@ -67,7 +67,7 @@ FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run them.
 ALL = ("scratch.py", "packages.py", "model.py", "report.py", "figures.py", "readme.py", "allocation.py", "faults.py",
-       "walk.py", "contribute.py")
+       "walk.py", "contribute.py", "simulated.py", "fleet.py", "store.py")
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 ATTACKED = re.compile(r"^.+: \d+ tried, (\d+) failed$")

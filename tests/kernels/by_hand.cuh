@@ -55,7 +55,7 @@ template <class T, int count> struct value {
         unsigned k = LANE;                                                    \
                                                                               \
         if (count >= 1024)                                                    \
-            for (; k + 3 * ALL < count; k += 4 * ALL) {                       \
+            _Pragma("unroll 1") for (; k + 3 * ALL < count; k += 4 * ALL) {   \
                 T four[4];                                                    \
                                                                               \
                 _Pragma("unroll") for (unsigned n = 0; n < 4; n++)            \

@@ -26,7 +26,7 @@ from header import (INSTRUCTION, KERNELS, LDC, LDG, LDS, LOCAL, PRMT, QUICK, ROO
 
 NAMES = sorted(os.path.basename(path)[:-3] for path in glob.glob(f"{ROOT}/examples/*.cu"))
 NO_ADDRESS = ("constant", "param", "texture")
-COPIED_MAX = 16  # loads of a table's copy: the words that SEL chooses from
+COPIED_MAX = 20  # loads of copies: of two tables, four at a time and what is left; words that SEL chooses from
 ULDC, ULDC_INDEXED, LDCU = 0x0b9, 0x0bb, 0x1ac
 PARAMETERS_AT, PARAMETER, LARGE_PARAMETER = 0x0a, 0x17, 0x45  # attributes of a kernel
 

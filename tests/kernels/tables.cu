@@ -65,7 +65,7 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
         unsigned at = threadIdx.x;                                                        \
                                                                                           \
         if (total >= 1024)                                                                \
-            for (; at + 3 * blockDim.x < total; at += 4 * blockDim.x) {                   \
+            _Pragma("unroll 1") for (; at + 3 * blockDim.x < total; at += 4 * blockDim.x) {  \
                 entry four[4];                                                            \
                                                                                           \
                 _Pragma("unroll") for (unsigned n = 0; n < 4; n++)                        \

@@ -258,9 +258,7 @@ bool cuda_table_open(struct cuda_device *device, struct cuda_table *table, size_
     table->bytes = (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t) * sizeof(uint32_t);
     table->memory.bytes = 2 * (size_t)CBANK_TABLE_BYTES + table_offsets_bytes(device, table);
     table->table_offsets = 1;
-    /* Table offsets and buffer sets are copied with all of their 64 KB. */
-    if (CUDA(device, cudaMallocHost, (void **)&table->values, table->bytes) && allocate(device, &table->memory) &&
-        cuda_device_set(device, table->memory.allocated[0], 0, table->memory.bytes))
+    if (CUDA(device, cudaMallocHost, (void **)&table->values, table->bytes) && allocate(device, &table->memory))
         return true;
     cuda_table_close(device, table);
     return false;
@@ -276,8 +274,7 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
         return true;
     if (cuda_table_open(device, table, bytes)) {
         random_fill_floats(seed, table->values, table->bytes / sizeof(uint32_t));
-        if (cuda_device_write(device, cuda_table_at(table, 0, 0), table->values, table->bytes) &&
-            cuda_device_wait(device))
+        if (CUDA(device, cudaMemcpy, cuda_table_at(table, 0, 0), table->values, table->bytes, cudaMemcpyHostToDevice))
             return true;
     }
     cuda_table_close(device, table);

@@ -133,7 +133,9 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
                             failed + 1, of->buffers[failed].bytes);
     snprintf(reason, CELL_REASON_BYTES, "cannot fill tables and buffers");
     for (uint32_t k = 0; filled && k < report->table_count; k++)
-        filled = cuda_table_open(device, &of->tables[k], report->tables[k].entries * report->tables[k].entry_bytes);
+        /* Table offsets and buffer sets are copied with all of their 64 KB. */
+        filled = cuda_table_open(device, &of->tables[k], report->tables[k].entries * report->tables[k].entry_bytes) &&
+                 cuda_device_set(device, of->tables[k].memory.allocated[0], 0, of->tables[k].memory.bytes);
     for (uint32_t k = 0; filled && k < report->table_count; k++) {
         struct cbank_buffer_report entries = {.elements = report->tables[k].entries,
                                               .element_bytes = (uint32_t)report->tables[k].entry_bytes};
