@@ -308,11 +308,11 @@ def test(toolkit):
             *simulated(toolkit, [file for file in SIMULATED if file not in ALL])]
 
 
-def merge(toolkit):
-    """The parts that `all` runs in addition to `test`."""
+def merge(toolkit, full):
+    """The parts that `all` runs in addition to `test`. Calls that fail are tried with sanitizers alone, but in full."""
     parts = [kernel_checks(toolkit)[0], Part("check-headers", make("check-headers")),
              *tests_of("end_to_end", of=[file for file in ALL if file not in SIMULATED]),
-             *simulated(toolkit, [file for file in SIMULATED if file in ALL])[1:],
+             *simulated(toolkit, [file for file in SIMULATED if file in ALL and (full or file not in FAULTS)])[1:],
              Part("check-format", make("check-format"), skip=absent("clang-format-19")),
              Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     if toolkit:
@@ -343,7 +343,7 @@ def parts_of(suite, found):
     os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
     if suite in ("all", "long"):
         full = suite == "long"
-        return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(), *attacks(100 if full else 2),
+        return [build, scratch_tree(), *test(toolkit), *merge(toolkit, full), *kernels(), *attacks(100 if full else 2),
                 # The fuzz target of cubins does in one process, with sanitizers, what the attack starts a process for.
                 *attacks(8 if full else 1, SANITIZED_ATTACKS if full else SANITIZED_ATTACKS[:1], sanitizers=True), committed_files(),
                 *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), *fuzz(found, full),
