@@ -190,7 +190,7 @@ struct assignment {
 /* Works out assignment `at`, which has two bits for each table. False if the tables do not fit. */
 static bool assign(const struct table_set *set, uint64_t at, struct assignment *out)
 {
-    double busy_ns[TIME_UNITS] = {0}, l2_ns = 0, missed;
+    double busy_ns[TIME_UNITS] = {0}, l2_ns = 0, missed, longest;
     const struct shared_step *step;
 
     *out = (struct assignment){0};
@@ -216,10 +216,11 @@ static bool assign(const struct table_set *set, uint64_t at, struct assignment *
         out->sum_ns += missed * l2_ns;
     }
     out->copy_ns *= step->waves;
-    out->time_ns = out->copy_ns + longest_of(busy_ns);
+    longest = longest_of(busy_ns);
+    out->time_ns = out->copy_ns + longest;
     out->sum_ns += out->copy_ns;
     for (int u = 0; u < TIME_UNITS; u++)
-        out->bound = busy_ns[u] == longest_of(busy_ns) ? time_units[u].name : out->bound;
+        out->bound = busy_ns[u] == longest ? time_units[u].name : out->bound;
     return true;
 }
 
