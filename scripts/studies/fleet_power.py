@@ -17,6 +17,8 @@ have a drift of 3 % in 30 nights, or a driver makes every cell of all 1 % slower
 and of no other says slower. The report also has how far the cells of committed processes go together. --small: as a test.
 """
 
+import concurrent.futures
+import functools
 import glob
 import itertools
 import math
@@ -56,6 +58,7 @@ def hot(name):
     return {cell: (time["value"], math.log(time["ci_high"] / time["ci_low"]) / 2 / NORMAL) for cell, time in times.items() if time["ci_low"]}
 
 
+@functools.cache
 def tails():
     """Differences of pairs of processes, of deviation 1 and symmetric."""
     values = []
@@ -132,15 +135,18 @@ def options(parser):
     parser.add_argument("--small", action="store_true")
 
 
+def row(number, plant, size, past, runs, gpus, times, tail):
+    """What was found in so many fleets, which follow from the row's number."""
+    rng = np.random.default_rng(number)
+    counts = [trial(rng, plant, size, past, runs, gpus, tails() if tail == "resampled" else None) for _ in range(times)]
+    return {"plant": plant, "size": size, "past": past, "runs": runs, "tails": tail, "gpus": gpus,
+            **{key: sum(of[key] for of in counts) for key in counts[0]}}
+
+
 def make(args, _rest):
-    rows = []
-    for plant, size, past, runs, gpus, times in plan(args.small):
-        for name, resampled in zip(TAILS, (tails(), None)):
-            rng = np.random.default_rng(len(rows) + 1)
-            counts = [trial(rng, plant, size, past, runs, gpus, resampled) for _ in range(times)]
-            rows.append({"plant": plant, "size": size, "past": past, "runs": runs, "tails": name, "gpus": gpus,
-                         **{key: sum(of[key] for of in counts) for key in counts[0]}})
-    return {"together": [together(chip) for chip in ("h200", "h100")], "rows": rows}
+    of = [(*fleet, tail) for fleet in plan(args.small) for tail in TAILS]
+    with concurrent.futures.ProcessPoolExecutor() as pool:
+        return {"together": [together(chip) for chip in ("h200", "h100")], "rows": list(pool.map(row, itertools.count(1), *zip(*of)))}
 
 
 def summed(report, key, **what):
