@@ -43,7 +43,6 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
     const char *const base = getenv("TMPDIR");
     const bool fits = base && base[0] == '/' && strlen(base) < KERNEL_FOLDER_BYTES / 2 && !base[strspn(base, plain)];
 
-    *out = (struct kernel_compiler){0};
     snprintf(out->folder, sizeof(out->folder), "%s/cbank-XXXXXX", fits ? base : "/tmp");
     if (!mkdtemp(out->folder))
         return log_error(STATUS_ENVIRONMENT, "cannot write a temporary folder %s: %s; TMPDIR=FOLDER names another",
@@ -73,6 +72,7 @@ void kernel_compiler_close(struct kernel_compiler *compiler)
     /* A program that nvcc started may have written until it was killed. */
     for (int i = 0; i < 2 && compiler->folder[0] && access(compiler->folder, F_OK) == 0; i++)
         nftw(compiler->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    texts_close(&compiler->words);
     *compiler = (struct kernel_compiler){0};
 }
 
@@ -116,12 +116,11 @@ struct nvcc_run {
     char source[NAME_BYTES], cubin[NAME_BYTES], messages[NAME_BYTES];
 };
 
-static enum status run_nvcc(struct kernel_compiler *compiler, const struct kernel_options *options,
-                            struct kernel_build *builds, size_t count)
+static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_build *builds, size_t count)
 {
     enum { OWN_WORDS = 9 };
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    const size_t word_count = OWN_WORDS + options->word_count + 2;
+    const size_t word_count = OWN_WORDS + compiler->user_words + 2;
     struct nvcc_run *const runs = calloc(count, sizeof(*runs));
     struct child_job *const jobs = calloc(count, sizeof(*jobs));
     char **const words = calloc(count * word_count, sizeof(*words)), arch[32], name[32];
@@ -130,7 +129,7 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
                  write_text(compiler->folder, "cbank_case.h", cbank_header_case);
     size_t run_count = 0;
 
-    snprintf(arch, sizeof(arch), "-arch=sm_%u", (unsigned)options->architecture);
+    snprintf(arch, sizeof(arch), "-arch=sm_%u", (unsigned)compiler->architecture);
     for (size_t i = 0; whole && i < count; i++) {
         struct nvcc_run *run = &runs[run_count];
         char **const to = words + run_count * word_count;
@@ -148,8 +147,8 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
         snprintf(run->messages, NAME_BYTES, "%s/%zu.txt", compiler->folder, i);
         whole = write_text(compiler->folder, name, builds[i].source);
         memcpy(to, own, sizeof(own));
-        memcpy(to + OWN_WORDS, options->words, options->word_count * sizeof(*to));
-        to[OWN_WORDS + options->word_count] = run->source;
+        memcpy(to + OWN_WORDS, compiler->words.items, compiler->user_words * sizeof(*to));
+        to[OWN_WORDS + compiler->user_words] = run->source;
         jobs[run_count++] = (struct child_job){.words = to, .output = run->messages, .folder = compiler->folder};
     }
     whole = whole && children_run(jobs, run_count, processors < 1 ? 1 : (size_t)processors);
@@ -183,13 +182,12 @@ static enum status run_nvcc(struct kernel_compiler *compiler, const struct kerne
     return status;
 }
 
-enum status kernel_compile(struct kernel_compiler *compiler, const struct kernel_options *options,
-                           struct kernel_build *builds, size_t count)
+enum status kernel_compile(struct kernel_compiler *compiler, struct kernel_build *builds, size_t count)
 {
     if (compiler->path[0])
-        return run_nvcc(compiler, options, builds, count);
+        return run_nvcc(compiler, builds, count);
     for (size_t i = 0; i < count && !interrupted(); i++)
         if (!kernel_build_made(&builds[i]))
-            kernel_nvrtc_compile(compiler, options, &builds[i]);
+            kernel_nvrtc_compile(compiler, &builds[i]);
     return interrupted() ? STATUS_ENVIRONMENT : STATUS_OK;
 }

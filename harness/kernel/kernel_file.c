@@ -22,90 +22,77 @@ struct opening {
     const struct kernel_request *request;
     char path[PATH_MAX]; /* absolute */
     struct kernel_compiler compiler;
-    struct kernel_options options;
-    char *option_text; /* owned: options.words point into it */
-    size_t word_count; /* of options.words: with those that nvcc takes from the environment */
     bool whole;        /* all files are known that the compiler reads, but for those of the toolkit and the system */
     char *cache;       /* owned; NULL: none */
+    struct memory hashes; /* of those files, a line each, while they are read */
+    FILE *stream; /* writes them */
+    bool out_of_memory;
 };
 
 /* -- options ------------------------------------------------------------------------------------------- */
 
 static enum status read_options(struct opening *opening)
 {
-    const char *texts[] = {opening->request->options, getenv("NVCC_PREPEND_FLAGS"), getenv("NVCC_APPEND_FLAGS")};
-    struct kernel_options *options = &opening->options;
-    const char *standard;
-    char *at;
+    const char *const own = opening->request->options ? opening->request->options : "";
+    const char *const texts[] = {strstr(own, "-std") ? "" : "-std=c++17", own, getenv("NVCC_PREPEND_FLAGS"),
+                                 getenv("NVCC_APPEND_FLAGS")};
+    struct kernel_compiler *compiler = &opening->compiler;
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        texts[i] = texts[i] ? texts[i] : "";
-    standard = strstr(texts[0], "-std") ? "" : "-std=c++17 ";
-    if (asprintf(&opening->option_text, "%s%s %s %s", standard, texts[0], texts[1], texts[2]) < 0)
-        opening->option_text = NULL;
-    at = opening->option_text;
-    options->architecture = opening->request->architecture;
-    options->words = at ? calloc(strlen(at) / 2 + 2, sizeof(*options->words)) : NULL;
-    if (!options->words)
-        return log_memory("the compiler's options");
-    for (char *word; (word = strsep(&at, " \t\n"));)
-        if (word[0]) {
-            options->words[opening->word_count++] = word;
-            if (word < opening->option_text + strlen(standard) + strlen(texts[0]))
-                options->word_count = opening->word_count;
-        }
+    compiler->architecture = opening->request->architecture;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        char *const text = strdup(texts[i] ? texts[i] : ""), *at = text;
+        bool taken = text != NULL;
+
+        for (char *word; taken && (word = strsep(&at, " \t\n"));)
+            taken = !word[0] || texts_take(&compiler->words, strdup(word));
+        free(text);
+        if (!taken)
+            return log_memory("the compiler's options");
+        if (texts[i] == own)
+            compiler->user_words = compiler->words.count;
+    }
     return STATUS_OK;
 }
 
 /* -- hashes -------------------------------------------------------------------------------------------- */
 
-/* The hashes of the kernel file and of what it includes, a line each. */
-struct sources {
-    struct opening *opening;
-    struct memory memory;
-    FILE *stream;
-    bool out_of_memory;
-};
-
-/* Adds a file, and those that it includes: next to it, or in a folder that is an option or stands behind -I, whatever
+/* Adds the hash of a file, and those that it includes: next to it, or in a folder that is an option or stands behind -I, whatever
  * #if says. A file that is not there is the system's or the toolkit's. */
-static void add_source(const char *path, struct sources *sources)
+static void add_source(const char *path, struct opening *opening)
 {
     const int folder_bytes = (int)(strrchr(path, '/') + 1 - path);
-    const struct opening *opening = sources->opening;
+    const struct texts *words = &opening->compiler.words;
     char hex[SHA256_HEX_BYTES], *text;
     size_t bytes;
     bool known;
 
     text = kernel_read(path, &bytes);
     if (!text) {
-        sources->out_of_memory = sources->out_of_memory || errno == ENOMEM;
+        opening->out_of_memory = opening->out_of_memory || errno == ENOMEM;
         return;
     }
     sha256_hex(text, bytes, hex);
-    known = strstr(sources->memory.text, hex);
+    known = strstr(opening->hashes.text, hex);
     if (!known)
-        fprintf(sources->stream, "%s\n", hex);
-    fflush(sources->stream);
-    for (char *line = text, *next; !known && line; line = next) {
+        fprintf(opening->stream, "%s\n", hex);
+    fflush(opening->stream);
+    for (char *at = text, *line; !known && (line = strsep(&at, "\n"));) {
         char name[PATH_MAX], file[2 * PATH_MAX];
 
-        next = strchr(line, '\n');
-        next = next ? next + 1 : NULL;
         line += strspn(line, " \t");
         if (line[0] != '#' || strncmp(line + 1 + strspn(line + 1, " \t"), "include", 7) != 0)
             continue;
-        if (sscanf(line + 1, " include %*1[\"<]%4095[^\">\n]", name) != 1) {
-            sources->opening->whole = false; /* a macro's name */
+        if (sscanf(line + 1, " include %*1[\"<]%4095[^\">]", name) != 1) {
+            opening->whole = false; /* a macro's name */
             continue;
         }
         snprintf(file, sizeof(file), "%.*s%s", name[0] == '/' ? 0 : folder_bytes, path, name);
-        add_source(file, sources);
-        for (size_t i = 0; i < opening->word_count; i++) {
-            const char *const word = opening->options.words[i];
+        add_source(file, opening);
+        for (size_t i = 0; i < words->count; i++) {
+            const char *const word = words->items[i];
 
             snprintf(file, sizeof(file), "%s/%s", word + (strncmp(word, "-I", 2) == 0 ? 2 : 0), name);
-            add_source(file, sources);
+            add_source(file, opening);
         }
     }
     free(text);
@@ -114,18 +101,17 @@ static void add_source(const char *path, struct sources *sources)
 /* Hashes the file, its includes and the options. Paths do not count: two copies have the same hash. */
 static enum status hash_file(struct opening *opening, char hex[SHA256_HEX_BYTES])
 {
-    struct sources sources = {.opening = opening};
     enum status status = STATUS_OK;
 
     opening->whole = !getenv("CPATH") && !getenv("CPLUS_INCLUDE_PATH");
-    sources.stream = memory_open(&sources.memory);
-    if (!sources.stream)
+    opening->stream = memory_open(&opening->hashes);
+    if (!opening->stream)
         return log_memory("the hash of %s", opening->request->path);
-    add_source(opening->path, &sources);
-    if (!sources.out_of_memory && sources.memory.bytes == 0)
+    add_source(opening->path, opening);
+    if (!opening->out_of_memory && opening->hashes.bytes == 0)
         status = log_error(STATUS_USAGE, "cannot read %s: %s", opening->request->path, strerror(errno));
-    for (size_t i = 0; i < opening->word_count; i++) {
-        const char *const word = opening->options.words[i];
+    for (size_t i = 0; i < opening->compiler.words.count; i++) {
+        const char *const word = opening->compiler.words.items[i];
         const bool folder = strncmp(word, "-I", 2) == 0, host = strncmp(word, "-ccbin", 6) == 0;
 
         for (size_t k = 0; k < sizeof(unknown_options) / sizeof(unknown_options[0]); k++)
@@ -133,29 +119,30 @@ static enum status hash_file(struct opening *opening, char hex[SHA256_HEX_BYTES]
         if (folder || host)
             i += !word[folder ? 2 : 6]; /* the path is a word of its own */
         else
-            fprintf(sources.stream, "%s\n", word);
+            fprintf(opening->stream, "%s\n", word);
     }
     if (opening->request->against)
-        fputs("against\n", sources.stream);
-    if ((!memory_close(&sources.memory, sources.stream) || sources.out_of_memory) && status == STATUS_OK)
+        fputs("against\n", opening->stream);
+    if ((!memory_close(&opening->hashes, opening->stream) || opening->out_of_memory) && status == STATUS_OK)
         status = log_memory("the hash of %s", opening->request->path);
     if (status == STATUS_OK)
-        sha256_hex(sources.memory.text, sources.memory.bytes, hex);
-    free(sources.memory.text);
+        sha256_hex(opening->hashes.text, opening->hashes.bytes, hex);
+    free(opening->hashes.text);
     return status;
 }
 
 /* The name of a source in the cache. */
-static bool make_key(const struct opening *opening, const char *text, const char *hash, char key[SHA256_HEX_BYTES])
+static bool make_key(const struct kernel_compiler *compiler, const char *text, const char *hash,
+                     char key[SHA256_HEX_BYTES])
 {
     struct memory memory;
     FILE *stream = memory_open(&memory);
 
     if (stream) {
-        fprintf(stream, "%s\n%s\n%s\n%s%s\n%s\nsm_%u\n", opening->compiler.path, opening->compiler.version, hash,
-                cbank_header_tables, cbank_header_case, text, (unsigned)opening->options.architecture);
-        for (size_t i = 0; i < opening->word_count; i++)
-            fprintf(stream, "%s\n", opening->options.words[i]);
+        fprintf(stream, "%s\n%s\n%s\n%s%s\n%s\nsm_%u\n", compiler->path, compiler->version, hash, cbank_header_tables,
+                cbank_header_case, text, (unsigned)compiler->architecture);
+        for (size_t i = 0; i < compiler->words.count; i++)
+            fprintf(stream, "%s\n", compiler->words.items[i]);
     }
     if (!memory_close(&memory, stream))
         return false;
@@ -208,13 +195,13 @@ static enum status make_builds(struct opening *opening, const struct kernel_file
         if (kernel_build_made(&builds[i]))
             continue;
         builds[i].source = build_source(opening, file, &builds[i]);
-        if (!builds[i].source || !make_key(opening, builds[i].source, file->sha256, keys[i]))
+        if (!builds[i].source || !make_key(&opening->compiler, builds[i].source, file->sha256, keys[i]))
             status = log_memory("compiling %s", file->path);
         else
             builds[i].cached = keeps && kernel_cache_get(opening->cache, keys[i], &builds[i]);
     }
     if (status == STATUS_OK)
-        status = kernel_compile(&opening->compiler, &opening->options, builds, count);
+        status = kernel_compile(&opening->compiler, builds, count);
     /* A file that changed while it was compiled is kept under neither hash. */
     if (status == STATUS_OK && keeps)
         status = hash_file(opening, hash);
@@ -232,7 +219,7 @@ static enum status make_builds(struct opening *opening, const struct kernel_file
         print_messages(&builds[i]);
         if (builds[i].status == STATUS_ENVIRONMENT)
             status = log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above", file->path,
-                               opening->compiler.version, (unsigned)opening->options.architecture);
+                               opening->compiler.version, (unsigned)opening->compiler.architecture);
         else
             status =
                 log_error(STATUS_USAGE, "%s does not compile with its tables %s%s%s%s%s", file->path,
@@ -325,8 +312,6 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
     close_build(&written[0]);
     close_build(&written[1]);
     free(opening.cache);
-    free(opening.options.words);
-    free(opening.option_text);
     if (status != STATUS_OK)
         kernel_file_close(out);
     return status;

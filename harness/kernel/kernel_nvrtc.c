@@ -33,24 +33,23 @@ bool kernel_nvrtc_open(struct kernel_compiler *out)
     return false;
 }
 
-void kernel_nvrtc_compile(const struct kernel_compiler *compiler, const struct kernel_options *options,
-                          struct kernel_build *build)
+void kernel_nvrtc_compile(const struct kernel_compiler *compiler, struct kernel_build *build)
 {
     static const char *const header_names[] = {"cbank.cuh", "cbank_case.h"};
     const char *const headers[] = {cbank_header_tables, cbank_header_case};
-    const char **const words = calloc(OWN_WORDS + options->word_count, sizeof(*words));
+    const char **const words = calloc(OWN_WORDS + compiler->user_words, sizeof(*words));
     const struct nvrtc *nvrtc = &compiler->nvrtc;
     void *program = NULL;
     size_t bytes = 0;
     char arch[40];
     int error;
 
-    snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%u", (unsigned)options->architecture);
+    snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%u", (unsigned)compiler->architecture);
     build->status = STATUS_ENVIRONMENT;
     if (words && nvrtc->create(&program, build->source, "kernel.cu", 2, headers, header_names) == 0) {
         words[0] = arch, words[1] = "-DCBANK_MEASURE", words[2] = "-lineinfo";
-        memcpy(words + OWN_WORDS, options->words, options->word_count * sizeof(*words));
-        error = nvrtc->compile(program, (int)(OWN_WORDS + options->word_count), words);
+        memcpy(words + OWN_WORDS, compiler->words.items, compiler->user_words * sizeof(*words));
+        error = nvrtc->compile(program, (int)(OWN_WORDS + compiler->user_words), words);
         if (nvrtc->log_bytes(program, &bytes) == 0 && (build->messages = calloc(bytes + 1, 1)))
             nvrtc->log(program, build->messages);
         if (error == COMPILATION_FAILED)

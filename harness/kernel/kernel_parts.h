@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "kernel_file.h"
+#include "texts.h"
 
 enum { KERNEL_FOLDER_BYTES = 128 };
 
@@ -34,29 +35,24 @@ struct kernel_compiler {
     struct nvrtc nvrtc;                  /* its library stays open */
     char version[KERNEL_COMPILER_BYTES]; /* "nvcc 13.0.88" */
     char folder[KERNEL_FOLDER_BYTES];    /* of nvcc's temporary files; "": none */
-};
-
-/* The part that is the same for all builds. */
-struct kernel_options {
-    char **words; /* options of the user, NULL last */
-    size_t word_count;
-    uint32_t architecture; /* 90 for sm_90 */
+    struct texts words;                  /* options: the user's, then those that nvcc takes from the environment */
+    size_t user_words;                   /* number of the former */
+    uint32_t architecture;               /* 90 for sm_90 */
 };
 
 /* Texts of the headers of kernel files: cbank.cuh and cbank_case.h. */
 extern const char cbank_header_tables[], cbank_header_case[];
 
-/* Finds a compiler: see struct kernel_request. STATUS_ENVIRONMENT, logged, if there is none. The caller closes *out in
- * every case. */
+/* Finds a compiler: see struct kernel_request. *out has no members but its options. STATUS_ENVIRONMENT, logged, if there is
+ * none. The caller closes *out in every case. */
 enum status kernel_compiler_open(const char *name, struct kernel_compiler *out);
 
-/* Removes the temporary files; accepts a zeroed struct. */
+/* Releases, and removes the temporary files; accepts a zeroed struct. */
 void kernel_compiler_close(struct kernel_compiler *compiler);
 
 /* Compiles the sources of the builds that are not made yet. STATUS_ENVIRONMENT if the compiler cannot run, which is
  * logged, or after a signal. A source that does not compile is no error here. */
-enum status kernel_compile(struct kernel_compiler *compiler, const struct kernel_options *options,
-                           struct kernel_build *builds, size_t count);
+enum status kernel_compile(struct kernel_compiler *compiler, struct kernel_build *builds, size_t count);
 
 /* Looks in messages of a compiler for a static_assert of cbank.cuh, or for a limit of the assembler, and writes the
  * reason that it gives. False: the messages are about other errors. */
@@ -64,8 +60,7 @@ bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES]);
 
 /* Opens NVRTC. Compiles a source by it. */
 bool kernel_nvrtc_open(struct kernel_compiler *out);
-void kernel_nvrtc_compile(const struct kernel_compiler *compiler, const struct kernel_options *options,
-                          struct kernel_build *build);
+void kernel_nvrtc_compile(const struct kernel_compiler *compiler, struct kernel_build *build);
 
 /* -- the cache: one file for each build, which may be removed at any time ------------------------------- */
 
