@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine.h"
 #include "log.h"
 #include "memory.h"
 #include "texts.h"
@@ -86,6 +87,15 @@ enum status plan_open_kernels(const struct plan_options *options, uint32_t archi
 
 /* -- results ------------------------------------------------------------------------------------------- */
 
+/* Gives a build to a cell, which is skipped if its tables cannot live where they should. */
+static void give_build(struct cell_result *cell, const struct kernel_build *build)
+{
+    cell->cell.build = build;
+    cell->of_case.as_written = build->as_written;
+    if (build->reason[0])
+        engine_end_cell(cell, CELL_SKIPPED, "%s", build->reason);
+}
+
 enum status result_set_kernels(struct result *result, const struct kernel_options *options,
                                const struct kernel_files *files)
 {
@@ -104,15 +114,8 @@ enum status result_set_kernels(struct result *result, const struct kernel_option
         snprintf(kernel->sha256, sizeof(kernel->sha256), "%s", file->sha256);
         snprintf(kernel->compiler, sizeof(kernel->compiler), "%s", file->compiler);
     }
-    for (struct cell_result *cell = result->cells; cell < result->cells + result->cell_count; cell++) {
-        const struct kernel_build *build = cell->cell.build;
-
-        cell->of_case.as_written = build->as_written;
-        if (!build->reason[0])
-            continue;
-        cell->status = CELL_SKIPPED;
-        snprintf(cell->reason, sizeof(cell->reason), "%s", build->reason);
-    }
+    for (struct cell_result *cell = result->cells; cell < result->cells + result->cell_count; cell++)
+        give_build(cell, cell->cell.build);
     return STATUS_OK;
 }
 
@@ -164,7 +167,7 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
 
             if (cell->status == CELL_PENDING && result_kernel(result, &cell->cell) == kernel &&
                 strcmp(build->kernel.spaces, cell->cell.kernel.spaces) == 0)
-                cell->cell.build = build;
+                give_build(cell, build);
         }
     }
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
