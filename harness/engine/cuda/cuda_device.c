@@ -148,7 +148,7 @@ enum status cuda_fail(struct cuda_device *device, struct cell_result *cell, cons
     const char *error = cuda_device_error(device);
     char reason[CELL_REASON_BYTES];
 
-    snprintf(reason, sizeof(reason), "%.120s%s%.120s", what, error[0] ? ": " : "", error);
+    snprintf(reason, sizeof(reason), "%.150s%s%.100s", what, error[0] ? ": " : "", error);
     if (lost)
         return cuda_end_run(device, reason);
     engine_end_cell(cell, CELL_FAILED, "%s", reason);

@@ -122,7 +122,7 @@ static const struct cuda_table *set_table(const struct cuda_device *device, cons
 uint32_t cuda_launch_buffer_sets(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     if (launch->user)
-        return cuda_user_buffer_sets(launch->user);
+        return launch->user->buffer_sets;
 
     const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
     const struct cuda_table *table = set_table(device, launch);
@@ -136,7 +136,7 @@ uint32_t cuda_launch_buffer_sets(const struct cuda_device *device, const struct 
 uint32_t cuda_launch_table_offsets(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     if (launch->user)
-        return cuda_user_table_offsets(launch->user);
+        return launch->user->table_offsets;
 
     const struct cuda_table *table = set_table(device, launch);
 
@@ -146,7 +146,7 @@ uint32_t cuda_launch_table_offsets(const struct cuda_device *device, const struc
 uint64_t cuda_launch_bytes(const struct cuda_device *device, const struct cuda_launch *launch)
 {
     if (launch->user)
-        return cuda_case_bytes(launch->user->of);
+        return launch->user->of->bytes;
 
     const struct cuda_indices *indices = cuda_indices_find(device, launch->cell->indices);
     const uint64_t read = indices ? indices->of->count : launch->room;

@@ -18,6 +18,7 @@ struct cuda_case {
     uint64_t hash, size;
     struct cbank_case_report report; /* of the build that made it: only its buffers and tables count */
     struct cuda_buffer buffers[CBANK_BUFFERS_MAX];
+    size_t bytes; /* of all buffers, without guard zones, in a buffer set */
     struct cuda_table tables[CBANK_TABLES_MAX];
     struct cuda_user *users; /* owned: a list */
     unsigned char *kept[CBANK_BUFFERS_MAX]; /* owned: outputs of its first right build, if others are held against them;
@@ -35,6 +36,7 @@ struct cuda_user {
     struct kernel_sass sass;
     struct cbank_case_report report;
     uint32_t shared_bytes; /* dynamic */
+    uint32_t buffer_sets, table_offsets; /* the most of any buffer or table that a launch reads or writes */
     size_t offsets[CBANK_ARGUMENTS_MAX], argument_bytes; /* of an argument; of all in a buffer set */
     unsigned char *arguments; /* owned: those of each buffer set */
 };
@@ -48,7 +50,7 @@ bool cuda_user_sass(const struct kernel_build *build, struct kernel_sass *out, c
 enum status cuda_user_prepare(struct engine_session *session, struct result *result, struct cell_result *cell,
                               struct cuda_cell *cuda);
 
-/* Adds buffer sets to all cases and asks for the arguments in each. Called once, after all cells are prepared. */
+/* Adds buffer sets to all cases, counts them, and asks for the arguments in each. Called once, after all cells are prepared. */
 enum status cuda_users_multiply(struct engine_session *session, struct result *result);
 
 /* Verifies the pending cells of users' kernels. */
@@ -66,9 +68,6 @@ struct cell_result *cuda_user_cell(const struct cuda_user *user, struct result *
  * call fails; *status is then the outcome of reading .npy files. */
 bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const struct cuda_user *by, enum status *status,
                     char reason[CELL_REASON_BYTES]);
-
-/* Bytes of all buffers, without guard zones, in a buffer set. */
-size_t cuda_case_bytes(const struct cuda_case *of);
 
 /* Adds buffer sets. False if a call failed: then there are fewer. */
 bool cuda_case_multiply(struct cuda_device *device, struct cuda_case *of);
@@ -96,8 +95,5 @@ bool cuda_case_call(struct cuda_device *device, const struct cuda_user *user, st
 bool cuda_case_describe(struct cuda_device *device, const struct cuda_user *user, struct cbank_request request,
                         struct cbank_case_report *out);
 
-/* -- launches of the user's kernel, as in cuda_launch.h ------------------------------------------------- */
-
-uint32_t cuda_user_buffer_sets(const struct cuda_user *user);
-uint32_t cuda_user_table_offsets(const struct cuda_user *user);
+/* A launch of the user's kernel, as cuda_launch_kernel. */
 bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, struct cuda_turn turn);

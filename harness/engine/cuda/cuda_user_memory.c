@@ -124,10 +124,12 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
     uint32_t failed = 0;
     bool filled = true;
 
-    for (uint32_t i = 0; i < report->buffer_count; i++)
+    for (uint32_t i = 0; i < report->buffer_count; i++) {
         of->buffers[i] = (struct cuda_buffer){.bytes = report->buffers[i].elements * report->buffers[i].element_bytes,
                                               .guard_bytes = CUDA_GUARD_BYTES,
                                               .output = report->buffers[i].role == CBANK_ROLE_OUTPUT};
+        of->bytes += of->buffers[i].bytes;
+    }
     if (!cuda_buffers_extend(device, of->buffers, report->buffer_count, &failed))
         return !cell_refuse(reason, "out of memory for buffer %" PRIu32 " of %zu bytes; ask for a smaller --size",
                             failed + 1, of->buffers[failed].bytes);
@@ -150,15 +152,6 @@ bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const stru
 }
 
 /* -- buffer sets --------------------------------------------------------------------------------------- */
-
-size_t cuda_case_bytes(const struct cuda_case *of)
-{
-    size_t bytes = 0;
-
-    for (uint32_t i = 0; i < of->report.buffer_count; i++)
-        bytes += of->buffers[i].bytes;
-    return bytes;
-}
 
 bool cuda_case_multiply(struct cuda_device *device, struct cuda_case *of)
 {

@@ -18,12 +18,8 @@ bool cuda_user_sass(const struct kernel_build *build, struct kernel_sass *out, c
 {
     const char *symbol = kernel_symbol(build, reason);
 
-    *out = (struct kernel_sass){0};
-    if (!symbol)
-        return false;
-    if (!image_function(build->cubin, build->cubin_bytes, symbol, out))
-        return !cell_refuse(reason, "the build has no code of %s", symbol);
-    return true;
+    return symbol && (image_function(build->cubin, build->cubin_bytes, symbol, out) ||
+                      !cell_refuse(reason, "the build has no code of %s", symbol));
 }
 
 /* -- what a case says ---------------------------------------------------------------------------------- */
@@ -67,14 +63,6 @@ static bool launch_obstacle(struct cuda_device *device, const struct cuda_user *
     return false;
 }
 
-/* Bytes that a table's object in an argument holds at least. */
-static uint64_t object_bytes(const struct cbank_table_report *table)
-{
-    if (table->space == CBANK_SPACE_CONSTANT)
-        return 0;
-    return table->space == CBANK_SPACE_PARAM ? table->entries * table->entry_bytes : sizeof(void *);
-}
-
 /* Lays the arguments out. False, with the reason, if one is not as the loaded kernel has it, as far as the driver
  * tells. */
 static bool lay_out(struct cuda_device *device, struct cuda_user *user, char reason[CELL_REASON_BYTES])
@@ -83,13 +71,10 @@ static bool lay_out(struct cuda_device *device, struct cuda_user *user, char rea
     const struct cbank_case_report *report = &user->report;
 
     for (uint32_t i = 0; i < report->argument_count; i++) {
-        const uint32_t given = report->arguments[i].bytes, table = report->arguments[i].table;
+        const uint32_t given = report->arguments[i].bytes;
         size_t offset, bytes = 0;
         CUresult code = CUDA_ERROR_NOT_SUPPORTED;
 
-        if (table > report->table_count || (table == 0 && given > CBANK_VALUE_BYTES) ||
-            (table && given < object_bytes(&report->tables[table - 1])))
-            return !cell_refuse(reason, "argument %" PRIu32 " of the case is not understood", i + 1);
         if (device->param_info)
             code = device->param_info(user->functions[0], i, &offset, &bytes);
         if ((code == CUDA_SUCCESS || code == CUDA_ERROR_INVALID_VALUE) && bytes != given)
@@ -110,11 +95,10 @@ static bool lay_out(struct cuda_device *device, struct cuda_user *user, char rea
 static struct cuda_case *find_case(struct engine_session *session, const struct result *result, struct cuda_user *user,
                                    uint64_t size, enum status *status, char reason[CELL_REASON_BYTES])
 {
-    struct cuda_memory *memory = session->device.memory;
-    struct cuda_case *of = memory->cases, **at;
+    struct cuda_case *of, **at = &session->device.memory->cases;
     bool planted = session->options->fault && session->options->fault->memory;
 
-    for (; of; of = of->next) {
+    for (; (of = *at); at = &of->next) {
         const struct cbank_case_report *a = &of->report, *b = &user->report;
         bool same = of->size == size && of->hash == user->build->kernel.hash && a->buffer_count == b->buffer_count &&
                     a->table_count == b->table_count &&
@@ -142,8 +126,6 @@ static struct cuda_case *find_case(struct engine_session *session, const struct 
         cuda_case_close(&session->device, of);
         return NULL;
     }
-    for (at = &memory->cases; *at;)
-        at = &(*at)->next;
     return *at = of;
 }
 
@@ -176,79 +158,70 @@ static bool place_tables(struct cuda_device *device, struct cuda_user *user, cha
 
 /* -- builds -------------------------------------------------------------------------------------------- */
 
+/* Loads all copies of a build, and asks for its case. False, with the reason, if a call fails. */
+static bool load(struct cuda_device *device, struct cuda_user *user, uint64_t size, char reason[CELL_REASON_BYTES])
+{
+    const struct kernel_build *build = user->build;
+    struct cuda_module of = {.cubin = build->cubin, .cubin_bytes = build->cubin_bytes};
+    bool loaded = cuda_user_sass(build, &user->sass, reason);
+
+    if (!loaded)
+        return false;
+    snprintf(of.image, sizeof(of.image), "%.63s", text_file_name(build->file->path));
+    for (uint32_t copy = 0; loaded && copy < CUDA_MODULE_COPIES; copy++)
+        loaded = cuda_module_copy(device, &of, &user->modules[copy]) == STATUS_OK &&
+                 cuda_module_function(device, &user->modules[copy], user->sass.symbol, &user->functions[copy]);
+    if (!loaded || !cuda_module_function(device, &user->modules[0], "cbank_case_call", &user->call))
+        return !cell_refuse(reason, "cannot load the kernel");
+    return cuda_case_describe(device, user, (struct cbank_request){.size = size}, &user->report) ||
+           !cell_refuse(reason, "the case cannot be described");
+}
+
 /* Opens a build at the size of a cell. The cell is no longer pending if it cannot go on; *out is NULL then. */
 static enum status open_user(struct engine_session *session, const struct result *result, struct cell_result *cell,
                              struct cuda_user **out)
 {
     struct cuda_device *device = &session->device;
-    struct cbank_request request = {.size = cell->cell.elements};
+    const uint64_t size = cell->cell.elements;
     struct cuda_user *user = calloc(1, sizeof(*user)), **at;
     const struct cbank_case_report *report;
     enum status status = STATUS_OK;
     char reason[CELL_REASON_BYTES];
-    struct cuda_module of;
-    bool loaded;
 
     *out = NULL;
     if (!user)
         return log_memory("a kernel");
     report = &user->report;
     user->build = cell->cell.build;
-    /* All copies of the build are loaded. */
-    of = (struct cuda_module){.cubin = user->build->cubin, .cubin_bytes = user->build->cubin_bytes};
-    loaded = cuda_user_sass(user->build, &user->sass, reason);
-    if (loaded) {
-        snprintf(of.image, sizeof(of.image), "%.63s", text_file_name(user->build->file->path));
-        for (uint32_t copy = 0; loaded && copy < CUDA_MODULE_COPIES; copy++)
-            loaded = cuda_module_copy(device, &of, &user->modules[copy]) == STATUS_OK &&
-                     cuda_module_function(device, &user->modules[copy], user->sass.symbol, &user->functions[copy]);
-        loaded = loaded && cuda_module_function(device, &user->modules[0], "cbank_case_call", &user->call);
-        snprintf(reason, CELL_REASON_BYTES, "cannot load the kernel");
-    }
-    if (!loaded) {
-        status = cuda_fail(device, cell, reason);
-        goto out;
-    }
-    if (!cuda_case_describe(device, user, request, &user->report)) {
-        status = cuda_fail(device, cell, "the case cannot be described");
-        goto out;
-    }
-    /* Errors of the case at any size. */
-    if (report->version != CBANK_CASE_VERSION || report->table_count > CBANK_TABLES_MAX ||
-        report->buffer_count > CBANK_BUFFERS_MAX || report->argument_count > CBANK_ARGUMENTS_MAX)
-        status = log_error(STATUS_USAGE, "%s: it was compiled with a cbank.cuh of another version; leave out its own",
-                           user->build->file->path);
-    else if (report->error[0])
+    if (!load(device, user, size, reason))
+        goto failed;
+    if (report->error[0]) { /* at any size */
         status = log_error(STATUS_USAGE, "%s:%" PRIu32 ": %.*s", user->build->file->path, report->error_line,
                            CBANK_ERROR_BYTES, report->error);
-    if (status != STATUS_OK)
-        goto out;
+        goto closed;
+    }
     user->shared_bytes = (uint32_t)report->shared_bytes;
     for (uint32_t k = 0; k < report->table_count; k++)
         user->shared_bytes += (uint32_t)report->tables[k].shared_bytes;
-    if (launch_obstacle(device, user, reason)) {
-        engine_end_cell(cell, CELL_FAILED, "%s", reason);
-        goto out;
+    if (launch_obstacle(device, user, reason))
+        goto failed;
+    for (uint32_t copy = 0; copy < CUDA_MODULE_COPIES; copy++)
+        if (!cuda_function_allow_shared(device, user->functions[copy], user->shared_bytes, reason)) {
+            engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
+            goto closed;
+        }
+    if (lay_out(device, user, reason) && (user->of = find_case(session, result, user, size, &status, reason)) &&
+        place_tables(device, user, reason)) {
+        for (at = &user->of->users; *at;)
+            at = &(*at)->next;
+        *out = *at = user;
+        return STATUS_OK;
     }
-    if (!cuda_function_allow_shared(device, user->functions[0], user->shared_bytes, reason)) {
-        engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
-        goto out;
-    }
-    for (uint32_t copy = 1; copy < CUDA_MODULE_COPIES; copy++)
-        cuda_function_allow_shared(device, user->functions[copy], user->shared_bytes, reason);
-    if (!lay_out(device, user, reason) ||
-        !(user->of = find_case(session, result, user, cell->cell.elements, &status, reason)) ||
-        !place_tables(device, user, reason)) {
-        if (status == STATUS_OK)
-            status = cuda_fail(device, cell, reason);
-        goto out;
-    }
-    for (at = &user->of->users; *at;)
-        at = &(*at)->next;
-    *out = *at = user;
-out:
-    if (!*out)
-        cuda_user_close(device, user);
+failed:
+    if (status == STATUS_OK)
+        status = cuda_fail(device, cell, reason);
+closed:
+    cuda_user_close(device, user);
     return status;
 }
 
@@ -256,6 +229,7 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
                               struct cuda_cell *cuda)
 {
     struct cuda_device *device = &session->device;
+    struct cell_case *const about = &cell->of_case;
     struct cuda_user *user = NULL;
     const uint32_t *block;
     const char *const name = text_file_name(cell->cell.build->file->path);
@@ -264,10 +238,6 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
     int room = 0; /* blocks that an SM runs at a time */
 
     cuda_expect_cell(device, cell, FILL_PATIENCE);
-    if (cell->cell.build->reason[0]) {
-        engine_end_cell(cell, CELL_SKIPPED, "%s", cell->cell.build->reason);
-        return STATUS_OK;
-    }
     for (struct cuda_case *of = device->memory->cases; !user && of; of = of->next)
         for (user = of->size == cell->cell.elements ? of->users : NULL; user && user->build != cell->cell.build;)
             user = user->next;
@@ -283,52 +253,66 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
     DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, user->functions[0],
                (int)(block[0] * block[1] * block[2]), user->shared_bytes);
     cell->kernel.registers = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_NUM_REGS);
-    cell->of_case = (struct cell_case){
-        .given = true,
-        .as_written = user->build->as_written,
-        .shared_bytes = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) +
-                        user->shared_bytes,
-        .blocks_per_sm = (uint32_t)room,
-        .items = user->report.items,
-        .reference = cell->of_case.reference, /* of an earlier process, until the cell is verified again */
-        .findings = cell->of_case.findings,
-    };
-    memcpy(cell->of_case.grid, user->report.grid, sizeof(cell->of_case.grid));
-    memcpy(cell->of_case.block, block, sizeof(cell->of_case.block));
+    about->given = true;
+    about->shared_bytes =
+        user->shared_bytes + cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    about->blocks_per_sm = (uint32_t)room;
+    about->items = user->report.items;
+    memcpy(about->grid, user->report.grid, sizeof(about->grid));
+    memcpy(about->block, block, sizeof(about->block));
     if (user->sass.known)
         image_classes(&user->sass, loads);
-    snprintf(cell->of_case.instructions, sizeof(cell->of_case.instructions), "%.95s", loads);
+    snprintf(about->instructions, sizeof(about->instructions), "%.95s", loads);
     return STATUS_OK;
 }
 
 /* -- arguments ----------------------------------------------------------------------------------------- */
 
-/* Asks for the arguments in each buffer set. Entries that are an argument lie in it from now on. */
+static bool is_in_memory(enum cbank_space space)
+{
+    return space != CBANK_SPACE_CONSTANT && space != CBANK_SPACE_PARAM;
+}
+
+/* Counts buffer sets and table offsets, and asks for the arguments in each buffer set. Entries that are an argument lie
+ * in it from now on. */
 static bool get_arguments(struct cuda_device *device, struct cuda_user *user)
 {
+    const struct cbank_case_report *report = &user->report;
     const struct cuda_case *of = user->of;
     const uint32_t sets = of->buffers[0].count;
-    struct cbank_case_report *report = malloc(sizeof(*report));
-    bool got = report != NULL;
 
+    user->buffer_sets = sets;
+    user->table_offsets = 1;
+    for (uint32_t k = 0; k < report->table_count; k++) {
+        const struct cuda_table *table = &of->tables[k];
+
+        if (!is_in_memory(report->tables[k].space))
+            continue;
+        if (table->memory.count > user->buffer_sets)
+            user->buffer_sets = table->memory.count;
+        if (table->table_offsets > user->table_offsets)
+            user->table_offsets = table->table_offsets;
+    }
     user->arguments = calloc(sets, user->argument_bytes + 1);
-    got = got && user->arguments;
-    for (uint32_t i = 0; got && i < sets; i++) {
+    if (!user->arguments)
+        return false;
+    for (uint32_t i = 0; i < sets; i++) {
         unsigned char *arguments = user->arguments + i * user->argument_bytes;
 
-        got = cuda_case_describe(device, user, cuda_case_request(of, i, CBANK_CALL_DESCRIBE, 0), report);
-        for (uint32_t k = 0; got && k < user->report.argument_count; k++) {
-            const struct cbank_argument *argument = &user->report.arguments[k];
-            const struct cbank_table_report *table = argument->table ? &user->report.tables[argument->table - 1] : NULL;
+        if (!cuda_case_describe(device, user, cuda_case_request(of, i, CBANK_CALL_DESCRIBE, 0), &user->report))
+            return false;
+        for (uint32_t k = 0; k < report->argument_count; k++) {
+            const struct cbank_argument *argument = &report->arguments[k];
+            const struct cbank_table_report *table = argument->table ? &report->tables[argument->table - 1] : NULL;
 
             if (!table)
-                memcpy(arguments + user->offsets[k], report->arguments[k].value, argument->bytes);
+                memcpy(arguments + user->offsets[k], argument->value, argument->bytes);
             else if (table->space == CBANK_SPACE_PARAM)
-                memcpy(arguments + user->offsets[k], of->tables[argument->table - 1].values, object_bytes(table));
+                memcpy(arguments + user->offsets[k], of->tables[argument->table - 1].values,
+                       table->entries * table->entry_bytes);
         }
     }
-    free(report);
-    return got;
+    return true;
 }
 
 struct cell_result *cuda_user_cell(const struct cuda_user *user, struct result *result, bool verified)
@@ -368,31 +352,6 @@ enum status cuda_users_multiply(struct engine_session *session, struct result *r
 }
 
 /* -- launches ------------------------------------------------------------------------------------------ */
-
-static bool is_in_memory(enum cbank_space space)
-{
-    return space != CBANK_SPACE_CONSTANT && space != CBANK_SPACE_PARAM;
-}
-
-uint32_t cuda_user_buffer_sets(const struct cuda_user *user)
-{
-    uint32_t most = user->of->buffers[0].count;
-
-    for (uint32_t k = 0; k < user->report.table_count; k++)
-        if (is_in_memory(user->report.tables[k].space) && user->of->tables[k].memory.count > most)
-            most = user->of->tables[k].memory.count;
-    return most;
-}
-
-uint32_t cuda_user_table_offsets(const struct cuda_user *user)
-{
-    uint32_t most = 1;
-
-    for (uint32_t k = 0; k < user->report.table_count; k++)
-        if (is_in_memory(user->report.tables[k].space) && user->of->tables[k].table_offsets > most)
-            most = user->of->tables[k].table_offsets;
-    return most;
-}
 
 bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, struct cuda_turn turn)
 {

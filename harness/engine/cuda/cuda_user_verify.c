@@ -31,12 +31,8 @@ struct checking {
     unsigned char *scratch; /* as large as the largest buffer or table, or guard zone; owned */
     enum case_reference reference;
     char like[USER_KERNEL_SPACES_BYTES + 8]; /* "with constant": the build whose outputs the case keeps */
-};
-
-/* The findings of a build. */
-struct outcome {
-    char reason[CELL_REASON_BYTES]; /* "": it has not failed */
-    uint32_t findings;
+    char reason[CELL_REASON_BYTES]; /* why the build that is verified fails; "": it has not failed */
+    uint32_t findings;              /* of that build */
 };
 
 static bool is_compared(const struct cuda_case *of, uint32_t number)
@@ -47,7 +43,7 @@ static bool is_compared(const struct cuda_case *of, uint32_t number)
 }
 
 /* The first failure is the reason. */
-#define FAILS(outcome, ...) ((void)((outcome)->reason[0] || cell_refuse((outcome)->reason, __VA_ARGS__)))
+#define FAILS(checking, ...) ((void)((checking)->reason[0] || cell_refuse((checking)->reason, __VA_ARGS__)))
 
 /* -- references ---------------------------------------------------------------------------------------- */
 
@@ -139,8 +135,7 @@ static void close_checking(struct checking *checking)
 /* -- what a launch must leave alone -------------------------------------------------------------------- */
 
 /* Checks bytes of a guard zone, which are those from `at` on. `behind`: the zone is behind the buffer. */
-static bool check_zone(const struct checking *checking, uint32_t number, const void *at, bool behind,
-                       struct outcome *outcome)
+static bool check_zone(struct checking *checking, uint32_t number, const void *at, bool behind)
 {
     struct cuda_device *device = &checking->session->device;
     const unsigned char *zone = checking->scratch;
@@ -156,8 +151,8 @@ static bool check_zone(const struct checking *checking, uint32_t number, const v
         }
     if (changed == 0)
         return true;
-    outcome->findings |= FINDING_GUARD_ZONE;
-    FAILS(outcome,
+    checking->findings |= FINDING_GUARD_ZONE;
+    FAILS(checking,
           "writes outside buffer %" PRIu32 " of %" PRIu64 " elements: %zu bytes %s it, the nearest %zu bytes away",
           number + 1, checking->of->report.buffers[number].elements, changed, behind ? "behind" : "before",
           behind ? first : CUDA_GUARD_BYTES - 1 - last);
@@ -166,8 +161,7 @@ static bool check_zone(const struct checking *checking, uint32_t number, const v
 
 /* Checks guard zones, and with `contents` inputs and tables, of a turn, and repairs what is wrong. False if a call
  * failed. */
-static bool check_rest(const struct checking *checking, const struct cuda_user *user, struct cuda_turn turn,
-                       bool contents, struct outcome *outcome)
+static bool check_rest(struct checking *checking, const struct cuda_user *user, struct cuda_turn turn, bool contents)
 {
     struct cuda_device *device = &checking->session->device;
     const struct cuda_case *of = checking->of;
@@ -177,16 +171,16 @@ static bool check_rest(const struct checking *checking, const struct cuda_user *
         const struct cuda_buffer *buffer = &of->buffers[i];
         unsigned char *const at = cuda_buffer_at(buffer, turn.buffer_set);
 
-        called = check_zone(checking, i, at - CUDA_GUARD_BYTES, false, outcome) &&
-                 check_zone(checking, i, at + buffer->bytes, true, outcome) &&
+        called = check_zone(checking, i, at - CUDA_GUARD_BYTES, false) &&
+                 check_zone(checking, i, at + buffer->bytes, true) &&
                  cuda_buffer_guard(device, buffer, turn.buffer_set);
         if (!called || !contents || of->report.buffers[i].role != CBANK_ROLE_INPUT)
             continue;
         called = cuda_device_read(device, checking->scratch, at, buffer->bytes) && cuda_device_wait(device);
         if (!called || memcmp(checking->scratch, checking->contents[i], buffer->bytes) == 0)
             continue;
-        outcome->findings |= FINDING_INPUT_CHANGED;
-        FAILS(outcome, "changes buffer %" PRIu32 ", which is an input; make it an inout", i + 1);
+        checking->findings |= FINDING_INPUT_CHANGED;
+        FAILS(checking, "changes buffer %" PRIu32 ", which is an input; make it an inout", i + 1);
         called = cuda_device_write(device, at, checking->contents[i], buffer->bytes);
     }
     for (uint32_t k = 0; called && contents && k < of->report.table_count; k++) {
@@ -197,8 +191,8 @@ static bool check_rest(const struct checking *checking, const struct cuda_user *
         called = cuda_device_read(device, checking->scratch, at, bytes) && cuda_device_wait(device);
         if (!called || memcmp(checking->scratch, table->values, bytes) == 0)
             continue;
-        outcome->findings |= FINDING_INPUT_CHANGED;
-        FAILS(outcome, "changes the entries of table %.60s", user->report.tables[k].name);
+        checking->findings |= FINDING_INPUT_CHANGED;
+        FAILS(checking, "changes the entries of table %.60s", user->report.tables[k].name);
         called = cuda_device_write(device, at, table->values, bytes);
     }
     return called && cuda_device_wait(device);
@@ -206,14 +200,10 @@ static bool check_rest(const struct checking *checking, const struct cuda_user *
 
 /* -- outputs ------------------------------------------------------------------------------------------- */
 
-/* Words for a difference: "WHAT: element 5 of buffer 1 is 3, AS 4". */
-struct difference {
-    const char *what, *as;
-};
-
-/* Compares the output of a launch with another. False, with the reason, if an element differs. */
-static bool agrees(const struct checking *checking, uint32_t number, const void *found, const void *expected,
-                   struct difference words, struct outcome *outcome)
+/* Compares the output of a launch with another. False, with the reason, if an element differs: "WHAT: element 5 of buffer
+ * 1 is 3, AS 4". */
+static bool agrees(struct checking *checking, uint32_t number, const void *found, const void *expected,
+                   const char *what, const char *as)
 {
     const struct cbank_buffer_report *elements = &checking->of->report.buffers[number];
     const uint64_t at = elements_differ(elements, found, expected);
@@ -221,13 +211,13 @@ static bool agrees(const struct checking *checking, uint32_t number, const void 
 
     if (at == elements->elements)
         return true;
-    FAILS(outcome, "%s: element %" PRIu64 " of buffer %" PRIu32 " is %s, %.60s %s", words.what, at, number + 1,
-          element_text(elements, found, at, text), words.as, element_text(elements, expected, at, other));
+    FAILS(checking, "%s: element %" PRIu64 " of buffer %" PRIu32 " is %s, %.60s %s", what, at, number + 1,
+          element_text(elements, found, at, text), as, element_text(elements, expected, at, other));
     return false;
 }
 
 /* Checks the outputs of all launches in a buffer. */
-static void check_output(const struct checking *checking, uint32_t number, struct outcome *outcome)
+static void check_output(struct checking *checking, uint32_t number)
 {
     static const char *const differs[] = {"differs from launch to launch",
                                           "differs from launch to launch (accept() takes a tolerance)"};
@@ -241,37 +231,34 @@ static void check_output(const struct checking *checking, uint32_t number, struc
     /* Where a reference has NaN or infinity, the output may. */
     if (elements_not_finite(elements, first, expected) < elements->elements &&
         !(expected && elements_not_finite(elements, expected, true) < elements->elements))
-        outcome->findings |= FINDING_NOT_A_NUMBER;
+        checking->findings |= FINDING_NOT_A_NUMBER;
     if (elements->role == CBANK_ROLE_OUTPUT) {
         const uint64_t at = elements_untouched(elements, first, poisons[FIRST], restored, poisons[RESTORED]);
 
         if (at < elements->elements) {
-            FAILS(outcome,
+            FAILS(checking,
                   "does not write element %" PRIu64 " of buffer %" PRIu32 "; make it an inout if that is meant", at,
                   number + 1);
             return;
         }
     }
     if (expected)
-        agrees(checking, number, first, expected, (struct difference){"wrong output", "not"}, outcome);
+        agrees(checking, number, first, expected, "wrong output", "not");
     if (memcmp(first, restored, bytes) != 0) {
-        outcome->findings |= FINDING_NOT_DETERMINISTIC;
-        if (!agrees(checking, number, restored, first,
-                    (struct difference){differs[elements->type == CBANK_TYPE_FLOAT], "before"}, outcome))
+        checking->findings |= FINDING_NOT_DETERMINISTIC;
+        if (!agrees(checking, number, restored, first, differs[elements->type == CBANK_TYPE_FLOAT], "before"))
             return;
     }
     if (kept)
-        agrees(checking, number, first, kept, (struct difference){"differs between memory spaces", checking->like},
-               outcome);
+        agrees(checking, number, first, kept, "differs between memory spaces", checking->like);
     /* Both kernel files must have such a buffer with elements of one type. */
     if (rival && rival->kept[number] && rival->buffers[number].bytes == bytes &&
         rival->report.buffers[number].type == elements->type &&
         rival->report.buffers[number].element_bytes == elements->element_bytes &&
         rival->report.buffers[number].role == elements->role)
-        agrees(checking, number, first, rival->kept[number],
-               (struct difference){"differs between the kernel files", "with the first"}, outcome);
+        agrees(checking, number, first, rival->kept[number], "differs between the kernel files", "with the first");
     if (elements_differ(elements, checking->seen[AGAIN][number], first) < elements->elements)
-        outcome->findings |= FINDING_EARLIER_LAUNCH;
+        checking->findings |= FINDING_EARLIER_LAUNCH;
 }
 
 /* -- builds -------------------------------------------------------------------------------------------- */
@@ -317,13 +304,11 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
     struct cuda_device *device = &checking->session->device;
     struct cuda_case *of = checking->of;
     struct cell_result *cell = cuda_user_cell(user, checking->result, false);
-    const uint32_t sets = cuda_user_buffer_sets(user);
+    const uint32_t sets = user->buffer_sets;
     const struct cuda_turn one = {0, number % sets, number}, other = {0, (number + 1) % sets, number + 1};
     const struct cuda_turn turns[LAUNCHES] = {one, one, other};
     const struct fault *fault = checking->session->options->fault;
-    struct outcome outcome = {0};
     enum status status = STATUS_OK;
-    bool planted = false;
 
     if (!checking->scratch) {
         cuda_expect_cell(device, cell, REFERENCE_PATIENCE);
@@ -333,8 +318,10 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
             return status == STATUS_OK ? cuda_fail(device, cell, "cannot compute what to expect") : status;
         }
     }
-    if (!launch_all(checking, user, turns, cell) || !check_rest(checking, user, one, true, &outcome) ||
-        !check_rest(checking, user, other, outcome.findings & FINDING_INPUT_CHANGED, &outcome)) {
+    checking->reason[0] = '\0';
+    checking->findings = 0;
+    if (!launch_all(checking, user, turns, cell) || !check_rest(checking, user, one, true) ||
+        !check_rest(checking, user, other, checking->findings & FINDING_INPUT_CHANGED)) {
         const struct cell_result *const failed = cell;
 
         status = cuda_fail(device, cell, "launch failed");
@@ -348,22 +335,20 @@ static enum status verify_user(struct checking *checking, const struct cuda_user
         if (!is_compared(of, i))
             continue;
         /* The highest byte of an element, with the sign and most of the exponent. */
-        if (fault && fault->output && !planted && elements->elements > 0) {
+        if (fault && fault->output && elements->elements > 0)
             checking->seen[FIRST][i][(elements->elements / 2 + 1) * elements->element_bytes - 1] ^= 0x40;
-            planted = true;
-        }
-        check_output(checking, i, &outcome);
+        check_output(checking, i);
     }
     while ((cell = cuda_user_cell(user, checking->result, false))) {
-        cell->of_case.findings = outcome.findings;
+        cell->of_case.findings = checking->findings;
         cell->of_case.reference = checking->reference;
-        if (outcome.reason[0])
-            engine_end_cell(cell, CELL_FAILED, "%s", outcome.reason);
-        cell->verified = !outcome.reason[0];
+        if (checking->reason[0])
+            engine_end_cell(cell, CELL_FAILED, "%s", checking->reason);
+        cell->verified = !checking->reason[0];
     }
     /* The outputs of the first right build are kept: where there is no reference, others must agree with it, and where
      * there is another kernel file, that one's. */
-    for (uint32_t i = 0; !outcome.reason[0] && i < of->report.buffer_count; i++) {
+    for (uint32_t i = 0; !checking->reason[0] && i < of->report.buffer_count; i++) {
         if (!is_compared(of, i) || of->kept[i] || (checking->expected[i] && !rivals))
             continue;
         of->kept[i] = malloc(of->buffers[i].bytes + 1);
