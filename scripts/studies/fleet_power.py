@@ -136,7 +136,7 @@ def options(parser):
 
 
 def row(number, plant, size, past, runs, gpus, times, tail):
-    """What was found in so many fleets, which follow from the row's number."""
+    """The findings in so many fleets. Their random numbers follow from the row's number."""
     rng = np.random.default_rng(number)
     counts = [trial(rng, plant, size, past, runs, gpus, tails() if tail == "resampled" else None) for _ in range(times)]
     return {"plant": plant, "size": size, "past": past, "runs": runs, "tails": tail, "gpus": gpus,
