@@ -175,8 +175,8 @@ def spaces(sources: list[Source]) -> list[Drawing]:
     names = told_apart(rows, others, always=["workload"])[1] if rows.groupby([panel, "workload"])["elements"].nunique().max() > 1 else rows["workload"]
     made = times(rows, panel=panel, row=names, series=rows["path"], x=ratio)
     made["low"], made["high"] = (made[end] / best for end in ("low", "high"))
-    constant = ratio[rows["path"] == "constant"]
-    said = [fastest(rows, others), f"Constant memory takes {style.ratio_text(constant.min())} to {style.ratio_text(constant.max())} times as long "
+    constant = ratio[(rows["path"] == "constant") & (rows.groupby(others)["path"].transform("nunique") > 1)]
+    said = [fastest(rows, others), f"Constant memory takes {' to '.join(dict.fromkeys(map(style.ratio_text, (constant.min(), constant.max()))))} times as long "
             "as the fastest memory space" if len(constant) else None]
     said = ". ".join(filter(None, said)).replace("fastest path", "fastest memory space") or "No kernel was measured in two memory spaces"
     return [Drawing("spaces", f"{sources[0].document.stem}-spaces", made.sort_values("panel", kind="stable"), said + ".",
