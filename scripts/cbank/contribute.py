@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from . import check, chips, documents, instrument
+from . import check, chips, documents, instrument, text
 from .errors import ENVIRONMENT, FINDING, INCONCLUSIVE, USAGE, Failure, Parser, printable, say
 
 
@@ -146,10 +146,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)  # short plans, for tests
     options = parser.parse_args(words)
     folder = options.folder.rstrip("/") or "/"
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise Failure(f"{folder}: {error.strerror}; name a folder that can be written") from None
+    text.make_folder(folder)
     contribution = Contribution(folder, options, words)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup

@@ -160,7 +160,6 @@ def draw_page(task: tuple) -> list[str]:
 
 def draw_all(drawn: list[draw.Drawing], folder: str, width_mm: float, forms: list[str], own_style: str | None = None) -> Iterator[list[str]]:
     """Yields the paths of the files of each page, drawn by as many processes as there are processors."""
-    os.makedirs(folder, exist_ok=True)
     tasks = [(drawing, folder, width_mm, forms, own_style) for drawing in drawn]
     with contextlib.ExitStack() as stack:
         try:
@@ -178,6 +177,7 @@ def main(words: list[str]) -> int:
     found, _ = documents.read_all(asked.files)
     sources = [Source(document) for document in found]
     select(sources, asked.select)
+    text.make_folder(asked.output)
     drawn, missing = pages(sources, asked.width, asked.figure, asked.all, asked.together)
     for name, of, why in missing:
         say("", f"{name}{' of ' + of if of else ''} is not drawn: {why}")

@@ -151,10 +151,7 @@ def main(words: list[str]) -> int:
     folder = os.path.join(asked.output, "figures")
     with documents.blamed(found):
         content = content_of(ones, others)
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise Failure(f"cannot make {error.filename}: {error.strerror}; name another folder: -o DIR") from None
+    text.make_folder(folder)
     page = os.path.join(asked.output, "index.html")
     with documents.blamed(found):
         write(page, content)  # the text can be read while figures are drawn

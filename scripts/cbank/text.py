@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import Failure, printable
+from .errors import ENVIRONMENT, Failure, printable
 
 if TYPE_CHECKING:
     import pandas
@@ -161,6 +161,14 @@ def check_outputs(options: argparse.Namespace, names: tuple[str, ...], *others: 
             if os.path.realpath(path) in taken:
                 raise Failure(f"--{name}: {path} is named for something else, too")
             taken.add(os.path.realpath(path))
+
+
+def make_folder(path: str) -> None:
+    """Makes a folder, and those above it, unless it is there."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise Failure(f"cannot make the folder {path}: {error.strerror}; name another", ENVIRONMENT) from None
 
 
 def write(path: str, text: str | bytes) -> None:

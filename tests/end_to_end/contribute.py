@@ -181,7 +181,7 @@ class Contribute(Case):
         self.write("file", "")
         self.cbank("contribute", status=2)
         for folder in ("file", "file/folder"):
-            self.assertIn(folder, self.cbank("contribute", folder, status=2).stderr)
+            self.assertIn(folder, self.cbank("contribute", folder, status=3).stderr)
         self.cbank("contribute", "not/yet", status=3, CBANK_SIMULATED="devices=0")
         self.assertEqual(os.listdir(self.path("not/yet")), [])
         self.cbank("check", status=2)

@@ -233,6 +233,15 @@ class Data(Case):
             self.assertAlmostEqual(row.x, times[row.elements, row.series] / fastest[row.elements])
             self.assertTrue(row.low <= row.x <= row.high)
 
+    def test_constant_memory_is_compared_with_other_memory_spaces_alone(self):
+        result = read_json(RESULTS["suite"])
+        cells = {cell["path"]: cell for cell in result["cells"] if cell["workload"] == "crc32" and cell["elements"] == 131072}
+        ratio = cells["constant"]["time_ns"]["value"] / cells["shared"]["time_ns"]["value"]
+        for names, said in ((("constant",), "No kernel was measured in two memory spaces."),
+                            (("constant", "shared"), f"Constant memory takes {style.ratio_text(ratio)} times as long as")):
+            self.plot("--figure", "spaces", self.write("few.json", json.dumps({**result, "cells": [cells[name] for name in names]})))
+            self.assertIn(said, read_bytes(self.path("out/few-spaces.txt")).decode())
+
     def test_serialization_and_capacity(self):
         self.plot("--figure", "serialization", "--figure", "capacity", RESULTS["h200_chip"])
         experiments = {experiment["name"]: experiment for experiment in read_json(RESULTS["h200_chip"])["experiments"]}
@@ -318,14 +327,16 @@ class Chosen(Case):
         content = read_json(RESULTS["h200"])
         for cell in content["cells"]:
             cell["time_ns"].update(value=None, median=None, ci_low=None, ci_high=None)
-        blocked = self.write("blocked", "a file")
         for words, said in ((("--width", "3"), "40 to 1000 mm"), (("--format", "gif"), "no format 'gif'"), (("--figure", "x"), "invalid choice"),
                             (("--style", "absent"), "there is no file absent"), (("--select", "path"), "'path' is not KEY=GLOB"), (("--select", "path=global,"), "'' is not KEY=GLOB"),
                              (("--select", "way=x"), "no row has 'way'"),
-                            (("--select", "path=none"), "no figure can be drawn"), (("-o", blocked), "blocked"), ((self.path("absent.json"),), "cannot read"),
+                            (("--select", "path=none"), "no figure can be drawn"), ((self.path("absent.json"),), "cannot read"),
                             ((self.write("timeless.json", content), "--select", "path=constant"), "no chosen cell has a time")):
             files = [RESULTS["h200"]] if "timeless" not in words[0] else []
             self.assertIn(said, self.plot(*words, *files, status=2).stderr)
+        for place in (self.write("blocked", "a file"), "/dev/full"):
+            said = self.plot("-o", place, RESULTS["h200"], status=3).stderr
+            self.assertEqual(said, f"cbank: error: cannot make the folder {place}: File exists; name another\n")
 
 
 class Reproduced(Case):

@@ -246,9 +246,9 @@ class Inputs(Case):
         self.assertEqual(read_bytes(self.path("page/mine.txt")), b"mine")
 
     def test_refusals(self):
-        blocked = self.write("blocked", "a file")
+        self.assertIn("blocked/figures: ", self.report(RESULT, "-o", self.write("blocked", "a file"), status=3).stderr)
         wrong = self.changed("wrong.json", lambda content: content["cells"][3].pop("path"))
-        for words, said in (((RESULT, "-o", blocked), "blocked"), ((self.path("absent.json"),), "cannot read"), ((self.write("x.json", "{"),), "is not JSON"),
+        for words, said in (((self.path("absent.json"),), "cannot read"), ((self.write("x.json", "{"),), "is not JSON"),
                             ((self.write("check.json", {"schema": {"name": "cbank-check"}}),), "is a cbank-check"),
                             ((wrong,), "wrong.json: cells\\[3\\]: the key path is missing; write it again")):
             self.assertRegex(self.report(*words, status=2).stderr, said)
