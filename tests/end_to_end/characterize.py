@@ -132,7 +132,7 @@ class Records(Case):
                 column = 2 + ("h100" in path)
                 rows = {row.split("|")[1].split(",")[0].strip(): row.split("|")[column] for row in page.split("\n") if "latency over" in row}
                 self.assertEqual([row.split(" (1)")[0].strip() for row in rows.values()],
-                                 [f"{value:.2f} [{low:.5g}, {high:.5g}]" for of in ("constant", "global") for value, low, high in said[of, 2]])
+                                 [f"{value:.5g} [{low:.5g}, {high:.5g}]" for of in ("constant", "global") for value, low, high in said[of, 2]])
             elif "h200" in path:
                 drawn = read_bytes(os.path.join(ROOT, "docs/figures/h200-capacity.txt")).decode()
                 self.assertEqual(re.findall(r"level 2: ([\d.]+) cycles, 128 KB", drawn), ["%.4g" % value for value, _, _ in said["constant", 2]])
