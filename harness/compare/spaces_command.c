@@ -84,11 +84,9 @@ static enum status judge_ranks(struct rank *ranks, size_t count, const struct ju
     size_t timed = 0;
 
     qsort(ranks, count, sizeof(*ranks), compare_ranks);
-    while (timed < count && ranks[timed].timed)
-        timed++;
-    for (size_t i = 0; status == STATUS_OK && i < timed; i++) {
-        judged[i] = &ranks[i].judged;
-        status = judged_cell_of(ranks[0].row.found, ranks[i].row.found, judged[i]);
+    for (; status == STATUS_OK && timed < count && ranks[timed].timed; timed++) {
+        judged[timed] = &ranks[timed].judged;
+        status = judged_cell_of(ranks[0].row.found, ranks[timed].row.found, judged[timed]);
     }
     if (status == STATUS_OK && timed > 1)
         status = judge(judged + 1, timed - 1, options);

@@ -44,30 +44,24 @@ static double float_value(const struct cbank_buffer_report *of, const void *at)
 
 uint64_t elements_differ(const struct cbank_buffer_report *of, const void *found, const void *expected)
 {
-    enum { PIECE = 4096 }; /* elements: equal bytes need no look at each */
+    /* Equal bytes need no look at each element. */
+    if (memcmp(found, expected, of->elements * of->element_bytes) == 0)
+        return of->elements;
+    for (uint64_t i = 0; i < of->elements; i++) {
+        const unsigned char *a = element_at(of, found, i), *b = element_at(of, expected, i);
+        double one, other;
+        bool equal;
 
-    for (uint64_t first = 0; first < of->elements; first += PIECE) {
-        const uint64_t end = of->elements - first < PIECE ? of->elements : first + PIECE;
-
-        if (memcmp(element_at(of, found, first), element_at(of, expected, first), (end - first) * of->element_bytes) ==
-            0)
+        if (memcmp(a, b, of->element_bytes) == 0)
             continue;
-        for (uint64_t i = first; i < end; i++) {
-            const unsigned char *a = element_at(of, found, i), *b = element_at(of, expected, i);
-            double one, other;
-            bool equal;
-
-            if (memcmp(a, b, of->element_bytes) == 0)
-                continue;
-            if (!is_float(of))
-                return i;
-            one = float_value(of, a);
-            other = float_value(of, b);
-            equal = isinf(other) ? one == other
-                                 : fabs(one - other) <= of->tolerance_absolute + of->tolerance_relative * fabs(other);
-            if (!equal && !(isnan(one) && isnan(other)))
-                return i;
-        }
+        if (!is_float(of))
+            return i;
+        one = float_value(of, a);
+        other = float_value(of, b);
+        equal = isinf(other) ? one == other
+                             : fabs(one - other) <= of->tolerance_absolute + of->tolerance_relative * fabs(other);
+        if (!equal && !(isnan(one) && isnan(other)))
+            return i;
     }
     return of->elements;
 }
