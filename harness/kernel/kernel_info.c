@@ -56,7 +56,6 @@ enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file
 
     if (!cubin_open(cubin, bytes, &elf, reason))
         return log_error(STATUS_USAGE, "%s: the compiler made no cubin of it: %s", out->path, reason);
-    out->table_count = 0;
     for (uint64_t at = 0; status == STATUS_OK && cubin_next_variable(&elf, &at, &variable);) {
         if (strcmp(variable.symbol, "cbank_case_info") == 0)
             status = read_variable(out->path, &variable, &out->info, sizeof(out->info));

@@ -83,7 +83,7 @@ void kernel_cache_put(const char *folder, const char key[SHA256_HEX_BYTES], cons
 
 /* -- what a kernel file says of itself, and the choices of memory spaces for its tables ----------------- */
 
-/* Reads the case and the tables from a cubin of the file into *out, whose path is set. Tables are in the order of their
+/* Reads the case and the tables from a cubin of the file into *out, which has its path alone. Tables are in the order of their
  * lines. STATUS_USAGE, logged with file and line, if there is no case or no table, or if the file was compiled with
  * a cbank.cuh of another version. */
 enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file *out);

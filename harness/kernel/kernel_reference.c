@@ -70,9 +70,7 @@ bool kernel_reference_run(const struct kernel_file *file, const struct cbank_req
     void *shared;
     int code = 0;
 
-    snprintf(reason, KERNEL_REASON_BYTES, "%s", file->reference ? "it cannot run" : "it is not compiled for them");
-    if (!file->reference)
-        return false;
+    snprintf(reason, KERNEL_REASON_BYTES, "it cannot run");
     shared = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return false;

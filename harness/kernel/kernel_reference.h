@@ -5,8 +5,8 @@
 
 #include "kernel_file.h"
 
-/* Writes the expected elements of a buffer to `expected`, by the call CBANK_CALL_EXPECT. Addresses in the request are of
- * this process, in memory that was not allocated by CUDA. False, with the reason, if there is no such build of the file,
- * or if its code crashes or takes more than half a minute. */
+/* Writes the expected elements of a buffer to `expected`, by the call CBANK_CALL_EXPECT. The file
+ * has such a build. Addresses in the request are of this process, in memory that was not allocated by CUDA. False, with the
+ * reason, if the code crashes or takes more than half a minute. */
 bool kernel_reference_run(const struct kernel_file *file, const struct cbank_request *request, uint64_t elements,
                           void *expected, size_t bytes, char reason[KERNEL_REASON_BYTES]);

@@ -91,9 +91,8 @@ struct cbank_request cuda_case_request(const struct cuda_case *of, uint32_t buff
 bool cuda_case_call(struct cuda_device *device, const struct cuda_user *user, struct cbank_request request,
                     uint64_t elements);
 
-/* Describes the case, and waits. */
-bool cuda_case_describe(struct cuda_device *device, const struct cuda_user *user, struct cbank_request request,
-                        struct cbank_case_report *out);
+/* Describes the case in user->report, and waits. */
+bool cuda_case_describe(struct cuda_device *device, struct cuda_user *user, struct cbank_request request);
 
 /* A launch of the user's kernel, as cuda_launch_kernel. */
 bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, struct cuda_turn turn);

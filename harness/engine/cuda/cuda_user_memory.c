@@ -38,17 +38,16 @@ bool cuda_case_call(struct cuda_device *device, const struct cuda_user *user, st
            cuda_device_launch(device, user->call, (uint32_t)(blocks < most ? blocks : most), THREADS, 0, parameters);
 }
 
-bool cuda_case_describe(struct cuda_device *device, const struct cuda_user *user, struct cbank_request request,
-                        struct cbank_case_report *out)
+bool cuda_case_describe(struct cuda_device *device, struct cuda_user *user, struct cbank_request request)
 {
     struct cuda_memory *memory = device->memory;
     void *parameters[] = {&request, &memory->report};
 
     request.call = CBANK_CALL_DESCRIBE;
-    return (memory->report || CUDA(device, cudaMalloc, (void **)&memory->report, sizeof(*out))) &&
-           cuda_device_set(device, memory->report, 0, sizeof(*out)) &&
+    return (memory->report || CUDA(device, cudaMalloc, (void **)&memory->report, sizeof(user->report))) &&
+           cuda_device_set(device, memory->report, 0, sizeof(user->report)) &&
            cuda_device_launch(device, user->call, 1, 1, 0, parameters) &&
-           cuda_device_read(device, out, memory->report, sizeof(*out)) && cuda_device_wait(device);
+           cuda_device_read(device, &user->report, memory->report, sizeof(user->report)) && cuda_device_wait(device);
 }
 
 /* -- files --------------------------------------------------------------------------------------------- */
@@ -179,16 +178,16 @@ void cuda_user_close(struct cuda_device *device, struct cuda_user *user)
 
 void cuda_case_close(struct cuda_device *device, struct cuda_case *of)
 {
-    for (uint32_t i = 0; i < CBANK_BUFFERS_MAX; i++)
+    for (uint32_t i = 0; i < CBANK_BUFFERS_MAX; i++) {
         cuda_buffer_close(device, &of->buffers[i]);
+        free(of->kept[i]);
+    }
     for (uint32_t k = 0; k < CBANK_TABLES_MAX; k++)
         cuda_table_close(device, &of->tables[k]);
     for (struct cuda_user *user = of->users, *next; user; user = next) {
         next = user->next;
         cuda_user_close(device, user);
     }
-    for (uint32_t i = 0; i < CBANK_BUFFERS_MAX; i++)
-        free(of->kept[i]);
     free(of);
 }
 

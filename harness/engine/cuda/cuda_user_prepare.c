@@ -173,7 +173,7 @@ static bool load(struct cuda_device *device, struct cuda_user *user, uint64_t si
                  cuda_module_function(device, &user->modules[copy], user->sass.symbol, &user->functions[copy]);
     if (!loaded || !cuda_module_function(device, &user->modules[0], "cbank_case_call", &user->call))
         return !cell_refuse(reason, "cannot load the kernel");
-    return cuda_case_describe(device, user, (struct cbank_request){.size = size}, &user->report) ||
+    return cuda_case_describe(device, user, (struct cbank_request){.size = size}) ||
            !cell_refuse(reason, "the case cannot be described");
 }
 
@@ -184,14 +184,15 @@ static enum status open_user(struct engine_session *session, const struct result
     struct cuda_device *device = &session->device;
     const uint64_t size = cell->cell.elements;
     struct cuda_user *user = calloc(1, sizeof(*user)), **at;
-    const struct cbank_case_report *report;
     enum status status = STATUS_OK;
     char reason[CELL_REASON_BYTES];
 
     *out = NULL;
     if (!user)
         return log_memory("a kernel");
-    report = &user->report;
+
+    const struct cbank_case_report *report = &user->report;
+
     user->build = cell->cell.build;
     if (!load(device, user, size, reason))
         goto failed;
@@ -231,7 +232,6 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
     struct cuda_device *device = &session->device;
     struct cell_case *const about = &cell->of_case;
     struct cuda_user *user = NULL;
-    const uint32_t *block;
     const char *const name = text_file_name(cell->cell.build->file->path);
     enum status status = STATUS_OK;
     char loads[CELL_REASON_BYTES] = "";
@@ -249,17 +249,16 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
     cuda->sass = user->sass.counts;
     if (cell_kernel_set(&cell->kernel, &user->sass, name, strlen(name)) != STATUS_OK)
         return STATUS_ENVIRONMENT;
-    block = user->report.block;
+    memcpy(about->grid, user->report.grid, sizeof(about->grid));
+    memcpy(about->block, user->report.block, sizeof(about->block));
     DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, user->functions[0],
-               (int)(block[0] * block[1] * block[2]), user->shared_bytes);
+               (int)(about->block[0] * about->block[1] * about->block[2]), user->shared_bytes);
     cell->kernel.registers = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_NUM_REGS);
     about->given = true;
     about->shared_bytes =
         user->shared_bytes + cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     about->blocks_per_sm = (uint32_t)room;
     about->items = user->report.items;
-    memcpy(about->grid, user->report.grid, sizeof(about->grid));
-    memcpy(about->block, block, sizeof(about->block));
     if (user->sass.known)
         image_classes(&user->sass, loads);
     snprintf(about->instructions, sizeof(about->instructions), "%.95s", loads);
@@ -299,7 +298,7 @@ static bool get_arguments(struct cuda_device *device, struct cuda_user *user)
     for (uint32_t i = 0; i < sets; i++) {
         unsigned char *arguments = user->arguments + i * user->argument_bytes;
 
-        if (!cuda_case_describe(device, user, cuda_case_request(of, i, CBANK_CALL_DESCRIBE, 0), &user->report))
+        if (!cuda_case_describe(device, user, cuda_case_request(of, i, CBANK_CALL_DESCRIBE, 0)))
             return false;
         for (uint32_t k = 0; k < report->argument_count; k++) {
             const struct cbank_argument *argument = &report->arguments[k];
@@ -366,16 +365,13 @@ bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, 
         parameters[i] = arguments + user->offsets[i];
         if (table && is_in_memory(report->tables[number - 1].space)) {
             const uint32_t width = (uint32_t)report->tables[number - 1].entry_bytes;
-            const uint32_t *const entries = cuda_table_at(table, turn.buffer_set, turn.table_offset);
+            /* Both have 64 bits. */
+            const uint64_t texture_or_address =
+                report->tables[number - 1].space == CBANK_SPACE_TEXTURE
+                    ? cuda_table_texture_at(table, turn.buffer_set, turn.table_offset, width)
+                    : (uintptr_t)cuda_table_at(table, turn.buffer_set, turn.table_offset);
 
-            if (report->tables[number - 1].space == CBANK_SPACE_TEXTURE) {
-                const cudaTextureObject_t texture =
-                    cuda_table_texture_at(table, turn.buffer_set, turn.table_offset, width);
-
-                memcpy(parameters[i], &texture, sizeof(texture));
-            } else {
-                memcpy(parameters[i], &entries, sizeof(entries));
-            }
+            memcpy(parameters[i], &texture_or_address, sizeof(texture_or_address));
         }
     }
     return DRIVER(device, cuLaunchKernel, user->functions[turn.buffer_set % CUDA_MODULE_COPIES], report->grid[0],
