@@ -25,19 +25,18 @@ static const struct code_fact *find_fact(const struct code_fact_list *list, uint
 struct value machine_constant(const struct machine *machine, unsigned bank, uint32_t offset)
 {
     const bool late = machine->architecture >= 100;
-    const uint32_t block_size = late ? 0x360 : 0;
+    const uint32_t block_size = late ? 0x360 : 0, grid_size = late ? 0x370 : 12, bytes = 3 * sizeof(uint32_t);
     struct value value = value_shared(LEVEL_GRID);
     const struct code_fact *fact;
 
     if (bank == 0 && offset == (late ? 0x37c : 0x28)) {
         value = value_number(0);
         value.origin = ORIGIN_STACK;
-    } else if (bank == 0 && offset - block_size < sizeof(machine->facts->block) && offset % 4 == 0 &&
-               machine->facts->block[0]) {
+    } else if (bank == 0 && offset - block_size < bytes && offset % 4 == 0 && machine->facts->block[0]) {
         return value_number(machine->facts->block[(offset - block_size) / 4]);
-    } else if (bank == 0 && offset == block_size) {
-        value.bits = 5;
-        value.flags = FLAG_WHOLE;
+    } else if (bank == 0 && (offset - block_size < bytes || offset - grid_size < bytes)) {
+        value.bits = offset == block_size ? 5 : 0;
+        value.flags = offset == block_size ? FLAG_WHOLE : 0;
     } else if (bank == 0 && (fact = find_fact(&machine->facts->parameters, offset))) {
         value.origin = (uint16_t)(ORIGIN_PARAMETER + fact->value);
     } else if (bank == 2 && machine->facts->literals && (size_t)offset + 4 <= machine->facts->literal_bytes) {
@@ -170,6 +169,7 @@ static struct value thread_index(struct machine *machine, unsigned axis)
 static struct value special(struct machine *machine, unsigned number)
 {
     uint32_t lanes[WARP_LANES];
+    struct value value;
 
     for (unsigned i = 0; i < WARP_LANES; i++)
         lanes[i] = number == SPECIAL_EQMASK       ? 1u << i
@@ -180,17 +180,19 @@ static struct value special(struct machine *machine, unsigned number)
                                                   : i;
     if (number == SPECIAL_LANE || (number >= SPECIAL_EQMASK && number <= SPECIAL_GEMASK))
         return value_lanes(&machine->lanes, lanes);
-    if ((number >= SPECIAL_CTAID_X && number <= SPECIAL_CTAID_Z) || number == SPECIAL_CLUSTER_CTAID)
-        return value_shared(LEVEL_BLOCK);
     if (number == SPECIAL_SHARED_WINDOW) {
-        struct value window = value_shared(LEVEL_GRID);
-
-        window.origin = ORIGIN_SHARED;
-        return window;
+        value = value_shared(LEVEL_GRID);
+        value.origin = ORIGIN_SHARED;
+        return value;
     }
-    if (number >= SPECIAL_TID_X && number <= SPECIAL_TID_Z)
-        return thread_index(machine, number - SPECIAL_TID_X);
-    return value_any(WHY_OPERATION);
+    if ((number >= SPECIAL_CTAID_X && number <= SPECIAL_CTAID_Z) || number == SPECIAL_CLUSTER_CTAID)
+        value = value_shared(LEVEL_BLOCK);
+    else if (number >= SPECIAL_TID_X && number <= SPECIAL_TID_Z)
+        value = thread_index(machine, number - SPECIAL_TID_X);
+    else
+        return value_any(WHY_OPERATION);
+    value.flags &= (uint8_t)~FLAG_SIGNED;
+    return value;
 }
 
 struct value machine_address(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
@@ -297,8 +299,12 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
         if (word == 0)
             return high;
         s[2] = machine_source(machine, state, in, at, 2, 1);
-        s[0] = value_plain(s[0]);
-        s[1] = value_plain(s[1]);
+        for (unsigned i = 0; i < 2; i++) {
+            s[i] = value_plain(s[i]);
+            /* Where the low word differs by its factors, the high one does with it. */
+            if (s[i].lanes == LANES_GIVEN && high.lanes == LANES_GIVEN)
+                s[i].lanes = LANES_STRIDE;
+        }
         return high_word(s, 3, &high);
     case TRANSFER_SHIFT_ADD: {
         const unsigned by = in->high >> 11 & 31;
@@ -306,9 +312,9 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
 
         if (in->source[0].negated)
             s[0] = value_negate(lanes, s[0]);
-        if (of_high && !extended && by > 0 && in->source[2].number == REGISTER_ZERO && (in->high >> 8 & 7) == 0) {
-            /* The operand, shifted to the right. */
-            high = value_shift_right(lanes, value_plain(s[0]), WORD_BITS - by, false);
+        if (of_high && !extended && by > 0 && in->source[2].number == REGISTER_ZERO && (in->high >> 8 & 5) == 0) {
+            /* The operand, shifted to the right: .SX32 brings its sign. */
+            high = value_shift_right(lanes, value_plain(s[0]), WORD_BITS - by, in->high >> 9 & 1);
             if (high.lanes != LANES_ANY && high.lanes != LANES_GIVEN && !(s[1].flags & FLAG_HIGH))
                 return value_add(lanes, high, s[1]);
         }

@@ -68,23 +68,28 @@ static struct value with_lanes(struct lane_tables *tables, struct value value, c
 
 struct value value_number(uint32_t number)
 {
-    return (struct value){.known = number, .displacement = number, .bits = WORD_BITS, .level = LEVEL_CONSTANT};
+    return (struct value){.known = number,
+                          .displacement = number,
+                          .bits = WORD_BITS,
+                          .level = LEVEL_CONSTANT,
+                          .flags = number >> 31 ? FLAG_SIGNED : 0};
 }
 
 struct value value_shared(enum level level)
 {
     return (struct value){.level = (uint8_t)(level > LEVEL_GRID ? level : LEVEL_GRID),
-                          .flags = level == LEVEL_WARP ? FLAG_DATA : 0};
+                          .flags = (level == LEVEL_WARP ? FLAG_DATA : 0) | FLAG_SIGNED};
 }
 
 struct value value_any(enum why why)
 {
-    return (struct value){.level = LEVEL_WARP, .lanes = LANES_ANY, .why = (uint8_t)why, .flags = FLAG_DATA};
+    return (
+        struct value){.level = LEVEL_WARP, .lanes = LANES_ANY, .why = (uint8_t)why, .flags = FLAG_DATA | FLAG_SIGNED};
 }
 
 struct value value_given(enum why why)
 {
-    return (struct value){.level = LEVEL_WARP, .lanes = LANES_GIVEN, .why = (uint8_t)why};
+    return (struct value){.level = LEVEL_WARP, .lanes = LANES_GIVEN, .why = (uint8_t)why, .flags = FLAG_SIGNED};
 }
 
 struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_LANES])
@@ -92,6 +97,8 @@ struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_L
     struct value value = with_lanes(tables, value_number(0), lanes);
 
     value.displacement = 0;
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        value.flags |= lanes[i] >> 31 ? FLAG_SIGNED : 0;
     return value;
 }
 
@@ -186,7 +193,7 @@ struct value value_half(struct value value, uint8_t flags)
 {
     value = value_relied(value_plain(value), flags);
     value.bits = value.bits < HALF_BITS ? value.bits : HALF_BITS;
-    value.flags |= FLAG_HALF;
+    value.flags |= FLAG_HALF | FLAG_SIGNED;
     value.displacement = value.origin = 0;
     return leveled(value);
 }
@@ -245,6 +252,8 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
         out.lanes = other.lanes;
         if (zeros >= HALF_BITS)
             out.flags &= (uint8_t)~FLAG_HALF;
+        if (number->known >> HALF_BITS) /* hashes do overflow */
+            out.flags |= FLAG_SIGNED;
         if (number->known == 1)
             out.origin = other.origin;
         if (out.lanes < LANES_TABLE)
@@ -309,6 +318,9 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
         }
         return value_relied(value_lanes(tables, lanes), a.flags);
     }
+    if (is_signed && by >= WORD_BITS - 1 && !(a.flags & FLAG_SIGNED)) /* the sign, as divisions take it */
+        return value_relied(value_number(0), a.flags & FLAG_RELIED);
+    out.flags &= is_signed ? UINT8_MAX : (uint8_t)~FLAG_SIGNED;
     out.known = by < WORD_BITS ? a.known >> by : 0;
     out.bits = (uint8_t)(a.bits > by ? a.bits - by : 0);
     if (a.lanes == LANES_SAME)
@@ -384,6 +396,7 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
     }
     if (differ && out.flags & FLAG_WHOLE)
         out.flags |= FLAG_RELIED;
+    out.flags |= results & 1 ? FLAG_SIGNED : 0;
     for (unsigned i = 0; i < 3; i++) {
         const unsigned flipped = (results >> (4 >> i) & without[i]) | (results & without[i]) << (4 >> i);
 

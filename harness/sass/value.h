@@ -42,6 +42,7 @@ enum {
     FLAG_HALF = 8, /* all this is of its low 16 bits: those above are not known */
     /* Data may be in it, which threads of the grid do not share: in the shared part, or the stride. Always of LANES_ANY. */
     FLAG_DATA = 16,
+    FLAG_SIGNED = 32, /* it may be below zero as a signed number, overflow aside */
 };
 
 struct value {

@@ -416,8 +416,6 @@ static void classify(const struct vary *vary, struct value low, struct value hig
 
     load->origin = high.origin == ORIGIN_SHARED ? ORIGIN_SHARED : low.origin;
     load->offset = (int32_t)low.displacement;
-    if ((low.flags | high.flags) & FLAG_RELIED)
-        load->condition = "if blockDim.x is a multiple of 32; --block-dim decides it";
     if (vary->flow->lost) {
         load->variation = VARIATION_UNKNOWN;
         load->reason = "there is a jump to where nobody knows";
@@ -459,6 +457,8 @@ static void classify(const struct vary *vary, struct value low, struct value hig
         }
         load->stride_bytes = load->variation == VARIATION_AFFINE ? stride : 0;
     }
+    if ((low.flags | high.flags) & FLAG_RELIED && load->variation < VARIATION_DATA)
+        load->condition = "if blockDim.x is a multiple of 32; --block-dim decides it";
 }
 
 /* Whether an instruction is a load, and how its address varies before it is executed. */
@@ -478,9 +478,13 @@ static bool classify_at(struct vary *vary, uint32_t at, const struct operands *i
         /* TLD takes whole numbers. The highest three bits are 0 for one dimension. The coordinates of an image lie in as
          * many registers as it has dimensions. */
         load->image = (in->operation != 0x166 && in->operation != 0x167) || in->low >> 61 != 0;
+        low = machine_source(&vary->machine, vary->in, in, at, 1, 0);
+        low.origin = 0;
+        /* An element has as many bytes as the texture says. */
         low = load->image ? value_any(WHY_IMAGE)
-                          : value_of_both(machine_source(&vary->machine, vary->in, in, at, 0, 0),
-                                          machine_source(&vary->machine, vary->in, in, at, 1, 0));
+                          : value_add(&vary->machine.lanes, low,
+                                      value_multiply(&vary->machine.lanes, value_shared(LEVEL_GRID),
+                                                     machine_source(&vary->machine, vary->in, in, at, 0, 0)));
     } else if (in->transfer == TRANSFER_LOAD && in->source[1].kind == OPERAND_CONSTANT) {
         if (in->source[0].kind != OPERAND_NONE)
             low = machine_source(&vary->machine, vary->in, in, at, 0, 0);

@@ -109,8 +109,8 @@ static uint32_t pair(struct program *program)
 
 static uint32_t small(struct program *program)
 {
-    static const uint32_t numbers[] = {0,  1,  2,  3,  4,   5,          7,          8,         12,
-                                       16, 31, 32, 64, 255, 0xfffffffc, 0xffffffff, 0xffffffe0};
+    static const uint32_t numbers[] = {0,  1,  2,  3,  4,   5,          7,          8,          12,
+                                       16, 31, 32, 64, 255, 0x5e3779b1, 0xfffffffc, 0xffffffff, 0xffffffe0};
 
     return numbers[random_below(program, sizeof(numbers) / sizeof(numbers[0]))];
 }
@@ -165,6 +165,7 @@ static void append_arithmetic(struct program *program, unsigned kind)
     case 6:
         words = append(program, 0x011, 1, result, a, any_register(program), RZ);
         set(words, 75, 5, random_below(program, 32));
+        set(words, 73, 1, random_below(program, 2));
         set(words, 80, 1, random_below(program, 2));
         set_predicates(words, PT, PT, true);
         break;
@@ -173,7 +174,8 @@ static void append_arithmetic(struct program *program, unsigned kind)
         set(words, 73, 3, 3);
         break;
     case 8:
-        words = append(program, 0x019, form, result, RZ, immediate ? random_below(program, 34) : b, a);
+        words = append(program, 0x019, form, result, RZ,
+                       immediate ? random_below(program, 2) ? 31 : random_below(program, 34) : b, a);
         set(words, 73, 3, 2 + random_below(program, 2));
         set(words, 76, 1, 1);
         set(words, 80, 1, 1);
@@ -545,7 +547,7 @@ static void step(struct lane *lane, const uint64_t words[2], const struct launch
     case 0x011: {
         const unsigned by = (unsigned)get(words, 75, 5);
 
-        sum = ((uint64_t)c << 32 | a) << by;
+        sum = (get(words, 73, 1) ? (uint64_t)(int32_t)a : (uint64_t)c << 32 | a) << by;
         value = b + (uint32_t)(get(words, 80, 1) ? sum >> 32 : sum);
         break;
     }
@@ -689,7 +691,7 @@ static bool apart_as_before(struct checked *checked, const struct moment *now)
 static bool overflows(const struct lane lanes[LANES], const uint64_t words[2], size_t at)
 {
     const bool shift = get(words, 0, 9) == 0x019 && get(words, 76, 1) && get(words, 73, 3) != 2;
-    const bool high = get(words, 0, 9) == 0x011 && get(words, 80, 1);
+    const bool high = get(words, 0, 9) == 0x011 && get(words, 80, 1) && !get(words, 73, 1);
     const uint64_t number = get(words, shift ? 64 : 24, 8);
     uint32_t seen = 0;
 

@@ -201,6 +201,8 @@ KERNEL by_texture_uniform(float *out, cudaTextureObject_t texture, int n)
 {
     out[THREAD] = tex1Dfetch<float>(texture, n); // load: table=texture variation=grid stride=- depth=0
 }
+KERNEL fetched_by_each_thread(float *out, cudaTextureObject_t texture) STORES(tex1Dfetch<float>(texture, (int)THREAD)) // load: table=texture variation=affine stride=4 depth=0
+
 KERNEL negative_offsets(float *out, int n) STORES(coefficients[60 - n]) // load: table=coefficients variation=grid stride=- depth=0
 
 KERNEL pointer_into_table(float *out, const int *__restrict__ index, int n)

@@ -48,6 +48,8 @@ KERNEL per_lane(float *out)
 
 KERNEL per_lane_of_half(float *out) STORES(coefficients[threadIdx.x & 15]) // load: table=coefficients variation=uneven stride=- addresses=16 depth=0
 KERNEL per_group_of_four(float *out) STORES(coefficients[threadIdx.x / 4]) // load: table=coefficients variation=uneven stride=- addresses=8 depth=0
+KERNEL per_lane_signed(float *out) STORES(coefficients[(int)THREAD % 16]) // load: table=coefficients variation=uneven stride=- addresses=16 depth=0
+KERNEL below_zero(float *out) STORES(coefficients[((int)THREAD - 8) / 16 + 1]) // load: table=coefficients variation=thread stride=- depth=0
 KERNEL permuted(float *out) STORES(coefficients[threadIdx.x ^ 5]) // load: table=coefficients variation=uneven stride=- addresses=32 depth=0
 
 KERNEL squared(float *out)
@@ -58,6 +60,7 @@ KERNEL squared(float *out)
 }
 
 KERNEL per_warp(float *out) STORES(coefficients[threadIdx.x / 32]) // load: table=coefficients variation=warp stride=- depth=0
+KERNEL per_warp_signed(float *out) STORES(coefficients[(int)THREAD / 32 & 63]) // load: table=coefficients variation=warp stride=- depth=0
 KERNEL per_warp_masked(float *out) STORES(coefficients[threadIdx.x & ~31u]) // load: table=coefficients variation=warp stride=- depth=0
 
 KERNEL per_warp_of_grid(float *out, int n)
@@ -154,6 +157,13 @@ KERNEL where_a_loop_was_left(float *out, int n, int m)
     ROLLED while (k < 8 * n)
         k += 3 * k / m + 1;
     out[THREAD] = coefficients[k & 1023]; // load: table=coefficients variation=thread stride=- depth=0
+}
+
+KERNEL data_and_clamped(float *out, const float *given, const int *rows, int n)
+{
+    const int row = rows[blockIdx.x];
+
+    out[THREAD] = given[row + min((int)threadIdx.x, n)]; // load: table=given variation=thread stride=- depth=0
 }
 
 KERNEL data_for_all_lanes(float *out, const int *given, int n) STORES(coefficients[given[blockIdx.x] + (threadIdx.x >> (n & 3))]) // load: table=coefficients variation=thread stride=- depth=0
