@@ -206,7 +206,9 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         !CBANK_WIDTH_IS_PLAIN((uint32_t)options->plan.parameters[PARAMETER_width_bytes].values[0]))
         status = log_error(STATUS_USAGE, "--write has entries of 1, 2, 4, 8 or 16 bytes");
     advice.card = card;
-    advice.facts.given = !code.path || largest || options->write_path || plan_options_given(&options->plan);
+    /* Where all indices are proven, there is nothing to assume about them. */
+    advice.facts.given = !code.path || (largest && largest->variation >= VARIATION_THREAD) || options->write_path ||
+                         plan_options_given(&options->plan);
     if (status == STATUS_OK && advice.facts.given)
         status = make_plan(&options->plan, largest, &indices, &plan);
     if (status == STATUS_OK && advice.facts.given)
@@ -258,7 +260,8 @@ const struct command advise_command = {
         "indices are random. An option that is not given has the first of its default values.\n"
         "\n"
         "With --kernel: the loads of the kernels of a cubin, how the addresses of a warp vary, and whether each table should live\n"
-        "where it does. Without --table-bytes, the lookups are of the largest __constant__ table of the code.\n"
+        "where it does. Without --table-bytes, the lookups are of the largest __constant__ table, of those whose index is not proven\n"
+        "if there are any.\n"
         "\n"
         "With --tables: NAME:BYTES:WIDTH:READS[:SOURCE] of each, with commas between. READS are the lookups of an\n"
         "element, SOURCE as for --source. All assignments to 64 KB of constant memory, 48 KB of shared memory, 32 KB of\n"

@@ -54,8 +54,8 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel, c
         table->better = indexed ? "shared" : NULL;
         table->why = indexed ? "an array of each thread's own, indexed at run time: if all threads have the same, "
                                "declare it outside of the kernel"
-                     : varies >= VARIATION_AFFINE
-                         ? "an array of each thread's own, also written at run time: registers hold it if loops are "
+                     : varies > VARIATION_CONSTANT
+                         ? "an array of each thread's own, indexed at run time: registers hold it if loops are "
                            "unrolled in full"
                          : "a spilled register, or an array of the thread's own";
     } else if (strcmp(table->of.memory, "image") == 0) {
@@ -91,8 +91,8 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel, c
             varies == VARIATION_DATA && constant ? "the index is data: give --source or --indices"
             : varies == VARIATION_DATA           ? "the index is data"
             : varies == VARIATION_THREAD && constant
-                ? "no data, but numbers known at run time alone decide the addresses: give --pattern or --indices"
-            : varies == VARIATION_THREAD  ? "no data, but numbers known at run time alone decide the addresses"
+                ? "thread and arguments decide the index, no data, but how is not followed: give --pattern or --indices"
+            : varies == VARIATION_THREAD  ? "thread and arguments decide the index, no data, but how is not followed"
             : varies == VARIATION_UNKNOWN ? "nothing is proven about the index"
                                           : "the stride is known at run time alone";
     }
@@ -163,7 +163,11 @@ const struct user_access *user_code_largest(const struct user_code *code)
         for (size_t i = 0; i < code->kernels[k].access_count; i++) {
             const struct user_access *access = &code->kernels[k].accesses[i];
 
-            if (strcmp(access->memory, "constant") == 0 && access->table_bytes > (found ? found->table_bytes : 0))
+            const bool open = access->variation >= VARIATION_THREAD,
+                       before = found && found->variation >= VARIATION_THREAD;
+
+            if (strcmp(access->memory, "constant") == 0 && access->table_bytes > 0 &&
+                (!found || open > before || (open == before && access->table_bytes > found->table_bytes)))
                 found = access;
         }
     return found;

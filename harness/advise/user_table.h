@@ -20,7 +20,8 @@ struct user_indices {
  * `indices`: NULL where the user described none. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status user_tables_judge(struct user_code *code, const struct card *card, const struct user_indices *indices);
 
-/* A load of the largest table in constant memory whose size is known; NULL: there is none. */
+/* A load of the largest table in constant memory whose size is known, of those whose index is not proven if there are any;
+ * NULL: there is none. */
 const struct user_access *user_code_largest(const struct user_code *code);
 
 /* Whether the unit of any table is busy longer than that of a better space by more than a share: 0.1 is 10 %. The lower end
