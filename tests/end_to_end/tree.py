@@ -90,6 +90,14 @@ class Scratch:
         if len(rows) != len(PATTERNS) + 1:
             raise AssertionError("patterns/patterns.def is not as this test thinks")
         self.write("patterns/patterns.def", head + "".join(rows))
+        self.leave_choices()
+
+    def halve_variants(self):
+        self.write("kernels/workloads.def", re.sub(r"(?<=\.variants = )\d", lambda number: str(int(number[0]) // 2), self.read("kernels/workloads.def")))
+        self.leave_choices()
+
+    def leave_choices(self):
+        """No compiler's choices are known: the known ones are counts of all kernels."""
         self.write("tests/golden/chosen.txt", "1.0 sm_10 none 0 0\n")
 
     def close(self):

@@ -8,13 +8,11 @@ family's disassembly.
 import json
 import os
 import re
-import shutil
-import tempfile
 import unittest
 
 import toolkits
 from toolkits import FAMILIES, ROOT, run
-from tree import BrokenPath
+from tree import BrokenPath, Scratch
 
 
 def setUpModule():
@@ -54,7 +52,7 @@ class Planted(unittest.TestCase):
     """A scratch copy of the tree with one workload and three patterns. Beside the paths, it has some of them again, broken on purpose."""
 
     # Functions that only other workloads use are unused there.
-    VARIABLES = ("ARCHS=" + " ".join(FAMILIES), "WERROR=", "CFLAGS=-O0", "check-sass")
+    VARIABLES = ("ARCHS=" + " ".join(FAMILIES), "WERROR=", "FAST=-O0", "check-sass")
     FAULTS = (BrokenPath("reads_global", "constant", "cbank_values[index]", "table[index]"),
               BrokenPath("loads_twice", "constant", "cbank_values[index]",
                          "cbank_values[index ^ *(const uint8_t *)&cbank_values[index ^ 1u] % 2]"),
@@ -64,30 +62,24 @@ class Planted(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.root = os.path.join(folder.name, "cbank")
-        shutil.copytree(ROOT, cls.root, ignore=shutil.ignore_patterns(".git", "build", "local", "__pycache__"))
-        cls.edit("tests/golden/chosen.txt", lambda text: re.sub(r"(?m)^\d.*\n", "", text))  # counts of all workloads
-        cls.edit("kernels/workloads.def", lambda text: re.sub(r"(?ms)^WORKLOAD\((?!add,).*?(?=^WORKLOAD|^#undef)", "", text))
+        scratch = Scratch(ROOT)
+        cls.addClassCleanup(scratch.close)
+        scratch.leave_choices()
+        cls.edit(scratch, "kernels/workloads.def", lambda text: re.sub(r"(?ms)^WORKLOAD\((?!add,).*?(?=^WORKLOAD|^#undef)", "", text))
         # One pattern of each scope: a load of the others is the same instruction.
-        cls.edit("patterns/patterns.def", lambda text: re.sub(
+        cls.edit(scratch, "patterns/patterns.def", lambda text: re.sub(
             r"(?ms)^PATTERN\((per_warp|pseudo_random|half_warp|distinct|broadcast|hashed),.*?(?=^PATTERN|^#undef)", "", text))
-        cls.edit("Makefile", lambda text: text.replace("MODULES := $(WORKLOADS) probes tools", "MODULES := $(WORKLOADS)"))
+        cls.edit(scratch, "Makefile", lambda text: text.replace("MODULES := $(WORKLOADS) probes tools", "MODULES := $(WORKLOADS)"))
         for fault in cls.FAULTS:
-            cls.edit("kernels/paths.def", fault.add)
-        cls.said = run(cls.root, "make", f"CUDA={Tree.toolkit}", *cls.VARIABLES)
+            cls.edit(scratch, "kernels/paths.def", fault.add)
+        cls.said = run(scratch.root, "make", f"CUDA={Tree.toolkit}", *cls.VARIABLES)
 
-    @classmethod
-    def edit(cls, name, change):
-        path = os.path.join(cls.root, name)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        changed = change(text)
-        if changed == text:
+    @staticmethod
+    def edit(scratch, name, change):
+        changed = change(scratch.read(name))
+        if changed == scratch.read(name):
             raise AssertionError(f"{name} is not as this test thinks")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(changed)
+        scratch.write(name, changed)
 
     def test_every_fault_is_found_in_every_family(self):
         """Kernels of the path for its whole table, and of those for tables of other widths."""
