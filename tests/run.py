@@ -235,10 +235,10 @@ def python(file, program, after, suffix="", only=(), **environment):
 SANITIZED_ATTACKS = ("documents", "cubins")  # those of the program itself
 
 
-def attacks(rounds, of=None, sanitizers=False):
+def attacks(rounds, of=None, without=("run",), sanitizers=False):
     """The campaigns of tests/attacks: named ones or all, each so many times with other seeds."""
     build, after, suffix = ("build/asan", "sanitizer build", ", sanitizers") if sanitizers else ("build", "build", "")
-    names = of or sorted(os.path.basename(file)[:-len(".py")] for file in glob.glob("tests/attacks/*.py") if not file.endswith("/run.py"))
+    names = of or sorted({os.path.basename(file)[:-len(".py")] for file in glob.glob("tests/attacks/*.py")} - set(without))
     return [Part(f"attacks/{name}{suffix}", [sys.executable, "tests/attacks/run.py", "--rounds", str(rounds), name], after=[after],
                  CBANK=os.path.abspath(f"{build}/cbank")) for name in names]
 
@@ -343,7 +343,7 @@ def parts_of(suite, found):
     os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
     if suite in ("all", "long"):
         full = suite == "long"
-        return [build, scratch_tree(), *test(toolkit), *merge(toolkit, full), *kernels(), *attacks(100 if full else 2),
+        return [build, scratch_tree(), *test(toolkit), *merge(toolkit, full), *kernels(), *attacks(100 if full else 1, without=("run", *(() if full else SANITIZED_ATTACKS))),
                 # The fuzz target of cubins does in one process, with sanitizers, what the attack starts a process for.
                 *attacks(8 if full else 1, SANITIZED_ATTACKS if full else SANITIZED_ATTACKS[:1], sanitizers=True), committed_files(),
                 *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), *fuzz(found, full),

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Every call of the engine fails once: a walk over the calls that a run of three cells makes on the simulated GPU. Each is
 planted to fail once, and to fail from then on, as a device that is lost does; those that wait also never to come back.
-The classes of errors take turns over the first, a middle and the last call of each function. CBANK_TEST=full: these have
-every class, and the classes take turns over all other calls."""
+The classes of errors take turns over the first, a middle and the last call of each function; so do one call and all from then
+on. CBANK_TEST=full: these have every class, and the classes take turns over all other calls."""
 
 import concurrent.futures
 import itertools
@@ -124,16 +124,16 @@ class Walk(unittest.TestCase):
         return {function: functions.count(function) for function in sorted(set(functions))}
 
     def planted(self, calls):
-        once, for_good = itertools.cycle(ONCE), itertools.cycle(FOR_GOOD)
+        once, for_good, kind = itertools.cycle(ONCE), itertools.cycle(FOR_GOOD), itertools.cycle((0, 1))
         for function, count in calls.items():
             if function in ("cudaGetLastError", "cudaPeekAtLastError"):
                 continue  # it tells of others
             few = {1, (count + 1) // 2, count}
             for nth in range(1, count + 1) if FULL else sorted(few):
-                every = FULL and nth in few
-                for error in ONCE if every else (next(once),):
+                every, turn = FULL and nth in few, None if FULL or count == 1 else next(kind)
+                for error in ONCE if every else (next(once),) if turn != 1 else ():
                     yield f"fail={function}:{nth}:{error}"
-                for error in FOR_GOOD if every else (next(for_good),):
+                for error in FOR_GOOD if every else (next(for_good),) if turn != 0 else ():
                     yield f"fail={function}:{nth}:{error}:sticky"
                 if function in WAITS:
                     yield f"hang={function}:{nth}"

@@ -6,7 +6,6 @@ family's disassembly.
 """
 
 import json
-import os
 import re
 import unittest
 

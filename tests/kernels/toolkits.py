@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests for every toolkit: the tree builds with it, and every kernel of every architecture that it knows loads as its
-path names. With CBANK_ARCHS=ends, only of one architecture, which a subclass names, and in a copy of the tree that has
-half of the radii and of the lookups in flight: the others take most of the time to compile.
+path names. With CBANK_ARCHS=ends, only of one architecture: a subclass says which. A copy of the tree then has half of the
+radii and of the lookups in flight. The others take most of the time to compile.
 """
 
 import os
