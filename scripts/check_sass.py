@@ -51,8 +51,8 @@ WORDS = {"LDC": set(), "ULDC": set(), "LDCU": set(), "LDG": {"E", "CONSTANT", "S
 OLD_WORDS = {"SYS", "S", "T", "P"}  # before sm_80: of plain loads, and of Kepler
 
 # The instructions that kernels may have; loads, stores and calls are also counted. Some units have more.
-KNOWN = re.compile(r"U?(MOV|SEL|IADD|LEA|LOP|SHF|SHL|SHR|IMAD|ISETP|PLOP|PSETP|FLO|POPC|BREV|SGXT|PRMT)(3|32I|3X)?|LDCU?|ULDC|ISUB|ISCADD|"
-                   r"(IADD|IMUL|MOV|LOP|FADD|FMUL|FFMA)(32I)?|XMAD|IMNMX|VIADD(MNMX)?|VIMNMX|BFE|BFI|HFMA2|I2FP?|F2I|I2I|MUFU|S2U?R|CS2R|R2UR|PSET|P2R|"
+KNOWN = re.compile(r"U?(MOV|SEL|IADD|LEA|LOP|SHF|SHL|SHR|IMAD|ISETP|PLOP|PSETP|FLO|POPC|BREV|SGXT|PRMT|VIMNMX|I2FP?)(3|32I|3X)?|LDCU?|ULDC|ISUB|ISCADD|"
+                   r"(IADD|IMUL|MOV|LOP|FADD|FMUL|FFMA)(32I)?|XMAD|IMNMX|VIADD(MNMX)?|BFE|BFI|HFMA2|F2I|I2I|MUFU|S2U?R|CS2R|R2UR|PSET|P2R|"
                    r"R2P|EXIT|BRA|BRX|BSSY|BSYNC|BMOV|SSY|SYNC|PBK|BRK|BAR|NOP|LD|LDG|LDS|LDL|ST|STG|STS|STL|TLD|TEX|SHFL|DEPBAR|TEXDEPBAR")
 KNOWN_OLD = {"MEMBAR"}  # Maxwell and Pascal: before a barrier
 # CUDA 13 for sm_75 and sm_80: in loops of strong loads. CUDA 11.8 for sm_90: behind branches of the stencil.
