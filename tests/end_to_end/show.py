@@ -50,7 +50,7 @@ class Show(Scratch):
                 "explanation": ("by the card of H200", "add/constant/pseudo_random/12800000/1024/hot 1.602 ms constant fills"),
                 "history": ("6 runs, 0 changes of a level, 0 forgotten", "2026-11-22T09:39:08Z GPU-39143642 - 24 cells, 0 failed"),
                 "fleet": ("quiet; 2 of 2 GPUs answered", "quiet GPU-d61ad9fe"),
-                "card": ("H200, chip GH100, compute capability 9.0", "sm_count 132 - device", "l2_latency_cycles 304.05 [304.02, 304.06] characterized"),
+                "card": ("H200, chip GH100, compute capability 9.0", "sm_count 132 - device", "l2_latency_cycles 274.91 [249.38, 305.38] characterized"),
                 "calibration": ("5 processes", "add/global/per_block/12800000/1024/hot 0.0"),
                 "manifest": ("measured 2026-11-24T04:44:54Z", f"all-paths.json {len(measured)} {hashlib.sha256(measured).hexdigest()[:16]}")}.items():
             with self.subTest(kind):
