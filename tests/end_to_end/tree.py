@@ -137,11 +137,8 @@ class Scratch:
         toolkit = [f"CUDA={TOOLKIT}", f"ARCHS={architecture}"] if TOOLKIT else ["NO_CUDA=1"]
         return self.run("make", *toolkit, *targets)
 
-    def make(self, *targets, architecture=ARCHITECTURE, only=()):
-        """`only`: workloads whose kernels a change of kernels.cu is about; those of others stay as they are."""
-        others = set(WORKLOADS + ["probes", "tools"]) - set(only) if only else ()
-        stay = [f"--old-file=build/images/{name}.compute_{architecture}.ptx" for name in sorted(others)]
-        done = self.try_make("FAST=-O0", *stay, *targets or ["all"], architecture=architecture)
+    def make(self, *targets, architecture=ARCHITECTURE):
+        done = self.try_make("FAST=-O0", *targets or ["all"], architecture=architecture)
         if done.returncode != 0:
             raise AssertionError(f"make fails:\n{done.stdout}{done.stderr}")
         return done
