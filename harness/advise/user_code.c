@@ -118,7 +118,7 @@ static void add_addresses(struct accesses *all, const struct varying_load *load,
 
 static void add_access(const struct varying_load *load, void *context)
 {
-    static const char constants[] = ".nv.constant3";
+    static const char constants[] = ".nv.constant3", library_tables[] = "__cudart_"; /* of sin(), say */
     static const struct {
         const char *instruction, *memory;
     } memories[] = {{"LD", "generic"}, {"LDG", "global"}, {"LDS", "shared"}, {"LDL", "local"}, {"T", "texture"}};
@@ -204,6 +204,8 @@ static void add_access(const struct varying_load *load, void *context)
         access->table_bytes = bytes ? (double)bytes : (double)NAN;
     } else if (load->origin >= ORIGIN_PARAMETER)
         snprintf(access->table, sizeof(access->table), "parameter %" PRIu32, load->origin - ORIGIN_PARAMETER);
+    if (strncmp(access->table, library_tables, strlen(library_tables)) == 0)
+        access->memory = "compiler";
     text_clean(access->table, 0);
     add_addresses(all, load, &table, access);
 }

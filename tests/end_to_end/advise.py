@@ -430,6 +430,13 @@ __constant__ float4 q[256];
                 self.assertEqual(load["evidence"][0].split(":")[0], hex(load["address"]))
         return {kernel["name"]: {table["memory"]: table for table in kernel["tables"]} for kernel in advice["code"]["kernels"]}
 
+    def test_tables_of_the_library_are_named_and_not_judged(self):
+        self.compile(rows={"sine": ("o[I] = (int)(1e9 * sin((double)x[I]));",)})
+        command = "advise", "--kernel", self.path("tables.cubin")
+        self.assertEqual(set(self.tables(command)["sine"]), {"global", "local"})
+        self.assertEqual(self.tables(command)["sine"]["global"]["table"], "parameter 0")
+        self.assertIn("__cudart_sin_cos_coeffs", cbank(*command).stdout)
+
     def test_verdicts(self):
         tables = self.tables(self.compile(*self.ROWS))
         for name, (_, memory, verdict, better, addresses) in self.ROWS.items():
