@@ -43,7 +43,7 @@ AGAINST = ("past", "peers")
 
 WANDER_LEAST = 5  # GPUs whose median is what they do together
 DIFFERENCES_LEAST = 3  # whose median one step does not move
-PEERS_MANY, PEER_VALUES = 9, 3  # GPUs of a model; values that say where a GPU is
+PEERS_MANY, PEER_VALUES, PAIRS_MOST = 9, 3, 100  # GPUs of a model; values that say where a GPU is; values all of whose distances are looked at
 COVERED_LEAST = 0.85  # of a group, whose change is then the group's
 GROUP_SHARE = 0.5  # of the threshold, for groups
 NAMED = 0.01  # of the cells that a finding names, the share that may be chance
@@ -78,14 +78,14 @@ class Change:
 
 
 def qn(ordered: np.ndarray) -> float:
-    """The scale Qn of Rousseeuw and Croux (1993) of ascending values: the k-th smallest distance of two, times a factor. Half of
+    """The scale Qn of Rousseeuw and Croux (1993) of two ascending values or more: the k-th smallest distance of two, times a factor. Half of
     the values can be anything."""
     small = {2: 0.399, 3: 0.994, 4: 0.512, 5: 0.844, 6: 0.611, 7: 0.857, 8: 0.669, 9: 0.872}
     n = len(ordered)
-    if n < 2:
-        return math.nan
-    k = (n // 2 + 1) * (n // 2) // 2
+    factor, k = 2.2219 * small.get(n, n / (n + (1.4 if n % 2 else 3.8))), (n // 2 + 1) * (n // 2) // 2
     index = np.arange(n)
+    if n <= PAIRS_MOST:
+        return factor * float(np.partition((ordered[:, None] - ordered)[index[:, None] > index], k - 1)[k - 1])
 
     def pairs_within(distance: float) -> int:
         return int((index - np.searchsorted(ordered, ordered - distance)).sum())
@@ -96,7 +96,7 @@ def qn(ordered: np.ndarray) -> float:
     for _ in range(60):
         middle = low + (high - low) / 2
         low, high = (low, middle) if pairs_within(middle) >= k else (middle, high)
-    return 2.2219 * small.get(n, n / (n + (1.4 if n % 2 else 3.8))) * high
+    return factor * high
 
 
 # ---- Cells together ---------------------------------------------------------------------------------------------------

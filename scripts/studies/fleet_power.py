@@ -112,9 +112,8 @@ def trial(rng, plant, size, past, runs, gpus, resampled):
     """Counts of one fleet: of verdicts; of what was planted, found and dated right, its cells that were named; of other findings."""
     late = DRIFT_NIGHTS if plant == "drift" else 2 if plant == "driver" else 1
     fleet = Fleet(rng, gpus, (past + late) * runs, resampled)
-    since, planted, cells = past * runs, {"none": [], "driver": [None], "step": [int(rng.integers(gpus))]}.get(plant), slice(None)
-    if plant == "drift":
-        planted = [gpus // PLANTED * i for i in range(PLANTED)]
+    since, cells = past * runs, slice(None)
+    planted = {"none": [], "driver": [None], "step": [int(rng.integers(gpus))], "drift": range(0, gpus, max(gpus // PLANTED, 1))}[plant]
     growth = np.linspace(1 / late, 1, late) if plant == "drift" else 1
     for gpu in planted:
         cells = slice(None) if plant == "driver" else np.flatnonzero(fleet.path == rng.integers(3))
