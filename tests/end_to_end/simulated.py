@@ -561,7 +561,7 @@ class Characterize(Case):
 
     @staticmethod
     def kept(found):
-        """What the levels of constant memory hold after a launch."""
+        """{level of constant memory: whether it still has its lines after a launch}"""
         return {one["level"]: one["value"] for one in found["invalidation_constant"]["verdicts"] if one["before"] == "launch"}
 
     def test_the_card_is_found_again(self):
