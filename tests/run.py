@@ -45,7 +45,7 @@ LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
 # About how long parts take, in seconds of one processor: the long ones start first.
-SECONDS = {"build": 65, "sanitizer build": 150, "sanitizer build, gcc": 110, "build, scratch tree": 33, "build, simulated GPU, sanitizers": 26,
+SECONDS = {"build": 65, "sanitizer build": 65, "sanitizer build, gcc": 110, "build, scratch tree": 33, "build, simulated GPU, sanitizers": 26,
            "lint": 50, "fuzz": 38, "unit tests, sanitizers": 50, "unit tests, sanitizers, gcc": 60, "unit tests": 24, "kernels/cuda_11_8": 170, "kernels/toolkit": 50,
            "kernels/corpus": 60, "kernels/header": 72, "kernels/kernel_faults": 75, "kernels/suite": 65, "kernels/kernel_checks": 17, "end_to_end/report": 45,
            "end_to_end/readme": 50, "end_to_end/figures": 125, "end_to_end/scratch": 56, "end_to_end/packages": 52, "end_to_end/simulated": 115, "end_to_end/kernel_file": 34,
@@ -272,7 +272,7 @@ def fuzz(found, full):
 def sanitized(suffix, build, *variables):
     """A build with ASan and UBSan and what runs in it, with few repetitions."""
     name, small = "sanitizer build" + suffix, {"CBANK_TEST": "small"}
-    return [Part(name, make(f"BUILD={build}", "SANITIZE=1", "FAST=-O0", *variables, "all", "tests", jobs=max(1, SLOTS // 2))),
+    return [Part(name, make(f"BUILD={build}", "SANITIZE=1", "FAST=-O0", "FAST_TESTS=-O0", *variables, "all", "tests", jobs=max(1, SLOTS // 2))),
             unit_tests("unit tests, sanitizers" + suffix, build, [name], **small),
             python("tests/end_to_end/e2e.py", f"{build}/cbank", [name], ", sanitizers" + suffix, **small)]
 
@@ -339,7 +339,7 @@ def gpu(toolkit):
 
 def parts_of(suite, found):
     toolkit = os.environ.get("CBANK_CUDA", "")
-    fast = () if suite in ("all", "long") else ("FAST_TESTS=-O0",)
+    fast = () if suite == "long" else ("FAST_TESTS=-O0",)
     build = Part("build", make(*fast, "all", "tests", jobs=SLOTS), slots=SLOTS)
     os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
     if suite in ("all", "long"):
