@@ -323,8 +323,8 @@ def merge(toolkit, full):
     return parts
 
 
-def kernels():
-    return list(tests_of("kernels"))
+def kernels(without=()):
+    return list(tests_of("kernels", without=without))
 
 
 def fleet(toolkit):
@@ -344,11 +344,12 @@ def parts_of(suite, found):
     os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
     if suite in ("all", "long"):
         full = suite == "long"
-        return [build, scratch_tree(), *test(toolkit), *merge(toolkit, full), *kernels(), *attacks(100 if full else 1, without=("run", *(() if full else SANITIZED_ATTACKS))),
+        # `make test-kernels`, which changes of kernels ask for, plants their faults, too.
+        return [build, scratch_tree(), *test(toolkit), *merge(toolkit, full), *kernels(() if full else ("kernel_faults.py",)), *attacks(100 if full else 1, without=("run", *(() if full else SANITIZED_ATTACKS))),
                 # The fuzz target of cubins does in one process, with sanitizers, what the attack starts a process for.
-                *attacks(8 if full else 1, SANITIZED_ATTACKS if full else SANITIZED_ATTACKS[:1], sanitizers=True), committed_files(),
+                *attacks(8 if full else 1, SANITIZED_ATTACKS if full else SANITIZED_ATTACKS[:1], sanitizers=True),
                 *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), *fuzz(found, full),
-                *((*sanitized(", gcc", "build/asan-gcc"), planted()) if full else ()),
+                *((*sanitized(", gcc", "build/asan-gcc"), planted(), committed_files()) if full else ()),
                 *simulated(toolkit, SANITIZED if full else FAULTS, sanitizers=True)]
     return [build, *(attacks(1) if suite == "test" else ()), *{"test": test, "kernels": lambda _: [scratch_tree(), *kernels()], "fleet": fleet, "gpu": gpu}[suite](toolkit)]
 
