@@ -43,7 +43,8 @@ AGAINST = ("past", "peers")
 
 WANDER_LEAST = 5  # GPUs whose median is what they do together
 DIFFERENCES_LEAST = 3  # whose median one step does not move
-PEERS_MANY, PEER_VALUES, PAIRS_MOST = 9, 3, 100  # GPUs of a model; values that say where a GPU is; values all of whose distances are looked at
+PEERS_MANY, PEER_VALUES = 9, 3  # GPUs of a model; values that say where a GPU is
+PAIRS_MOST = 100  # values at most whose distances are all looked at
 COVERED_LEAST = 0.85  # of a group, whose change is then the group's
 GROUP_SHARE = 0.5  # of the threshold, for groups
 NAMED = 0.01  # of the cells that a finding names, the share that may be chance
