@@ -17,7 +17,6 @@ have a drift of 3 % in 30 nights, or a driver makes every cell of all 1 % slower
 and of no other says slower. The report also has how far the cells of committed processes go together. --small: as a test.
 """
 
-import concurrent.futures
 import functools
 import glob
 import itertools
@@ -144,8 +143,7 @@ def row(number, plant, size, past, runs, gpus, times, tail):
 
 def make(args, _rest):
     of = [(*fleet, tail) for fleet in plan(args.small) for tail in TAILS]
-    with concurrent.futures.ProcessPoolExecutor() as pool:
-        return {"together": [together(chip) for chip in ("h200", "h100")], "rows": list(pool.map(row, itertools.count(1), *zip(*of)))}
+    return {"together": [together(chip) for chip in ("h200", "h100")], "rows": trials.in_processes(row, itertools.count(1), *zip(*of))}
 
 
 def summed(report, key, **what):

@@ -25,7 +25,6 @@ common to the cells of a board. Or they are boards of the nine H200 that chose t
 Each scenario has its own seed, so that the first N of them (--first) can be tried again by themselves.
 """
 
-import concurrent.futures
 import functools
 import glob
 import itertools
@@ -63,8 +62,7 @@ def template(folder, cache_state):
     truth, cells = [], []
     for same in zip(*(result["cells"] for result in results)):
         if same[0]["cache_state"] == cache_state:
-            times = [cell["time_ns"] for cell in same]
-            logs = [math.log(time["value"]) for time in times]
+            logs = [math.log(cell["time_ns"]["value"]) for cell in same]
             means = [trials.strata_mean(cell["time_ns"]["samples"], cell["buffer_sets"]) for cell in same]
             error = statistics.mean(error / mean for mean, error in means)
             truth.append((math.exp(statistics.mean(logs)), statistics.stdev(logs), error / ERROR))
@@ -107,7 +105,7 @@ def write_process(tried, path, rng, of, factors, second, day=1, **device):
         cells.append({**cell, "time_ns": {**cell["time_ns"], **time}})
     started = f"2026-01-{day:02}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({**result, "device": {**result["device"], **device}, "started_utc": started, "cells": cells}, file)
+        file.write(json.dumps({**result, "device": {**result["device"], **device}, "started_utc": started, "cells": cells}))
 
 
 def trial(tried, gate, of, seed):
@@ -124,14 +122,13 @@ def trial(tried, gate, of, seed):
             factors_of = [[one * factor for one, factor in zip(*pair)] for pair in zip(of_boards(tried, rng, of, len(sides)), factors_of)]
         elif not gate:
             factors_of = [of_an_occasion(tried, rng, of, each) for each in factors_of]
-        pairs = [(process, side) for process in range(most) for side in range(len(sides))]
-        for process, side in pairs if gate else sorted(pairs, key=lambda pair: pair[1]):
+        for process, side in sorted(itertools.product(range(most), range(len(sides))), key=None if gate else lambda pair: pair[1]):
             os.makedirs(sides[side], exist_ok=True)
             write_process(tried, f"{sides[side]}/{process + 1:03}.json", rng, of, factors_of[side], 2 * process + side, 1 if gate or boards else 1 + side,
                           **({"uuid": f"GPU-{side}"} if boards else {}))
         for side in sides if gate else ():  # a program whose processes have the results, one after the other
             with open(f"{side}.sh", "w", encoding="utf-8") as file:
-                file.write(f'#!/bin/sh\nfor json; do :; done\nset -- {side}/*.json\nmv "$1" "${{json#--json=}}"\n')
+                file.write(f'#!/bin/sh\nfor json; do :; done\nset -- {side}/*.json\nexec mv "$1" "${{json#--json=}}"\n')
             os.chmod(f"{side}.sh", 0o755)
         command = ["gate", "--base-program", f"{sides[0]}.sh", "--new-program", f"{sides[1]}.sh", "--engine", "cuda", "--processes",
                    str(most)] if gate else ["compare", *sides[:2], *(["--allow-diff", "uuid"] if boards else []),
@@ -184,12 +181,12 @@ def options(parser):
 
 
 def make(arguments, _rest):
-    gate, count, rows = arguments.gate, arguments.trials, []
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for index, of in enumerate(scenarios("boards" if arguments.boards else gate)[:arguments.first]):
-            done = pool.map(lambda seed, of=of: trial(arguments, gate, of, seed), range(1000 * (500 * gate + index), 1000 * (500 * gate + index) + count))
-            rows.append({**dict(zip(("alarms", "found", "inconclusive", "processes"), map(sum, zip(*done)))), **of})
-    return {"gate": gate, "trials": count, "rows": rows}
+    gate, count = arguments.gate, arguments.trials
+    rows = scenarios("boards" if arguments.boards else gate)[:arguments.first]
+    of = [(arguments, gate, row, 1000 * (500 * gate + index) + number) for index, row in enumerate(rows) for number in range(count)]
+    done = trials.in_processes(trial, *zip(*of))
+    sums = [map(sum, zip(*done[first:first + count])) for first in range(0, len(done), count)]
+    return {"gate": gate, "trials": count, "rows": [{**dict(zip(("alarms", "found", "inconclusive", "processes"), each)), **row} for each, row in zip(sums, rows)]}
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """Parts that studies share: processes of the program, comparisons of two, and a report that is shown again."""
 
 import argparse
+import concurrent.futures
 import json
 import math
 import os
@@ -64,8 +65,15 @@ def strata_mean(samples, buffer_sets):
     reach = 3 * statistics.median(steps) / (0.6744897501960817 * math.sqrt(2))
     each = [of if len(of) < 3 else [min(max(sample, middle - reach), middle + reach) for sample in of]
             for of, middle in ((of, statistics.median(of)) for of in each)]
-    squares = sum((len(of) - 1) * statistics.variance(of) for of in each) / (count - buffer_sets)
-    return (statistics.fmean(map(statistics.fmean, each)), math.sqrt(squares * sum(1 / len(of) for of in each)) / buffer_sets)
+    means = [statistics.fmean(of) for of in each]
+    squares = sum((sample - mean) ** 2 for of, mean in zip(each, means) for sample in of) / (count - buffer_sets)
+    return (statistics.fmean(means), math.sqrt(squares * sum(1 / len(of) for of in each)) / buffer_sets)
+
+
+def in_processes(function, *of):
+    """The values of a function in order, each from its arguments alone, from as many processes as there are processors."""
+    with concurrent.futures.ProcessPoolExecutor() as pool:
+        return list(pool.map(function, *of))
 
 
 def load(path):
