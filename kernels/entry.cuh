@@ -116,4 +116,13 @@ template <class Element, class Held> static __device__ Element selected(const He
     }
 }
 
+/* Byte `index` of the 16 that the thread holds. PRMT takes bytes of two words; code for both halves is cheaper than a third
+ * that would take a byte of theirs. */
+template <class Held> static __device__ uint8_t permuted(const Held &held, uint32_t index)
+{
+    const uint32_t low = __byte_perm(held.of[0], held.of[1], index), high = __byte_perm(held.of[2], held.of[3], index);
+
+    return (uint8_t)(index & 8 ? high : low);
+}
+
 #endif

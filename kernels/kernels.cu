@@ -472,7 +472,7 @@ template <class Workload, class Path, class Pattern> static constexpr bool can_b
     return source != (Workload::index == INDEX_LOADED) || architecture < Path::architecture ? false
            : source ? Path::scope == INDEX_THREAD && !Path::whole &&
                           (Workload::in_flight & (Workload::in_flight - 1)) == 0 &&
-                          (!Path::selects || 2 * sizeof(typename Path::element_type) <= Path::bytes) &&
+                          (!Path::row.entry_bytes || sizeof(typename Path::element_type) <= Path::row.entry_bytes) &&
                           (Path::plain || !(Path::copied || Path::exchanged || Path::selects || Path::row.unit == UNIT_TEXTURE))
                     : Pattern::scope >= Path::scope && (Workload::steps == 1 || Pattern::index_is_step) &&
                           (Path::whole || (Workload::parameter_mask & PARAMETER_BIT(width_bytes)) != 0) &&

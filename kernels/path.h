@@ -45,6 +45,7 @@ struct path {
     enum load_unit unit;
     enum index_scope scope; /* what a compiler has to know about the index */
     uint32_t bytes; /* of the default table; at most CBANK_TABLE_BYTES */
+    uint32_t entry_bytes; /* of the widest entry; 0: of any */
     uint32_t copies; /* of the table in shared memory, at most; a power of two */
     int lookups; /* 1: only for workloads whose indices are data, and without probes */
     int chosen; /* 1: the compiler chooses the instruction */

@@ -73,6 +73,11 @@ template <class table_element> static __device__ table_element selected(const ui
     return words[index];
 }
 
+static __device__ uint32_t permuted(const uint32_t *words, uint32_t index)
+{
+    return words[index];
+}
+
 #define PATH(name_, access, ...)                                                                            \
     struct path_##name_ {                                                                                   \
         typedef uint32_t table_element;                                                                     \

@@ -26,7 +26,7 @@ INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z][\w.:]*)\s*(.*?);")
 def classify(opcode):
     """The class that an instruction is counted under; None when it touches no memory of interest."""
     base, *modifiers = opcode.split(".")
-    if base in ("shfl", "selp"):
+    if base in ("shfl", "selp", "prmt"):
         return base
     if base == "tex":
         return ".".join([base] + modifiers[:1])

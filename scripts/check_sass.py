@@ -122,7 +122,7 @@ def classify(opcode, operands, user_bank):
     """The class that an instruction is counted under; None when it touches no memory of interest."""
     base, *modifiers = opcode.split(".")
     family = family_of(base, modifiers, operands, user_bank)
-    if not family or base.startswith(("ST", "LDL")) or family in ("OPERAND", "SEL"):
+    if not family or base.startswith(("ST", "LDL")) or family in ("OPERAND", "SEL", "PRMT"):
         return family
     return kernel_check.sass_name(family, width(base, modifiers, operands))
 
@@ -145,7 +145,7 @@ def family_of(base, modifiers, operands, user_bank):
         return next((f"LDG.{word}" for word in ("CONSTANT", "STRONG") if word in modifiers), "LDG")
     if base in ("TLD", "TEX"):
         return "TLD"
-    if base in ("SHFL", "SEL"):
+    if base in ("SHFL", "SEL", "PRMT"):
         return base
     if base.startswith(MEMORY) and base not in NOT_MEMORY:
         return base
@@ -180,7 +180,7 @@ def examine(code, user_bank, kernel, architecture):
     elif sum(address > guard for address in payload) < min(len(payload), kernel.payload_loads):
         faults.append(f"{kernel.payload} before the EXIT of threads without an element, at {guard:#x}")
     predicated = sum(kind == kernel.payload and operands.startswith("@") for (_, kind), (_, _, operands) in zip(classes, code))
-    if predicated > (kernel.loads if kernel.payload == "LDG" else len(code) if kernel.path["chosen"] else 0):
+    if predicated > (kernel.loads if kernel.payload == "LDG" else len(code) if kernel.path["chosen"] or kernel.path["unit"] == "select" else 0):
         faults.append(f"{predicated} {kernel.payload} under a predicate")
     for address, opcode, operands in code:
         base, *words = opcode.split(".")

@@ -62,8 +62,8 @@ SHAPES = {
 # Spills of a kernel with too few registers, besides its loads; the compiler decides them.
 SPILLS = ("LDL", "STL")
 
-# Compilers also use these to choose between values: {class: the unit whose paths load by it}.
-OF_COMPILERS = {"SEL": "select", "selp": "select"}
+# Compilers also use these, where no path loads by them.
+OF_COMPILERS = ("SEL", "PRMT", "selp", "prmt")
 
 SCOPES = ["thread", "block", "immediate"]
 
@@ -88,7 +88,7 @@ def can_be(workload, radius, path, pattern, width, architecture):
     compiled, plain = workload["index"] == "compiled", width in (*SASS_WIDTHS, None)
     if loaded(workload):
         return (path["scope"] == "thread" and architecture >= path["architecture"] and in_flight(radius) != 3 and
-                (path["unit"] != "select" or 2 * width <= path["bytes"]) and
+                width <= (path["entry_bytes"] or width) and
                 (plain or not (path["copies"] > 1 or path["unit"] in ("texture", "registers", "select"))))
     return (plain and not path["lookups"] and SCOPES.index(path["scope"]) <= SCOPES.index(pattern["scope"]) and
             architecture >= path["architecture"] and
@@ -114,16 +114,17 @@ def selections(count):
     return count // 2 if count < 4 else count // 4 * 2 + selections(count // 4)
 
 
-def entry_words(width):
-    """Words that an entry takes of registers; narrow entries share one."""
-    return max(width // 4, 1)
+def selected(path, width, name, choices):
+    """The same of a table that a thread holds: PRMT reads two of its words, whatever the width. Else each word of an entry takes
+    `choices` among those of all entries; narrow entries share one."""
+    words, held = max(width // 4, 1), words_held(path)
+    return name, held // 2 if name in ("PRMT", "prmt") else words * choices(held // words)
 
 
 def sass_payload(path, width):
     """An element that is wider than the widest load takes several. Textures, operands and shuffles give 32 bits at least."""
     if path["unit"] == "select":
-        words = entry_words(width)
-        return path["sass"], words * selections(words_held(path) // words)
+        return selected(path, width, path["sass"], selections)
     piece = max(min(width & -width, path["widest_bytes"]), 4 if path["unit"] in ("texture", "imc", "registers") else 1)
     return sass_name(path["sass"], piece), max(width // piece, 1)
 
@@ -131,8 +132,7 @@ def sass_payload(path, width):
 def ptx_payload(path, width):
     """A texture load is of four components, whatever the texture has; a shuffle is of a word, and so is a selection, of two."""
     if path["unit"] == "select":
-        words = entry_words(width)
-        return path["ptx"], words * (words_held(path) // words - 1)
+        return selected(path, width, path["ptx"], lambda count: count - 1)
     if path["unit"] == "registers":
         return path["ptx"], max(width // path["widest_bytes"], 1)
     piece = min(width & -width, 16)
@@ -231,8 +231,8 @@ def compare(architecture, expected, found):
             print(f"FAIL {architecture} {name}: no such kernel in the tables")
             continue
         spills += any([counts.pop(name, 0) for name in SPILLS])
-        for other, unit in OF_COMPILERS.items():
-            if kernel.path["unit"] != unit:
+        for other in OF_COMPILERS:
+            if kernel.payload != other:
                 counts.pop(other, None)
         holds = kernel.holds(counts)
         if kernel.path["chosen"]:

@@ -231,8 +231,9 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         return cell_refuse(text, "%s has no entries of %" PRIu32 " bytes", loaded ? path->name : workload->name, width);
     if (cell_length(cell) > path_entries(path))
         return cell_refuse(text, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
-    if (path->unit == UNIT_SELECT && 2 * width > path->bytes)
-        return cell_refuse(text, "%s holds no two entries of %" PRIu32 " bytes", path->name, width);
+    if (path->entry_bytes && width > path->entry_bytes)
+        return cell_refuse(text, "%s holds entries of %" PRIu32 " bytes at most, and not of %" PRIu32, path->name,
+                           path->entry_bytes, width);
     if (path->unit == UNIT_REGISTERS && cell->elements % cell->block_size)
         return cell_refuse(text, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32, path->name,
                            cell->block_size);

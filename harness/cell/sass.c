@@ -24,6 +24,7 @@ static const struct loading {
     {0x184, SASS_LDS},  /* LDS */
     {0x189, SASS_SHFL}, /* SHFL */
     {0x007, SASS_SEL},  /* SEL */
+    {0x016, SASS_PRMT}, /* PRMT */
 };
 /* clang-format on */
 
@@ -268,13 +269,14 @@ const char *const sass_names[SASS_CLASS_COUNT][SASS_WIDTH_COUNT] = {
     [SASS_LDS] = NAMES("LDS", ""),
     [SASS_SHFL] = NAMES("SHFL", ""),
     [SASS_SEL] = NAMES("SEL", ""),
+    [SASS_PRMT] = NAMES("PRMT", ""),
 };
 
 /* Derived from the code that the compilers of CUDA 11.8 and 13.0 make for every architecture. */
 static const uint32_t class_widest[SASS_CLASS_COUNT] = {
     [SASS_LDC] = 8,  [SASS_LDC_PARAMETER] = 8, [SASS_ULDC] = 8, [SASS_OPERAND] = 4,
     [SASS_LDG] = 16, [SASS_LDG_CONSTANT] = 16, [SASS_TLD] = 16, [SASS_LDG_STRONG] = 16,
-    [SASS_LDS] = 16, [SASS_SHFL] = 4,          [SASS_SEL] = 4,
+    [SASS_LDS] = 16, [SASS_SHFL] = 4,          [SASS_SEL] = 4,  [SASS_PRMT] = 4,
 };
 
 enum sass_class image_class(const struct path *path)
@@ -324,6 +326,8 @@ uint32_t image_pieces(const struct cell *cell)
     const uint32_t width = cell->path->loads ? table_width(cell->parameters) : sizeof(uint32_t);
     const uint32_t words = width > payload_width(cell) ? width / payload_width(cell) : 1;
 
+    if (image_class(cell->path) == SASS_PRMT)
+        return path_held(cell->path) / 2;
     return cell->path->unit == UNIT_SELECT ? words * selections(path_held(cell->path) / words) : words;
 }
 
@@ -365,7 +369,7 @@ bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sas
 {
     const struct workload *workload = cell->workload;
     const bool staged = cell->path->unit == UNIT_SHARED;
-    const enum sass_class own = image_class(cell->path), end = own == SASS_SEL ? SASS_CLASS_COUNT : SASS_SEL;
+    const enum sass_class own = image_class(cell->path), end = own >= SASS_SEL ? SASS_CLASS_COUNT : SASS_SEL;
     /* A loop over groups of lookups in flight holds the instructions once. */
     const uint32_t groups = workload_groups(workload, cell->parameters);
     /* A path that copies the table and loads nothing has one load that never happens. */

@@ -35,6 +35,7 @@ enum sass_class {
     SASS_LDS,
     SASS_SHFL, /* from a register of another thread */
     SASS_SEL, /* from one of two registers: no load */
+    SASS_PRMT, /* bytes of two registers: no load */
     SASS_CLASS_COUNT
 };
 
@@ -84,7 +85,7 @@ const char *image_instruction(const struct cell *cell);
  * instruction loads, or where a selection takes several. */
 uint32_t image_pieces(const struct cell *cell);
 
-/* Writes "2 LDC, 1 LDG.64": all loads in known code, without SEL. */
+/* Writes "2 LDC, 1 LDG.64": all loads in known code, without SEL and PRMT. */
 void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
 
 /* Whether the code is known and its loads differ from those of the cell: the path's instruction, as often as the

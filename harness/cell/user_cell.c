@@ -10,12 +10,11 @@ const struct workload user_workload = {.name = "kernel", .summary = "a user's ke
 const struct pattern user_pattern = {.name = "own", .summary = "as the user's kernel reads its tables"};
 
 /* Memory spaces that no path of paths.def has, and what stands for several. They have no instruction of their own. */
-enum { MIXED, OWN_PATHS = 4 };
+enum { MIXED, OWN_PATHS = 3 };
 
 static const struct path own_paths[OWN_PATHS] = {
     [MIXED] = {.name = "mixed", .summary = "tables in several memory spaces", .home = TABLE_GLOBAL, .loads = 1},
     {.name = "select", .summary = "instructions that select among registers", .home = TABLE_GLOBAL, .loads = 1},
-    {.name = "prmt", .summary = "instructions that select bytes of registers", .home = TABLE_GLOBAL, .loads = 1},
     {.name = "none", .summary = "a kernel without a table", .home = TABLE_GLOBAL, .loads = 1},
 };
 

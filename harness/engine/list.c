@@ -119,7 +119,7 @@ static const struct field workload_fields[] = {
 static const struct field path_fields[] = {
     {OF(path, field_reference, name)}, {OF(path, field_name, home), .of = &homes},
     {OF(path, field_name, unit), .of = &units}, {OF(path, field_name, scope), .of = &scopes},
-    {OF(path, field_uint32, bytes)}, {OF(path, field_uint32, copies)}, {OF(path, flag, lookups)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
+    {OF(path, field_uint32, bytes)}, {OF(path, field_uint32, entry_bytes)}, {OF(path, field_uint32, copies)}, {OF(path, flag, lookups)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
     {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {.key = "widest_bytes", .kind = &widest},
     {OF(path, field_reference, ptx)},
     {OF(path, field_reference, summary)},

@@ -301,6 +301,7 @@ class Run(Case):
             ("conv_3d has a radius of 3 at most", len(rows("paths"))),
             ("conv_3d reads another element at every step, which the pattern does not", 2 * len(rows("paths"))),
             ("param_large is for workloads whose indices are data", 3),
+            ("prmt is for workloads whose indices are data", 3),
             ("select_16 is for workloads whose indices are data", 3),
             ("select_4 is for workloads whose indices are data", 3),
             ("shared_copies is for workloads whose indices are data", 3),

@@ -90,7 +90,7 @@ class Model(Case):
                 self.assertEqual(cell["identity"], f"lookup/{cell['path']}/file/640/256/hot/loads=3/in_flight=1/"
                                                    f"indices={digest[:16]}")
         self.assertEqual([cell["path"] for cell in cells if cell["status"] == "skipped"],
-                         ["shuffle", "select_4", "select_16", "constant_uniform", "constant_operand"])
+                         ["shuffle", "select_4", "select_16", "prmt", "constant_uniform", "constant_operand"])
 
     def test_indices_follow_from_the_plan_alone(self):
         plan = ("--source", "all", "--elements", "5000", "--distinct", "3,32")
@@ -252,15 +252,15 @@ class Gpu(Case):
 
     def test_small_tables_in_every_space(self):
         result, done = self.measured("--path", "all", "--source", "random,unequal", "--distinct", "5", "--elements", "1024",
-                                     "--in-flight", "1,4", "--table-bytes", "16,64,128", "--width-bytes", "2,4,8,16")
+                                     "--in-flight", "1,4", "--table-bytes", "16,64,128", "--width-bytes", "1,2,4,8,16")
         skipped = {(cell["path"], cell["reason"]) for cell in result["cells"] if cell["status"] == "skipped"}
         self.assertEqual({path for path, reason in skipped if "entries" not in reason},
-                         {"select_4", "select_16", "constant_uniform", "constant_operand"})
+                         {"select_4", "select_16", "prmt", "constant_uniform", "constant_operand"})
         self.assertIn(("select_16", "select_16 holds a table of 64 bytes at most"), skipped)
         self.assertIn(("shuffle", "shuffle holds 32 entries at most"), skipped)
-        self.assertEqual({cell["path"] for cell in done}, {*LOADING, "shared_fill_only", "shuffle", "select_4", "select_16"})
-        instructions = {(cell["path"], cell["kernel"]["instruction"]) for cell in done if cell["path"].startswith(("shuf", "sel"))}
-        self.assertEqual(instructions, {("shuffle", "SHFL"), ("select_4", "SEL"), ("select_16", "SEL")})
+        self.assertEqual({cell["path"] for cell in done}, {*LOADING, "shared_fill_only", "shuffle", "select_4", "select_16", "prmt"})
+        instructions = {(cell["path"], cell["kernel"]["instruction"]) for cell in done if cell["path"].startswith(("shuf", "sel", "prmt"))}
+        self.assertEqual(instructions, {("shuffle", "SHFL"), ("select_4", "SEL"), ("select_16", "SEL"), ("prmt", "PRMT")})
 
     def test_warps_and_room_of_an_sm(self):
         result, _ = self.measured("--source", "random", "--path", "constant,shared", "--warps-per-sm", "8,64",

@@ -29,7 +29,7 @@ WORKLOAD(triple, map, input - 2u * sum,
          .summary = "three loads a thread", .dimensions = 1, .steps = 3, .patterns = "lockstep", .elements = "4096",
          .block_sizes = "64")
 """
-SMALL = ("shared_copies", "shuffle", "select_4", "select_16", "param_large")  # paths for lookup alone
+SMALL = ("shared_copies", "shuffle", "select_4", "select_16", "prmt", "param_large")  # paths for lookup alone
 
 
 COMMAND = """\
@@ -180,7 +180,7 @@ class Row(Changes):
     def test_path(self):
         self.change(path)
         rows = self.scratch.rows("paths")
-        self.assertEqual((len(rows), rows[-1]["name"]), (17, "fresh"))
+        self.assertEqual((len(rows), rows[-1]["name"]), (18, "fresh"))
 
         cells, printed = self.scratch.cells("--path", "constant,fresh", "--workload", "add,conv_1d", "--radius", "1",
                                             "--elements", "4096")

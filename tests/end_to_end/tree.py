@@ -37,9 +37,9 @@ def kernels(paths=0, patterns=0, workloads=0):
     """How many there are on an architecture that has every path, with so many more rows. For add: 9 paths that take every
     one of PATTERNS, constant_uniform with 2 and constant_operand with 1, for the path's whole table and for tables of 5
     widths. For lookup, one in flight: those 9 paths, 2 for small tables and param_large, for tables of 5 widths, 9 of these for 3
-    more widths, and select_4 and select_16, for 4 and 5. For the others: lockstep on those 9 and the two that are left to the
+    more widths, and select_4, select_16 and prmt, for 4, 5 and 1. For the others: lockstep on those 9 and the two that are left to the
     compiler, radius 1."""
-    return 6 * ((9 + paths) * (len(PATTERNS) + patterns) + 2 + 1) + 5 * (12 + paths) + 3 * (9 + paths) + 9 + (11 + paths) * (2 + workloads)
+    return 6 * ((9 + paths) * (len(PATTERNS) + patterns) + 2 + 1) + 5 * (12 + paths) + 3 * (9 + paths) + 10 + (11 + paths) * (2 + workloads)
 
 
 KERNELS = kernels()

@@ -103,6 +103,9 @@ FAULTS = {
     "a choice that leaves a bit of the index out":
         Fault("lookup", "expected 5 LDG, 2 SEL, 1 STG", path="select_4", file=ENTRY,
               change=("return at & half ? high : low;", "return half > 1 && at & half ? high : low;")),
+    "bytes of the first half alone":
+        Fault("lookup", "expected 5 LDG, 2 PRMT, 1 STG", path="prmt", file=ENTRY,
+              change=("return (uint8_t)(index & 8 ? high : low);", "return (uint8_t)low;")),
     "a copy that nobody waits for":
         Fault("add", "", path="shared", ptx=False, change=("__syncthreads();\n        uint32_t sum = 0;", "uint32_t sum = 0;"), harness="no barrier behind the copy"),
     # In these the right load is there as often as it should be; what is wrong is around it, or in its modifiers.

@@ -217,7 +217,7 @@ static uint32_t brute_instructions(const struct cell *cell)
     const uint32_t width = brute_width(cell), words = width > 4 ? width / 4 : 1;
 
     if (cell->path->unit == UNIT_SELECT)
-        return words * of_entries[cell->path->bytes / 4 / words];
+        return strcmp(cell->path->name, "prmt") == 0 ? 2 : words * of_entries[cell->path->bytes / 4 / words];
     return width > brute_largest(cell->path) ? width / brute_largest(cell->path) : 1;
 }
 
@@ -373,15 +373,15 @@ static bool brute_holds(const struct cell *cell)
 
     return bytes <= cell->path->bytes && bytes >= width &&
            (cell->path->unit != UNIT_REGISTERS || bytes / width <= 32) &&
-           (cell->path->unit != UNIT_SELECT || 2 * width <= cell->path->bytes) &&
+           (!cell->path->entry_bytes || width <= cell->path->entry_bytes) &&
            cell->parameters[PARAMETER_distinct] * cell->parameters[PARAMETER_stride_bytes] <= bytes;
 }
 
 /* Elements of every width, in tables of every size, on paths with and without a widest load. */
 TEST(tables_of_every_width_match_brute_force)
 {
-    static const char *const some_paths[] = {"constant",      "param",   "global",   "shared",   "shared_fill_only",
-                                             "shared_copies", "shuffle", "select_4", "select_16"};
+    static const char *const some_paths[] = {"constant",      "param",   "global",   "shared",    "shared_fill_only",
+                                             "shared_copies", "shuffle", "select_4", "select_16", "prmt"};
     const uint32_t every = (uint32_t)repetitions(1, sanitized(3, 2));
     char reason[CELL_REASON_BYTES];
     uint32_t number = 0, checked = 0;

@@ -84,6 +84,7 @@ TEST(loads_of_add)
         {"shared_copies", 65 + 3 * 256, 65 + 3 * 256, 257 + 3 * 512, 0, 65}, /* 4096 elements, twice */
         {"shuffle", 65 + 96, 65 + 96, 257 + 96 * 4, 0, 0}, /* each of 96 warps loads 32 elements */
         {"select_4", 65 + 65 * 4, 65 + 65 * 4, 257 + 65 * 4, 0, 0}, /* each of 65 with an element, 4 words */
+        {"prmt", 65 + 65 * 4, 65 + 65 * 4, 257 + 65 * 4, 0, 0}, /* the same */
         {"select_16", 65 + 65 * 16, 65 + 65 * 16, 257 + 65 * 16, 0, 0},
     };
     struct cell cell = make_cell("add", "constant", "distinct", 2049, 1024);

@@ -5,36 +5,13 @@
 
 #include "capture.h"
 #include "cells.h"
+#include "directory.h"
 #include "image.h"
 #include "json.h"
 #include "operations.h"
 #include "result.h"
 #include "size.h"
-#include "test.h"
 #include "verdict.h"
-
-static char directory[] = "/tmp/cbank-test-XXXXXX";
-static char path[64], other[64];
-
-static int make_directory(void **state)
-{
-    (void)state;
-    if (!mkdtemp(directory))
-        return -1;
-    snprintf(path, sizeof(path), "%s/a.json", directory);
-    snprintf(other, sizeof(other), "%s/b.json", directory);
-    return 0;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    unlink(path);
-    unlink(other);
-    return rmdir(directory);
-}
-
-AROUND_ALL(make_directory, remove_directory)
 
 /* Cell 0 of the result: everything that a cell can have. */
 static void fill_measured_cell(struct cell_result *cell)

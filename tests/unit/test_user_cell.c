@@ -6,8 +6,8 @@
 #include "access.h"
 #include "capture.h"
 #include "cells.h"
+#include "directory.h"
 #include "result.h"
-#include "test.h"
 
 static struct user_kernel kernel(const char *name, const char *spaces, uint64_t hash)
 {
@@ -81,8 +81,8 @@ TEST(order_is_of_names)
         cell("crc32", "constant", 1, 128),
         cell("crc32", "global", 1, 64),
         cell("crc32", "shuffle", 1, 1),
-        cell("crc32", "select", 1, 1),
         cell("crc32", "prmt", 1, 1),
+        cell("crc32", "select", 1, 1),
         cell("crc32", "a=shared+b=constant", 1, 1),
         cell("crc32", "a=shared+b=global", 1, 1),
         cell("crc32", "constant", 2, 64),
@@ -114,27 +114,6 @@ TEST(nothing_is_known_of_loads)
 }
 
 /* -- documents ----------------------------------------------------------------------------------------- */
-
-static char directory[] = "/tmp/cbank-test-XXXXXX";
-static char path[64];
-
-static int make_directory(void **state)
-{
-    (void)state;
-    if (!mkdtemp(directory))
-        return -1;
-    snprintf(path, sizeof(path), "%s/a.json", directory);
-    return 0;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(directory);
-}
-
-AROUND_ALL(make_directory, remove_directory)
 
 static void write_filled(void)
 {

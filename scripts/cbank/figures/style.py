@@ -30,6 +30,7 @@ PATHS = {
     "shuffle": Look(PURPLE, "d", CLOSE),
     "select_4": Look(BLACK, "p", DOTTED),
     "select_16": Look(GREY, "H", DASHED),
+    "prmt": Look(ORANGE, (3, 1, 0), LOOSE),
     "shared_fill_only": Look(GREY, "<", LOOSE),
     "param": Look(YELLOW, "h", SOLID),
     "param_large": Look(YELLOW, (5, 1, 0), LONG),
