@@ -146,9 +146,13 @@ FAULTS = {
         more_fault("divided", "constant", CONSTANT, "cbank_values[index % (index >> 3 | 5u)]", "", "operation 0x106 and not 0"),
     "more arithmetic for each index":
         more_fault("computed", "constant", CONSTANT, "cbank_values[index ^ (index >> 3) * 7u ^ (index >> 5) * 11u]", "", COMPUTED),
-    **{f"one more operation for each index of {path}":
-           more_fault(f"one_more_{path}", path, load, load.replace("index", "(index ^ 1u)"), "", COMPUTED, "add")
-       for path, load in (("constant", CONSTANT), ("global", TABLE), ("texture", TEXTURE))},
+    **{f"one more operation for each index of {path}, {workload}":
+           more_fault(f"one_more_{path}", path, load, load.replace("index", f"(index {more})"), "", "opcodes of no row", workload)
+       for path, load, more, workload in (("constant", CONSTANT, "^ 1u", "add"), ("global", TABLE, "^ 1u", "add"), ("texture", TEXTURE, "^ 1u", "add"),
+                                          ("shared", SHARED, "* 3u", "add"), ("param", "values.of[index]", "^ 1u", "add"),
+                                          ("readonly", "__ldg(&table[index])", "* 3u", "lookup"), ("global_l2", L2, "* 3u", "lookup"),
+                                          ("shared_copies", "copied[index * copies]", "^ 1u", "lookup"),
+                                          ("shuffle", "shuffled(mine, index)", "^ 1u", "lookup"), ("param_large", "values.of[index]", "^ 1u", "lookup"))},
     "an element that is loaded for some threads":
         more_fault("for_some", "shared", SHARED, f"(index & 1u ? {SHARED} : table_element{{}})", "LDS under a predicate", MODIFIED),
     "an index that comes from another thread":

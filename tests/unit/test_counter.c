@@ -3,22 +3,20 @@
 #include <math.h>
 
 #include "access.h"
+#include "cells.h"
 #include "counter.h"
 #include "table.h"
 #include "test.h"
 
-static const struct table workload_table = TABLE("workload", workloads, workload_count);
-static const struct table path_table = TABLE("path", paths, path_count);
-static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
 static const struct table counter_table = TABLE("counter", counters, counter_count);
 
 static struct cell make_cell(const char *workload, const char *path, const char *pattern, uint64_t elements,
                              uint32_t block_size)
 {
     const struct cell cell = {
-        .workload = table_find(&workload_table, workload),
-        .path = table_find(&path_table, path),
-        .pattern = table_find(&pattern_table, pattern),
+        .workload = workload_named(workload),
+        .path = path_named(path),
+        .pattern = pattern_named(pattern),
         .elements = elements,
         .block_size = block_size,
         .cache_state = &cache_states[0],
@@ -56,7 +54,7 @@ struct expected_case {
 static void check_cases(struct cell cell, const struct expected_case *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        cell.path = table_find(&path_table, cases[i].path);
+        cell.path = path_named(cases[i].path);
         assert_non_null(cell.path);
         assert_true(expected("global_load_instructions", &cell, NULL) == cases[i].global_loads);
         assert_true(expected("l1_requests", &cell, NULL) == cases[i].requests);
@@ -150,10 +148,10 @@ TEST(requests_of_the_constant_caches)
     assert_true(expected("idc_requests", &cell, &sm_90) == 2 * (3 + 32));
     assert_true(expected("ldc_instructions", &cell, &sm_90) == 2 * 4);
     assert_true(expected("imc_requests", &cell, &sm_90) == 2 * 2);
-    cell.path = table_find(&path_table, "param");
+    cell.path = path_named("param");
     assert_true(expected("idc_requests", &cell, &table_in_parameters) == 2 * (3 + 32));
     assert_true(expected("ldc_instructions", &cell, &table_in_parameters) == 2 * 4);
-    cell.path = table_find(&path_table, "texture");
+    cell.path = path_named("texture");
     assert_true(expected("idc_requests", &cell, &sm_90) == 2 * 3);
 
     cell = make_cell("add", "constant_uniform", "per_block", 64, 64);
@@ -189,7 +187,7 @@ TEST(loads_of_other_widths)
         const bool known = widths[i] < 4;
 
         cell.parameters[PARAMETER_width_bytes] = widths[i];
-        cell.path = table_find(&path_table, "global");
+        cell.path = path_named("global");
         assert_true(expected("global_load_instructions", &cell, NULL) == 128);
         assert_true(isnan(expected("l1_requests", &cell, NULL)) == !known);
         assert_true(isnan(expected("l1_sectors", &cell, NULL)) == !known);
@@ -197,15 +195,15 @@ TEST(loads_of_other_widths)
         /* 64 warps of 32 neighbours: 32 or 64 bytes. */
         assert_true(!known || expected("l1_sectors", &cell, NULL) == 256 + 64 * widths[i]);
         assert_true(expected("idc_requests", &cell, &sm_90) == 64 * 3);
-        cell.path = table_find(&path_table, "constant");
+        cell.path = path_named("constant");
         assert_true(isnan(expected("idc_requests", &cell, &sm_90)));
         assert_true(expected("ldc_instructions", &cell, &sm_90) == 64 * 4);
         assert_true(expected("l1_sectors", &cell, NULL) == 256);
-        cell.path = table_find(&path_table, "shared");
+        cell.path = path_named("shared");
         assert_true(expected("shared_load_instructions", &cell, NULL) == 64);
         assert_true(expected("l1_requests", &cell, NULL) == 64 + 2 * 512);
         assert_true(expected("imc_requests", &cell, &sm_90) == 64 * 2);
-        cell.path = table_find(&path_table, "constant_uniform");
+        cell.path = path_named("constant_uniform");
         assert_true(isnan(expected("imc_requests", &cell, &sm_90)));
     }
 }

@@ -17,14 +17,11 @@
 #include "table.h"
 #include "test.h"
 
-static const struct table path_table = TABLE("path", paths, path_count);
-static const struct table workload_table = TABLE("workload", workloads, workload_count);
-
 /* A cell of `random`, with one load at a time. */
 static struct cell make_cell(const char *path, uint64_t elements, uint32_t loads)
 {
-    return (struct cell){.workload = table_find(&workload_table, "lookup"),
-                         .path = table_find(&path_table, path),
+    return (struct cell){.workload = workload_named("lookup"),
+                         .path = path_named(path),
                          .pattern = &sources[SOURCE_random],
                          .elements = elements,
                          .block_size = 64,
@@ -195,11 +192,11 @@ TEST(what_cannot_be_says_why)
     cell.parameters[PARAMETER_window_entries] = 5;
     cell.parameters[PARAMETER_distinct] = 4;
     assert_obstacle(&cell, 0, "the table has 4 entries");
-    cell.path = table_find(&path_table, "shuffle");
-    cell.workload = table_find(&workload_table, "refill");
+    cell.path = path_named("shuffle");
+    cell.workload = workload_named("refill");
     assert_obstacle(&cell, 0, "shuffle is for workloads whose indices are data");
-    cell.path = table_find(&path_table, "readonly");
-    cell.workload = table_find(&workload_table, "add");
+    cell.path = path_named("readonly");
+    cell.workload = workload_named("add");
     cell.pattern = &patterns[0];
     cell.parameters[PARAMETER_in_flight] = cell.parameters[PARAMETER_loads] = 0;
     cell.parameters[PARAMETER_table_bytes] = 2 * CBANK_TABLE_BYTES;

@@ -3,7 +3,7 @@
  * functions (SHA-256, random numbers, ranges of work). */
 #include <stdio.h>
 
-#include "cell.h"
+#include "cells.h"
 #include "command.h"
 #include "counter.h"
 #include "parallel.h"
@@ -11,7 +11,6 @@
 #include "plan.h"
 #include "random.h"
 #include "sha256.h"
-#include "table.h"
 #include "test.h"
 #include "text.h"
 
@@ -53,15 +52,11 @@ static const struct index_case index_cases[] = {
     {"hashed", 5, 77, 342, 0, 0, 512, 66},
 };
 
-static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
-static const struct table path_table = TABLE("path", paths, path_count);
-static const struct table workload_table = TABLE("workload", workloads, workload_count);
-
 TEST(patterns_read_the_elements_they_name)
 {
     for (size_t i = 0; i < sizeof(index_cases) / sizeof(index_cases[0]); i++) {
         const struct index_case *c = &index_cases[i];
-        const struct pattern *pattern = table_find(&pattern_table, c->pattern);
+        const struct pattern *pattern = pattern_named(c->pattern);
         const struct pattern_numbers numbers = {.distinct = c->distinct, .stride = c->stride};
 
         assert_non_null(pattern);
@@ -134,16 +129,13 @@ TEST(patterns_are_what_their_columns_say)
 
 static struct cell cell_named(const char *workload, const char *path, const char *pattern)
 {
-    struct cell cell = {.workload = table_find(&workload_table, workload),
-                        .path = table_find(&path_table, path),
-                        .pattern = table_find(&pattern_table, pattern),
+    struct cell cell = {.workload = workload_named(workload),
+                        .path = path_named(path),
+                        .pattern = pattern_named(pattern),
                         .elements = 128000,
                         .block_size = 1024,
                         .cache_state = &cache_states[0]};
 
-    assert_non_null(cell.workload);
-    assert_non_null(cell.path);
-    assert_non_null(cell.pattern);
     return cell;
 }
 

@@ -3,25 +3,21 @@
  * are found, and operations are those that the loops below count. */
 #include <math.h>
 
+#include "cells.h"
 #include "random.h"
-#include "table.h"
 #include "test.h"
 #include "workload.h"
 
 enum { ELEMENTS_MAX = 40000, IMAGE_MAX = 1 << 18 };
-
-static const struct table workload_table = TABLE("workload", workloads, workload_count);
-static const struct table path_table = TABLE("path", paths, path_count);
-static const struct table pattern_table = TABLE("pattern", patterns, pattern_count);
 
 static uint32_t input[IMAGE_MAX], values[CBANK_TABLE_LENGTH], output[ELEMENTS_MAX];
 
 static struct problem problem_of(const char *workload, const char *path, const char *pattern, uint64_t elements,
                                  uint32_t block_size, uint32_t radius)
 {
-    struct problem problem = {.workload = table_find(&workload_table, workload),
-                              .path = table_find(&path_table, path),
-                              .pattern = table_find(&pattern_table, pattern),
+    struct problem problem = {.workload = workload_named(workload),
+                              .path = path_named(path),
+                              .pattern = pattern_named(pattern),
                               .elements = elements,
                               .block_size = block_size};
 
