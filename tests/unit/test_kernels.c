@@ -57,7 +57,8 @@ enum {
 
 typedef unsigned short operations[64]; /* 0 after the last */
 
-/* Arithmetic of integers and addresses, and values from constant banks: compilers choose among these. */
+/* Arithmetic of integers and addresses, and values from constant banks: compilers choose among these. PRMT is one: CUDA 11.8
+ * makes it of copies into shared memory for sm_90. */
 static const operations arithmetic = {0x002, 0x003, 0x004, 0x005, 0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x017,
                                       0x019, 0x01c, 0x024, 0x025, 0x027, 0x031, 0x035, 0x036, 0x046, 0x048, 0x04a,
                                       0x05a, 0x082, 0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x099, 0x0a4, 0x0a5,
@@ -134,8 +135,8 @@ static struct summary summarize(const struct kernel_sass *kernel)
         if (class < SASS_SHFL && class != SASS_OPERAND && one.predicate != PREDICATE_ALWAYS &&
             one.predicate != PREDICATE_NEVER)
             out.predicated[class == SASS_LDG || class == SASS_LDG_CONSTANT]++;
-        if (one.predicate == PREDICATE_NEVER || (class != SASS_CLASS_COUNT && class != SASS_OPERAND) ||
-            operation == OPERATION_NOP ||
+        if (one.predicate == PREDICATE_NEVER ||
+            (class != SASS_CLASS_COUNT && class != SASS_OPERAND && class != SASS_PRMT) || operation == OPERATION_NOP ||
             (operation == OPERATION_BRA && branch_target(code, at, architecture) == (int64_t)at))
             continue;
         memcpy(&number, code + at + 4, sizeof(number));
@@ -232,7 +233,7 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
     if (excess > most && !switched)
         text_join(text, CELL_REASON_BYTES, ", ", "%d more arithmetic instructions than global, %d at most", excess,
                   most);
-    for (size_t i = SASS_SHFL; i < SASS_CLASS_COUNT; i++)
+    for (size_t i = SASS_SHFL; i < SASS_PRMT; i++)
         if (image_class(path) < SASS_SHFL && image_class_loads(kernel, i) != image_class_loads(reference, i))
             text_join(text, CELL_REASON_BYTES, ", ", "%s that no path names", sass_names[i][SASS_WORD]);
     /* Where a table is copied, a compiler may put a condition before a load in place of a branch. */
