@@ -36,8 +36,8 @@ def width(text: str) -> float:
 
 
 def formats(text: str) -> list[str]:
-    for name in set(text.split(",")) - set(draw.FORMATS):
-        raise argparse.ArgumentTypeError(f"no format '{name}'; there are: {', '.join(draw.FORMATS)}")
+    for name in set(text.split(",")) - {*draw.FORMATS, "csv"}:
+        raise argparse.ArgumentTypeError(f"no format '{name}'; there are: {', '.join(draw.FORMATS)}, csv")
     return [name for name in draw.FORMATS if name in text.split(",")]
 
 
@@ -48,7 +48,7 @@ def options(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--figure", metavar="NAME", action="append", choices=kinds.KINDS, help="this figure (several times: these); default: all")
     parser.add_argument("--all", action="store_true", help="figures of many pages, too")
     parser.add_argument("--together", action="store_true", help="one figure of all files, with a series for each device or file")
-    parser.add_argument("--format", metavar="LIST", type=formats, default="pdf", help="of pdf, svg and png; default: %(default)s")
+    parser.add_argument("--format", metavar="LIST", type=formats, default="pdf", help="of pdf, svg and png, or csv for the data without a picture; default: %(default)s")
     parser.add_argument("--width", type=width, default="two", help="one or two (columns: 85 and 175 mm) or millimetres; default: %(default)s")
     parser.add_argument("--style", metavar="NAME", help="ieee, acm, nature, or a matplotlib style sheet on top of cbank's")
     parser.add_argument("--select", metavar="KEY=GLOB,GLOB,...", action="append", default=[],
@@ -149,7 +149,7 @@ def draw_page(task: tuple) -> list[str]:
     """Writes the files of a page; their paths."""
     drawing, folder, width_mm, forms, own_style = task
     with documents.blamed(drawing.documents), style.sheet(own_style):
-        figure = draw.draw(drawing, width_mm)
+        figure = draw.draw(drawing, width_mm) if forms else None
         made = {form: draw.picture_bytes(figure, drawing, form) for form in forms}
         made.update({"csv": draw.csv_text(drawing).encode(), "txt": "".join(f"{line}\n" for line in (drawing.sentence, drawing.conditions) if line).encode()})
     paths = [os.path.join(folder, f"{drawing.stem}.{ending}") for ending in made]
