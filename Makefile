@@ -432,7 +432,7 @@ test-all: ## run the tests of a merge: 15 minutes on two cores, no GPU needed
 	$(call run_tests,all,all,lint fleet)
 
 test-long: ## run everything that needs no GPU: every repetition, every architecture, the sanitizers of gcc
-	$(call run_tests,long,all,lint fleet)
+	$(call run_tests,long,long,lint fleet)
 
 test-distributions: ## try `make run` and `make test` on a bare Debian 12 and 13, in chroots (as root)
 	@scripts/test_distributions.sh

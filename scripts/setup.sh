@@ -5,7 +5,7 @@
 #
 #   build, store, plots, contribute   the program, stores, figures and reports, the folder of a chip
 #   test                              make test
-#   all                               make test-all, as far as it is not optional: clang with sanitizers and fuzzer
+#   all, long                         make test-all (clang with sanitizers and fuzzer), make test-long, but optional parts
 #   lint, fleet                       optional parts of make test-all: sources, a Slurm cluster
 #   static, cuda-11.8, distributions  cJSON in the program, the compiler for an old nvcc, chroots of distributions
 #
@@ -34,7 +34,7 @@ needs='
     all   sanitizer address             -                   libasan             -
     all   sanitizer undefined           -                   libubsan            -
     all   command groff                 groff-base          groff               groff
-    all   command chromium              chromium            -                   chromium
+    long  command chromium              chromium            -                   chromium
     plots module  pandas            python3-pandas      python3-pandas      python-pandas
     plots module  scipy             python3-scipy       python3-scipy       python-scipy
     plots module  matplotlib            python3-matplotlib  python3-matplotlib  python-matplotlib
@@ -59,10 +59,10 @@ build | lint | fleet | cuda-11.8 | distributions) wanted=$1 ;;
 plots) wanted='build plots' ;;
 contribute) wanted=build ;;
 test) wanted='build store plots test' ;;
-all) wanted='build store plots test all' ;;
+all | long) wanted="build store plots test all $1" ;;
 static) wanted='build static' ;;
 *)
-    echo "usage: scripts/setup.sh build|store|plots|contribute|test|all|lint|fleet|static|cuda-11.8|distributions" >&2
+    echo "usage: scripts/setup.sh build|store|plots|contribute|test|all|long|lint|fleet|static|cuda-11.8|distributions" >&2
     exit 2
     ;;
 esac

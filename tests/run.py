@@ -15,8 +15,8 @@ unittest; of attacks, a class of them is a test. Any other command is one test, 
 processor time. The last line is "N passed, N failed", with ", N skipped" where there are any. The exit status is 0 when
 at least one test ran and none failed.
 
-The suite sets CBANK_TEST to quick (test), small (all) or full (long): tests repeat accordingly. CBANK_ARCHS=ends checks
-kernels of two architectures: the newest of the machine's toolkit and the oldest of CUDA 11.8.
+The suite sets CBANK_TEST to quick (test), small (all) or full (long): tests repeat accordingly. `all` sets CBANK_ARCHS to ends: it checks
+kernels of the machine's toolkit for its newest architecture. Where CBANK_ARCHS is ends, CUDA 11.8 compiles for its oldest.
 
 A test file is found by its name: tests/unit/test_*.c, and every *.py of the other folders that ends in unittest.main().
 A file runs in `test` unless ALL or LONG names it.
@@ -60,12 +60,12 @@ WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm
 
 ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have in addition
 
-# The files of tests/end_to_end for the simulated GPU. Sanitizers run those of them whose subject is failing calls.
+# The files of tests/end_to_end for the simulated GPU. `long` runs them with sanitizers, too.
 SIMULATED = ("simulated.py", "kernel_file.py", "user_cells.py", "spaces.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
 # Kernels of kernel files change stacks, which sanitizers do not follow.
 SANITIZED = [file for file in SIMULATED if file not in ("kernel_file.py", "spaces.py")]
-FAULTS = ("faults.py", "walk.py")
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
+KERNELS_LONG = ("kernel_faults.py", "cuda_11_8.py")  # `make test-kernels`, which changes of kernels ask for, and `long` run these, too
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run them.
 ALL = ("scratch.py", "packages.py", "model.py", "report.py", "figures.py", "readme.py", "allocation.py", "faults.py",
        "walk.py", "contribute.py", "simulated.py", "fleet.py", "store.py")
@@ -309,11 +309,11 @@ def test(toolkit):
             *simulated(toolkit, [file for file in SIMULATED if file not in ALL])]
 
 
-def merge(toolkit, full):
-    """The parts that `all` runs in addition to `test`. Calls that fail are tried with sanitizers alone, but in full."""
+def merge(toolkit):
+    """The parts that `all` runs in addition to `test`."""
     parts = [kernel_checks(toolkit)[0], Part("check-headers", make("check-headers")),
              *tests_of("end_to_end", of=[file for file in ALL if file not in SIMULATED]),
-             *simulated(toolkit, [file for file in SIMULATED if file in ALL and (full or file not in FAULTS)])[1:],
+             *simulated(toolkit, [file for file in SIMULATED if file in ALL])[1:],
              Part("check-format", make("check-format"), skip=absent("clang-format-19")),
              Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
     if toolkit:
@@ -342,15 +342,15 @@ def parts_of(suite, found):
     fast = () if suite == "long" else ("FAST_TESTS=-O0",)
     build = Part("build", make(*fast, "all", "tests", jobs=SLOTS), slots=SLOTS)
     os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
-    if suite in ("all", "long"):
-        full = suite == "long"
-        # `make test-kernels`, which changes of kernels ask for, plants their faults, too.
-        return [build, scratch_tree(), *test(toolkit), *merge(toolkit, full), *kernels(() if full else ("kernel_faults.py",)), *attacks(100 if full else 1, without=("run", *(() if full else SANITIZED_ATTACKS))),
-                # The fuzz target of cubins does in one process, with sanitizers, what the attack starts a process for.
-                *attacks(8 if full else 1, SANITIZED_ATTACKS if full else SANITIZED_ATTACKS[:1], sanitizers=True),
-                *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), *fuzz(found, full),
-                *((*sanitized(", gcc", "build/asan-gcc"), planted(), committed_files()) if full else ()),
-                *simulated(toolkit, SANITIZED if full else FAULTS, sanitizers=True)]
+    if suite == "all":
+        os.environ["CBANK_ARCHS"] = "ends"
+        # The fuzz target of cubins does in one process, with sanitizers, what the attack starts a process for.
+        return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(KERNELS_LONG), *attacks(1, without=("run", *SANITIZED_ATTACKS)),
+                *attacks(1, SANITIZED_ATTACKS[:1], sanitizers=True), *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang")[:2], *fuzz(found, False)]
+    if suite == "long":
+        return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(), *attacks(100), *attacks(8, SANITIZED_ATTACKS, sanitizers=True),
+                *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), *sanitized(", gcc", "build/asan-gcc"), *fuzz(found, True), planted(),
+                committed_files(), *simulated(toolkit, SANITIZED, sanitizers=True)]
     return [build, *(attacks(1) if suite == "test" else ()), *{"test": test, "kernels": lambda _: [scratch_tree(), *kernels()], "fleet": fleet, "gpu": gpu}[suite](toolkit)]
 
 
