@@ -16,9 +16,9 @@ import unittest
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json
+from common import CBANK, ROOT, Scratch, cbank, read_json
 
-CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+os.environ["COLUMNS"] = "100"
 SIMULATED = os.path.join(ROOT, "build/tests/simulated/cbank")
 # A load that each kernel of tests/data/loads.cu has.
 LOAD_OF_KERNEL = {
@@ -36,11 +36,6 @@ def nvcc():
     """The newest toolkit's; None: there is none."""
     toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
     return shutil.which("nvcc", path=os.pathsep.join([f"{toolkit}/bin", os.environ["PATH"]]))
-
-
-def cbank(*words, folder=None):
-    return subprocess.run([CBANK, *words], cwd=folder or ROOT, capture_output=True, text=True, check=False, timeout=120,
-                          env={**os.environ, "COLUMNS": "100"})
 
 
 def write_npy(path, rows):

@@ -19,7 +19,7 @@ from unittest import mock
 
 import pandas
 
-from common import CBANK, NOT_QUICK, QUICK, ROOT, Scratch, analysis, read_json, repetitions
+from common import CBANK, FULL, ROOT, Scratch, analysis, read_json, repetitions
 
 import cbank
 from cbank import __main__ as start
@@ -66,8 +66,8 @@ class Start(Scratch):
                 continue
             with self.subTest(name):
                 self.assertTrue(f" {name} {command.summary} " in said, command.summary)
-                self.assertRegex(self.started(name, "--help").stdout, f"^usage: cbank {name} ")
                 self.assertRegex(self.started("help", name).stdout, f"^usage: cbank {name} ")
+                self.assertRegex(analysis(name, "--help").stdout, f"^usage: cbank {name} ")
 
     def test_missing_packages_are_named(self):
         with mock.patch("importlib.util.find_spec", lambda name: None if name in ("pandas", "jinja2") else True):
@@ -114,7 +114,7 @@ class Start(Scratch):
             self.assertNotIn(b"\x1b", done.stderr)
 
 
-@unittest.skipIf(QUICK, NOT_QUICK)
+@unittest.skipUnless(FULL, "takes long: make test-long")
 class Installed(Scratch):
     def test_pip_installs_it_from_a_checkout(self):
         """In a virtual environment with the distribution's packages, from a copy: pip leaves its folders in what it builds."""

@@ -7,14 +7,12 @@ import json
 import os
 import re
 import statistics
-import subprocess
 import unittest
 
 import jsonschema
 
-from common import ROOT, Scratch, read_bytes, read_json
+from common import CBANK, ROOT, Scratch, cbank, read_bytes, read_json
 
-CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 RECORDED = os.path.join(ROOT, "results/characterizations/h200.json")
 COMMITTED = [os.path.join(ROOT, "results", *name.split("/")) for name in
              ("characterizations/h200.json", "characterizations/h100.json", "chips/h200/characterization.json",
@@ -84,8 +82,7 @@ def change_answers(record, pattern, change):
 
 class Case(Scratch):
     def cbank(self, *arguments, status=0, environment=None):
-        done = subprocess.run([CBANK, "characterize", *arguments], capture_output=True, text=True, timeout=300, check=False,
-                              cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": "", **(environment or {})})
+        done = cbank("characterize", *arguments, folder=self.folder, **{"CUDA_VISIBLE_DEVICES": "", **(environment or {})})
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 

@@ -6,11 +6,11 @@ usage: tests/end_to_end/common.py BUILD COMMAND...
 runs the COMMAND, a make into the folder BUILD, with what build/ has compiled.
 """
 
-import contextlib
-import io
+import importlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +24,7 @@ CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank"
 FULL = os.environ.get("CBANK_TEST") == "full"
 QUICK = os.environ.get("CBANK_TEST") == "quick"  # `make test` itself: what takes long for what it finds waits for test-all
 NOT_QUICK = "takes long: make test-all"
+SECONDS_MAX = 300  # of a command
 
 
 def repetitions(everything, few):
@@ -64,16 +65,36 @@ def scale(cell, factor):
     time["samples"] = [sample * factor for sample in time["samples"]]
 
 
-sys.path.insert(1, os.path.join(ROOT, "scripts"))  # the package cbank
+sys.path.insert(1, os.path.join(ROOT, "scripts"))
+from cbank import __main__ as package  # noqa: E402
 
 
-def analysis(*words):
-    """A command of the package cbank, run in this process: what subprocess.run returns."""
-    from cbank.__main__ import main
-    os.environ["CBANK_PROGRAM"] = CBANK
-    with contextlib.redirect_stdout(io.StringIO(newline="")) as out, contextlib.redirect_stderr(io.StringIO()) as err:
-        status = main([str(word) for word in words])
-    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
+def analysis(*words, folder=".", **environment):
+    """A command of the package cbank, run in a copy of this process, which has its modules already: what subprocess.run returns."""
+    importlib.import_module(f"cbank.{package.COMMANDS[words[0]].module}")
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull, "rb") as none:
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(SECONDS_MAX)
+                os.environ.update({"CBANK_PROGRAM": CBANK, **environment})
+                os.chdir(folder)
+                for number, file in enumerate((none, out, err)):
+                    os.dup2(file.fileno(), number)
+                sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False) for number in (1, 2))
+                os._exit(package.main([str(word) for word in words]))
+            finally:
+                os._exit(os.EX_SOFTWARE)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return subprocess.CompletedProcess(words, status, *(os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in (out, err)))
+
+
+def cbank(*words, folder=ROOT, **environment):
+    """The program, or a command of the analysis alone as above unless every repetition is asked for: what subprocess.run returns."""
+    if words[0] in package.COMMANDS.keys() - {"show"} and not FULL:
+        return analysis(*words, folder=folder, **environment)
+    return subprocess.run([CBANK, *words], capture_output=True, text=True, timeout=SECONDS_MAX, check=False, cwd=folder,
+                          stdin=subprocess.DEVNULL, env={**os.environ, **environment})
 
 
 class Scratch(unittest.TestCase):
@@ -86,6 +107,13 @@ class Scratch(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def cbank(self, *arguments, status=0, **environment):
+        """Runs the program in the folder. status None: any exit code."""
+        done = cbank(*arguments, folder=self.folder, **environment)
+        self.assertIn(status, (None, done.returncode), done.stdout + done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        return done
 
     def write(self, name, content):
         """Writes a text, or something else as JSON, with the folders that it is in. Returns its path."""

@@ -14,7 +14,7 @@ import unittest
 
 import jsonschema
 
-from common import ROOT, Scratch, read_json, scale
+from common import cbank as program, ROOT, Scratch, read_json, scale
 
 from cbank import chips
 
@@ -31,8 +31,7 @@ def environment(**more):
 
 
 def cbank(folder, *words, **more):
-    return subprocess.run([CBANK, *words], capture_output=True, text=True, timeout=SECONDS, check=False, cwd=folder,
-                          env=environment(**more))
+    return program(*words, folder=folder, **environment(**more))
 
 
 def valid(value, schema):

@@ -26,7 +26,7 @@ from matplotlib.spines import Spine
 from common import CBANK, FULL, ROOT, Scratch, analysis, read_bytes, read_json
 
 import cbank
-from cbank import plot
+from cbank import documents, plot
 from cbank.figures import draw, kinds, probes, source, style, verdicts
 
 RESULTS = {name: os.path.join(ROOT, path) for name, path in {
@@ -51,7 +51,6 @@ def fleet_documents():
 
 
 def sources(*paths):
-    from cbank import documents
     return [source.Source(documents.load(path)) for path in paths]
 
 
@@ -78,20 +77,20 @@ class Drawn(Case):
             path, *fleet_documents()]
 
     def test_every_kind_in_every_format(self):
-        names, endings = self.all_documents(), ("svg", "pdf", "png", "csv", "txt") if FULL else ("svg", "csv", "txt")
-        done = self.plot("--all", "--format", "svg,pdf,png" if FULL else "svg", *names)
+        endings = ("svg", "pdf", "png", "csv", "txt") if FULL else ("csv", "txt")  # pictures: those of the docs, below
+        done = self.plot("--all", "--format", ",".join(endings[:-1]), *self.all_documents())
         files = {ending: self.files(ending) for ending in endings}
-        self.assertEqual({re.sub(r"(-file\d+)?(-\d+)?\.svg$", "", path).split("/")[-1].split("-")[-1] for path in files["svg"]}, set(kinds.KINDS))
-        self.assertEqual({tuple(path.rsplit(".", 1)[0] for path in found) for found in files.values()}, {tuple(path[:-4] for path in files["svg"])})
+        self.assertEqual({re.sub(r"(-file\d+)?(-\d+)?\.csv$", "", path).split("/")[-1].split("-")[-1] for path in files["csv"]}, set(kinds.KINDS))
+        self.assertEqual({tuple(path.rsplit(".", 1)[0] for path in found) for found in files.values()}, {tuple(path[:-4] for path in files["csv"])})
         self.assertEqual(sorted(done.stdout.split()), sorted(path for found in files.values() for path in found))
-        for path in files["svg"]:
+        for path in files.get("svg", []):
             ET.parse(path)
         for path in files["txt"]:
             self.assertRegex(read_bytes(path).decode(), r"\A[A-Z0-9][^\n]*\.\n([A-Z0-9][^\n]*\.\n)?\Z")
 
     def test_the_same_files_give_the_same_bytes(self):
         def bytes_of(folder):
-            self.plot("-o", folder, "--format", "svg,pdf,png", RESULTS["h200"], RESULTS["h200_chip"])
+            self.plot("-o", folder, "--format", "svg,pdf,png", RESULTS["h200"], *[RESULTS["h200_chip"]] * FULL)
             return {name: read_bytes(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
         with mock.patch.dict(os.environ, {"TZ": "Asia/Tokyo", "SOURCE_DATE_EPOCH": "1"}):
             first = bytes_of(self.path("one"))
@@ -100,14 +99,13 @@ class Drawn(Case):
             self.assertTrue(first[name].startswith(b"%PDF") and b"/Type3" not in first[name], name)  # Type 42 fonts can be searched
 
     def test_figures_can_be_printed(self):
-        """Figures that make plots draws of each chip, and every kind, at both widths, or those of the second chip at the narrow one:
-        words, size and ink."""
+        """Those of make plots and every kind at both widths, or every kind at the narrow one: words, size and ink."""
         asked = subprocess.run(["make", "-s", "--eval", "files: ; @echo $(FILES)", "files", "CUDA="], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         files = [path for word in asked.split() for path in glob.glob(os.path.join(ROOT, word)) if "two-processes" not in path]
         self.assertGreater(len(files), 10)
         chips = [files, [path for word in files for path in glob.glob(word.replace("h200", "h100"))], self.all_documents()]
         widths = list(style.WIDTHS_MM.values())[:None if FULL else 1]
-        pages = [(page, width) for names in chips[0 if FULL else 1:] for width in widths for page in plot.pages(sources(*names), width)[0]]
+        pages = [(page, width) for names in chips[0 if FULL else -1:] for width in widths for page in plot.pages(sources(*names), width)[0]]
         with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0))) as pool:
             for (page, width), found in zip(pages, pool.starmap(faults_of, pages, chunksize=4)):
                 with self.subTest(page.stem, width=width):
@@ -192,8 +190,8 @@ class Data(Case):
     def test_times_are_those_of_the_cells(self):
         """Every row of matrices and sweeps, of one file and of two together, in one unit a figure."""
         paths = [RESULTS[name] for name in ("h200", "h100", "distinct", "widths", "convolution")]
-        self.plot("--all", "--figure", "matrix", "--figure", "sweep", *paths)
-        self.plot("--figure", "matrix", "--together", RESULTS["h200"], RESULTS["h100"])
+        self.plot("--format", "csv", "--all", "--figure", "matrix", "--figure", "sweep", *paths)
+        self.plot("--format", "csv", "--figure", "matrix", "--together", RESULTS["h200"], RESULTS["h100"])
         keys = ["source_sha256", *source.CELL_KEYS, "parameters"]
         cells = cbank.load(paths).assign(parameters=lambda rows: rows["parameters"].fillna("")).set_index(keys)
         for path in self.files("csv"):
@@ -216,7 +214,7 @@ class Data(Case):
         self.assertEqual(set(self.rows("convolution-sweep")["workload"]), {"conv_1d", "conv_2d", "conv_3d"})
 
     def test_tables_of_other_sizes_say_so(self):
-        self.plot("--figure", "matrix", "--select", "workload=add", CELLS)
+        self.plot("--format", "csv", "--figure", "matrix", "--select", "workload=add", CELLS)
         self.assertEqual(set(self.rows("all-paths-matrix").query("path == 'param'")["series"]), {"param (2 KB)"})
 
     def test_memory_spaces_of_kernels(self):
@@ -224,7 +222,7 @@ class Data(Case):
         result = read_json(RESULTS["suite"])
         crc32 = [cell for cell in result["cells"] if cell["workload"] == "crc32"]
         next(cell for cell in crc32 if cell["elements"] == 131072 and cell["path"] == "shared")["verified"] = False
-        self.plot("--figure", "spaces", self.write("suite.json", json.dumps({**result, "cells": crc32})))
+        self.plot("--format", "csv", "--figure", "spaces", self.write("suite.json", json.dumps({**result, "cells": crc32})))
         rows, times = self.rows("suite-spaces"), {(cell["elements"], cell["path"]): cell["time_ns"]["value"] for cell in crc32}
         self.assertEqual(len(rows), sum(time is not None for time in times.values()) - 1)
         self.assertEqual(set(zip(rows["panel"], rows["elements"])), {("largest size", 1048576), ("smaller sizes", 131072)})
@@ -240,11 +238,11 @@ class Data(Case):
         ratio = cells["constant"]["time_ns"]["value"] / cells["shared"]["time_ns"]["value"]
         for names, said in ((("constant",), "No kernel was measured in two memory spaces."),
                             (("constant", "shared"), f"Constant memory takes {style.ratio_text(ratio)} times as long as")):
-            self.plot("--figure", "spaces", self.write("few.json", json.dumps({**result, "cells": [cells[name] for name in names]})))
+            self.plot("--format", "csv", "--figure", "spaces", self.write("few.json", json.dumps({**result, "cells": [cells[name] for name in names]})))
             self.assertIn(said, read_bytes(self.path("out/few-spaces.txt")).decode())
 
     def test_serialization_and_capacity(self):
-        self.plot("--figure", "serialization", "--figure", "capacity", RESULTS["h200_chip"])
+        self.plot("--format", "csv", "--figure", "serialization", "--figure", "capacity", RESULTS["h200_chip"])
         experiments = {experiment["name"]: experiment for experiment in read_json(RESULTS["h200_chip"])["experiments"]}
         rows = self.rows("characterization-serialization")
         wanted = {(number["distinct"], number["value"]) for number in experiments["serialization_constant"]["numbers"]
@@ -262,7 +260,8 @@ class Data(Case):
         self.assertEqual((probes.summary("10*18 20 40"), probes.summary("10*19 40")), ((12, 20), (11.5, 10)))  # mean, 95th percentile
 
     def test_several_chips(self):
-        self.plot(*(RESULTS[name] for name in ("h200", "h100", "h200_chip", "h100_chip")))
+        self.plot("--format", "csv", *(RESULTS[name] for name in ("h200", "h100", "h200_chip", "h100_chip")))
+        self.assertEqual({os.path.splitext(name)[1] for name in os.listdir(self.path("out"))}, {".csv", ".txt"})
         rows = self.rows("generations")
         self.assertEqual(rows["series"].nunique(), 2)
         for content in (read_json(RESULTS["h200"]), read_json(RESULTS["h100"])):
@@ -276,7 +275,7 @@ class Data(Case):
         self.assertEqual(set(rows["quantity"]), set(probes.CHIP_PANELS))
 
     def test_fleet_and_history(self):
-        self.plot(*fleet_documents())
+        self.plot("--format", "csv", *fleet_documents())
         verdict, series = map(read_json, fleet_documents())
         rows = self.rows("fleet-fleet")
         wanted = {(gpu["uuid"], change["path"]): (verdicts.LETTERS.get(gpu["verdict"]), gpu["host"], change["change"] and 100 * change["change"])
@@ -298,10 +297,10 @@ class Chosen(Case):
     """The choice of figures, and the reasons for others."""
 
     def test_select(self):
-        self.plot("--figure", "matrix", "--select", "path=constant,pattern=per_*", "--select", "elements=128000,path=global", RESULTS["h200"])
+        self.plot("--format", "csv", "--figure", "matrix", "--select", "path=constant,pattern=per_*", "--select", "elements=128000,path=global", RESULTS["h200"])
         rows = self.rows("core-matrix-matrix")
         self.assertEqual(set(zip(rows["path"], rows["elements"])), {("constant", 128000), ("constant", 12800000), ("global", 128000)})
-        self.plot("--figure", "matrix", "--select", "path=constant,readonly,elements=128000,pattern=per_w*,pattern=pseudo_*", RESULTS["h200"])
+        self.plot("--format", "csv", "--figure", "matrix", "--select", "path=constant,readonly,elements=128000,pattern=per_w*,pattern=pseudo_*", RESULTS["h200"])
         chosen = sorted(map(tuple, self.rows("core-matrix-matrix")[["path", "pattern", "elements"]].to_numpy()))
         self.assertEqual(chosen, [(path, pattern, 128000) for path in ("constant", "readonly") for pattern in ("per_warp", "pseudo_random")])
 
@@ -320,8 +319,8 @@ class Chosen(Case):
 
     def test_many_pages_are_drawn_where_they_are_asked_for(self):
         with mock.patch.object(plot, "PAGES_MAX", 1):
-            self.assertIn("pages; --all draws them", self.plot(CELLS, RESULTS["h200"]).stderr)
-            self.assertEqual(self.plot("--figure", "matrix", CELLS).stderr, "")
+            self.assertIn("pages; --all draws them", self.plot("--format", "csv", CELLS, RESULTS["h200"]).stderr)
+            self.assertEqual(self.plot("--format", "csv", "--figure", "matrix", CELLS).stderr, "")
         self.assertLess({"all-paths-matrix-1.csv", "all-paths-matrix-2.csv"}, set(map(os.path.basename, self.files("csv"))))
 
     def test_refusals(self):

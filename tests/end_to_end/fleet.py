@@ -18,8 +18,8 @@ import unittest
 
 import numpy as np
 
-from common import ROOT, read_json
-from nights import CBANK, DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
+from common import CBANK, ROOT, read_json, repetitions
+from nights import DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import second_judge
@@ -147,18 +147,18 @@ class Peers(unittest.TestCase):
     def test_few_boards_are_called_apart_at_the_nominal_rate_and_one_that_is_so_is_found(self):
         """Two to eight boards. Variances of cells differ as an inverse chi square of 1.4 degrees does, and half of each is common to the cells
         of a board. Eight cells of one board are slower: a board of few must differ by more. Boards may differ three times as much."""
-        rng = np.random.default_rng(5)
+        rng, rounds = np.random.default_rng(5), repetitions(40, 20)
         for gpus, deviation, longer, finds in ((2, 0.0027, 1.5, 0), (4, 0.0027, 1.5, 0.9), (8, 0.0027, 1.05, 0.7), (4, 0.0081, 1.5, 0), (8, 0.0081, 1.2, 0.8)):
             false = right = 0
-            for _ in range(40):
+            for _ in range(rounds):
                 cells = deviation * np.sqrt(1.4 / rng.chisquare(1.4, (24, 1)))
                 boards = cells * (rng.normal(size=(1, gpus)) + rng.normal(size=(24, gpus))) / math.sqrt(2)
                 false += bool(self.apart(rng, boards))
                 boards[:8, 0] += math.log(longer)
                 found = self.apart(rng, boards)
                 right += {gpu for gpu, _ in found} == {0} and {cell for _, cell in found} <= set(range(8))
-            self.assertLessEqual(false, 2, (gpus, deviation))  # of 40, at one in a hundred
-            self.assertGreaterEqual(right, finds * 40, (gpus, deviation))
+            self.assertLessEqual(false, repetitions(2, 1), (gpus, deviation))  # at one in a hundred
+            self.assertGreaterEqual(right, finds * rounds, (gpus, deviation))
 
     def test_boards_of_an_h200(self):
         """Nine of them. Two take 5 % longer for one cell, and no other cell of any is 3 % from the others."""

@@ -9,13 +9,12 @@ import io
 import json
 import os
 import re
-import subprocess
 import unittest
 import xml.etree.ElementTree
 
 import jsonschema
 
-from common import CBANK, ROOT, read_json
+from common import ROOT, cbank, read_json
 
 GOLDEN = os.path.join(ROOT, "tests", "golden")
 VERDICTS_FAILED = {"regressed", "missing", "invalid"}
@@ -86,8 +85,7 @@ def held(old, new):
 
 def printed(*arguments, width=80, status=0):
     """The program's output on a terminal so wide."""
-    done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=60, check=False,
-                          env={**os.environ, "COLUMNS": str(width)})
+    done = cbank(*arguments, COLUMNS=str(width))
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout if status == 0 else done.stderr
 

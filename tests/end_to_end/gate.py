@@ -17,9 +17,9 @@ import xml.etree.ElementTree as xml
 
 import jsonschema
 
-from common import FULL, ROOT, Scratch, read_json, scale
+from common import CBANK, FULL, ROOT, Scratch, read_json, scale
 
-CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
 FOLDER = os.path.join(ROOT, "results/h200")
 FIRST, SECOND = os.path.join(FOLDER, "core-matrix.json"), os.path.join(FOLDER, "second-process.json")
 
@@ -30,13 +30,6 @@ def read(path):
 
 
 class Case(Scratch):
-    def cbank(self, *arguments, status=0):
-        """Runs a command; status None: any exit code."""
-        done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False,
-                              cwd=self.folder, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
-        self.assertIn(status, (None, done.returncode), done.stdout + done.stderr)
-        return done
-
     def plant(self, change, source=SECOND, name="new.json"):
         """A copy of a result after change(result)."""
         result = read_json(source)

@@ -46,12 +46,6 @@ class Case(Scratch):
         self.addCleanup(process.kill)
         return process
 
-    def cbank(self, *arguments, status=0):
-        done = subprocess.run([CBANK, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=300,
-                              check=False)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        return done
-
 
 class Names(Case):
     def test_eight_at_once(self):

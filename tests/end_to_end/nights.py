@@ -6,11 +6,9 @@ import datetime
 import json
 import os
 import sqlite3
-import subprocess
 
 from common import ROOT, Scratch, read_json, scale
 
-CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 SOURCE = read_json(os.path.join(ROOT, "results/h100/core-matrix.json"))
 for CELL in SOURCE["cells"]:  # of a quiet GPU, whatever the committed one was: samples are in +-0.08 % of their time
     TIME, COUNT = CELL["time_ns"]["value"], len(CELL["time_ns"]["samples"])
@@ -59,13 +57,6 @@ def calibration_of(gpu, deviation=0.05, cells=6, **changes):
 
 
 class Case(Scratch):
-    def cbank(self, *arguments, status=0, **environment):
-        done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False, cwd=self.folder,
-                              stdin=subprocess.DEVNULL, env={**os.environ, **environment})
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-        return done
-
     def nights(self, folder, gpus, nights, **options):
         """Results of GPUs in nights, a file each."""
         for night in range(nights):

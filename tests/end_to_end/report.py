@@ -237,7 +237,9 @@ class Inputs(Case):
         with open(odd, "wb") as file:
             file.write(read_bytes(RESULT))
         self.write("page/mine.txt", "mine")
-        self.assertEqual(self.report(CHIPS["h200"], RESULT, A100, os.fsdecode(odd)).stdout, f"{self.path('page')}/index.html\n")
+        for name in ("core-matrix", "calibration", "card"):
+            self.write(f"h200/{name}.json", read_json(os.path.join(CHIPS["h200"], f"{name}.json")))
+        self.assertEqual(self.report(self.path("h200"), RESULT, A100, os.fsdecode(odd)).stdout, f"{self.path('page')}/index.html\n")
         page = self.page()
         self.assertEqual(page.rows("file", "engine")["core-matrix"][1], "NVIDIA H200")
         self.assertLessEqual({"h200-core-matrix", "xff-x1b-31m-x0a"}, set(page.rows("file", "engine")))
@@ -286,7 +288,7 @@ PROBE = """<script>%s</script><script>addEventListener("load", async () => {
 });</script>"""
 
 
-@unittest.skipUnless(FULL, "make test-all has Chromium")
+@unittest.skipUnless(FULL, "make test-long has Chromium")
 class Gallery(Case):
     def chromium(self, *words):
         return subprocess.run(["chromium", "--headless", "--no-sandbox", *words], capture_output=True, text=True, check=True).stdout

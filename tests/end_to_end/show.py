@@ -9,17 +9,16 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import unittest
 
-from common import CBANK, ROOT, Scratch, kept_folder, read_bytes, read_json
+from common import ROOT, Scratch, cbank as program, kept_folder, read_bytes, read_json
 
 CHIP = os.path.join(ROOT, "results/chips/h200")
 SCREEN = 50  # lines
 
 
 def cbank(*words, status=0, width=80):
-    done = subprocess.run([CBANK, *words], capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": str(width)}, timeout=120)
+    done = program(*words, COLUMNS=str(width))
     if done.returncode != status:
         raise AssertionError(f"{words} exits {done.returncode}:\n{done.stdout}{done.stderr}")
     return done

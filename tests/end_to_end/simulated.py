@@ -573,6 +573,7 @@ class Characterize(Case):
             self.assertEqual(made[key]["from"], "characterized")
             self.assertAlmostEqual(made[key]["value"] / card[key]["value"], 1, delta=0.01, msg=key)
 
+    @unittest.skipUnless(FULL, "takes long: make test-long")
     def test_an_odd_gpu(self):
         """16 slices, the nearest at 273 cycles and the others by the same step up to 40 more: each has a sixteenth of lines and SMs.
         Blocks that run in turn are no warps at once. A second level that launches do not empty: what it holds is kept."""
@@ -588,8 +589,9 @@ class Characterize(Case):
         self.assertEqual({one["reason"] for one in numbers if one["value"] is None}, {"no SM loaded by all of the warps at once"})
         self.assertEqual(self.kept(found), {1: "lost", 2: "kept"})
 
+    @unittest.skipUnless(FULL, "takes long: make test-long")
     def test_a_probe_that_fails(self):
-        for launch, where in ((400, "whole_kernels failed"), (25000, "the probe"))[0 if FULL else 1:]:
+        for launch, where in ((400, "whole_kernels failed"), (25000, "the probe")):
             said = self.cbank("characterize", "--json", self.file, status=3, fail=f"cuLaunchKernel:{launch}:launch_failure:sticky")
             self.assertRegex(said.stderr, f"{where}.*unspecified launch failure")
 

@@ -19,8 +19,8 @@ import unittest
 
 from scipy import stats
 
-from common import ROOT, read_bytes, read_json, repetitions
-from nights import CBANK, DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
+from common import CBANK, ROOT, read_bytes, read_json, repetitions
+from nights import DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from cbank import noise  # noqa: E402
