@@ -178,11 +178,13 @@ class Against(Kernels):
         self.assertIn("(nvcc", done.stdout)
         self.assertRegex(self.cbank("show", self.file).stdout, "crc32 of crc32.cu, nvcc [0-9.]+, hot\n(.|\n)*crc32 of crc32.cu, nvcc [0-9.]+ -O1, hot\n")
 
-    def test_structs_and_members(self):
-        layout = os.path.join(ROOT, "examples/layout/shading.cu")
-        self.against(layout, layout, "--size", "5000", "--against-options", "-DMEMBERS")
-        self.assertEqual([(cell["verified"], cell["case"]["instructions"]) for cell in read_json(self.file)["cells"] if cell["path"] == "constant"],
-                         [(True, "1 LDC"), (True, "4 LDC")])
+    def test_examples_in_two_builds(self):
+        """An array of structs and an array for each member; a lookup for each code and three PRMT for four codes."""
+        for name, size, option, loads in (("layout/shading", "5000", "-DMEMBERS", "4 LDC"), ("packed/dot", "64", "-DPERMUTE", "1 LDC")):
+            path = os.path.join(ROOT, "examples", f"{name}.cu")
+            self.against(path, path, "--size", size, "--against-options", option)
+            self.assertEqual([(cell["verified"], cell["case"]["instructions"]) for cell in read_json(self.file)["cells"] if cell["path"] == "constant"],
+                             [(True, "1 LDC"), (True, loads)])
 
     def test_a_slower_one(self):
         """It has 128 times the threads, and most do nothing."""

@@ -21,9 +21,6 @@ static struct problem problem_of(const char *workload, const char *path, const c
                               .elements = elements,
                               .block_size = block_size};
 
-    assert_non_null(problem.workload);
-    assert_non_null(problem.path);
-    assert_non_null(problem.pattern);
     problem.parameters[PARAMETER_radius] = radius;
     return problem;
 }

@@ -347,10 +347,15 @@ inline float __saturatef(float x)
 {
     return fminf(fmaxf(x, 0), 1);
 }
-inline float __fdividef(float a, float b)
-{
-    return a / b;
-}
+#define SIMULATED_OPERATION(name, operation) \
+    inline float name(float a, float b)      \
+    {                                        \
+        return a operation b;                \
+    }
+SIMULATED_OPERATION(__fdividef, /)
+SIMULATED_OPERATION(__fmul_rn, *)
+SIMULATED_OPERATION(__fadd_rn, +)
+SIMULATED_OPERATION(__fsub_rn, -)
 inline float __frcp_rn(float x)
 {
     return 1 / x;
@@ -359,42 +364,21 @@ inline float __fmaf_rn(float a, float b, float c)
 {
     return fmaf(a, b, c);
 }
-inline float __fmul_rn(float a, float b)
-{
-    return a * b;
-}
-inline float __fadd_rn(float a, float b)
-{
-    return a + b;
-}
-inline float __fsub_rn(float a, float b)
-{
-    return a - b;
-}
-inline float __expf(float x)
-{
-    return expf(x);
-}
-inline float __logf(float x)
-{
-    return logf(x);
-}
-inline float __log2f(float x)
-{
-    return log2f(x);
-}
 inline float __powf(float x, float y)
 {
     return powf(x, y);
 }
-inline float __sinf(float x)
-{
-    return sinf(x);
-}
-inline float __cosf(float x)
-{
-    return cosf(x);
-}
+/* The faster functions, of one number. */
+#define SIMULATED_FAST(name)       \
+    inline float __##name(float x) \
+    {                              \
+        return name(x);            \
+    }
+SIMULATED_FAST(expf)
+SIMULATED_FAST(logf)
+SIMULATED_FAST(log2f)
+SIMULATED_FAST(sinf)
+SIMULATED_FAST(cosf)
 inline int __float2int_rn(float x)
 {
     return (int)rintf(x);
