@@ -123,7 +123,8 @@ static void add_access(const struct varying_load *load, void *context)
         const char *instruction, *memory;
     } memories[] = {{"LD", "generic"}, {"LDG", "global"}, {"LDS", "shared"}, {"LDL", "local"}, {"T", "texture"}};
     struct accesses *all = context;
-    const uint32_t line = facts_line(all->facts, load->instruction * INSTRUCTION_BYTES);
+    const char *file;
+    const uint32_t line = facts_line(all->facts, load->instruction * INSTRUCTION_BYTES, &file);
     const struct instruction instruction = instruction_at(all->flow->code, load->instruction * INSTRUCTION_BYTES);
     const bool word = instruction_takes_constant(&instruction);
     const enum sass_class class = instruction_class(&instruction, all->flow->architecture);
@@ -176,6 +177,8 @@ static void add_access(const struct varying_load *load, void *context)
                   load->evidence[i] * INSTRUCTION_BYTES, of.name);
     }
     snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);
+    snprintf(access->file, sizeof(access->file), "%s", file);
+    text_clean(access->file, 0);
     for (uint64_t at = 0; load->bank == USER_BANK && cubin_next_variable(all->cubin, &at, &variable);) {
         /* The offset of an instruction has 16 bits. */
         const uint64_t behind = ((uint64_t)load->offset & UINT16_MAX) - variable.offset;
@@ -369,7 +372,7 @@ static const struct grid_column columns[] = {
 /* Loads of one line that are alike. */
 struct access_row {
     uint32_t count;
-    char line[24], table[sizeof(((struct user_access *)0)->table)], varies[96];
+    char line[96], table[sizeof(((struct user_access *)0)->table)], varies[96];
 };
 
 #define ACCESS(kind, member) .value = kind, .of = GRID_MEMBER(struct access_row, member)
@@ -402,8 +405,10 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
             struct access_row *like = accesses.row_count > NEAR ? row - NEAR : rows;
 
             row->count = 1;
-            snprintf(row->line, sizeof(row->line), isnan(access->line) ? "%s" : "%s, line %.0f", access->instruction,
-                     access->line);
+            snprintf(row->line, sizeof(row->line), "%s", access->instruction);
+            if (!isnan(access->line))
+                text_join(row->line, sizeof(row->line), ", ", access->file[0] ? "%s:%.0f" : "%sline %.0f", access->file,
+                          access->line);
             snprintf(row->table, sizeof(row->table), "%s", access->table[0] ? access->readable : "-");
             snprintf(row->varies, sizeof(row->varies), isnan(access->stride_bytes) ? "%s" : "%s, %.0f bytes apart",
                      variation_words[access->variation], access->stride_bytes);
@@ -450,6 +455,7 @@ static const struct field access_fields[] = {
     {FIELD(field_number, struct user_access, "addresses", addresses, NULLABLE)},
     {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},
     {FIELD(field_bool, struct user_access, "copied", copied, REQUIRED)},
+    {FIELD(field_text, struct user_access, "file", file, NULLABLE)},
     {FIELD(field_number, struct user_access, "line", line, NULLABLE)},
     {FIELD(field_reference, struct user_access, "reason", reason, NULLABLE)},
     {FIELD(field_reference, struct user_access, "condition", condition, NULLABLE)},

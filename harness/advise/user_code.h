@@ -20,6 +20,7 @@ struct user_access {
     char instruction[16];
     char table[128]; /* a symbol; "parameter 0": behind a pointer; "": not known */
     char readable[128]; /* the same as C++ has it */
+    char file[64];      /* of the line; "": not known */
     enum variation variation;
     const char *reason, *condition; /* why it is not known, and under which condition it is; NULL: none */
     double stride_bytes, line, addresses; /* NaN: not known */
@@ -37,6 +38,7 @@ struct user_table {
     struct user_access of; /* copied: all loads fill a copy in shared memory */
     const char *verdict, *better, *why; /* better: a path's name; NULL: none is known to be better */
     double unit_time_ratio, low, high; /* see user_tables_judge; NaN: not known */
+    double gain; /* unit_time_ratio, where `better` is known; NaN */
     uint32_t count; /* load instructions */
     uint32_t loads; /* instructions in the loop of the deepest */
     bool indexed; /* a load of that loop is an LDC, which takes an index from a register */

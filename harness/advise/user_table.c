@@ -74,8 +74,8 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel, c
         table->verdict = as_it_should_be;
         table->why = !constant ? "a warp has one address"
                      : table->indexed
-                         ? "a warp has one address: nothing is serialized; where lookups are all that a kernel "
-                           "does, shared memory is as much faster as unit time says"
+                         ? "a warp has one address: nothing is serialized. Shared memory would be faster only for a "
+                           "kernel that does little besides these lookups"
                          : "a warp has one address: nothing is serialized";
     } else if (shared && table->of.wavefronts > (table->of.width_bytes > 4 ? table->of.width_bytes / 4 : 1)) {
         table->verdict = conflicts;
@@ -150,6 +150,7 @@ enum status user_tables_judge(struct user_code *code, const struct card *card, c
             table->of.addresses /= table->loads;
             table->of.wavefronts /= table->loads;
             judge(table, kernel, card, indices);
+            table->gain = table->better ? table->unit_time_ratio : NAN;
         }
     }
     return STATUS_OK;
@@ -193,7 +194,7 @@ static const struct grid_column columns[] = {
     {.key = "addresses", .heading = "addresses a load", .format = text_tenths, TABLE_OF(grid_number, of.addresses)},
     {.key = "verdict", .heading = "verdict", TABLE_OF(grid_text, verdict)},
     {.key = "better", .heading = "better", TABLE_OF(grid_text, better)},
-    {.key = "unit_time_ratio", .heading = "unit time", .format = text_ratio, TABLE_OF(grid_number, unit_time_ratio)},
+    {.key = "unit_time_ratio", .heading = "unit time", .format = text_ratio, TABLE_OF(grid_number, gain)},
     {.key = "why", .heading = "because", TABLE_OF(grid_text, why), .below = true},
 };
 

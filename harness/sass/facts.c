@@ -110,14 +110,37 @@ static uint64_t read_leb(const unsigned char *data, size_t bytes, size_t *at, bo
     return is_signed && shift < 64 && byte & 0x40 ? value | ~0ull << shift : value;
 }
 
-/* The lines of the sequence whose address is at byte `from` of the section. */
-static enum status read_lines(const struct cubin_section *section, size_t from, struct code_fact_list *out)
+/* Lists the places of the names of files, by their number, from the head of the unit at byte `unit`. Names of folders come first.
+ * Each file has a name, a folder, a time and a size. */
+static enum status read_files(const struct cubin_section *section, size_t unit, struct code_fact_list *out)
 {
-    enum { HEAD = 15, ADVANCE_PC = 2, ADVANCE_LINE = 3, CONST_PC = 8, FIXED_PC = 9, COPY = 1 };
+    const char *const text = (const char *)section->data;
+    size_t at = unit + 14 + section->data[unit + 14];
+    enum status status = add_fact(out, 0, 0); /* numbers begin at 1 */
+
+    while (at < section->bytes && text[at])
+        at += strnlen(text + at, section->bytes - at) + 1;
+    for (at++; status == STATUS_OK && at < section->bytes && text[at];) {
+        const size_t name = at;
+
+        at += strnlen(text + at, section->bytes - at) + 1;
+        for (unsigned i = 0; i < 3; i++)
+            read_leb(section->data, section->bytes, &at, false);
+        status = at <= section->bytes ? add_fact(out, (uint32_t)out->count, (uint32_t)name) : STATUS_OK;
+    }
+    return status;
+}
+
+/* The lines of the sequence whose address is at byte `from` of the section. */
+static enum status read_lines(const struct cubin_section *section, size_t from, struct facts *out)
+{
+    enum { HEAD = 15, ADVANCE_PC = 2, ADVANCE_LINE = 3, SET_FILE = 4, CONST_PC = 8, FIXED_PC = 9, COPY = 1 };
     const unsigned char *data = section->data;
-    enum status status = STATUS_OK;
+    struct code_fact_list names = {0};
+    enum status status;
     size_t unit = 0, at = from + 8;
     uint32_t address = 0, line = 1;
+    uint64_t file = 1;
 
     while (unit + HEAD <= section->bytes && unit + 4 + word_at(data + unit, 4) <= from)
         unit += 4 + (size_t)word_at(data + unit, 4);
@@ -126,21 +149,21 @@ static enum status read_lines(const struct cubin_section *section, size_t from, 
     const int32_t base = data[unit + 12] - (data[unit + 12] & 0x80 ? 256 : 0), range = data[unit + 13],
                   special = data[unit + 14], least = data[unit + 10];
 
+    status = read_files(section, unit, &names);
     while (status == STATUS_OK && at < section->bytes) {
         const unsigned code = data[at++];
 
         if (code >= (unsigned)special) {
             address += (uint32_t)(least * (((int32_t)code - special) / range));
             line += (uint32_t)(base + ((int32_t)code - special) % range);
-            status = add_fact(out, address, line);
         } else if (code == 0) {
             const uint64_t bytes = read_leb(data, section->bytes, &at, false);
 
             if (at >= section->bytes || bytes > section->bytes - at || bytes == 0 || data[at] == 1 || data[at] == 2)
                 break;
             at += bytes;
-        } else if (code == COPY) {
-            status = add_fact(out, address, line);
+        } else if (code == SET_FILE) {
+            file = read_leb(data, section->bytes, &at, false);
         } else if (code == ADVANCE_PC) {
             address += (uint32_t)read_leb(data, section->bytes, &at, false) * (uint32_t)least;
         } else if (code == ADVANCE_LINE) {
@@ -150,11 +173,16 @@ static enum status read_lines(const struct cubin_section *section, size_t from, 
         } else if (code == FIXED_PC) {
             address += at + 2 <= section->bytes ? word_at(data + at, 2) : 0;
             at += 2;
-        } else {
+        } else if (code != COPY) {
             for (unsigned i = unit + 14 + code < section->bytes ? data[unit + 14 + code] : 0; i > 0; i--)
                 read_leb(data, section->bytes, &at, false);
         }
+        if (code == COPY || code >= (unsigned)special)
+            status = add_fact(&out->lines, address, line);
+        if (status == STATUS_OK && out->files.count < out->lines.count)
+            status = add_fact(&out->files, address, file < names.count ? names.facts[file].value : 0);
     }
+    free(names.facts);
     return status;
 }
 
@@ -187,7 +215,7 @@ static enum status read_relocations(const struct cubin_section *section, const s
         else if (of_code)
             status = add_fact(&out->code.relocated, (uint32_t)entry.r_offset, symbol);
         else if (of_lines && strcmp(name, kernel) == 0)
-            status = read_lines(lines, entry.r_offset, &out->lines);
+            status = read_lines(lines, entry.r_offset, out);
     }
     return status;
 }
@@ -203,6 +231,7 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
     for (size_t i = 0; cubin_section_at(cubin, i, &section); i++)
         if (strcmp(section.name, ".debug_line") == 0)
             lines = section;
+    out->line_table = (const char *)lines.data;
     for (size_t i = 0; status == STATUS_OK && cubin_section_at(cubin, i, &section); i++) {
         if (strncmp(section.name, info, strlen(info)) == 0 && strcmp(section.name + strlen(info), kernel) == 0)
             status = read_attributes(&section, out);
@@ -256,10 +285,13 @@ const struct code_fact *code_fact_before(const struct code_fact_list *list, uint
     return low > 0 ? &list->facts[low - 1] : NULL;
 }
 
-uint32_t facts_line(const struct facts *facts, uint32_t at)
+uint32_t facts_line(const struct facts *facts, uint32_t at, const char **file)
 {
     const struct code_fact *fact = code_fact_before(&facts->lines, at);
+    const uint32_t name = fact ? facts->files.facts[fact - facts->lines.facts].value : 0;
+    const char *folder = name ? strrchr(facts->line_table + name, '/') : NULL;
 
+    *file = folder ? folder + 1 : name ? facts->line_table + name : "";
     return fact ? fact->value : 0;
 }
 
@@ -269,6 +301,7 @@ void facts_close(struct facts *facts)
     free(facts->code.addresses.facts);
     free(facts->code.relocated.facts);
     free(facts->lines.facts);
+    free(facts->files.facts);
     free(facts->jumps);
     *facts = (struct facts){0};
 }

@@ -11,7 +11,10 @@ struct facts {
     struct code_facts code; /* its lists are owned */
     struct flow_jump *jumps; /* owned */
     size_t jump_count;
-    struct code_fact_list lines; /* owned: byte offset in the code; a line counts from there on */
+    struct code_fact_list lines,
+        files; /* owned: byte offset in the code. A line counts from there on; `files` has the place of
+                                         * its file's name in line_table, 0: not known */
+    const char *line_table;
 };
 
 /* Reads what belongs to a kernel. Damaged parts are left out. STATUS_ENVIRONMENT, logged, when out of memory. On success
@@ -21,8 +24,9 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
 /* Sets the shape of a block, unless it is known. One that no launch can have is ignored. */
 void facts_set_block(struct facts *facts, const uint32_t block[3]);
 
-/* The line of the source of a place in the code; 0: not known. */
-uint32_t facts_line(const struct facts *facts, uint32_t at);
+/* The line of the source of a place in the code; 0: not known. *file: the name of its file, without a folder; "": not known. It
+ * lives as long as the cubin. */
+uint32_t facts_line(const struct facts *facts, uint32_t at, const char **file);
 
 /* Releases; accepts a zeroed struct. */
 void facts_close(struct facts *facts);

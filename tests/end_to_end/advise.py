@@ -455,6 +455,9 @@ __constant__ float4 q[256];
         for name, addresses in (("own", 32), ("fours", 8), ("of_block", 1), ("quads", 16), ("halves", 8)):
             self.assertAlmostEqual(tables[name]["constant"]["unit_time_ratio"],
                                    addresses * number["constant_address_cycles"] * number["shared_wavefronts_per_cycle"], places=6)
+        # In text, where another memory would be faster alone.
+        said = cbank(*self.compile("own", "of_block")).stdout
+        self.assertEqual(re.findall(r"(?m)^c .* (\S+)x$", said), [f"{tables['own']['constant']['unit_time_ratio']:.2f}"], said)
         # The tables are larger than the L1 constant cache: misses come on top.
         self.assertIsNone(tables["own"]["constant"]["high"])
         self.assertAlmostEqual(tables["own"]["constant"]["low"] * 1.25,

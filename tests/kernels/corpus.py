@@ -266,6 +266,21 @@ class Advised(unittest.TestCase):
             self.skipTest("no CUDA toolkit")
         self.check(-1, toolkit)
 
+    def test_lines_of_other_files(self):
+        """The load of a function that is inlined has the file of that function."""
+        toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
+        if not os.path.exists(f"{toolkit}/bin/nvcc"):
+            self.skipTest("no CUDA toolkit")
+        path, cubin = (os.path.join(self.folder, name) for name in ("of.cu", "of.cubin"))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('__constant__ float c[64];\n#line 7 "of/inlined.cuh"\n__device__ float get(int i) { return c[i]; }\n'
+                       '#line 3 "kernel.cu"\n__global__ void k(float *o, const int *x) { o[0] = get(x[threadIdx.x]); }\n')
+        run(f"{toolkit}/bin/nvcc", "-cubin", "-lineinfo", "-arch=sm_90", "-o", cubin, path)
+        kernel, = json.loads(run(CBANK, *ADVISE, "--kernel", cubin))["code"]["kernels"]
+        self.assertEqual([(load["instruction"], load["file"], load["line"]) for load in kernel["loads"]],
+                         [("LDG", "kernel.cu", 3), ("LDC", "inlined.cuh", 7)])
+        self.assertRegex(run(CBANK, "advise", "--kernel", cubin), r"\nLDC, inlined.cuh:7 +c +data")
+
     def test_cuda_11_8(self):
         found = subprocess.run([os.path.join(ROOT, "scripts/cuda_11_8.sh"), "--offline"], capture_output=True, text=True, check=False)
         if found.returncode:
@@ -284,7 +299,7 @@ def judge(name, answers, kernels):
         mine = [answer for answer in answers if answer.kernel in (None, kernel["name"])]
         tables = {answer.table for answer in mine} | set(variables)
         for load in (load for load in kernel["loads"] if not (load["table"] or "").startswith("__cudart")):  # the compiler's own
-            here = [answer for answer in mine if answer.line == load["line"] and load["table"] in ({answer.table} if load["table"] in tables else {load["table"]})
+            here = [answer for answer in mine if (answer.line, name) == (load["line"], load["file"]) and load["table"] in ({answer.table} if load["table"] in tables else {load["table"]})
                     and (answer.table not in variables or load["table"] == answer.table)
                     # An array of the thread is not behind a parameter.
                     and not (answer.table == "of" and (load["table"] or "").startswith("parameter"))]
