@@ -344,8 +344,8 @@ def parts_of(suite, found):
     os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
     if suite == "all":
         os.environ["CBANK_ARCHS"] = "ends"
-        # The fuzz target of cubins does in one process, with sanitizers, what the attack starts a process for.
-        return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(KERNELS_LONG), *attacks(1, without=("run", *SANITIZED_ATTACKS)),
+        # Unit tests run with sanitizers. The fuzz target of cubins does in one process what the attack starts a process for.
+        return [build, scratch_tree(), *test(toolkit)[1:], *merge(toolkit), *kernels(KERNELS_LONG), *attacks(1, without=("run", *SANITIZED_ATTACKS)),
                 *attacks(1, SANITIZED_ATTACKS[:1], sanitizers=True), *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang")[:2], *fuzz(found, False)]
     if suite == "long":
         return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(), *attacks(100), *attacks(8, SANITIZED_ATTACKS, sanitizers=True),

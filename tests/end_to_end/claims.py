@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-from common import CBANK, ROOT, Scratch, read_bytes, read_json
+from common import CBANK, FULL, ROOT, Scratch, read_bytes, read_json
 
 RECORD = os.path.join(ROOT, "scripts/record_all.sh")
 CLAIMS = os.path.join(ROOT, "scripts/studies/claims.py")
@@ -247,6 +247,7 @@ exit 0
         self.assertEqual(said.splitlines()[0], "NVIDIA TEST, driver 580.1")
         self.assertIn(" 0.900 ", next(line for line in said.splitlines() if line.startswith("per_warp, 12800000")))
 
+    @unittest.skipUnless(FULL, "takes long: make test-long")
     def test_their_plans_hold_what_is_claimed(self):
         """On the model engine: no cell is missing from the two files, though counters are."""
         files = []

@@ -18,7 +18,7 @@ import unittest
 
 import numpy as np
 
-from common import CBANK, ROOT, read_json, repetitions
+from common import CBANK, FULL, ROOT, read_json, repetitions
 from nights import DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -258,6 +258,7 @@ class Made(FleetCase):
         self.assertEqual({gpu["verdict"] for gpu in verdict["gpus"]}, {"quiet"})
         self.assertEqual(self.cbank("fleet", "store.db").stdout.splitlines()[0], "96 of 96 GPUs answered, nothing is worse")
 
+    @unittest.skipUnless(FULL, "takes long: make test-long")
     def test_nothing_without_cause_and_all_that_is_planted(self):
         """Where this is not so, the table in docs/fleet.md is wrong, too."""
         subprocess.run(["/usr/bin/python3", os.path.join(ROOT, "scripts/studies/fleet_power.py"), "--small", "--json", self.path("rows.json")],

@@ -14,7 +14,7 @@ import tarfile
 import unittest
 import zipfile
 
-from common import ROOT, kept_folder, read_bytes
+from common import FULL, ROOT, kept_folder, read_bytes
 
 LEFT_OUT = shutil.ignore_patterns(".git", "build", "local", "__pycache__")
 # A make of its own: nothing of the job server or the variables of the make that runs the tests.
@@ -240,6 +240,7 @@ class Packaging(unittest.TestCase):
             run("/", "dpkg-deb", "--extract", package, place)
             self.assertIn("cJSON", read(place, "usr/share/doc/cbank/copyright"))
 
+    @unittest.skipUnless(FULL, "takes long: make test-long")
     @unittest.skipUnless(fetchable(), "no libcjson.a, and CBANK_FETCH=1, which lets its source be fetched, is not set")
     def test_release(self):
         """Each file that a release publishes works, and the checksums are theirs."""

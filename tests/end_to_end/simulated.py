@@ -612,6 +612,7 @@ if FULL:
         """And more."""
 
 
+@unittest.skipUnless(FULL, "takes long: make test-long")
 class Trials(Case):
     """scripts/studies/process_trial.py: how far processes differ; gate_trial.py: what the gate finds; neighbour_trial.py: what is
     seen of a neighbour; clock_trial.py: what the clock does."""
