@@ -120,7 +120,7 @@ class Judged(unittest.TestCase):
             for verdict, said in verdicts.items():
                 for words in said:
                     name, *by = words.split()
-                    load = {"table": "coefficients", "line": 15, "variation": name, "stride_bytes": int(by[0]) if by else None, "addresses": int(by[0]) if by else None}
+                    load = {"table": "coefficients", "file": "uniform.cu", "line": 15, "variation": name, "stride_bytes": int(by[0]) if by else None, "addresses": int(by[0]) if by else None}
                     for line in (15, None):  # without lines, by the table
                         judged = judge("uniform.cu", [answer], [{"name": "known", "loads": [{**load, "line": line}]}])
                         self.assertEqual(judged[answer][0], verdict, (variation, words))
