@@ -7,6 +7,7 @@
 #include "advise.h"
 #include "command.h"
 #include "document.h"
+#include "engine.h"
 #include "files.h"
 #include "log.h"
 #include "plan.h"
@@ -28,7 +29,7 @@ struct advise_options {
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "card", .argument = "CARD", .help = "chip card for the times: a file, or a name of cbank list cards (default h200)",
+    {.name = "card", .argument = "CARD", .help = "chip card for the times: a file, or a name of cbank list cards (default: of the first GPU; h200 without a GPU)",
      .kind = &option_text, MEMBER(card_path)},
     {.name = "kernel", .argument = "FILE", .help = "code of your own: a cubin, a fatbin, or a program, library or object that has one",
      .kind = &option_text, MEMBER(kernel_path)},
@@ -169,6 +170,19 @@ static enum status advise_tables(const struct advise_options *options, const str
     return status;
 }
 
+/* The named card, or that of the first GPU here, or the default where there is no GPU. */
+static enum status read_card(const char *path, struct card *out)
+{
+    struct device_info device;
+    const char *reason;
+    enum status status;
+
+    if (path || engine_cuda.device_count(&reason) == 0)
+        return card_read(path, out);
+    status = engine_cuda.describe(0, NULL, &device);
+    return status == STATUS_OK ? card_read_of(NULL, &device, "this machine", out) : status;
+}
+
 static enum status advise(const void *parsed, const struct invocation *invocation)
 {
     enum { KERNEL_BYTES_MAX = 1 << 28 };
@@ -191,7 +205,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     if (status == STATUS_OK && options->block && !options->kernel_path)
         status = log_error(STATUS_USAGE, "--block-dim is of the launches of your own code: name it by --kernel FILE");
     if (status == STATUS_OK)
-        status = card_read(options->card_path, &card);
+        status = read_card(options->card_path, &card);
     if (status == STATUS_OK && options->tables)
         return advise_tables(options, &card, &look);
     if (status == STATUS_OK && options->block)

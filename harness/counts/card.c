@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "card.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "device.h"
 #include "document.h"
+#include "log.h"
 #include "text.h"
 
 /* card_texts.S puts the texts there. */
@@ -141,6 +143,30 @@ bool card_is_of(const struct card *card, const struct device_info *device)
     return device->cc_major == card->cc_major && device->cc_minor == card->cc_minor &&
            device->sm_count == card->number[CARD_sm_count].value &&
            (!device->chip[0] || !card->chip[0] || strcmp(device->chip, card->chip) == 0);
+}
+
+enum status card_read_of(const char *path, const struct device_info *device, const char *owner, struct card *out)
+{
+    const size_t cards = path ? 1 : card_text_count;
+    bool found = false;
+
+    for (size_t i = 0; i < cards; i++) {
+        struct card card;
+        const enum status status = card_read(path ? path : card_texts[i].name, &card);
+
+        if (status != STATUS_OK)
+            return status;
+        if (card_is_of(&card, device) && (!found || strstr(device->name, card.name))) {
+            *out = card;
+            found = true;
+        }
+    }
+    return found ? STATUS_OK
+                 : log_error(STATUS_ENVIRONMENT,
+                             "%s has %s (compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32
+                             " SMs), and no card is of that chip; name one with --card, which cbank characterize "
+                             "--new-card makes",
+                             owner, device->name, device->cc_major, device->cc_minor, device->sm_count);
 }
 
 /* -- blocks -------------------------------------------------------------------------------------------- */

@@ -69,6 +69,11 @@ uint32_t card_unknown(const struct card *card);
 /* Whether the card is of this device's chip, as far as both name it. */
 bool card_is_of(const struct card *card, const struct device_info *device);
 
+/* Reads the card of a device's chip: the one of that path or name, or if that is NULL a built-in one, preferably with the
+ * device's name. Messages say that `owner` has the device. STATUS_ENVIRONMENT, logged, if none is of that chip; *out is
+ * then not valid. */
+enum status card_read_of(const char *path, const struct device_info *device, const char *owner, struct card *out);
+
 /* Blocks that fit an SM of the chip: by its limits of threads, blocks, shared memory and registers. `registers` is the
  * number for each thread, 0 if not known. The result is at least 1. The steps of registers are those of the CUDA
  * occupancy calculator, from compute capability 3.5 on. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * cbank explain. */
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,30 +130,13 @@ static const struct grid_column columns[] = {
  * name is preferred. The caller closes what was opened, also after an error. */
 static enum status explain_file(const char *path, const struct explain_options *options, struct explained *out)
 {
-    const struct device_info *device = &out->result.device;
-    const size_t cards = options->card_path ? 1 : card_text_count;
     struct access_counts *counts = NULL;
-    bool found = false;
     enum status status;
 
     *out = (struct explained){.file = path};
     status = result_read(path, &out->result);
-    for (size_t i = 0; status == STATUS_OK && i < cards; i++) {
-        struct card card;
-
-        status = card_read(options->card_path ? options->card_path : card_texts[i].name, &card);
-        if (status == STATUS_OK && card_is_of(&card, device) && (!found || strstr(device->name, card.name))) {
-            out->card = card;
-            found = true;
-        }
-    }
-    if (status == STATUS_OK && !found)
-        status =
-            log_error(STATUS_ENVIRONMENT,
-                      "%s is of %s (compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32
-                      " SMs), and no card is of that chip; name one with --card, which cbank characterize --new-card "
-                      "makes",
-                      path, device->name, device->cc_major, device->cc_minor, device->sm_count);
+    if (status == STATUS_OK)
+        status = card_read_of(options->card_path, &out->result.device, path, &out->card);
     if (status == STATUS_OK)
         status = result_give_indices(&out->result, &out->indices, NULL);
     if (status != STATUS_OK)
@@ -190,6 +173,7 @@ static enum status explain(const void *parsed, const struct invocation *invocati
     const struct print_style look = output_style(&options->look);
     struct explanation explanation = {.threshold = EXPLAIN_THRESHOLD};
     enum status worst = STATUS_OK;
+    double most = 0; /* the largest share of all cells */
 
     explanation.files = calloc(invocation->argument_count, sizeof(*explanation.files));
     if (!explanation.files)
@@ -207,13 +191,19 @@ static enum status explain(const void *parsed, const struct invocation *invocati
             printf(": %s, by the card of %s%s\n", file->result.device.name, file->card.name,
                    file->result.modelled_time ? "; modelled: nothing was measured" : "");
             status = grid_print(stdout, &grid, &look);
+            for (size_t k = 0; k < file->count; k++)
+                if (file->cells[k].longest >= 0)
+                    most = fmax(most, file->cells[k].share[file->cells[k].longest]);
         }
         worst = status_worse(worst, status);
     }
     if (options->json && explanation.count > 0)
         worst = status_worse(worst, document_write(&explain_document, &explanation, "-"));
     else if (explanation.count > 0)
-        printf("latency: no unit is busy for %.0f %% of the time\n", 100 * EXPLAIN_THRESHOLD);
+        printf("latency: no unit is busy for %.0f %% of the time\n%s", 100 * EXPLAIN_THRESHOLD,
+               most >= 1.005
+                   ? "more than 100%: a nearer cache had part of the data, or the unit is faster than its card\n"
+                   : "");
     while (explanation.count > 0)
         close_file(&explanation.files[--explanation.count]);
     free(explanation.files);

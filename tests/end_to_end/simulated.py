@@ -42,10 +42,7 @@ class Case(Scratch):
         self.file = self.path("result.json")
 
     def cbank(self, *arguments, status=0, **settings):
-        done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False,
-                              env={**os.environ, "CBANK_SIMULATED": script(**settings)})
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        return done
+        return super().cbank(*arguments, status=status, CBANK_SIMULATED=script(**settings))
 
     def measure(self, *arguments, status=0, **settings):
         """The result of a run, and what it said."""
@@ -109,6 +106,10 @@ class Devices(Case):
         self.assertEqual({cell["kernel"]["sass_sha256"] for cell in result["cells"]}, set(result["code"]))
         self.cbank("show", self.file)
         self.assertEqual({cell["status"] for cell in result["cells"]}, {"ok"})
+
+    def test_the_card_is_that_of_the_gpu(self):
+        self.assertIn("by the card of H200", self.cbank("advise", "--table-bytes", "64", "--elements", "256").stdout)
+        self.assertRegex(self.cbank("advise", "--table-bytes", "64", status=3, capability=89).stderr, "this machine has Simulated H200 .* no card is of that chip")
 
     def test_the_doctor_and_the_lists(self):
         findings = json.loads(self.cbank("doctor", "--json", neighbour_ms=10).stdout)["findings"]
