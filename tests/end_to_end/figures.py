@@ -16,7 +16,6 @@ import unittest
 import xml.etree.ElementTree as ET
 from unittest import mock
 
-import matplotlib
 import numpy
 import pandas
 from matplotlib.axis import XAxis, YAxis
@@ -83,8 +82,6 @@ class Drawn(Case):
         self.assertEqual({re.sub(r"(-file\d+)?(-\d+)?\.csv$", "", path).split("/")[-1].split("-")[-1] for path in files["csv"]}, set(kinds.KINDS))
         self.assertEqual({tuple(path.rsplit(".", 1)[0] for path in found) for found in files.values()}, {tuple(path[:-4] for path in files["csv"])})
         self.assertEqual(sorted(done.stdout.split()), sorted(path for found in files.values() for path in found))
-        for path in files.get("svg", []):
-            ET.parse(path)
         for path in files["txt"]:
             self.assertRegex(read_bytes(path).decode(), r"\A[A-Z0-9][^\n]*\.\n([A-Z0-9][^\n]*\.\n)?\Z")
 
@@ -231,6 +228,9 @@ class Data(Case):
         for row in rows.itertuples():
             self.assertAlmostEqual(row.x, times[row.elements, row.series] / fastest[row.elements])
             self.assertTrue(row.low <= row.x <= row.high)
+        self.plot("--format", "csv", *(os.path.join(ROOT, "results/h100", name) for name in ("kernels/packed.json", "small-bytes.json")))
+        self.assertNotIn("shared_fill_only", read_bytes(self.path("out/small-bytes-matrix.txt")).decode())  # it loads nothing
+        self.assertEqual(set(self.rows("packed-spaces")["row"]), {"dot, no options", "dot, -DPERMUTE"})
 
     def test_constant_memory_is_compared_with_other_memory_spaces_alone(self):
         result = read_json(RESULTS["suite"])
@@ -345,8 +345,9 @@ class Reproduced(Case):
         done = subprocess.run([os.path.join(ROOT, "scripts/reproduce.py"), "--program", CBANK, "-o", folder, "--example", self.path("example")],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        made, names = ({os.path.relpath(path, of): read_bytes(path) for ending in ("csv", "txt", *["svg"] * (f"Matplotlib v{matplotlib.__version__}" in read_bytes(f"{committed}/chips.svg")[:2000].decode()))
-                        for path in glob.glob(f"{of}/**/*.{ending}", recursive=True)} for of in (folder, committed))
+        # Data and sentences: the last digits of places in a picture are other ones on other processors.
+        made, names = ({os.path.relpath(path, of): read_bytes(path) for ending in ("csv", "txt") for path in glob.glob(f"{of}/**/*.{ending}", recursive=True)}
+                       for of in (folder, committed))
         self.assertEqual(set(made), set(names))
         self.assertEqual([name for name in names if names[name] != made[name]], [])
 

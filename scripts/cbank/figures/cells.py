@@ -29,7 +29,8 @@ def times(rows: pandas.DataFrame, **columns: pandas.Series) -> pandas.DataFrame:
 
 
 def fastest(rows: pandas.DataFrame, others: list[str]) -> str | None:
-    """How often each path is the fastest of the cells that differ in their path alone; None where none do."""
+    """How often each path that loads is the fastest of the cells that differ in their path alone; None where none do."""
+    rows = rows[rows["path"] != "shared_fill_only"]
     groups = rows.groupby(others, dropna=False)
     rows = rows[groups["path"].transform("nunique") > 1]
     if rows.empty:
@@ -161,12 +162,22 @@ def of_kernels(rows: pandas.DataFrame) -> pandas.Series:
     return rows["parameters"].str.contains("kernel=", regex=False)
 
 
+def builds(files: list[dict]) -> dict[str, str]:
+    """{hash of a kernel file, as cells have it: name of its kernel, with what tells it from other builds of that name}"""
+    made = {}
+    for _, same in pandas.DataFrame(files).fillna({"options": "no options"}).groupby("name"):
+        told = [key for key in ("file", "compiler", "options") if same[key].nunique() > 1]
+        made.update({build["sha256"][:16]: ", ".join([build["name"], *build[told]]) for _, build in same.iterrows()})
+    return made
+
+
 def spaces(sources: list[Source]) -> list[Drawing]:
     """Memory spaces of users' kernels: each time by that of the fastest for the same kernel, size and cache state."""
     rows = timed(sources[0])
     rows = rows[of_kernels(rows) & rows["verified"].astype(bool)]
     if rows.empty:
         raise NotDrawn("no chosen cell is of a user's kernel, has a time and is verified")
+    rows = rows.assign(workload=rows["kernel"].map(builds(sources[0].document.content["kernel_files"])))
     others = ["workload", "elements", "cache_state"]
     best = rows.groupby(others)["time_ns"].transform("min")
     sizes = rows.groupby("workload")["elements"]
