@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import contextlib
+import hashlib
 import sqlite3
 import os
 import sys
 
+from . import documents
 from .errors import USAGE, Failure, printable, say
-from .store import Refused, Writer, command_line, open_to_write, read_file, take, whole
+from .store import Refused, Writer, command_line, open_to_write, take, whole
 
 FILES_A_TRANSACTION = 64
 WORDS = ("new", "known", "refused", "forgotten", "other")  # what becomes of a file, in the order of the counts
@@ -46,12 +48,12 @@ def files_of(path: str, deep: bool = True) -> list[str]:
 def read(writer: Writer, path: str) -> tuple:
     """(outcome, hash, name of the schema, what is kept) of a file."""
     try:
-        content, key = read_file(path)
-        if (answer := writer.answer(key)) != "new":
+        content = documents.read_bytes(path)
+        if (answer := writer.answer(key := hashlib.sha256(content).hexdigest())) != "new":
             return answer, key, None, None
         name, taken = take(path, content)
         return "new" if taken else "other", key, name, taken
-    except Refused as refused:
+    except Failure as refused:
         say("error", refused)
         return "refused", None, None, None
 

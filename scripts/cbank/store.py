@@ -34,7 +34,6 @@ from .errors import Failure, Parser, printable, say
 
 APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
 VERSION = 2  # of store.sql
-FILE_BYTES_MAX = 1 << 28
 WAIT_SECONDS = 120  # for another command that writes
 RESULT, CALIBRATION = "cbank-result", "cbank-calibration"
 GEOMETRY = ("chip", "compute_capability", "sm_count", "warps_per_sm", "blocks_per_sm", "shared_bytes_per_sm",
@@ -414,18 +413,6 @@ def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
         raise Refused(failure) from None
     except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
         raise Refused(f"{path}: {printable(str(error))}") from error
-
-
-def read_file(path: str) -> tuple[bytes, str]:
-    """(content, hash) of a file. Raises Refused."""
-    try:
-        with open(path, "rb") as file:
-            content = file.read(FILE_BYTES_MAX + 1)
-    except OSError as error:
-        raise Refused(f"cannot read {path}: {error.strerror}") from error
-    if len(content) > FILE_BYTES_MAX:
-        raise Refused(f"{path}: larger than {FILE_BYTES_MAX >> 20} MiB, the most that cbank reads")
-    return content, hashlib.sha256(content).hexdigest()
 
 
 # ---- Writing ---------------------------------------------------------------------------------------------------------

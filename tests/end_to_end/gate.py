@@ -17,7 +17,7 @@ import xml.etree.ElementTree as xml
 
 import jsonschema
 
-from common import CBANK, FULL, ROOT, Scratch, read_json, scale
+from common import CBANK, FULL, ROOT, Scratch, read_bytes, read_json, scale
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 FOLDER = os.path.join(ROOT, "results/h200")
@@ -25,8 +25,7 @@ FIRST, SECOND = os.path.join(FOLDER, "core-matrix.json"), os.path.join(FOLDER, "
 
 
 def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+    return read_bytes(path).decode()
 
 
 class Case(Scratch):
