@@ -41,7 +41,8 @@ enum status analysis_start(size_t count, char **words)
     if (status != STATUS_OK)
         return status;
     line = calloc(fixed_count + count + 2, sizeof(*line));
-    if (!line || setenv("CBANK_PROGRAM", program, 1) != 0) {
+    /* Threads of OpenBLAS that find no memory try again without end. The analysis has no work for them. */
+    if (!line || setenv("CBANK_PROGRAM", program, 1) != 0 || setenv("OPENBLAS_NUM_THREADS", "1", 0) != 0) {
         free(line);
         return log_memory("the command line of Python");
     }
