@@ -51,7 +51,7 @@ class Start(Scratch):
         done = self.started("report", "-o", "page", RESULT)
         self.assertEqual((done.returncode, done.stdout), (0, "page/index.html\n"), done.stderr)
         self.assertNotIn("planted", done.stderr)
-        for name in ("cbank", "runpy"):  # which Python looks for before any line of the package runs
+        for name in ("cbank", "runpy", "importlib"):  # which Python looks for before any line of the package runs, the last since 3.13
             os.remove(self.path(f"{name}.py"))
         self.write("__future__.py", "raise SystemExit('a planted module ran')\n")
         done = subprocess.run([sys.executable, "-m", "cbank", "history", RESULT], cwd=self.folder, capture_output=True, text=True, check=False,

@@ -79,7 +79,7 @@ def others_of(rows: pandas.DataFrame, axis: str) -> list[str]:
 
 def matrix(sources: list[Source]) -> list[Drawing]:
     rows, swept = timed(sources[0]), axes_of(sources[0])
-    rows = rows[[key not in swept for key in zip(rows["workload"], rows["pattern"])] & ~of_kernels(rows)]
+    rows = rows[pandas.Series([key not in swept for key in zip(rows["workload"], rows["pattern"])], rows.index) & ~of_kernels(rows)]
     if rows.empty:
         raise NotDrawn("all of its cells are of sweeps or of users' kernels")
     parameters = [name for name in parameter_names(rows) if name != "table_bytes"]
